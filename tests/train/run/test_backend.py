@@ -123,9 +123,7 @@ def test_an_engine_plays_the_models_of_its_backend_alone(plugin: Any) -> None:
     kind = "engine.kind = own: this engine plays models of backend.kind=local, but the model learns on noted"
     with pytest.raises(BadConfig, match=kind):
         check(config_from({**as_data(config), "engine": {"kind": "own"}}), at_hand=False)
-    kind = (
-        "engine.kind = of_noted: it plays models of backend.kind=noted, and the model learns on local. Set engine.kind="
-    )
+    kind = "engine.kind = of_noted: it plays models of backend.kind=noted, and the model learns on local"
     with pytest.raises(BadConfig, match=kind):
         check(config_from({"games": ["kuhn_poker"], "engine": {"kind": "of_noted"}}), at_hand=False)
 

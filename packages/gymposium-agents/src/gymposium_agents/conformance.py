@@ -1,5 +1,5 @@
-"""Parts of adapters for the conformance kit of trainers (`gymposium_testing.trainers`): a small language model that
-plays legal moves mostly, what it reads, and the gradients of its log-probabilities."""
+"""Building blocks of adapters for the trainer conformance kit (`gymposium_testing.trainers`): a small language model
+that mostly plays legal moves, its input, and the gradients of its log-probabilities."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ from gymposium_testing.trainers.traversal import GameTree
 
 STEPPING = SmallModel(hidden=32, layers=1, heads=2, feed_forward=64, vocabulary=320, context=512)
 TRAINING = SmallModel(hidden=64, layers=2, heads=4, feed_forward=128, vocabulary=1024, context=512)
-"""Sizes of the model for single steps, whose gradients are compared, and for trainings: the smaller one does not learn
-to attend to its cards on every seed. A larger vocabulary halves the rows."""
+"""Model sizes for single steps, whose gradients are compared, and for training runs. The smaller one does not learn to
+attend to its cards on every seed. A larger vocabulary halves the rows."""
 SETTINGS = PlayerSettings("compact", "move", max_tokens=8, context="full", temperature=1.0)
-"""The settings of players of the model. With `context="state"` it does not remember earlier turns."""
+"""The settings of the model's players. With `context="state"`, it does not remember earlier turns."""
 SHARES = (0.7, 0.3)
-"""How often the model is taught to write a move in its usual tokens, and in the next usual ones."""
+"""How often the model is taught to write a move in its usual tokens, and in the next most usual ones."""
 IMITATION_RATE, IMITATED_AT_ONCE = 6e-3, 32
 MUCH, LITTLE = 300, 80
-"""Steps of imitation: after much, nearly all replies are legal moves; after little, the model learns sooner from
+"""Steps of imitation. After many, nearly all replies are legal moves. After few, the model learns sooner from
 rewards."""
 
 
 class ModelReader:
-    """What a model reads and how it writes moves (a `ReadingModel`)."""
+    """A model's input and its ways of writing moves (a `ReadingModel`)."""
 
     def __init__(self, task: TrainerTask, chat: Chat, context_name: str = "full") -> None:
         self._chat, self._dialogue = chat, Dialogue(chat, context(context_name))
@@ -65,7 +65,7 @@ class ModelReader:
         self._pieces = [chat.read((number,)) for number in range(len(chat.tokenizer))]
 
     def read(self, match: Match, seat: int, before: TokenIds) -> TokenIds:
-        """What a seat reads before its reply."""
+        """Return the tokens that a seat reads before its reply."""
         now = Exchange.showing(match.observe(seat, SETTINGS.style), self._prompt)
         so_far = Conversation()
         if before and self.remembers:
@@ -74,7 +74,7 @@ class ModelReader:
         return self._dialogue.prompt(so_far, now)
 
     def replies(self, move: str) -> list[TokenIds]:
-        """Every way to write a move in tokens."""
+        """Return every way to write a move in tokens."""
         return spellings(move, self._pieces, self._chat.end)
 
 
@@ -87,11 +87,11 @@ def small_player_model(
     imitation: int = MUCH,
     spread: float = 0.0,
 ) -> LoadedModel:
-    """A small model that imitates random play in a task, and writes some moves in unusual tokens. Its weights follow
-    from the seed.
+    """Make a small model that imitates random play in a task, and writes some moves in unusual tokens. Its weights
+    follow from the seed.
 
     Random play is uniform by default. With a `spread`, log-odds from `-spread` to `spread` are drawn for each reply to
-    each prompt: the model then learns to tell prompts apart before it is trained, as pretrained models can, and still
+    each prompt. The model then learns to distinguish prompts before it is trained, as pretrained models do, and still
     tries every move."""
     decisions = [position for position in graph_of(task.game).positions if position.seat >= 0]
     prompt = prompt_for(task.game, SETTINGS.style, reader(SETTINGS.reply))
@@ -116,7 +116,7 @@ def small_player_model(
 
 
 def trained_match(events: Sequence[Event], turns: Sequence[Turn]) -> TrainedMatch:
-    """A finished match as the kit takes it. `turns` are those of the match, or those of the model alone."""
+    """Convert a finished match to the kit's format. `turns` are those of the match, or only those of the model."""
     moves = {seat: iter([event.move for event in events if event.seat == seat]) for seat in (0, 1)}
     replies = [
         SampledReply(turn.seat, turn.trace.completion.ids, next(moves[turn.seat]) if turn.reading == "move" else None)
@@ -127,7 +127,7 @@ def trained_match(events: Sequence[Event], turns: Sequence[Turn]) -> TrainedMatc
 
 
 class _UsualReplies:
-    """A `ReadingModel` that writes each move in its usual tokens alone."""
+    """A `ReadingModel` that writes each move only in its usual tokens."""
 
     def __init__(self, model: ReadingModel) -> None:
         self.read, self._replies = model.read, model.replies
@@ -137,8 +137,8 @@ class _UsualReplies:
 
 
 class MovesByContext:
-    """The probabilities of moves by a model that remembers its earlier turns (a `MovePolicy`), which are taken to be
-    written in the usual tokens."""
+    """The move probabilities of a model that remembers its earlier turns (a `MovePolicy`). Those turns are assumed to
+    be written in the usual tokens."""
 
     def __init__(self, task: TrainerTask, model: TrainingModel) -> None:
         self._model, self._prompts = model, GameTree(task, _UsualReplies(model)).prompts
@@ -151,14 +151,15 @@ class MovesByContext:
 
 
 def log_probs_of(model: torch.nn.Module, row: TokenIds) -> Tensor:
-    """The log-probability of each token of a row given those before it, at temperature 1; 0 for the first."""
+    """Return the log-probability of each token of a row given those before it, at temperature 1, and 0 for the
+    first."""
     logits = model(input_ids=torch.tensor([row])).logits[0, :-1]
     found = torch.log_softmax(logits, dim=-1).gather(1, torch.tensor(row[1:])[:, None])[:, 0]
     return torch.cat([torch.zeros(1), found])
 
 
 def flat_gradient(parameters: Iterable[torch.nn.Parameter], gradients: Iterable[Tensor | None]) -> Vector:
-    """Gradients as one vector; None stands for zeros."""
+    """Flatten gradients into one vector. None stands for zeros."""
     parts = [
         np.zeros(parameter.numel()) if gradient is None else gradient.detach().flatten().double().numpy()
         for parameter, gradient in zip(parameters, gradients, strict=True)
@@ -169,13 +170,13 @@ def flat_gradient(parameters: Iterable[torch.nn.Parameter], gradients: Iterable[
 def reply_gradient(
     model: torch.nn.Module, parameters: Sequence[torch.nn.Parameter], prompt: TokenIds, reply: TokenIds
 ) -> Vector:
-    """The gradient of the log-probability of a reply by these parameters."""
+    """Return the gradient of a reply's log-probability with respect to these parameters."""
     total = log_probs_of(model, prompt + reply)[len(prompt) :].sum()
     return flat_gradient(parameters, torch.autograd.grad(total, parameters, allow_unused=True))
 
 
 def _answers(task: TrainerTask, model: ModelReader) -> Mapping[TokenIds, Sequence[TokenIds]]:
-    """All replies that play a move, by the prompts of all positions."""
+    """Return all replies that play a move, by the prompts of all positions."""
     if model.remembers:
         return GameTree(task, model).answers
     graph = graph_of(task.game)

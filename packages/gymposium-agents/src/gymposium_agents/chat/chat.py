@@ -1,4 +1,4 @@
-"""Conversations as the token ids of one tokenizer."""
+"""Conversations as token ids of one tokenizer."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from gymposium_agents.chat.tools import ToolSupport
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """A conversation as a chat template renders it, with stand-ins for control tokens in its messages."""
+    """A conversation rendered by a chat template, with stand-ins for control tokens in its messages."""
 
     text: str
     marks: Marks
 
 
 _MANY, _SOME = 8192, 512
-"""Numbers of messages whose ids are kept: of short ones, and of those with tools or results."""
+"""Numbers of messages with cached ids: of short ones, and of those with tools or results."""
 
 
 class Chat:
-    """The chat format of a tokenizer: messages to token ids and back, with the model's own template.
+    """The chat format of a tokenizer: messages to token ids and back, with the model's template.
 
-    `history` says what becomes of past turns. `template`: the template renders the whole conversation each time, and
-    may rewrite what went before; Qwen3's drops past thoughts. `kept`: replies stay as they were sampled, and only what
-    the template writes behind a reply is added, so that the history only grows. The model then reads what it would not
-    read where its template renders the conversation. `thinking` is passed to the template as `enable_thinking`:
-    templates that support it begin a reply with or without thoughts.
+    `history` controls how past turns appear. With `template`, the template renders the whole conversation each time and
+    may rewrite earlier parts. Qwen3's, for example, drops past thoughts. With `kept`, replies stay as they were
+    sampled, and only the template's text after a reply is added, so that the history only grows. The model then reads
+    text that its template would not render. `thinking` is passed to the template as `enable_thinking`: templates that
+    support it begin a reply with or without thoughts.
 
-    Raises `GymposiumError` if the tokenizer cannot carry a chat: it has no template, no end of turn, or a template that
-    drops the user's messages; and if history cannot be kept."""
+    Raises `GymposiumError` if the tokenizer cannot represent a chat: it has no template, no end of turn, or a template
+    that drops the user's messages. Also raises it if history cannot be kept."""
 
     def __init__(
         self, tokenizer: PreTrainedTokenizerBase, *, thinking: bool = False, history: History = "template"
@@ -56,81 +56,78 @@ class Chat:
         self.history: History = history
         self._template = template = Template(tokenizer, thinking=thinking)
         self.opened = self._opening()
-        """The beginning of each reply that the template writes itself: the tag that opens a model's thoughts, or
-        nothing."""
+        """The beginning of each reply that the template writes: the tag that opens a model's thoughts, or nothing."""
         self._support = ToolSupport.of(template)
         endings = Endings.of(template, tokenizer, self._support.before_result)
         self.end = endings.end
-        """The token that ends a reply: the one that the template puts behind a reply, or the tokenizer's eos."""
+        """The token that ends a reply: the one that the template writes after a reply, or the tokenizer's eos."""
         self.stops = endings.stops
-        """Tokens after which nothing more is sampled."""
+        """Tokens that end sampling."""
         self._growth = Growth(template, self._support, opened=self.opened, closing=endings.text)
         self._beginning = lru_cache(maxsize=32)(self._make_beginning)
         self._following = lru_cache(self._make_following)
         self._check()
         if history == "kept" and not self._growth.continues("user"):
             raise GymposiumError(
-                f"history=kept: the chat template of {template.name!r} ends a reply in a way that is not known here, "
-                f"so what follows one cannot be put behind it. Leave history out."
+                f"history=kept is not supported: the chat template of {template.name!r} ends replies in an unknown "
+                f"way, so nothing can be appended to one. Omit history."
             )
 
     @property
     def dialect(self) -> Dialect | None:
-        """The dialect in which the template writes calls of tools, and lists the tools. None for a template without
-        tools, and for one whose calls no dialect reads: describe tools in the user's messages then, and give results
-        as the user's messages."""
+        """The dialect of the template's tool calls. None for a template without tools, and for one with unreadable
+        calls. In that case, describe tools in the user's messages, and give results as user messages."""
         return self._support.dialect
 
     def grows(self, after: After = "user", *, thoughts: bool = True) -> bool:
-        """Whether a conversation only grows: each prompt is the last prompt, the reply and `more`. `after` says what
-        follows the reply: the user's next message, or results of the calls in the reply.
+        """Return True if a conversation only grows: each prompt is the last prompt, the reply and `more`. `after` says
+        what follows the reply: the user's next message, or results of the reply's calls.
 
-        False if the template rewrites history there (Qwen3's drops past thoughts when the user speaks again, but not
-        when a tool answers), refuses such a conversation, or has no dialect for calls. With `thoughts=False` the
-        replies of the conversation hold no thoughts (Llama-3's template drops those before a call)."""
+        Returns False if the template rewrites history there, rejects such a conversation, or has no dialect for calls.
+        Qwen3's, for example, drops past thoughts when the user speaks again, but not after a tool result. With
+        `thoughts=False`, the replies of the conversation contain no thoughts (Llama-3's template drops those before a
+        call)."""
         kept = self.history == "kept" and self._growth.continues(after)
         return kept or self._growth.grows(after, thoughts)
 
     @property
     def verdict(self) -> str:
-        """What the template does with calls of tools and with history, in one line."""
+        """A one-line description of how the template treats tool calls and history."""
         if self.dialect is None:
-            return (
-                f"Chat template: no known calls of tools; history before a message of the user is {self._kept('user')}."
-            )
+            return f"Chat template: no known tool calls; history before a user message is {self._kept('user')}."
         return (
-            f"Chat template: calls of tools as in {self.dialect.name}; history before a result is "
-            f"{self._kept('tool')}, before a message of the user {self._kept('user')}."
+            f"Chat template: tool calls as in {self.dialect.name}; history before a result is {self._kept('tool')}, "
+            f"before a user message {self._kept('user')}."
         )
 
     def conversation(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> tuple[int, ...]:
-        """Ids of the whole conversation as the template renders it, ready for the next reply. `tools` are those that
-        the model may call. With `history="kept"` the ids of a conversation that only grew: past replies are as in
-        `reply`.
+        """Return the ids of the whole conversation as the template renders it, ready for the next reply. `tools` are
+        those that the model may call. With `history="kept"`, returns the ids of a conversation that only grew, with
+        past replies as in `reply`.
 
-        Raises `GymposiumError` if the template refuses these messages, or would drop tools or calls."""
+        Raises `GymposiumError` if the template rejects these messages, or would drop tools or calls."""
         first = next((n for n, message in enumerate(messages) if message["role"] == "assistant"), None)
         if self.history == "kept" and first is not None:
             return self._grown(messages, first, tools)
         return self.ids(self.rendering(messages, tools))
 
     def rendering(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Rendering:
-        """The conversation as the template renders it, ready for the next reply, to be continued later (`continued`).
-        The errors are those of `conversation`."""
+        """Render the conversation, ready for the next reply, for a later continuation (`continued`). Raises the same
+        errors as `conversation`."""
         offered = self._offered(tools, called=any(message.get("tool_calls") for message in messages))
         marks = self._template.marks(texts_of(messages), offered)
         return Rendering(self._template.wording(messages, marks, offered), marks)
 
     def ids(self, rendering: Rendering) -> tuple[int, ...]:
-        """The ids of a whole rendering."""
+        """Return the ids of a whole rendering."""
         return self._template.encoded(rendering.text, rendering.marks)
 
     def continued(self, before: Rendering, said: Message, now: Rendering, *, ended: bool) -> tuple[int, ...] | None:
-        """The ids that follow a completion, if `now` is the rendering `before`, the reply `said` and more messages;
-        None if the template rewrites what went before. `ended` is as for `more`. Unlike `grows`, which tells it
-        beforehand for turns of the usual forms, this looks at the conversation itself, which may have any form.
+        """Return the ids that follow a completion, if `now` is the rendering `before`, the reply `said` and more
+        messages. Returns None if the template rewrites earlier parts. `ended` is as in `more`. Unlike `grows`, which
+        predicts this for turns of the usual forms, this checks the actual conversation, which may have any form.
 
-        Only what is behind the reply is tokenized: the tokens of a completion stay as they were sampled."""
+        Only the text after the reply is tokenized: the tokens of a completion stay as sampled."""
         if before.marks is not now.marks:
             return None
         behind = self._growth.continued(before.text, said, now.text, now.marks)
@@ -140,40 +137,41 @@ class Chat:
         return ids[1:] if ended else ids
 
     def prompt(self, text: str, tools: Sequence[Tool] = ()) -> tuple[int, ...]:
-        """The ids of a chat that begins with `text` as the user's message, ready for the reply. `tools` are those that
-        the model may call.
+        """Return the ids of a chat that begins with `text` as the user's message, ready for the reply. `tools` are
+        those that the model may call.
 
         Raises `GymposiumError` if the template would drop the tools."""
         return self._beginning(tuple(tools))(text)
 
     def more(self, *texts: str, after: After = "user", ended: bool, thoughts: bool = True) -> tuple[int, ...]:
-        """The ids that follow a completion in a conversation that grows, with the opening of the next reply: the user's
-        next message, or after `tool` the result of each call in the completion. With `ended` the model sampled its end
-        of turn, which is not repeated; a reply that was cut off is closed here. `thoughts` is as for `grows`.
+        """Return the ids that follow a completion in a growing conversation, including the opening of the next reply.
+        `texts` are the user's next message or, after `tool`, the result of each call in the completion. With `ended`,
+        the model sampled its end of turn, so it is not repeated. A reply that was cut off is closed here. `thoughts` is
+        as in `grows`.
 
         Raises `GymposiumError` if the template rewrites history there (`grows` is False)."""
         if not self.grows(after, thoughts=thoughts):
             raise GymposiumError(
-                f"The chat template of {self._template.name!r} rewrites what went before a message of the {after}, so "
-                "nothing can be put behind a reply. Render the whole conversation for each turn."
+                f"The chat template of {self._template.name!r} rewrites earlier parts before a message of the "
+                f"{after}, so nothing can be appended to a reply. Render the whole conversation for each turn."
             )
         if not texts or (len(texts) > 1 and not (after == "tool" and self._support.several)):
             raise GymposiumError(
-                f"{len(texts)} texts of the {after} follow a reply: give one text of the user, or one result for each "
-                "call of a reply, which is one call in many templates."
+                f"{len(texts)} {after} texts follow a reply. Give one user text, or one result per call of the reply. "
+                f"Many templates allow one call."
             )
         ids = self._following(after)(*texts)
         return ids[1:] if ended else ids
 
     def plain(self, text: str) -> tuple[int, ...]:
-        """Ids of text as ordinary characters: `<|end|>` in it is seven of them, not a control token."""
+        """Return the ids of text as ordinary characters: `<|end|>` in it is seven of them, not a control token."""
         return self._template.marks((text,)).encoder.within(text)
 
     def reply(self, text: str, calls: Sequence[Call] = ()) -> tuple[int, ...]:
-        """Ids of a whole reply of the model, end of turn included: a text, and calls behind it in the template's
-        dialect. The tags around thoughts and around calls become control tokens if the tokenizer has such tokens. The
-        beginning that the template writes itself is left out; thoughts that it opens are closed before a reply that has
-        none, which would be read as a thought.
+        """Return the ids of a whole reply of the model, including the end of turn: a text followed by calls in the
+        template's dialect. The tags around thoughts and calls become control tokens if the tokenizer has such tokens. A
+        beginning that the template writes is left out. Thoughts opened by the template are closed before a reply
+        without thoughts, which would otherwise be read as a thought.
 
         Raises `GymposiumError` for calls that the dialect cannot write."""
         if text.startswith(self.opened):
@@ -188,22 +186,22 @@ class Chat:
         return (*marks.encoder.within(marked), self.end)
 
     def read(self, ids: tuple[int, ...]) -> str:
-        """The text of the reply with these completion ids, without its end of turn and with the beginning that the
-        template wrote. Control tokens inside it are shown as text."""
+        """Return the text of the reply with these completion ids, without its end of turn and with the beginning that
+        the template wrote. Control tokens inside it are shown as text."""
         if ids and ids[-1] in self.stops:
             ids = ids[:-1]
         text = self.tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
         return f"{self.opened}{text}"
 
     def decoder(self) -> Callable[[int], str]:
-        """A function that takes the tokens of a text one by one, and returns the text that each adds. The text of a
-        character that has several tokens comes with the last of them."""
+        """Return a function that takes the tokens of a text one by one, and returns the text that each adds. The text
+        of a multi-token character comes with its last token."""
         stream, backend = DecodeStream(skip_special_tokens=False), self._template.backend
         return lambda token: stream.step(backend, token) or ""
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
-        """The text of each token, control tokens included. The text of a character that has several tokens is with the
-        last of them, and the others are empty. Tokens at the end that are an incomplete character give U+FFFD."""
+        """Return the text of each token, including control tokens. The text of a multi-token character comes with its
+        last token, and the others are empty. Tokens at the end that form an incomplete character give U+FFFD."""
         stream = DecodeStream(skip_special_tokens=False)
         pieces = [stream.step(self._template.backend, token) for token in ids]
         if pieces and pieces[-1] is None:
@@ -211,7 +209,7 @@ class Chat:
         return [piece or "" for piece in pieces]
 
     def _grown(self, messages: Sequence[Message], first: int, tools: Sequence[Tool]) -> tuple[int, ...]:
-        """The ids of a conversation whose first reply is the message `first`, each part behind the one before."""
+        """Return the ids of a conversation whose first reply is the message `first`, part by part."""
         ids = self.ids(self.rendering(messages[:first], tools))
         rest = deque(messages[first:])
         while rest:
@@ -227,10 +225,10 @@ class Chat:
     def _kept(self, after: After) -> str:
         if self.grows(after):
             return "kept"
-        return "kept if replies hold no thoughts" if self.grows(after, thoughts=False) else "rewritten"
+        return "kept if replies have no thoughts" if self.grows(after, thoughts=False) else "rewritten"
 
     def _make_beginning(self, tools: tuple[Tool, ...]) -> Callable[..., tuple[int, ...]]:
-        """The encoding of a chat's first message."""
+        """Make the encoding of a chat's first message."""
         offered = self._offered(tools)
         return self._encoding(
             lambda texts, marks: self._template.wording([user(*texts)], marks, offered),
@@ -239,7 +237,7 @@ class Chat:
         )
 
     def _make_following(self, after: After) -> Callable[..., tuple[int, ...]]:
-        """The encoding of what follows a reply."""
+        """Make the encoding of the text after a reply."""
         return self._encoding(
             lambda texts, marks: self._growth.behind(texts, after, marks), size=_MANY if after == "user" else _SOME
         )
@@ -247,9 +245,9 @@ class Chat:
     def _encoding(
         self, wording: Callable[[tuple[str, ...], Marks], str], tools: tuple[Tool, ...] = (), *, size: int
     ) -> Callable[..., tuple[int, ...]]:
-        """A cached function from messages to the ids of `wording` of them. If the wording of one message is a fixed
-        frame around it, the frame is filled, which is up to three times as fast as rendering a short message. A date
-        that the template writes is then that of the start."""
+        """Return a cached function from messages to the ids of their `wording`. If the wording of one message is a
+        fixed frame around it, the frame is filled, which is up to three times as fast as rendering a short message. A
+        date written by the template is then that of the start."""
         template = self._template
         usual = template.marks((), tools)
         frame = Frame.of(lambda text: template.marked(wording((text,), usual), usual), usual.probe)
@@ -264,45 +262,45 @@ class Chat:
         return encode
 
     def _offered(self, tools: Sequence[Tool], *, called: bool = False) -> tuple[Tool, ...]:
-        """The tools. Raises `GymposiumError` if the template would drop them, or calls in the conversation."""
+        """Return the tools. Raises `GymposiumError` if the template would drop them, or calls in the conversation."""
         if (tools and not self._support.lists) or (called and not self._support.calls):
             raise GymposiumError(
-                f"The chat template of {self._template.name!r} has no place for tools. Describe them in the first "
-                f"message and give results as messages of the user (reply=move, tags or json), or take another model."
+                f"The chat template of {self._template.name!r} does not support tools. Describe them in the first "
+                f"message and give results as user messages (reply=move, tags or json), or use another model."
             )
         return tuple(tools)
 
     def _called(self, calls: Sequence[Call]) -> str:
-        """The wording of calls in the template's dialect."""
+        """Return the wording of calls in the template's dialect."""
         if self.dialect is None:
             raise GymposiumError(
-                f"The chat template of {self._template.name!r} writes calls of tools in no dialect that is known here. "
-                f"Write calls as text (reply=move, tags or json)."
+                f"The chat template of {self._template.name!r} writes tool calls in an unknown dialect. Write calls "
+                f"as text (reply=move, tags or json)."
             )
         try:
             return self.dialect.write(calls)
         except ValueError as error:
-            raise GymposiumError(f"These calls cannot be written for {self._template.name!r}: {error}.") from error
+            raise GymposiumError(f"Cannot write these calls for {self._template.name!r}: {error}.") from error
 
     def _opening(self) -> str:
-        """The beginning of a reply that the template writes itself, if it opens the model's thoughts. Raises
+        """Return the beginning of a reply that the template writes, if it opens the model's thoughts. Raises
         `GymposiumError` if the template drops the user's messages."""
         probe = self._template.usual.probe
         _, said, behind = self._template.wording([user(probe)], self._template.usual).rpartition(probe)
         if not said:
             raise GymposiumError(
-                f"The chat template of {self._template.name!r} drops what the user says, so no game can be told to the "
-                f"model. Correct tokenizer.chat_template and save it beside the model."
+                f"The chat template of {self._template.name!r} drops the user's messages, so the model cannot see the "
+                f"game. Correct tokenizer.chat_template and save it beside the model."
             )
         _, tag, rest = behind.rpartition("<think>")
         return tag + rest if tag and "</think>" not in rest else ""
 
     def _check(self) -> None:
-        """Raises `GymposiumError` unless a prompt is, token by token, what transformers makes of the template."""
+        """Raise `GymposiumError` unless a prompt matches transformers' encoding of the template, token by token."""
         rendered = self._template.applied([{"role": "user", "content": "b2, c3\n"}])
         if list(self.prompt("b2, c3\n")) != self.tokenizer(rendered, add_special_tokens=False)["input_ids"]:
             raise GymposiumError(
-                f"The tokenizer of {self._template.name!r} changes control tokens before it looks for them, so those "
-                "of its chat template cannot be kept apart from other text. Add them anew with normalized=False and "
-                "save the tokenizer beside the model, or take another model."
+                f"The tokenizer of {self._template.name!r} changes control tokens before it matches them, so those of "
+                f"its chat template cannot be distinguished from other text. Add them again with normalized=False and "
+                f"save the tokenizer beside the model, or use another model."
             )

@@ -1,4 +1,4 @@
-"""Control tokens: finding them in text, hiding those that are not the template's, and encoding text without them."""
+"""Control tokens: find them in text, hide those that are not the template's, and encode text without them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tokenizers import AddedToken, Tokenizer
 from gymposium.errors import GymposiumError
 
 THINKING = frozenset({"<think>", "</think>"})
-"""The tags around a model's thoughts. They are not hidden in past replies, where templates look for them."""
+"""The tags around a model's thoughts. They are not hidden in past replies, because templates look for them there."""
 
 
 class ControlTokens:
-    """The added tokens of a tokenizer that contain text, whether they are marked special or not (Qwen's `<tool_call>`
-    is not). Added runs of white space, such as Gemma's, are ordinary text."""
+    """The added tokens of a tokenizer that contain text, whether marked special or not (Qwen's `<tool_call>` is not).
+    Added runs of white space, such as Gemma's, are ordinary text."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self.added: dict[int, AddedToken] = dict(sorted(tokenizer.get_added_tokens_decoder().items()))
@@ -37,8 +37,8 @@ class ControlTokens:
         self._all = "\n".join(sorted(contents))
 
     def found(self, text: str) -> Iterator[tuple[int, str]]:
-        """The control tokens in `text`: for each place where one begins, that place and the longest token there. The
-        tokens may overlap."""
+        """Yield the control tokens in `text`: each place where one begins, with the longest token there. Tokens may
+        overlap."""
         if self._first is None:
             return
         for match in self._first.finditer(text):
@@ -49,8 +49,8 @@ class ControlTokens:
                     break
 
     def hidden(self, text: str, stand_ins: Mapping[str, str], keep: Container[str] = (), *, parts: bool = False) -> str:
-        """`text` without complete control tokens, except those in `keep`: the first character of each is replaced by
-        its stand-in. With `parts`, so is the first character of each part that `parts` finds."""
+        """Return `text` without complete control tokens, except those in `keep`: the first character of each is
+        replaced by its stand-in. With `parts`, so is the first character of each part found by `parts`."""
         places = [at for at, content in self.found(text) if content not in keep]
         if parts:
             places += self.parts(text)
@@ -62,8 +62,8 @@ class ControlTokens:
         return "".join(characters)
 
     def parts(self, text: str) -> list[int]:
-        """The places in `text` where a part of a control token begins to which other text may add the rest, as `<` and
-        `>` do to `tool_call`: parts that reach to the start or the end of the text, white space aside."""
+        """Return the places in `text` where a part of a control token begins that other text may complete, as `<` and
+        `>` complete `tool_call`. Such parts touch the start or the end of the text, ignoring white space."""
         if self._first is None:
             return []
         last = len(text.rstrip())
@@ -80,7 +80,7 @@ class ControlTokens:
         return places
 
     def marked(self, text: str, mark: str, only: Container[str] | None = None) -> str:
-        """`text` with `mark` in front of its control tokens, or in front of those in `only`."""
+        """Return `text` with `mark` before its control tokens, or before those in `only`."""
         pieces: list[str] = []
         done = 0
         for at, content in self.found(text):
@@ -91,8 +91,8 @@ class ControlTokens:
 
 
 class Encoder:
-    """A copy of a tokenizer in which each control token is renamed: it begins with `mark`. Text without the mark cannot
-    contain a control token; all other text is encoded as by the tokenizer."""
+    """A copy of a tokenizer with renamed control tokens that begin with `mark`. Text without the mark cannot contain a
+    control token. All other text is encoded as by the tokenizer."""
 
     def __init__(self, tokenizer: Tokenizer, controls: ControlTokens, mark: str) -> None:
         renamed = Tokenizer(tokenizer.model)
@@ -101,7 +101,7 @@ class Encoder:
         if tokenizer.pre_tokenizer is not None:
             renamed.pre_tokenizer = tokenizer.pre_tokenizer
         names = {i: mark * (t.content in controls.contents) + t.content for i, t in controls.added.items()}
-        self._lead = 2 * mark  # text behind it is encoded as in the middle of a conversation, not as at the beginning
+        self._lead = 2 * mark  # text after it is encoded as in the middle of a conversation, not as at the beginning
         renamed.add_tokens([AddedToken(self._lead, normalized=False)])
         renamed.add_tokens([
             AddedToken(
@@ -120,11 +120,11 @@ class Encoder:
             is_new = tokenizer.model.token_to_id(name) is None
             if new_id is None or (is_new and tokenizer.model.id_to_token(new_id) is not None):
                 raise GymposiumError(
-                    "The ids of this tokenizer's vocabulary have gaps, so its control tokens cannot be told from text. "
-                    "Number the vocabulary without gaps, or take another model."
+                    "The ids of this tokenizer's vocabulary have gaps, so its control tokens cannot be distinguished "
+                    "from text. Number the vocabulary without gaps, or use another model."
                 )
             self._ids[new_id] = (i,)
-        unknown = getattr(tokenizer.model, "unk_token", None)  # the token for text that the vocabulary cannot spell
+        unknown = getattr(tokenizer.model, "unk_token", None)  # the token for text that the vocabulary cannot represent
         for i, token in controls.added.items():
             content = token.content
             if content in controls.contents and content != unknown and tokenizer.model.token_to_id(content) == i:
@@ -132,8 +132,8 @@ class Encoder:
         self._check(controls, mark, unknown)
 
     def _check(self, controls: ControlTokens, mark: str, unknown: str | None) -> None:
-        """Raises `GymposiumError` if the text of a control token is encoded as that token, because the normalizer
-        removes or replaces the mark, as BERT's removes private-use characters."""
+        """Raise `GymposiumError` if the text of a control token is encoded as that token, because the normalizer
+        removes or replaces the mark. BERT's, for example, removes private-use characters."""
         added = [token for token in controls.added.values() if token.content in controls.contents]
         renamed = {i: token.content for i, token in controls.added.items() if token in added}
         text = "\n".join(controls.contents)
@@ -143,30 +143,30 @@ class Encoder:
             found += [token.content for token in added if token.normalized]
         if found:
             raise GymposiumError(
-                f"This tokenizer turns the text {found[0]!r} into a control token, even in a reply or in the text of a "
-                f"game: its normalizer changes the private-use characters that tell them apart. Add its control tokens "
-                f"anew with normalized=False and save the tokenizer beside the model, or take another model."
+                f"This tokenizer turns the text {found[0]!r} into a control token, even in replies and game text, "
+                f"because its normalizer changes the private-use characters that mark them. Add its control tokens "
+                f"again with normalized=False and save the tokenizer beside the model, or use another model."
             )
 
     def _spelled(self, content: str, control: int) -> tuple[int, ...]:
-        """The ids of a control token's text, character by character. They replace the token where the model's
-        vocabulary makes it from ordinary text (`</s>`, by merges that a conversion left behind)."""
+        """Return the ids of a control token's text, character by character. They replace the token where the model's
+        vocabulary makes it from ordinary text (`</s>`, by merges left over from a conversion)."""
         ids = tuple(piece.id for character in content for piece in self._tokenizer.model.tokenize(character))
         if control in ids:
             raise GymposiumError(
-                f"This tokenizer cannot write {content!r} but as a control token, so any text could hold one. Take "
+                f"This tokenizer can only write {content!r} as a control token, so any text could contain one. Use "
                 f"another model, or give that token a longer name."
             )
         return ids
 
     def encode(self, text: str) -> tuple[int, ...]:
-        """Ids of a whole conversation."""
+        """Return the ids of a whole conversation."""
         return self._original(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
     def within(self, text: str) -> tuple[int, ...]:
-        """Ids of text from the middle of a conversation."""
+        """Return the ids of text from the middle of a conversation."""
         return self._original(self._tokenizer.encode(self._lead + text, add_special_tokens=False).ids[1:])
 
     def _original(self, ids: list[int]) -> tuple[int, ...]:
-        """The ids of the original tokenizer for those of the copy."""
+        """Return the original tokenizer's ids for those of the copy."""
         return tuple(chain.from_iterable(self._ids.get(i, (i,)) for i in ids))

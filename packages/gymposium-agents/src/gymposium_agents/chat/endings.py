@@ -17,17 +17,17 @@ class Endings:
     """The tokens that end a reply."""
 
     end: int
-    """The token that the template puts behind a reply, or the tokenizer's eos if it puts none there."""
+    """The token that the template writes after a reply, or the tokenizer's eos if it writes none."""
     text: str
     """The text of `end`."""
     stops: frozenset[int]
-    """Tokens after which nothing more is sampled. If the template puts no token behind a reply, these are eos and the
-    first tokens of the messages that may follow."""
+    """Tokens that end sampling. If the template writes no token after a reply, these are eos and the first tokens of
+    the messages that may follow."""
 
     @classmethod
     def of(cls, template: Template, tokenizer: PreTrainedTokenizerBase, before_result: str) -> Self:
-        """The endings of replies. `before_result` is the text that the template writes between a call and its result;
-        empty if it writes none."""
+        """Find the endings of replies. `before_result` is the template's text between a call and its result. Empty if
+        it writes none."""
         mark = template.usual.reply
         eos = int(tokenizer.eos_token_id)
         last = template.wording([user("?"), assistant(mark)], template.usual, opened=False).rpartition(mark)[2]
@@ -35,14 +35,14 @@ class Endings:
             return cls(first[0], first[1], frozenset({first[0], eos}))
         try:
             asked = template.wording([user("?"), assistant(mark), user("?")], template.usual).rpartition(mark)[2]
-        except GymposiumError:  # it refuses a second message of the user
+        except GymposiumError:  # it rejects a second user message
             asked = ""
         others = [one[0] for text in (asked, before_result) if (one := _first(template, text)) is not None]
         return cls(eos, str(tokenizer.eos_token), frozenset({eos, *others}))
 
 
 def _first(template: Template, text: str) -> tuple[int, str] | None:
-    """The control token with which a text begins."""
+    """Return the control token that a text begins with."""
     at, content = next(template.controls.found(text), (-1, ""))
     if at != 0:
         return None

@@ -1,4 +1,4 @@
-"""The fixed text that a chat template puts around a message, for templates that do not change the message."""
+"""The fixed text around a message, for chat templates that do not change the message."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PROBES = (
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The text that a template writes before and behind a message, independent of the message."""
+    """The text that a template writes before and after a message, independent of the message."""
 
     before: str
     after: str
@@ -33,7 +33,7 @@ class Frame:
 
     @classmethod
     def of(cls, render: Callable[[str], str], probe: str) -> Self | None:
-        """The frame in `render`, tried with messages of many kinds; None if no fixed frame fits all of them.
+        """Find the frame in `render` by trying many kinds of messages. Returns None if no fixed frame fits all of them.
 
         `probe` is a character that the template does not use."""
         before, separator, after = render(probe).partition(probe)
@@ -43,5 +43,5 @@ class Frame:
         return frame if fits else None
 
     def around(self, text: str) -> str:
-        """The message `text` in its frame."""
+        """Return the message `text` in its frame."""
         return f"{self.before}{text.strip() if self.trims else text}{self.after}"

@@ -1,7 +1,7 @@
-"""Whether a chat template lets history grow: whether each prompt begins with the whole prompt and the reply before.
+"""Whether a chat template lets history grow: whether each prompt begins with the previous prompt and reply.
 
-Renderings are compared as text, not as tokens: sampled tokens stay as they are even if the tokenizer would merge the
-end of a reply with the text behind it, or if the template writes the JSON of a call with other white space.
+Renderings are compared as text, not as tokens. Sampled tokens stay as they are, even if the tokenizer would merge the
+end of a reply with the text after it, or if the template writes a call's JSON with different white space.
 """
 
 from __future__ import annotations
@@ -27,24 +27,23 @@ _Turn = tuple[Message, Sequence[Message]]
 
 
 class Growth:
-    """What a chat template does with past turns."""
+    """A chat template's treatment of past turns."""
 
     def __init__(self, template: Template, support: ToolSupport, *, opened: str, closing: str) -> None:
-        """`opened` is the beginning of each reply that the template writes itself, `closing` the text of the token that
+        """`opened` is the beginning of each reply that the template writes. `closing` is the text of the token that
         ends a reply."""
         self._template, self._support = template, support
         self._opened, self._closing = opened, closing
         self.grows = lru_cache(self._grows)
-        """`grows(after, thoughts)`: whether history grows behind replies that are followed by `after`. With `thoughts`
-        it must grow behind replies with thoughts too."""
+        """`grows(after, thoughts)`: whether history grows after replies followed by `after`. With `thoughts`, it must
+        also grow after replies with thoughts."""
 
         self.continues = lru_cache(self._continues)
-        """`continues(after)`: whether it is known what the template writes behind a reply that is followed by `after`,
-        whatever it does with the history before."""
+        """`continues(after)`: whether the template's text after a reply followed by `after` is known, however it treats
+        earlier history."""
 
     def behind(self, texts: Sequence[str], after: After, marks: Marks) -> str:
-        """The rendering behind a reply, with the user's next message, or with the results of as many calls as there
-        are texts."""
+        """Return the rendering after a reply, with the user's next message, or with one result per text."""
         if after == "user":
             messages = [user("?"), assistant(marks.reply), *map(user, texts)]
             return self._template.wording(messages, marks).rpartition(marks.reply)[2]
@@ -54,8 +53,8 @@ class Growth:
         return "".join(rest.partition(self._closing)[1:])
 
     def continued(self, before: str, said: Message, now: str, marks: Marks) -> str | None:
-        """The rendering behind the reply `said`, if the rendering `now` is `before`, the reply and more; None if the
-        template wrote something else there. White space in the reply does not count. Both renderings have these
+        """Return the rendering after the reply `said`, if the rendering `now` is `before`, the reply and more. Returns
+        None if the template wrote something else there. White space in the reply is ignored. Both renderings have these
         marks."""
         if not now.startswith(before):
             return None
@@ -69,7 +68,7 @@ class Growth:
             if after == "user":
                 return all(map(self._keeps, self._talks(thoughts)))
             return self._support.dialect is not None and all(map(self._keeps, self._errands(thoughts)))
-        except GymposiumError:  # the template refuses a second message of the user, or what follows a result
+        except GymposiumError:  # the template rejects a second user message, or what follows a result
             return False
 
     def _continues(self, after: After) -> bool:
@@ -77,16 +76,16 @@ class Growth:
             return False
         try:
             return self.behind(["?"], after, self._template.usual).startswith(self._closing)
-        except GymposiumError:  # the template refuses a second message of the user, or a result
+        except GymposiumError:  # the template rejects a second user message, or a result
             return False
 
     def _thoughts(self, thoughts: bool) -> list[str]:
-        """The thoughts before an answer that are tried: none, unless the template opens them, and some."""
+        """Return the thoughts to try before an answer: none, unless the template opens them, and some."""
         some = (self._opened or "<think>\n") + "b\n</think>\n\n"
         return [some] if self._opened else ["", some] if thoughts else [""]
 
     def _talks(self, thoughts: bool) -> Iterable[list[_Turn]]:
-        """Conversations in which the user answers each reply, or some replies call tools before."""
+        """Yield conversations in which the user answers each reply, and some replies are preceded by tool calls."""
         leads = self._thoughts(thoughts)
         replies = [f"{lead}b2" for lead in leads]
         if thoughts and not self._opened:
@@ -98,7 +97,7 @@ class Growth:
             yield [called, (assistant(f"{leads[0]}b2"), [user("?")])] * 2
 
     def _errands(self, thoughts: bool) -> Iterable[list[_Turn]]:
-        """Conversations in which each reply calls tools."""
+        """Yield conversations in which each reply calls tools."""
         for lead in self._thoughts(thoughts):
             once = (assistant(lead, *probe_calls("b2", "count")), [result("?")])
             yield [once] * 2
@@ -107,8 +106,8 @@ class Growth:
                 yield [twice, once]
 
     def _keeps(self, turns: Sequence[_Turn]) -> bool:
-        """Whether the rendering of a conversation is that of its beginning, followed by each reply and the text behind
-        it."""
+        """Return True if the rendering of a conversation is that of its beginning, followed by each reply and the text
+        after it."""
         usual = self._template.usual
         tools: tuple[Tool, ...] = _TOOLS if any(said["tool_calls"] for said, _ in turns) else ()
         messages = [user("?")]
@@ -126,7 +125,7 @@ class Growth:
         return True
 
     def _is_kept(self, written: str, said: Message) -> bool:
-        """Whether the template has written a reply as it was, up to white space."""
+        """Return True if the template has written a reply unchanged, ignoring white space."""
         reply, lead = f"{self._opened}{written}", said["content"]
         calls = said.get("tool_calls", ())
         if not calls:

@@ -1,4 +1,4 @@
-"""Private-use characters, which serve as marks in a text while a template renders it."""
+"""Private-use characters that serve as marks in a text while a template renders it."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ _PRIVATE = re.compile("[" + "".join(f"{chr(start)}-{chr(stop - 1)}" for start, s
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Marks:
-    """Private-use characters that do not occur in the texts of a conversation, and the encoder that uses them."""
+    """Private-use characters that do not occur in a conversation's texts, and the encoder that uses them."""
 
     control: str
-    """The mark in front of each control token of the template."""
+    """The mark before each control token of the template."""
     reply: str
-    """A reply, or an argument of a call, with which to find the text that the template puts behind it."""
+    """A placeholder for a reply or a call's argument, used to find the template's text after it."""
     probe: str
-    """A message with which to find the text that the template puts around a message."""
+    """A placeholder for a message, used to find the template's text around it."""
     stand_ins: Mapping[str, str]
     """The characters that replace those of control tokens in messages while the template renders them."""
     encoder: Encoder
 
     def restored(self, text: str) -> str:
-        """`text` with the original characters in place of their stand-ins."""
+        """Return `text` with the original characters in place of their stand-ins."""
         for character, stand_in in self.stand_ins.items():
             text = text.replace(stand_in, character)
         return text
 
 
 def private(texts: Iterable[str]) -> frozenset[str]:
-    """The private-use characters that occur in any of these texts."""
+    """Return the private-use characters in these texts."""
     return frozenset(chain.from_iterable(_PRIVATE.findall(text) for text in texts if not text.isascii()))
 
 
 def free(taken: frozenset[str], count: int) -> Sequence[str]:
-    """The first `count` private-use characters that are not in `taken`.
+    """Return the first `count` private-use characters that are not in `taken`.
 
     Raises `GymposiumError` if there are not enough."""
     every = map(chr, chain.from_iterable(range(*plane) for plane in _PLANES))
     marks = tuple(islice((mark for mark in every if mark not in taken), count))
     if len(marks) < count:
         raise GymposiumError(
-            "The messages use every private-use character of Unicode, and one is needed to tell their text from the "
-            "chat template's. Shorten them."
+            "The messages use every private-use character of Unicode, but one is needed to distinguish their text "
+            "from the chat template's. Shorten them."
         )
     return marks

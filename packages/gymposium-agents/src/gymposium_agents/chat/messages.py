@@ -1,4 +1,4 @@
-"""Messages and tools in the form that chat templates take, with control tokens hidden in all text from outside."""
+"""Messages and tools in the format of chat templates, with control tokens hidden in all external text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SCHEMA_WORDS = frozenset(
     "items maxItems maxLength maximum minItems minLength minimum null number object oneOf pattern prefixItems "
     "properties required string title type uniqueItems".split()
 )
-"""The words of JSON schemas, for which templates look."""
+"""The words of JSON schemas that templates look for."""
 
 
 class Hide(Protocol):
@@ -25,22 +25,22 @@ class Hide(Protocol):
 
 
 def user(text: str) -> Message:
-    """A message of the user."""
+    """Make a user message."""
     return {"role": "user", "content": text}
 
 
 def assistant(text: str, *calls: Call) -> Message:
-    """A reply."""
+    """Make a reply."""
     return {"role": "assistant", "content": text, "tool_calls": calls}
 
 
 def result(text: str) -> Message:
-    """The result of a call."""
+    """Make the result of a call."""
     return {"role": "tool", "content": text}
 
 
 def texts_of(messages: Iterable[Message]) -> Iterator[str]:
-    """Yield all text from outside in these messages."""
+    """Yield all external text in these messages."""
     for message in messages:
         yield message["content"]
         yield message.get("name", "")
@@ -50,7 +50,8 @@ def texts_of(messages: Iterable[Message]) -> Iterator[str]:
 
 
 def taken_by_templates(messages: Iterable[Message], hide: Hide) -> list[dict[str, Any]]:
-    """The messages as templates take them. Calls are numbered, and results are matched with calls in their order."""
+    """Return the messages in the format of templates. Calls are numbered, and results are matched with calls in
+    order."""
     taken: list[dict[str, Any]] = []
     calls = 0
     waiting: list[tuple[str, str]] = []  # the numbers and names of calls without a result
@@ -66,7 +67,7 @@ def taken_by_templates(messages: Iterable[Message], hide: Hide) -> list[dict[str
             for call in made:
                 calls += 1
                 hidden = hidden_call(call, hide)
-                number = f"{calls:09d}"  # nine characters, as Mistral's templates want
+                number = f"{calls:09d}"  # nine characters, as required by Mistral's templates
                 waiting.append((number, hidden.name))
                 function = {"name": hidden.name, "arguments": hidden.arguments}
                 one["tool_calls"].append({"id": number, "type": "function", "function": function})
@@ -79,7 +80,7 @@ def taken_by_templates(messages: Iterable[Message], hide: Hide) -> list[dict[str
 
 
 def tools_taken_by_templates(tools: Sequence[Tool], hide: Hide) -> list[dict[str, Any]]:
-    """The tools as templates take them."""
+    """Return the tools in the format of templates."""
 
     def hide_unless_schema(text: str) -> str:
         return text if text in _SCHEMA_WORDS else hide(text)
@@ -98,12 +99,12 @@ def tools_taken_by_templates(tools: Sequence[Tool], hide: Hide) -> list[dict[str
 
 
 def hidden_call(call: Call, hide: Hide) -> Call:
-    """The call without control tokens in its name and its arguments."""
+    """Return the call without control tokens in its name and its arguments."""
     return Call(hide(call.name), _hidden(call.arguments, hide))
 
 
 def _hidden(value: Any, hide: Callable[[str], str]) -> Any:
-    """A JSON value without control tokens in its keys and texts."""
+    """Return a JSON value without control tokens in its keys and texts."""
     match value:
         case str():
             return hide(value)

@@ -1,7 +1,7 @@
-"""Rows of tokens for a learner: the turns of a trajectory, merged if one continues the other.
+"""Rows of tokens for a learner: the turns of a trajectory, merged if one continues another.
 
 Nothing is tokenized here. Every id was given to the engine or sampled by it, so a learner trains on exactly the sampled
-tokens. The rows fit any trainer that takes token ids with a mask:
+tokens. The rows work with any trainer that accepts token ids with a mask:
 
     for row in token_rows([turn.trace for turn in turns]):
         ids, mask, old_logprobs = row.ids, row.mask, row.logprobs
@@ -19,34 +19,34 @@ from gymposium_agents.chat.tokens import TurnTokens
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """A sequence of tokens, with four values for each; all four tuples have the same length."""
+    """A sequence of tokens with three more values for each. All four tuples have the same length."""
 
     ids: tuple[int, ...]
     """The token ids."""
     mask: tuple[int, ...]
-    """1 for a token that the model sampled, its end of turn included; 0 for a token of a prompt."""
+    """1 for a token that the model sampled, including its end of turn, and 0 for a token of a prompt."""
     logprobs: tuple[float, ...]
-    """The log-probability of each sampled token as the engine reported it, in nats; 0.0 where the mask is 0."""
+    """The log-probability of each sampled token as reported by the engine, in nats. 0.0 where the mask is 0."""
     turns: tuple[int, ...]
-    """The index of the turn that sampled the token, counted from 0 over all rows; -1 where the mask is 0."""
+    """The index of the turn that sampled the token, counted from 0 over all rows. -1 where the mask is 0."""
 
 
 def token_rows(turns: Sequence[TurnTokens]) -> list[TokenRow]:
-    """The turns of one seat in one match, in order, as rows. A turn whose prompt begins with all tokens of the turn
-    before continues that turn's row. Any other turn begins a new row: its history was rewritten, or it has none.
+    """Convert the turns of one seat in one match, in order, to rows. A turn whose prompt begins with all tokens of the
+    previous turn continues that turn's row. Any other turn begins a new row: its history was rewritten, or it has none.
 
-    Raises `GymposiumError` for a turn without a prompt, or without one log-probability for each sampled token."""
+    Raises `GymposiumError` for a turn without a prompt, or without exactly one log-probability per sampled token."""
     rows: list[list[int]] = []  # indices of turns
     for index, turn in enumerate(turns):
         ids, logprobs = turn.completion.ids, turn.completion.logprobs
         if not turn.prompt:
             raise GymposiumError(
-                f"Turn {index} has no prompt: the first token of a row must be one that the model was given."
+                f"Turn {index} has no prompt, but a row must begin with a prompt token. Give every turn its prompt."
             )
         if len(ids) != len(logprobs):
             raise GymposiumError(
-                f"Turn {index} has {len(ids)} sampled tokens and {len(logprobs)} log-probabilities. Ask the engine for "
-                f"the log-probability of every token that it samples."
+                f"Turn {index} has {len(ids)} sampled tokens but {len(logprobs)} log-probabilities. Request a "
+                f"log-probability for every token from the engine."
             )
         if rows and _continues(turn, turns[index - 1]):
             rows[-1].append(index)
@@ -56,14 +56,14 @@ def token_rows(turns: Sequence[TurnTokens]) -> list[TokenRow]:
 
 
 def _continues(turn: TurnTokens, before: TurnTokens) -> bool:
-    """Whether a turn's prompt begins with all tokens of the turn before."""
+    """Return True if a turn's prompt begins with all tokens of the previous turn."""
     read = len(before.prompt)
     end = read + len(before.completion.ids)
     return turn.prompt[:read] == before.prompt and turn.prompt[read:end] == before.completion.ids
 
 
 def _row(turns: Sequence[TurnTokens], indices: Sequence[int]) -> TokenRow:
-    """The row of these turns: for each, the part of its prompt that is not in the row yet, then its completion."""
+    """Make the row of these turns: for each, the part of its prompt that is not yet in the row, then its completion."""
     ids: list[int] = []
     mask: list[int] = []
     logprobs: list[float] = []

@@ -1,7 +1,7 @@
 """The settings of a language-model player: prompt style, form of reply, context, sampling.
 
-A training run sets them, the players `lm:` and `api:` read them from their options, and `player.json` holds them beside
-a model or an adapter.
+A training run sets them, the players `lm:` and `api:` read them from their options, and `player.json` stores them
+beside a model or an adapter.
 """
 
 from __future__ import annotations
@@ -29,58 +29,58 @@ from gymposium_agents.modeling.model_files import MOST_SETTINGS_BYTES
 ReadingName = Literal["strict", "lenient"]
 
 TOOLS = "tools"
-"""The form of replies in which a model calls tools in the way of its own chat template."""
+"""The form of replies in which a model calls tools with its chat template's format."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlayerSettings:
-    """How a model is asked, and how it answers. The defaults suit a pretrained model, which reads the rules and may
-    think before it moves. Raises `BadOption` or `UnknownName` for an invalid value."""
+    """The prompts of a model and the form of its answers. The defaults suit a pretrained model that reads the rules and
+    may think before it moves. Raises `BadOption` or `UnknownName` for an invalid value."""
 
     style: Style = "full"
     """The prompt style."""
     reply: str = "tags"
-    """The form of the model's replies: move, tags or json; in a game with tools also tools, the way of calling tools
-    that the model's chat template has."""
+    """The form of the model's replies: move, tags or json. Games with tools also allow tools, the chat template's
+    format of tool calls."""
     max_tokens: int = 512
-    """The largest number of tokens in a reply; a longer reply is cut off."""
+    """The maximum number of tokens in a reply. A longer reply is cut off."""
     context: str = "state"
     """The part of the match so far that the model reads: state, full, truncated or last-K."""
     temperature: float = 0.0
-    """The sampling temperature. At 0 the model always gives its most likely reply."""
+    """The sampling temperature. At 0, the model always gives its most likely reply."""
     thinking: bool = False
     """Whether the model thinks before it answers, if its chat template supports that."""
     history: History = "template"
-    """What becomes of past turns with `context = "full"`. `template`: what the chat template makes of them. `kept`:
-    they stay as they were, with thoughts that a template such as Qwen3's drops."""
+    """How past turns appear with `context = "full"`. `template`: as the chat template renders them. `kept`: unchanged,
+    with thoughts that a template such as Qwen3's would drop."""
 
     reading: ReadingName = "strict"
-    """How replies are read. `strict`: all of a reply must have its form, as in training. `lenient`: a marked move is
-    also found after thoughts, within text and in code fences. Calls of tools are always read strictly."""
+    """How replies are read. `strict`: the whole reply must have its form, as in training. `lenient`: a marked move is
+    also found after thoughts, within text and in code fences. Tool calls are always read strictly."""
 
     FILE: ClassVar[str] = "player.json"
 
     def __post_init__(self) -> None:
         if self.style not in ("full", "compact"):
-            raise BadOption(f"prompt={self.style!r}: write full or compact.")
-        form_of(self.reply)  # raises for a name that does not exist, as does the next line
+            raise BadOption(f"Invalid prompt={self.style!r}. Use full or compact.")
+        form_of(self.reply)  # raises for an unknown name, as does the next line
         context(self.context)
         if not _is_number(self.max_tokens, int) or self.max_tokens < 1:
             raise BadOption(f"max_tokens={self.max_tokens!r}: must be a whole number, at least 1.")
         if not _is_number(self.temperature, int, float) or not 0 <= self.temperature < math.inf:
             raise BadOption(f"temperature={self.temperature!r}: must be a number, at least 0.")
         if self.history not in ("template", "kept"):
-            raise BadOption(f"history={self.history!r}: write template or kept.")
+            raise BadOption(f"Invalid history={self.history!r}. Use template or kept.")
         if not isinstance(self.thinking, bool):
-            raise BadOption(f"thinking={self.thinking!r}: write true or false.")
+            raise BadOption(f"Invalid thinking={self.thinking!r}. Use true or false.")
         if self.reading not in get_args(ReadingName):
-            raise BadOption(f"reading={self.reading!r}: write strict or lenient.")
+            raise BadOption(f"Invalid reading={self.reading!r}. Use strict or lenient.")
 
     def with_options(self, options: Mapping[str, str], *, others: Iterable[str] = ()) -> Self:
-        """These settings, changed by a player's options: `{"context": "full", "prompt": "compact"}`. Options named in
-        `others` belong to the caller and are passed over.
+        """Return these settings, changed by a player's options: `{"context": "full", "prompt": "compact"}`. Options
+        named in `others` belong to the caller and are ignored.
 
-        Raises `UnknownName` for an unknown option, with the nearest name, and `BadOption` or `UnknownName` for an
+        Raises `UnknownName` for an unknown option, with the closest name, and `BadOption` or `UnknownName` for an
         invalid value."""
         others = frozenset(others)
         names = {_OPTION_NAMES.get(field.name, field.name): field.name for field in fields(self)}
@@ -90,7 +90,7 @@ class PlayerSettings:
         own = [(names[name], value) for name, value in options.items() if name not in others]
         changed = replace(self, **typed_options(PlayerSettings, own))
         if "reading" in options and changed.reading == "lenient":
-            lenient(form_of(changed.reply))  # raises for calls of tools
+            lenient(form_of(changed.reply))  # raises for tool calls
         return changed
 
     def save(self, directory: Path) -> None:
@@ -99,10 +99,10 @@ class PlayerSettings:
 
     @classmethod
     def beside(cls, *places: str | Path) -> Self:
-        """The settings in the `player.json` of the first directory that has one. Without one the model was not trained
-        here: the defaults, with replies read leniently.
+        """Read the settings in the `player.json` of the first directory that has one. Without one, the model was not
+        trained here: returns the defaults, with lenient reading.
 
-        Raises `BadOption` for a file that does not hold settings."""
+        Raises `BadOption` for an invalid file."""
         for place in places:
             file = Path(place) / cls.FILE
             if file.exists():
@@ -114,16 +114,18 @@ class PlayerSettings:
         try:
             values = strict_json(read_plain_text(file, MOST_SETTINGS_BYTES))
         except OSError as error:
-            raise BadOption(f"{file} cannot be read ({error.strerror}). Delete it for the defaults.") from error
+            raise BadOption(f"Cannot read {file} ({error.strerror}). Delete it to use the defaults.") from error
         except ValueError as error:
-            raise BadOption(f"{file} is not JSON ({error}). Repair it, or delete it for the defaults.") from error
+            raise BadOption(
+                f"{file} is not valid JSON ({error}). Repair it, or delete it to use the defaults."
+            ) from error
         if not isinstance(values, dict):
-            raise BadOption(f"{file} must hold a JSON object. Repair it, or delete it for the defaults.")
+            raise BadOption(f"{file} must contain a JSON object. Repair it, or delete it to use the defaults.")
         known = {field.name for field in fields(cls)}
         if unknown := sorted(values.keys() - known):
             raise BadOption(
-                f"{file} has keys that this version does not know: {', '.join(unknown)}. Known: "
-                f"{', '.join(sorted(known))}. Remove them, or use the version of gymposium-agents that wrote it."
+                f"{file} has unknown keys: {', '.join(unknown)}. Known keys: {', '.join(sorted(known))}. Remove them, "
+                f"or use the version of gymposium-agents that wrote the file."
             )
         try:
             return cls(**values)
@@ -132,34 +134,36 @@ class PlayerSettings:
 
 
 def form_of(reply: str) -> Reader:
-    """The form of replies called `reply`, for messages. With `tools` a message has its calls apart from its text, and
-    the chat template writes them, so that the dialect of this form is of no account. Raises `UnknownName`, or
+    """Return the form of replies called `reply`, for messages. With `tools`, a message has its calls separate from its
+    text, and the chat template writes them, so the dialect of this form does not matter. Raises `UnknownName`, or
     `BadOption` for anything but text."""
     if reply == TOOLS:
         return ToolsReader(DIALECTS["hermes"])
     form = reader(reply)
     if isinstance(form, LenientReader):
-        raise BadOption(f"reply={reply!r}: write reply={form.strict.name}. A player has the option reading=lenient.")
+        raise BadOption(
+            f"Invalid reply={reply!r}. Use reply={form.strict.name}, with the player option reading=lenient."
+        )
     return form
 
 
 def read_as(form: Reader, reading: ReadingName) -> Reader:
-    """Return the reader of a form of replies. Calls of tools are read strictly, whatever `reading` says."""
+    """Return the reader of a form of replies. Tool calls are read strictly, regardless of `reading`."""
     return lenient(form) if reading == "lenient" and not isinstance(form, ToolsReader) else form
 
 
 def parse_options(text: str | None) -> dict[str, str]:
-    """`context=full&reply=tags` as `{"context": "full", "reply": "tags"}`. Any character of a value may be
-    percent-encoded; `&` must be (%26).
+    """Parse `context=full&reply=tags` as `{"context": "full", "reply": "tags"}`. Any character of a value may be
+    percent-encoded. `&` must be (%26).
 
-    Raises `BadOption` for an option that is not of the form name=value, and for a name that is given twice."""
+    Raises `BadOption` for an option that is not name=value, and for a duplicate name."""
     options: dict[str, str] = {}
     for item in text.split("&") if text else ():
         name, equals, value = item.partition("=")
         if not name or not equals or not value:
-            raise BadOption(f"{item!r} in {text!r} is not of the form name=value. Write  context=full&reply=tags")
+            raise BadOption(f"{item!r} in {text!r} is not of the form name=value. Example: context=full&reply=tags")
         if name in options:
-            raise BadOption(f"{text!r} gives {name!r} twice.")
+            raise BadOption(f"Duplicate option {name!r} in {text!r}. Give it once.")
         options[name] = unquote(value)
     return options
 
@@ -169,11 +173,11 @@ def _is_number(value: object, *kinds: type) -> bool:
 
 
 def typed_options(settings: type, options: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Return options as values of the types of a settings class's fields, for `gymposium.util.settings.read_settings`.
+    """Convert options to the types of a settings class's fields, for `gymposium.util.settings.read_settings`.
 
-    An option of a field that is a tuple may be given several times. Unknown names keep their text.
+    A tuple field's option may be repeated. Unknown names keep their text.
 
-    Raises `BadOption` for text that is not of the field's type."""
+    Raises `BadOption` for text of the wrong type."""
     hints = get_type_hints(settings)
     values: dict[str, Any] = {}
     for name, value in options:
@@ -186,9 +190,9 @@ def typed_options(settings: type, options: Iterable[tuple[str, str]]) -> dict[st
 
 
 def boolean(name: str, value: str) -> bool:
-    """The value of an option that is true or false. Raises `BadOption` for any other text."""
+    """Parse an option that is true or false. Raises `BadOption` for any other text."""
     if value not in ("true", "false"):
-        raise BadOption(f"{name}={value!r}: write true or false.")
+        raise BadOption(f"Invalid {name}={value!r}. Use true or false.")
     return value == "true"
 
 

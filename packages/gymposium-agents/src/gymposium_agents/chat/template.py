@@ -1,4 +1,4 @@
-"""The chat template of a tokenizer: conversations as text in which every control token is the template's own."""
+"""The chat template of a tokenizer: conversations as text in which only the template writes control tokens."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from gymposium_agents.chat.tokens import Message
 
 
 class Template:
-    """The chat template of a tokenizer, and the encoding of what it renders.
+    """The chat template of a tokenizer, and the encoding of its renderings.
 
-    Raises `GymposiumError` for a tokenizer that cannot carry a chat."""
+    Raises `GymposiumError` for a tokenizer that cannot represent a chat."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, *, thinking: bool) -> None:
         self.name = tokenizer.name_or_path
         self._tokenizer = tokenizer
         self._variables = {**tokenizer.special_tokens_map, "enable_thinking": thinking}
         self._cost = ""
-        """Why the template is not rendered any more."""
+        """Why the template is no longer rendered."""
         self.backend = _backend(tokenizer)
         self.controls = ControlTokens(self.backend)
         self._taken = private((str(tokenizer.chat_template), *self.controls.contents))
@@ -40,23 +40,23 @@ class Template:
         """The marks for texts without private-use characters."""
 
     def marks(self, texts: Iterable[str], tools: tuple[Tool, ...] = ()) -> Marks:
-        """Marks that do not occur in these texts and tools."""
+        """Return marks that do not occur in these texts and tools."""
         taken = private(texts) | self._private_in(tools)
         return self._marks_for(taken) if taken else self.usual
 
     def wording(
         self, messages: Sequence[Message], marks: Marks, tools: tuple[Tool, ...] = (), *, opened: bool = True
     ) -> str:
-        """The rendering of messages and tools, with stand-ins for the control tokens in their texts. With `opened` it
+        """Render messages and tools, with stand-ins for the control tokens in their texts. With `opened`, the result
         ends with the opening of the next reply.
 
-        Raises `GymposiumError` if the template refuses these messages."""
+        Raises `GymposiumError` if the template rejects these messages."""
         return self.written(lambda hiding: self._render(messages, tools, hiding, opened), marks)
 
     def written(self, write: Callable[[Hiding], str], marks: Marks) -> str:
-        """What `write` makes of texts from outside with the given function, which hides control tokens in a text. Parts
-        of control tokens are hidden only if they make a token together with other text, since templates may look at a
-        text or sort by it."""
+        """Call `write` with a function that hides control tokens in external text, and return its result. Parts of
+        control tokens are hidden only if they form a token together with other text, because templates may inspect or
+        sort texts."""
         hiding = Hiding(self.controls, marks)
         exact = write(hiding)
         if not hiding.met_parts:
@@ -65,18 +65,18 @@ class Template:
         return exact if self._tokens(exact) == self._tokens(safe) else safe
 
     def encoded(self, wording: str, marks: Marks) -> tuple[int, ...]:
-        """The ids of a rendering."""
+        """Return the ids of a rendering."""
         return marks.encoder.encode(self.marked(wording, marks))
 
     def marked(self, wording: str, marks: Marks) -> str:
-        """A rendering with the mark in front of its control tokens, and with the original text of its messages."""
+        """Return a rendering with the mark before its control tokens, and with the original text of its messages."""
         return marks.restored(self.controls.marked(wording, marks.control))
 
     def _tokens(self, text: str) -> list[str]:
         return [content for _, content in self.controls.found(text)]
 
     def _make_listed(self, tools: tuple[Tool, ...], marks: Marks, parts: bool) -> tuple[list[dict[str, Any]], bool]:
-        """The tools as templates take them, and whether they hold parts of control tokens."""
+        """Return the tools in the format of templates, and whether they contain parts of control tokens."""
         hiding = Hiding(self.controls, marks, parts=parts)
         return tools_taken_by_templates(tools, hiding), hiding.met_parts
 
@@ -96,9 +96,9 @@ class Template:
     def applied(
         self, messages: Sequence[Mapping[str, Any]], tools: list[Any] | None = None, *, opened: bool = True
     ) -> str:
-        """What the template makes of messages and tools in the form that templates take.
+        """Apply the template to messages and tools in the format of templates.
 
-        Raises `GymposiumError` if it refuses them, and if it costs too much, then also for all others."""
+        Raises `GymposiumError` if it rejects them. If it costs too much, also raises for all later ones."""
         try:
             if self._cost:
                 raise RenderingCost(self._cost)
@@ -107,14 +107,14 @@ class Template:
         except RenderingCost as error:
             self._cost = str(error)
             raise GymposiumError(
-                f"The chat template of {self.name!r} cannot be used: {error}. Correct tokenizer.chat_template and save "
-                "it beside the model, or take another model."
+                f"The chat template of {self.name!r} cannot be used: {error}. Correct tokenizer.chat_template and "
+                f"save it beside the model, or use another model."
             ) from error
         except (RenderingRefusal, ValueError) as error:
             roles = ", ".join(message["role"] for message in messages)
             raise GymposiumError(
-                f"The chat template of {self.name!r} refuses this conversation ({roles}): {error}. Give it the roles "
-                "that it knows, in the order that it asks for."
+                f"The chat template of {self.name!r} rejects this conversation ({roles}): {error}. Use the roles it "
+                f"supports, in the required order."
             ) from error
 
 
@@ -122,10 +122,10 @@ class Hiding:
     """A function that returns a text with stand-ins for its control tokens."""
 
     def __init__(self, controls: ControlTokens, marks: Marks, *, parts: bool = False) -> None:
-        """With `parts`, parts of control tokens are hidden too."""
+        """With `parts`, also hide parts of control tokens."""
         self.marks, self.parts = marks, parts
         self.met_parts = False
-        """Whether a text held a part of a control token so far."""
+        """Whether a text has contained a part of a control token so far."""
         self._controls = controls
 
     def __call__(self, text: str, keep: Container[str] = ()) -> str:
@@ -134,12 +134,13 @@ class Hiding:
 
 
 def _private_in(tools: tuple[Tool, ...]) -> frozenset[str]:
-    """The private-use characters in these tools."""
+    """Return the private-use characters in these tools."""
     return private(json.dumps(tool.as_function, ensure_ascii=False) for tool in tools)
 
 
 def _backend(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
-    """The tokenizer of the tokenizers library inside. Raises `GymposiumError` if it cannot carry a chat."""
+    """Return the underlying tokenizer of the tokenizers library. Raises `GymposiumError` if it cannot represent a
+    chat."""
     name = tokenizer.name_or_path
     if not tokenizer.chat_template:
         raise GymposiumError(
@@ -148,13 +149,13 @@ def _backend(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
         )
     if tokenizer.eos_token_id is None:
         raise GymposiumError(
-            f"The tokenizer of {name!r} names no end-of-turn token. Set tokenizer.eos_token to the token that ends a "
-            "reply and save it beside the model."
+            f"The tokenizer of {name!r} has no end-of-turn token. Set tokenizer.eos_token to the token that ends a "
+            f"reply and save it beside the model."
         )
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if not isinstance(backend, Tokenizer):
         raise GymposiumError(
-            f"The tokenizer of {name!r} is not one of the tokenizers library. Convert it to a tokenizer.json and save "
-            "that beside the model."
+            f"The tokenizer of {name!r} does not use the tokenizers library. Convert it to a tokenizer.json and save "
+            f"that beside the model."
         )
     return backend

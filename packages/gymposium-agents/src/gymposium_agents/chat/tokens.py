@@ -1,4 +1,4 @@
-"""The data that players and engines exchange: messages, token requests, completions, and the tokens of a turn."""
+"""The data exchanged by players and engines: messages, token requests, completions, and the tokens of a turn."""
 
 from __future__ import annotations
 
@@ -20,27 +20,28 @@ class Message(TypedDict):
     role: str
     """`system`, `user`, `assistant`, or `tool` for the result of a call."""
     content: str
-    """The text. Of a reply with calls, the text before them."""
+    """The text. In a reply with calls, the text before them."""
     tool_calls: NotRequired[Sequence[Call]]
-    """The calls of a reply, in order. The messages of role `tool` behind it hold their results, in the same order."""
+    """The calls of a reply, in order. The following messages of role `tool` contain their results, in the same
+    order."""
     name: NotRequired[str]
-    """The name of the tool whose result a message of role `tool` is. If it is missing, the call says it."""
+    """The tool whose result a message of role `tool` contains. If missing, it follows from the call."""
 
 
 History = Literal["template", "kept"]
-"""What becomes of past turns in a conversation: `template`, what the chat template makes of them; `kept`, nothing."""
+"""How past turns appear in a conversation: as the chat template renders them (`template`), or unchanged (`kept`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The name of a set of weights: the base model, or an adapter on it at a number of optimizer steps."""
+    """The name of a set of weights: the base model, or an adapter on it after some number of optimizer steps."""
 
     name: str = "base"
     version: int = 0
-    """The policy version: the number of optimizer steps that made the weights."""
+    """The policy version: the number of optimizer steps behind the weights."""
 
     def __str__(self) -> str:
-        """`base`, or `learner-v12`: the name under which a server holds the adapter."""
+        """Return `base`, or `learner-v12`: the adapter's name on a server."""
         return self.name if self == BASE else f"{self.name}-v{self.version}"
 
 
@@ -50,13 +51,13 @@ BASE = Policy()
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How completions are sampled. There is no top-p or top-k, because the learner's probabilities would then differ
-    from the engine's."""
+    """The sampling settings of completions. There is no top-p or top-k, because the learner's probabilities would then
+    differ from the engine's."""
 
     temperature: float = 1.0
-    """The sampling temperature; 0 is greedy."""
+    """The sampling temperature. 0 is greedy."""
     max_tokens: int = 16
-    """The largest number of tokens in a completion; the model's context may leave room for fewer."""
+    """The maximum number of tokens in a completion. The model's context may allow fewer."""
 
 
 @dataclass(slots=True)
@@ -65,17 +66,17 @@ class TokenRequest:
 
     prompt: tuple[int, ...]
     rng: random.Random
-    """The only source of randomness of the completion, so that the other requests of a batch do not change it. An
-    engine in this process draws once for each token; a server gets a seed from it."""
+    """The only source of randomness of the completion, so that other requests in a batch do not affect it. An engine in
+    this process draws once per token. A server gets a seed from it."""
     policy: Policy | None = None
-    """The policy that answers; None for the engine's current policy."""
+    """The policy that answers, or None for the engine's current policy."""
     conversation: str | None = None
-    """The name of the conversation that the request continues, such as the match and the seat. It does not change the
-    completion: an engine over several servers sends the requests of one conversation to the server that has cached its
-    beginning. None for a request that is alone."""
+    """The name of the conversation that the request continues, such as the match and the seat, or None for a separate
+    request. It does not affect the completion. An engine over several servers uses it to send a conversation to the
+    server that has cached its beginning."""
     watch: Callable[[int], bool] | None = None
-    """Function that is called with each sampled token, in any thread. The completion ends with a token for which it
-    returns True, with the finish reason `stop`."""
+    """Called with each sampled token, in any thread. If it returns True for a token, the completion ends with that
+    token, with the finish reason `stop`."""
 
 
 @dataclass(slots=True)
@@ -83,7 +84,7 @@ class Completion:
     """A sampled completion."""
 
     ids: tuple[int, ...]
-    """The sampled token ids, end of turn included."""
+    """The sampled token ids, including the end of turn."""
     logprobs: tuple[float, ...]
     """The log-probability of each id at the sampling temperature, or at temperature 1 if sampling is greedy, in
     nats."""
@@ -101,5 +102,5 @@ class TurnTokens:
     completion: Completion
     """The completion that it sampled."""
     legal: tuple[Tokens, ...] = ()
-    """For each sampled id the ids that would have continued a legal reply there (`distribution.continuations`); empty
-    if the player does not note them."""
+    """The ids that would have continued a legal reply at each sampled id (`distribution.continuations`). Empty if the
+    player does not note them."""

@@ -1,4 +1,4 @@
-"""What a chat template does with tools, found by rendering tools, calls and results of our own with it."""
+"""A chat template's tool support, found by rendering our own tools, calls and results."""
 
 from __future__ import annotations
 
@@ -17,35 +17,34 @@ from gymposium_agents.chat.tokens import Message
 
 
 def probe_tools(description: str) -> tuple[Tool, Tool]:
-    """Two tools, each with one argument called `word`."""
+    """Return two tools, each with one argument called `word`."""
     argument = {"type": "object", "properties": {"word": {"type": "string"}}, "required": ["word"]}
     return Tool("look_up", description, argument), Tool("count", description, argument)
 
 
 def probe_calls(word: str, *names: str) -> tuple[Call, ...]:
-    """A call of each of these tools of `probe_tools`."""
+    """Return a call of each of these `probe_tools`."""
     return tuple(Call(name, {"word": word}) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSupport:
-    """What a chat template does with tools."""
+    """A chat template's tool support."""
 
     lists: bool
-    """Whether it writes the tools that it is given."""
+    """Whether it writes the tools passed to it."""
     calls: bool
     """Whether it writes calls and their results."""
     dialect: Dialect | None
-    """The dialect in which it writes calls. None if no dialect is like it, and if it does not write tools, calls and
-    results."""
+    """The dialect of its calls. None if no dialect matches, or if it does not write tools, calls and results."""
     several: bool
-    """Whether it writes several calls of one reply, in that dialect."""
+    """Whether it writes several calls of one reply in that dialect."""
     before_result: str
-    """The text that it writes between a call of the dialect and its result; empty without a dialect."""
+    """Its text between a call and the result. Empty without a dialect."""
 
     @classmethod
     def of(cls, template: Template) -> Self:
-        """What this template does."""
+        """Probe the tool support of this template."""
         probe, mark = template.usual.probe, template.usual.reply
         listed = _rendered(template, [user("?")], probe_tools(probe))
         lists = all(text in listed for text in (probe, "look_up", "word"))
@@ -62,15 +61,15 @@ class ToolSupport:
 
 
 def _dialect(template: Template, calls: Sequence[Call]) -> Dialect | None:
-    """The dialect whose reader reads what the template writes for a reply with these calls."""
+    """Return the dialect that can read the template's text for a reply with these calls."""
     written = _written(template, calls)
     move = move_of(calls)
     return next((one for one in DIALECTS.values() if ToolsReader(one).submission(written) == move), None)
 
 
 def _written(template: Template, calls: Sequence[Call]) -> str:
-    """The text that the template writes for a reply with these calls, whose last argument is the mark of a reply. It
-    begins where it differs from a reply without calls, and ends where the reply does."""
+    """Return the template's text for a reply with these calls, whose last argument is the mark of a reply. It begins
+    where it differs from a reply without calls, and ends with the reply."""
     probe, mark = template.usual.probe, template.usual.reply
     tools = probe_tools("?")
     whole = _rendered(template, [user("?"), assistant("", *calls), *(result("?") for _ in calls)], tools)
@@ -80,7 +79,7 @@ def _written(template: Template, calls: Sequence[Call]) -> str:
 
 
 def _tail(template: Template, calls: Sequence[Call]) -> str:
-    """The text that the template writes behind the last argument of these calls, up to the end of the reply."""
+    """Return the template's text from the last argument of these calls to the end of the reply."""
     probe, mark = template.usual.probe, template.usual.reply
     tools = probe_tools("?")
     ends = [
@@ -91,7 +90,7 @@ def _tail(template: Template, calls: Sequence[Call]) -> str:
 
 
 def _rendered(template: Template, messages: Sequence[Message], tools: tuple[Tool, ...], *, opened: bool = True) -> str:
-    """What the template writes for messages of our own; nothing if it refuses them."""
+    """Render our own messages with the template. Returns nothing if it rejects them."""
     try:
         return template.wording(messages, template.usual, tools, opened=opened)
     except GymposiumError:

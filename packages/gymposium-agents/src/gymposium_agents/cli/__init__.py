@@ -1,1 +1,1 @@
-"""The verbs that gymposium-agents adds to the command line."""
+"""The commands that gymposium-agents adds to the command line."""

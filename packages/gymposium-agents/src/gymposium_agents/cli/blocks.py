@@ -1,4 +1,4 @@
-"""The tables of an evaluation: blocks of three measures, which fit a terminal of 80 columns for any number of seats."""
+"""The tables of an evaluation, in blocks of three measures that fit an 80-column terminal for any number of seats."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gymposium.records.scores import Estimate, Score
 from gymposium_agents.players.evaluate import Evaluation
 
 ACROSS = 3
-"""Number of measures in one table."""
+"""Number of measures per table."""
 
 Measures = dict[str, Callable[[Score], str]]
 
 
 def blocks(evaluation: Evaluation) -> Iterator[Table]:
-    """One table for each three measures of a kind, with a row for all matches and, if there are several seats, a row
-    for each seat."""
+    """Yield one table per three measures of a kind. It has a row for all matches and, with several seats, a row per
+    seat."""
     rows = {"all": evaluation.overall}
     if len(evaluation.by_seat) > 1:
         rows |= {f"seat {seat}": score for seat, score in enumerate(evaluation.by_seat)}
@@ -36,7 +36,7 @@ def blocks(evaluation: Evaluation) -> Iterator[Table]:
 
 
 def overview(results: Iterable[tuple[Game, str, Evaluation]]) -> Table:
-    """A table with a row for each game and opponent."""
+    """Make a table with a row for each game and opponent."""
     table = Table("game", "against", "win", "mean return", box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for game, opponent, evaluation in results:
         score = evaluation.overall
@@ -46,7 +46,7 @@ def overview(results: Iterable[tuple[Game, str, Evaluation]]) -> Table:
 
 
 def _kinds(overall: Score) -> Iterator[tuple[str, Measures]]:
-    """The measures, grouped by the unit of which they are shares or means."""
+    """Yield the measures, grouped by the unit that they are shares or means of."""
     if "score" not in overall.results:
         yield "of matches", {result: _measure(Score.result_rate, result) for result in ("win", "draw", "loss")}
     yield "of replies", {kind: _measure(Score.reading_rate, kind) for kind in ("illegal", "unparsable", "cut off")}
@@ -71,15 +71,15 @@ def _kinds(overall: Score) -> Iterator[tuple[str, Measures]]:
 
 
 def _roughly(estimate: Estimate) -> str:
-    """An estimate in tokens with one decimal: `151.2 [148.0, 154.4]`."""
+    """Format an estimate in tokens with one decimal: `151.2 [148.0, 154.4]`."""
     return f"{estimate.value:.1f} [{estimate.low:.1f}, {estimate.high:.1f}]".replace("nan", "–")
 
 
 def prompt_tokens_per_move(score: Score) -> float:
-    """The mean number of prompt tokens of a reply, over replies whose tokens were counted."""
+    """Return the mean number of prompt tokens per reply, over replies with counted tokens."""
     return score.prompt_tokens / len(score.completion_tokens) if score.completion_tokens else math.nan
 
 
 def _measure(estimate: Callable[[Score, Any], Estimate], name: str) -> Callable[[Score], str]:
-    """The text of `estimate` for this name, with its interval."""
+    """Return a function that formats `estimate` for this name, with its interval."""
     return lambda score: str(estimate(score, name))

@@ -1,4 +1,4 @@
-"""The command `gymposium engine`: sets up vLLM and runs its servers."""
+"""The command `gymposium engine`, which sets up vLLM and runs its servers."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from gymposium.cli.text import busy, note, out
 from gymposium.errors import BadOption
 
 command = typer.Typer(
-    add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="vLLM: set it up, run its servers."
+    add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="Set up vLLM and run its servers."
 )
 
 
 @command.callback()
 def _group() -> None:
-    """vLLM as the engine of language-model players: its virtual environment and its servers."""
+    """Set up vLLM as the engine of language-model players, and run its servers."""
 
 
 @command.command("setup")
 def set_up_engine(
     build: Annotated[
-        Literal["auto", "cpu", "cuda"], typer.Option(help="auto takes cuda if there is an NVIDIA GPU.")
+        Literal["auto", "cpu", "cuda"], typer.Option(help="Select the build (auto: cuda if there is an NVIDIA GPU)")
     ] = "auto",
     into: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The engine's home, instead of GYMPOSIUM_ENGINE_HOME.")
+        Path | None, typer.Option(metavar="DIR", help="Install here instead of in GYMPOSIUM_ENGINE_HOME")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Install vLLM in a separate virtual environment.
 
-    The place is --into, or else GYMPOSIUM_ENGINE_HOME, or else gymposium/engines/vllm in your data directory
-    (~/.local/share). The versions are those with which gymposium was tested. A complete installation is kept; an
-    incomplete one is made again. To use a place that you gave with --into, set GYMPOSIUM_ENGINE_HOME to it.
+    The location is --into, or else GYMPOSIUM_ENGINE_HOME, or else gymposium/engines/vllm in your data directory
+    (~/.local/share). The versions are those gymposium was tested with. A complete installation is kept. An incomplete
+    one is replaced. To use a location given with --into, set GYMPOSIUM_ENGINE_HOME to it.
 
     Examples:
 
@@ -58,30 +58,34 @@ def set_up_engine(
 @command.command("start", context_settings={"allow_extra_args": True})
 def start_server(
     context: typer.Context,
-    model: Annotated[str, typer.Option(help="A directory or a hub name.")],
-    lora: Annotated[bool, typer.Option("--lora", help="Accept LoRA adapters, up to rank 32.")] = False,
+    model: Annotated[str, typer.Option(help="Serve this model directory or hub name")],
+    lora: Annotated[bool, typer.Option("--lora", help="Accept LoRA adapters up to rank 32")] = False,
     lora_rank: Annotated[
-        int | None, typer.Option(min=1, help="Accept LoRA adapters up to this rank; implies --lora.")
+        int | None, typer.Option(min=1, help="Accept LoRA adapters up to this rank (implies --lora)")
     ] = None,
-    max_loras: Annotated[int, typer.Option(min=1, help="Largest number of adapters in one batch.")] = 4,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free port.")] = 8123,
+    max_loras: Annotated[int, typer.Option(min=1, help="Limit the number of adapters in one batch")] = 4,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Listen on this port (0 for a free port)")] = 8123,
     host: Annotated[
-        str, typer.Option(help="Any address but this machine itself needs a key in GYMPOSIUM_ENGINE_KEY.")
+        str, typer.Option(help="Listen on this address. All but loopback addresses need a key in GYMPOSIUM_ENGINE_KEY")
     ] = "127.0.0.1",
-    dtype: Annotated[str, typer.Option(help="auto: float32 on a CPU, the checkpoint's own type on a GPU.")] = "auto",
+    dtype: Annotated[
+        str, typer.Option(help=("Compute in this number type (auto: float32 on a CPU, the checkpoint's type on a GPU)"))
+    ] = "auto",
     max_model_len: Annotated[
         int | None,
-        typer.Option(min=1, help="Limit of prompt and reply together in tokens; the model's limit by default."),
+        typer.Option(min=1, help="Limit prompt and reply together to this many tokens. Default: the model's limit"),
     ] = None,
-    max_num_seqs: Annotated[int, typer.Option(min=1, help="Largest number of requests that run at once.")] = 64,
-    kv_cache_gib: Annotated[int, typer.Option(min=1, help="Memory for the key-value cache on a CPU.")] = 2,
+    max_num_seqs: Annotated[int, typer.Option(min=1, help="Limit the number of concurrent requests")] = 64,
+    kv_cache_gib: Annotated[
+        int, typer.Option(min=1, help=("Reserve this much memory for the key-value cache on a CPU"))
+    ] = 2,
 ) -> None:
     """Start a vLLM server and supervise it until Ctrl-C.
 
-    When the server is ready, the name of a player that uses it is printed. If the server dies, it is started again,
-    with growing pauses. It ends when this command ends for any reason. Arguments behind -- are passed to vLLM.
+    When the server is ready, the name of a player that uses it is printed. If the server dies, it is restarted with
+    increasing delays. It ends when this command ends for any reason. Arguments after -- are passed to vLLM.
 
-    The key for clients is read from GYMPOSIUM_ENGINE_KEY, by this command and by every client.
+    This command and every client read the key from GYMPOSIUM_ENGINE_KEY.
 
     Examples:
 
@@ -112,22 +116,22 @@ def start_server(
     ended = threading.Event()
     before = {number: signal.signal(number, _interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        note(f"Starting vLLM with {model}; its log: {server.log}")
+        note(f"Starting vLLM with {model}. Log: {server.log}")
         with noted(server, home):
             with busy("Loading the model"):
                 server.start()
-            note("Ready. Ctrl-C ends it. A player that asks it:")
+            note("Ready. Press Ctrl-C to stop it. Player that uses it:")
             out().print(f"lm:{model}?engine={server.url}", soft_wrap=True)
             while not ended.wait(1.0):
                 if not server.alive:
-                    note("The server died; it is started again.")
+                    note("The server died. Restarting it.")
                     server.restart()
                     note("Ready again.")
     except KeyboardInterrupt:
-        note("Ending the server.")
+        note("Stopping the server.")
     finally:
         for number in before:
-            signal.signal(number, signal.SIG_IGN)  # the server is being stopped already
+            signal.signal(number, signal.SIG_IGN)  # the server is already being stopped
         server.stop()
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -139,7 +143,7 @@ def _interrupt(number: int, frame: object) -> None:
 
 @command.command("status")
 def show_servers(as_json: JsonOption = False) -> None:
-    """Show the installation, and the servers that gymposium engine start supervises.
+    """Show the installation and the servers supervised by gymposium engine start.
 
     Examples:
 
@@ -175,11 +179,11 @@ def show_servers(as_json: JsonOption = False) -> None:
 
 @command.command("stop")
 def stop_servers(
-    port: Annotated[int | None, typer.Option(help="The port of the server to end, if several are running.")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="End all servers.")] = False,
+    port: Annotated[int | None, typer.Option(help="Stop the server on this port, if several are running")] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Stop all servers")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """End a server that gymposium engine start supervises.
+    """Stop a server supervised by gymposium engine start.
 
     Examples:
 
@@ -193,12 +197,12 @@ def stop_servers(
     chosen = [running for running in running_servers(engine_home()) if port in (None, running.port)]
     if not chosen:
         where = f" on port {port}" if port is not None else ""
-        raise BadOption(f"No server is running{where}; gymposium engine status lists the running ones.")
+        raise BadOption(f"No server is running{where}. List the running ones with gymposium engine status.")
     if len(chosen) > 1 and not everything:
         ports = ", ".join(str(running.port) for running in chosen)
-        raise BadOption(f"Several servers are running (ports {ports}): choose one with --port, or all with --all.")
+        raise BadOption(f"Several servers are running (ports {ports}). Choose one with --port, or all with --all.")
     for running in chosen:
         end(running)
-        note(f"Ended the server at {running.url}.")
+        note(f"Stopped the server at {running.url}.")
     if as_json:
         print_json({"ended": [running.url for running in chosen]})

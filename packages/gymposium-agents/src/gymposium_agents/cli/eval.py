@@ -67,14 +67,14 @@ DEFAULTS = Preset(
     on_illegal="forfeit",
     player={},
 )
-"""The settings of an evaluation without a preset; the game has no default."""
+"""The settings of an evaluation without a preset. The game has no default."""
 ALONE = "alone"
-"""The name in place of the opponent's in a game with one seat."""
+"""The name in place of the opponent's in a single-player game."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvalSettings:
-    """The options of an evaluation, as they were given on the command line."""
+    """The options of an evaluation, as given on the command line."""
 
     player: str
     game: tuple[str, ...]
@@ -93,17 +93,21 @@ class EvalSettings:
 def command(
     ctx: typer.Context,
     player: Annotated[
-        str | None, typer.Argument(metavar="PLAYER", help="The player to evaluate, as in gymposium list.")
+        str | None, typer.Argument(metavar="PLAYER", help="Evaluate this player (see gymposium list)")
     ] = None,
     game: Annotated[
         list[str] | None,
-        typer.Option(metavar="GAME", help="As in gymposium list; parameters may be given. Repeat it for more games."),
+        typer.Option(
+            metavar="GAME", help=("Evaluate in this game, with optional parameters (see gymposium list; repeatable)")
+        ),
     ] = None,
     opponents: Annotated[
         str | None,
         typer.Option(
             metavar="A,B",
-            help=f"The opponents; unused with one seat. {','.join(DEFAULTS.opponents)} by default.",
+            help=(
+                f"Play against these opponents, except in single-player games. Default: {','.join(DEFAULTS.opponents)}"
+            ),
         ),
     ] = None,
     matches: Annotated[
@@ -112,38 +116,47 @@ def command(
             "-n",
             "--matches",
             min=1,
-            help=f"Matches against each opponent. By default {DEFAULTS.matches}, or the next multiple of the seats.",
+            help=(
+                f"Play this many matches against each opponent. Default: {DEFAULTS.matches}, rounded up to a multiple "
+                f"of the seats"
+            ),
         ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help=f"The seed of all random draws. {DEFAULTS.seed} by default.")] = None,
+    seed: Annotated[int | None, typer.Option(help=f"Seed all random draws. Default: {DEFAULTS.seed}")] = None,
     on_illegal: Annotated[
         str | None,
         typer.Option(
             metavar="POLICY",
-            help="What a reply that is no legal move costs: forfeit, random, retry(n) or penalty(x,k). "
-            f"{DEFAULTS.on_illegal} by default.",
+            help=(
+                f"Set the cost of a reply without a legal move: forfeit, random, retry(n) or penalty(x,k). Default: "
+                f"{DEFAULTS.on_illegal}"
+            ),
         ),
     ] = None,
     preset: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="A published protocol: ludic. Other options override its settings."),
+        typer.Option(metavar="NAME", help="Use a published protocol: ludic. Other options override its settings"),
     ] = None,
     exact: Annotated[
         bool,
         typer.Option(
             "--exact",
-            help="Add exact figures by traversal of the game tree: against random, the best response, exploitability. "
-            "For small games with two seats.",
+            help=(
+                "Add exact figures by traversing the game tree: score against random, best response, exploitability. "
+                "For small two-player games"
+            ),
         ),
     ] = False,
     schedule: ScheduleOption = "rounds",
-    at_once: Annotated[int, typer.Option(min=1, help="The number of matches that are played at the same time.")] = 512,
+    at_once: Annotated[int, typer.Option(min=1, help="Play this many matches concurrently")] = 512,
     start_server: Annotated[
         bool,
         typer.Option(
             "--start-server",
-            help="Start a vLLM server for the player's model, play through it, and stop it at the end. Run gymposium "
-            "engine setup once before.",
+            help=(
+                "Start a vLLM server for the player's model, play through it, and stop it at the end. First run "
+                "gymposium engine setup once"
+            ),
         ),
     ] = False,
     server_option: ServerOptions = None,
@@ -156,12 +169,13 @@ def command(
 ) -> None:
     """Evaluate one player against others, seats swapped, with 95 % intervals.
 
-    Wins, draws and losses are shares of matches; illegal, unparsable and cut-off are shares of the player's replies.
-    Every match is in the run's folder as soon as it is over, and --resume continues a run that was stopped. With --jobs
-    or --executor, matches are played in worker processes, where a player that crashes forfeits its match. A language
-    model is written lm:MODEL, where MODEL is a directory or a hub name, or lm:MODEL@ADAPTER with a LoRA on top; options
-    follow a question mark. Without options it gets the prompts and settings with which it was trained here, or else the
-    full prompt, which asks for a move in tags and leaves room for thoughts.
+    Wins, draws and losses are shares of matches. Illegal, unparsable and cut-off are shares of the player's replies.
+    Every match is saved in the run's folder as soon as it is over, and --resume continues an interrupted run. With
+    --jobs or --executor, matches are played in worker processes, and a player that crashes forfeits its match.
+
+    A language model is written lm:MODEL, where MODEL is a directory or a hub name, or lm:MODEL@ADAPTER for a model with
+    a LoRA. Options follow a question mark. By default, a model trained here gets the prompts and settings of its
+    training. Other models get the full prompt, which asks for a move in tags and allows thoughts.
 
     Examples:
 
@@ -180,7 +194,7 @@ def command(
         settings: EvalSettings = read_settings(f"{resume}/settings.json", EvalSettings, folder.settings)
         check_settings(settings.game, [settings.player, *(names_of(settings.opponents) if settings.opponents else ())])
     elif player is None:
-        raise BadOption("Name a player:  gymposium eval mcts-100 --game tic_tac_toe  (or --resume DIR).")
+        raise BadOption("Name a player:  gymposium eval mcts-100 --game tic_tac_toe  (or --resume DIR)")
     else:
         options = (opponents, matches, seed, on_illegal, preset, exact, schedule, at_once, start_server)
         settings = EvalSettings(player, tuple(game or ()), *options, tuple(server_option or ()))
@@ -218,7 +232,7 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The matches to play: the settings of the options, of a preset, or the defaults."""
+    """The matches to play, from the options, a preset, or the defaults."""
 
     player: str
     games: tuple[Game, ...]
@@ -235,20 +249,20 @@ class Plan:
 
     @property
     def players(self) -> list[str]:
-        """The names of all players, each once."""
+        """The names of all players, without duplicates."""
         return list(dict.fromkeys([self.player, *(name for _, name in self.pairings if name != ALONE)]))
 
     def tag(self, game: Game, opponent: str) -> str:
-        """The beginning of the ids of a pairing's matches. It holds a digest of everything that the matches depend on,
-        so that matches with equal ids are equal."""
+        """Return the prefix of a pairing's match ids. It contains a digest of everything that the matches depend on, so
+        matches with equal ids are equal."""
         inputs = f"{game.name} {self.player} {opponent} {self.seed} {self.on_illegal}"
         return f"eval-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
 
 
 def make_plan(settings: EvalSettings, protocol: Preset | None) -> Plan:
-    """The plan of these options and this preset. Raises `GymposiumError` for settings that cannot be played."""
+    """Make the plan of these options and this preset. Raises `GymposiumError` for settings that cannot be played."""
     if protocol is None and not settings.game:
-        raise BadOption("Name a game, as in --game tic_tac_toe, or a published protocol, as in --preset ludic.")
+        raise BadOption("Name a game with --game tic_tac_toe, or a published protocol with --preset ludic.")
     player, preset = settings.player, protocol or DEFAULTS
     opponents = preset.opponents if settings.opponents is None else names_of(settings.opponents)
     games = tuple(load_game(name) for name in settings.game or (preset.game,))
@@ -263,7 +277,7 @@ def make_plan(settings: EvalSettings, protocol: Preset | None) -> Plan:
         FailurePolicy.parse(preset.on_illegal if settings.on_illegal is None else settings.on_illegal),
     )
     if settings.opponents is not None and all(game.seats == 1 for game in games):
-        raise BadOption(f"--opponents {settings.opponents}: each game has one seat ({games[0].name}). Leave it out.")
+        raise BadOption(f"--opponents {settings.opponents}: all games are single-player ({games[0].name}). Omit it.")
     if "human" in plan.players:
         raise BadOption("A person plays one match at a time:  gymposium play GAME")
     for loaded in plan.games:
@@ -278,7 +292,7 @@ def _refuse_duplicates(option: str, names: Sequence[str]) -> None:
 
 
 class _Session:
-    """The matches of a plan, and their results."""
+    """The matches of a plan and their results."""
 
     def __init__(self, plan: Plan, settings: EvalSettings) -> None:
         self.plan = plan
@@ -292,8 +306,8 @@ class _Session:
         self.spending, self.crashes = Spending(), PlayerCrashes()
 
     def play(self, players: dict[str, Player], folder: RunFolder, executor: Executor | None) -> None:
-        """Play the matches that the folder does not hold yet, one pairing after the other, in this process without an
-        executor, and count all matches."""
+        """Play the matches missing from the folder, one pairing after the other, and count all matches. Without an
+        executor, plays in this process."""
         plan = self.plan
         series = [self._series(players, game, opponent) for game, opponent in plan.pairings]
         matches = MatchPlan(tuple(series))
@@ -334,7 +348,7 @@ class _Session:
         return sum(evaluation.overall.matches for _, _, evaluation in self.results)
 
     def as_data(self) -> list[dict[str, Any]]:
-        """One entry for each game, with the evaluation against each opponent."""
+        """Return one entry per game, with the evaluation against each opponent."""
         return [
             {
                 "game": game.name,
@@ -346,7 +360,7 @@ class _Session:
 
 
 def _played_settings(plan: Plan, protocol: Preset | None, schedule: str) -> dict[str, Any]:
-    """Every setting as it was played, and all of the preset's settings."""
+    """Return every setting as played, and all of the preset's settings."""
     return {
         "player": plan.player,
         "matches": plan.matches,
@@ -358,7 +372,7 @@ def _played_settings(plan: Plan, protocol: Preset | None, schedule: str) -> dict
 
 
 def changed(plan: Plan, protocol: Preset) -> list[str]:
-    """The names of the preset's settings that are played with other values."""
+    """Return the names of the preset's settings that are overridden."""
     played = {
         "game": [game.name for game in plan.games] == [protocol.game],
         "opponents": plan.opponents == protocol.opponents,
@@ -401,7 +415,7 @@ def _print(plan: Plan, protocol: Preset | None, session: _Session) -> None:
 
 
 def _explained(plan: Plan, protocol: Preset) -> Table:
-    """A table of every setting of the preset as it is played, and of the changed ones."""
+    """Make a table of every setting of the preset as played, and of the changed ones."""
     options = plan.player.partition("?")[2].replace("&", " ")
     rows = {
         "games": ", ".join(game.name for game in plan.games),
@@ -409,7 +423,7 @@ def _explained(plan: Plan, protocol: Preset) -> Table:
         "matches": f"{plan.matches} against each, as many in each seat",
         "seed": str(plan.seed),
         "failed reply": str(plan.on_illegal),
-        "player": options if takes_options(plan.player) else "no language model, so how one is asked is not used",
+        "player": options if takes_options(plan.player) else "no language model, so prompt settings are not used",
         "changed": ", ".join(changed(plan, protocol)) or "nothing",
     }
     table = Table.grid(padding=(0, 2, 0, 0))

@@ -1,4 +1,4 @@
-"""The command `gymposium lora`: adapters after training. Only the subcommand `merge` imports torch."""
+"""The command `gymposium lora`: adapters after training. Only `merge` imports torch."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.lora.store import stores
 
 command = typer.Typer(
-    add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="LoRA adapters after training."
+    add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="Manage LoRA adapters after training."
 )
 
-StoreArgument = Annotated[Path, typer.Argument(metavar="DIR", help="A directory of published adapters.")]
+StoreArgument = Annotated[Path, typer.Argument(metavar="DIR", help="Directory of published adapters")]
 
 
 @command.callback()
 def _group() -> None:
-    """LoRA adapters after training: list, roll back, show, merge, push to the hub."""
+    """Manage LoRA adapters after training: list, roll back, show, merge, push to the hub."""
 
 
 @command.command("list")
 def list_adapters(directory: StoreArgument, as_json: JsonOption = False) -> None:
     """List the versions in a directory of published adapters, and mark the current one.
 
-    A version is the number of optimizer steps that made the weights. Each version is an ordinary adapter in its own
-    directory: lm:MODEL@DIR/learner-v000012 plays it.
+    A version is the number of optimizer steps behind its weights. Each version is an ordinary adapter in its own
+    directory. Play it as lm:MODEL@DIR/learner-v000012.
 
     Examples:
 
@@ -63,13 +63,13 @@ def list_adapters(directory: StoreArgument, as_json: JsonOption = False) -> None
 @command.command("rollback")
 def roll_back(
     directory: StoreArgument,
-    version: Annotated[int, typer.Argument(metavar="VERSION", help="A version that gymposium lora list shows.")],
+    version: Annotated[int, typer.Argument(metavar="VERSION", help="Version from gymposium lora list")],
     name: Annotated[
-        str | None, typer.Option("--name", metavar="NAME", help="The adapter, if DIR holds several.")
+        str | None, typer.Option("--name", metavar="NAME", help="Select this adapter, if DIR has several")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make another version the current one. Nothing is deleted, so a later version can be made current again.
+    """Make another version the current one. Nothing is deleted, so a later version can become current again.
 
     Examples:
 
@@ -80,23 +80,22 @@ def roll_back(
     chosen = [store for store in stores(directory) if name in (None, store.name)]
     if len(chosen) != 1:
         names = ", ".join(store.name for store in stores(directory))
-        raise GymposiumError(f"{directory} holds the adapters {names}: choose one of them with --name.")
+        raise GymposiumError(f"{directory} contains the adapters {names}. Choose one with --name.")
     [store] = chosen
     policy = Policy(store.name, version)
     store.roll_back(policy)
     if as_json:
         print_json({"name": store.name, "version": version, "path": str(store.path(policy))})
         return
-    note(f"{store.name}: version {version} is current.")
+    note(f"{store.name}: version {version} is now current.")
 
 
 @command.command("show")
 def show_adapter(
-    adapter: Annotated[Path, typer.Argument(metavar="ADAPTER", help="The directory of an adapter.")],
+    adapter: Annotated[Path, typer.Argument(metavar="ADAPTER", help="Directory of an adapter")],
     as_json: JsonOption = False,
 ) -> None:
-    """Show the facts in an adapter's files: base model, rank, layers, size, player settings, and whether vLLM can serve
-    it.
+    """Show an adapter's base model, rank, layers, size and player settings, and whether vLLM can serve it.
 
     Examples:
 
@@ -140,21 +139,21 @@ def show_adapter(
 
 @command.command("merge")
 def merge(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="The base model: a directory or a hub name.")],
-    adapter: Annotated[str, typer.Argument(metavar="ADAPTER", help="The adapter: a directory or a hub name.")],
-    directory: Annotated[Path, typer.Argument(metavar="OUT", help="A directory that is empty or does not exist.")],
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Base model: a directory or a hub name")],
+    adapter: Annotated[str, typer.Argument(metavar="ADAPTER", help="Adapter: a directory or a hub name")],
+    directory: Annotated[Path, typer.Argument(metavar="OUT", help="Output directory, empty or new")],
     trust_remote_code: Annotated[
-        bool, typer.Option("--trust-remote-code", help="Run Python code that the base model brings, with your rights.")
+        bool, typer.Option("--trust-remote-code", help="Run Python code from the base model's files, with your rights")
     ] = False,
     allow_pickle: Annotated[
-        bool, typer.Option("--allow-pickle", help="Read pickled weights (.bin) of the base model.")
+        bool, typer.Option("--allow-pickle", help="Read pickled weights (.bin) of the base model")
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Merge an adapter into the weights of its base model: one ordinary model, for servers that take no adapters.
+    """Merge an adapter into its base model's weights, for servers that do not support adapters.
 
-    The sum is made in float32 and saved in the base model's own number type, with its tokenizer and the player.json
-    with its settings. A quantized base is refused, because the merge would round away what was learned.
+    The sum is computed in float32 and saved in the base model's number type, with its tokenizer and the settings in its
+    player.json. A quantized base is rejected, because the merge would round away what was learned.
 
     Examples:
 
@@ -177,30 +176,30 @@ def merge(
 
 @command.command("push")
 def push(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="The directory of an adapter or a merged model.")],
-    repo: Annotated[str, typer.Argument(metavar="REPO", help="The repository on the hub, as in alice/tic-tac-toe.")],
-    private: Annotated[bool, typer.Option("--private", help="Create a private repository.")] = False,
-    revision: Annotated[str | None, typer.Option(metavar="BRANCH", help="The branch, if it is not main.")] = None,
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Directory of an adapter or a merged model")],
+    repo: Annotated[str, typer.Argument(metavar="REPO", help="Repository on the hub, such as alice/tic-tac-toe")],
+    private: Annotated[bool, typer.Option("--private", help="Create a private repository")] = False,
+    revision: Annotated[str | None, typer.Option(metavar="BRANCH", help="Push to this branch instead of main")] = None,
     message: Annotated[
-        str | None, typer.Option("-m", "--message", metavar="TEXT", help="The message of the commit.")
+        str | None, typer.Option("-m", "--message", metavar="TEXT", help="Use this commit message")
     ] = None,
     base: Annotated[
-        str | None, typer.Option(metavar="REPO", help="The base model's name on the hub, for the card.")
+        str | None, typer.Option(metavar="REPO", help="Name the base model's hub repository in the card")
     ] = None,
-    game: Annotated[
-        str | None, typer.Option(metavar="GAME", help="The game that it was trained to play, for the card.")
-    ] = None,
+    game: Annotated[str | None, typer.Option(metavar="GAME", help="Name the trained game in the card")] = None,
     run: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="The training run, for the card; by default the one that DIR lies in."),
+        typer.Option(
+            metavar="RUN", help=("Take facts for the card from this training run. Default: the run that contains DIR")
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Push an adapter or a merged model to the hub, in one commit.
 
-    The repository is created if it does not exist. A README.md in the directory is pushed too; without one, a card is
-    made from the facts in the files, from the training run (how it was trained, what was measured), --base and --game.
-    Log in with hf auth login, or set HF_TOKEN; the token is not written to any file. HF_ENDPOINT names another hub.
+    The repository is created if it does not exist. A README.md in the directory is pushed, too. Without one, a card is
+    made from the files, the training run (training and evaluation), --base and --game. Log in with hf auth login, or
+    set HF_TOKEN. The token is not written to any file. HF_ENDPOINT selects another hub.
 
     Examples:
 

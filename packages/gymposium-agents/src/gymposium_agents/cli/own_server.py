@@ -1,5 +1,4 @@
-"""The players of a command, with `--start-server` on a vLLM server that is started before they play and stopped when
-the command ends."""
+"""The players of a command. With `--start-server`, they use a vLLM server that runs until the command ends."""
 
 from __future__ import annotations
 
@@ -26,9 +25,11 @@ ServerOptions = Annotated[
     typer.Option(
         "--server-option",
         metavar="NAME=VALUE",
-        help="A setting of the server that --start-server starts: lora_rank, max_loras, dtype, max_model_len, "
-        "max_num_seqs, kv_cache_gib, port, devices=GPU, or more=ARGUMENT for vLLM's own; servers=N starts N of them "
-        "and divides the devices. May be given again.",
+        help=(
+            "Configure the server of --start-server: lora_rank, max_loras, dtype, max_model_len, max_num_seqs, "
+            "kv_cache_gib, port, devices=GPU, or more=ARGUMENT for vLLM options. servers=N starts N servers and "
+            "divides the devices (repeatable)"
+        ),
     ),
 ]
 
@@ -37,15 +38,15 @@ ServerOptions = Annotated[
 def seated_players(
     texts: Sequence[str], options: Sequence[str] | None, *, start_server: bool
 ) -> Iterator[dict[str, Player]]:
-    """The players with these texts, by their texts; equal texts are one player. With `start_server`, language models
-    play through a server, or several, that run during the block. They must be of one model, and keep their texts as
+    """Yield the players with these texts, by text. Equal texts are one player. With `start_server`, language models
+    play through one or more servers that run during the block. They must be of one model, and keep their texts as
     names.
 
     Raises `GymposiumError` if there is no language model to serve, or vLLM is not installed."""
     texts = list(dict.fromkeys(texts))
     if not start_server:
         if options:
-            raise BadOption("--server-option is for a server that --start-server starts.")
+            raise BadOption("--server-option needs --start-server.")
         with busy(f"Loading {', '.join(texts)}"):
             players = {text: make_player(text) for text in texts}
         yield players
@@ -53,9 +54,9 @@ def seated_players(
     served = {text: groups for text in texts if (groups := _language_model(text)) is not None}
     models = sorted({str(groups["model"]) for groups in served.values()})
     if len(models) != 1:
-        what = f"{', '.join(models)} would need one each" if models else "no player is written lm:MODEL"
-        raise BadOption(f"--start-server starts servers of one model, but {what}.")
-    # imported here because they take a while to import
+        what = f"{', '.join(models)} would each need one" if models else "no player is written lm:MODEL"
+        raise BadOption(f"--start-server serves a single model, but {what}.")
+    # imported here because it takes a while
     from gymposium_agents.engines.registry import engine_spec
     from gymposium_agents.engines.vllm.server import running_servers
     from gymposium_agents.engines.vllm.settings import VllmSettings
@@ -67,9 +68,9 @@ def seated_players(
     note(f"Starting {'a vLLM server' if len(settings) == 1 else f'{len(settings)} vLLM servers'} for {model} …")
     with running_servers(settings) as servers:
         for server in servers:
-            note(f"It answers at {server.url}; its log is {server.log}")
+            note(f"It is ready at {server.url}. Log: {server.log}")
         urls = ",".join(server.url for server in servers)
-        # the engine that the players share is closed before the servers end
+        # the players' shared engine is closed before the servers end
         with closing(player_engine(engine_spec("vllm"), model, load_chat(model), VllmSettings(urls))):
             players = {}
             for text in texts:
@@ -79,7 +80,7 @@ def seated_players(
 
 
 def server_settings_of(model: str, rank: int, options: Sequence[str]) -> list[ServerSettings]:
-    """The settings of each server of a model, with adapters of up to this rank, from texts `NAME=VALUE`. Raises
+    """Parse the settings of each server of a model, with adapters up to this rank, from `NAME=VALUE` texts. Raises
     `BadOption` or `UnknownName`."""
     from gymposium_agents.engines.vllm.settings import ServerSettings, VllmSettings, shares
 
@@ -88,7 +89,7 @@ def server_settings_of(model: str, rank: int, options: Sequence[str]) -> list[Se
     for option in options:
         name, equals, value = option.partition("=")
         if not equals:
-            raise BadOption(f"--server-option {option}: write NAME=VALUE.")
+            raise BadOption(f"Invalid --server-option {option}. Write NAME=VALUE.")
         if name not in known:
             raise UnknownName("setting of a server", name, known)
         pairs.append((name, value))
@@ -96,19 +97,19 @@ def server_settings_of(model: str, rank: int, options: Sequence[str]) -> list[Se
     servers = VllmSettings(**number).servers
     values = {"lora_rank": rank} | typed_options(ServerSettings, [pair for pair in pairs if pair[0] != "servers"])
     if servers > 1 and values.get("port"):
-        raise BadOption(f"--server-option port={values['port']}: {servers} servers cannot share a port. Leave it out.")
+        raise BadOption(f"--server-option port={values['port']}: {servers} servers cannot share a port. Omit it.")
     devices = shares(values.pop("devices", ()), servers)
     return [ServerSettings(model, devices=own, **values) for own in devices]
 
 
 def _language_model(text: str) -> Mapping[str, str | None] | None:
-    """The groups of `lm:MODEL@ADAPTER`, or None for any other player and for one with an option `engine`."""
+    """Return the groups of `lm:MODEL@ADAPTER`, or None for any other player and for one with an `engine` option."""
     groups = host().opponents["lm"].parse(text)
     return None if groups is None or "engine" in parse_options(groups["options"]) else groups
 
 
 def _rank(adapter: str | None) -> int:
-    """The rank of a LoRA adapter; 0 without one."""
+    """Return the rank of a LoRA adapter, or 0 without one."""
     if adapter is None:
         return 0
     # PEFT takes three seconds to import

@@ -64,13 +64,13 @@ from gymposium_agents.cli.own_server import ServerOptions, seated_players
 from gymposium_agents.players.synth import Gathered, Keep, Wanted, gather, per_of
 
 MATCHES = 1000
-"""The number of matches by default, before it is rounded up to a multiple of the number of seats."""
+"""The default number of matches, before rounding up to a multiple of the number of seats."""
 FORMAT = "gymposium-synth-2"
 
 
 @dataclass(frozen=True, slots=True)
 class SynthSettings:
-    """The options of a run: the matches to play, and the selection that becomes data."""
+    """The options of a run: the matches to play, and the selection of the data."""
 
     game: str
     players: str
@@ -95,70 +95,74 @@ class SynthSettings:
 
 _NAMES = frozenset(field.name for field in fields(SynthSettings))
 _FIXED = ("game", "players", "seed", "swap", "out_dir")
-"""The options that determine the recorded matches. All other options may be changed with --resume: more matches, and
+"""The options that determine the recorded matches. All others may be changed with --resume, to add matches or to make
 other data from the same matches."""
 
 
 def command(
     ctx: typer.Context,
     game: Annotated[
-        str | None, typer.Option(metavar="GAME", help="As in gymposium list; parameters may be given.")
+        str | None, typer.Option(metavar="GAME", help="Play this game, with optional parameters (see gymposium list)")
     ] = None,
     players: Annotated[
-        str | None, typer.Option(metavar="A,B", help="The players: one for each seat, as in gymposium list.")
+        str | None, typer.Option(metavar="A,B", help="Seat these players, one per seat (see gymposium list)")
     ] = None,
     matches: Annotated[
         int,
         typer.Option(
-            "-n", "--matches", min=1, help="Number of matches. The default is rounded up to a multiple of the seats."
+            "-n",
+            "--matches",
+            min=1,
+            help=("Play this many matches. The default is rounded up to a multiple of the seats"),
         ),
     ] = MATCHES,
     keep: Annotated[
         str,
         typer.Option(
             metavar="OUTCOME",
-            help="The outcomes of a seat that are kept: win, draw, loss (several with commas), return>=X, all.",
+            help="Keep seats with these outcomes: win, draw, loss (separated by commas), return>=X, all",
         ),
     ] = "win",
-    seats: Annotated[str, typer.Option(metavar="0,1", help="The seats whose turns become data, or all.")] = "all",
+    seats: Annotated[str, typer.Option(metavar="0,1", help="Take turns from these seats, or all")] = "all",
     by: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Take only the turns of the Nth of --players, in any seat."),
+        typer.Option(min=1, metavar="N", help="Take only the turns of the Nth of --players, in any seat"),
     ] = None,
     context: Annotated[
         str,
         typer.Option(
             metavar="CONTEXT",
-            help="The part of the match so far that the model reads: state, full, truncated or last-K.",
+            help="Show this part of the match so far to the model: state, full, truncated or last-K",
         ),
     ] = "state",
     reply: Annotated[
-        str, typer.Option(metavar="FORM", help="The form of replies: move, tags or json; tools in a game with tools.")
+        str,
+        typer.Option(
+            metavar="FORM", help=("Write replies in this form: move, tags or json, and tools in a game with tools")
+        ),
     ] = "move",
-    prompt: Annotated[str, typer.Option(metavar="STYLE", help="The prompt style: full or compact.")] = "compact",
+    prompt: Annotated[str, typer.Option(metavar="STYLE", help="Use this prompt style: full or compact")] = "compact",
     thinking: Annotated[
-        bool, typer.Option("--thinking", help="Tell the chat template that the model may think first.")
+        bool, typer.Option("--thinking", help="Tell the chat template that the model may think first")
     ] = False,
     per: Annotated[
         str | None,
         typer.Option(
             metavar="match|turn",
-            help="The content of a line. By default a whole match if the context only grows (full), else one turn.",
+            help="Write this much per line. Default: a whole match if the context only grows (full), else one turn",
         ),
     ] = None,
-    dedupe: Annotated[bool, typer.Option("--dedupe", help="Leave out chats that are in the data already.")] = False,
-    limit: Annotated[int | None, typer.Option(min=1, metavar="LINES", help="The largest number of lines.")] = None,
+    dedupe: Annotated[bool, typer.Option("--dedupe", help="Omit duplicate chats")] = False,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="LINES", help="Limit the number of lines")] = None,
     seed: SeedOption = 0,
-    swap: Annotated[
-        bool, typer.Option("--swap/--no-swap", help="Whether the players change seats from match to match.")
-    ] = True,
+    swap: Annotated[bool, typer.Option("--swap/--no-swap", help="Change seats from match to match")] = True,
     schedule: ScheduleOption = "rounds",
-    at_once: Annotated[int, typer.Option(min=1, help="The number of matches that are played at the same time.")] = 512,
+    at_once: Annotated[int, typer.Option(min=1, help="Play this many matches concurrently")] = 512,
     start_server: Annotated[
         bool,
         typer.Option(
             "--start-server",
-            help="Start a vLLM server for the language model among the players, and stop it at the end.",
+            help="Start a vLLM server for the language model among the players, and stop it at the end",
         ),
     ] = False,
     server_option: ServerOptions = None,
@@ -170,21 +174,21 @@ def command(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Continue the run in this folder, with more matches (-n) or other options of the data if given.",
+            help="Continue the run in this folder, optionally with more matches (-n) or other data options",
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make data to imitate: games of any players, kept by outcome, as chats in JSONL.
+    """Make training data for imitation: matches of any players, filtered by outcome, as chats in JSONL.
 
     The chats of a kept seat are exactly what a language model would read in its place: the prompts, and the past
-    replies as the context shows them. The replies of a language model in the requested form are kept word for word,
-    thoughts included. A move of any other player becomes the shortest reply with that move. A reply that is no legal
-    move forfeits the match; the seat and its opponents are left out.
+    replies as the context shows them. Replies of a language model in the requested form are kept verbatim, including
+    thoughts. A move of any other player becomes the shortest reply with that move. A reply without a legal move
+    forfeits the match. Neither that seat nor its opponents are kept.
 
-    Whole matches are written as messages, single turns as prompt and completion, which are the formats of TRL and
-    others. The folder of the run holds data.jsonl, the matches and a manifest.json. --resume continues a run that was
-    stopped, or adds matches or makes other data.
+    Whole matches are written as messages, single turns as prompt and completion. TRL and other trainers use these
+    formats. The folder of the run contains data.jsonl, the matches and manifest.json. --resume continues an interrupted
+    run, adds matches, or makes other data.
 
     Examples:
 
@@ -202,21 +206,21 @@ def command(
         anew = {name: value for name, value in ctx.params.items() if name in given_options(ctx) and name in _NAMES}
         settings = replace(stored, **anew | {"server_option": tuple(anew.get("server_option", stored.server_option))})
         if settings.matches < stored.matches:
-            raise BadOption(f"-n {settings.matches}: {stored.matches} matches are planned in {resume} already.")
+            raise BadOption(f"-n {settings.matches} is too low: {resume} already has {stored.matches} planned matches.")
         if settings != stored and (resume / "data.jsonl").exists():
             raise BadOption(
-                f"{resume / 'data.jsonl'} was made with other settings, and data is never written over. Move it away, "
-                f"or delete it, to have it made again."
+                f"{resume / 'data.jsonl'} was made with other settings, and data is never overwritten. Move or delete "
+                f"it to make it again."
             )
     elif game is None or players is None:
         raise BadOption(
-            "Name a game and its players:  gymposium synth --game tic_tac_toe --players mcts-100,random  (or --resume "
-            "DIR)."
+            "Name a game and its players:  gymposium synth --game tic_tac_toe --players mcts-100,random  (or "
+            "--resume DIR)"
         )
     else:
         loaded = load_game(game)
         if loaded.seats == 1:
-            refuse_unused(ctx, ("swap",), f"in {loaded.name}, which has one seat")
+            refuse_unused(ctx, ("swap",), f"in the single-player game {loaded.name}")
         if is_default(ctx, "matches"):
             matches = even_share(MATCHES, loaded)
         how = (keep, seats, by, context, reply, prompt, thinking, per, dedupe, limit, seed, swap, schedule, at_once)
@@ -237,7 +241,7 @@ def command(
         with folder.removed_on_error():
             try:
                 made = session.play(seated, folder, chosen)
-            finally:  # also if no seat is to be imitated
+            finally:  # even if no seat is kept
                 session.crashes.complain(seated.values())
         session.spending.note()
         note_remarks(seated.values())
@@ -250,10 +254,10 @@ def command(
 
 
 class _Session:
-    """The matches of a run, and the selection of their data."""
+    """The matches of a run and the selection of their data."""
 
     def __init__(self, settings: SynthSettings) -> None:
-        """Raises `GymposiumError` for settings that cannot be used."""
+        """Raise `GymposiumError` for invalid settings."""
         self.settings = settings
         self.game = load_game(settings.game)
         self.spending, self.crashes = Spending(), PlayerCrashes()
@@ -277,15 +281,15 @@ class _Session:
         self.wanted.keep.check(self.game)
         bound(form_of(settings.reply), tools_of(self.game), self.game.name)
         check_players(self.texts, settings.by, self.game)
-        # ids hold a digest of everything that the matches depend on, so that matches with equal ids are equal
+        # ids include a digest of everything that the matches depend on, so matches with equal ids are equal
         inputs = f"{self.game.name} {','.join(self.texts)} {settings.seed} {settings.swap}"
         self._tag = f"synth-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
         self.counts = Gathered()
         self.break_offs = BreakOffs()
 
     def play(self, players: Mapping[str, Player], folder: RunFolder, executor: Executor | None) -> dict[str, Any]:
-        """Play the matches that the folder does not hold yet, in this process without an executor, and write the data
-        and the manifest. Returns the manifest."""
+        """Play the matches missing from the folder, and write the data and the manifest. Returns the manifest. Without
+        an executor, plays in this process."""
         settings, game = self.settings, self.game
         seated = [players[text] for text in self.texts]
         names = tuple(player.name for player in seated)
@@ -315,15 +319,14 @@ class _Session:
             self.wanted = replace(self.wanted, by=players[self.texts[settings.by - 1]].name)
         records = self._count_spending(log.in_order())
         data = "".join(json.dumps(line) + "\n" for line in gather(records, self.wanted, counts))
-        for _ in records:  # those behind the limit
+        for _ in records:  # those beyond the limit
             pass
         if not data:
             if not counts.matches and (told := self.break_offs.in_words):
                 raise GymposiumError(told)
             raise GymposiumError(
-                f"No seat of {counts.matches} matches is to be imitated ({_reasons(counts)}). Play more of them (-n; "
-                f"those that are recorded are not played again), keep other outcomes (--keep), or let stronger "
-                f"players play."
+                f"No seat of {counts.matches} matches was kept ({_reasons(counts)}). Play more matches with -n "
+                f"(recorded ones are reused), keep other outcomes with --keep, or use stronger players."
             )
         replace_text(folder.path / "data.jsonl", data)
         manifest = {
@@ -363,7 +366,7 @@ class _Session:
 
 
 def read_seats(text: str, game: Game) -> tuple[int, ...] | None:
-    """`0,1` as seats, `all` as None. Raises `BadOption` for seats that the game does not have."""
+    """Parse `0,1` as seats, and `all` as None. Raises `BadOption` for seats that the game does not have."""
     if text == "all":
         return None
     known = [str(seat) for seat in range(game.seats)]
@@ -374,12 +377,12 @@ def read_seats(text: str, game: Game) -> tuple[int, ...] | None:
 
 
 def check_players(texts: Sequence[str], by: int | None, game: Game) -> None:
-    """Raises `BadOption` unless there is one player for each seat, `by` is one of them, and none is a person."""
+    """Raise `BadOption` unless there is one player per seat, `by` is one of them, and none is a person."""
     if len(texts) != game.seats:
         seats = "1 player" if game.seats == 1 else f"{game.seats} players"
         raise BadOption(f"--players {','.join(texts)}: {game.name} needs {seats}, not {len(texts)}.")
     if by is not None and by > len(texts):
-        raise BadOption(f"--by {by}: --players names {len(texts)}.")
+        raise BadOption(f"--by {by} is too high: --players names {len(texts)}.")
     if "human" in texts:
         raise BadOption(f"--players: a person plays one match at a time:  {command_line('play', game.name)}")
 

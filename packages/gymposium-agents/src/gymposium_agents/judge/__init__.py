@@ -1,9 +1,9 @@
 """A language model as the judge of a group of trajectories.
 
-`transcript` makes the transcript of one trajectory, `prompt` the messages to the judge, `answer` reads its scores,
-`account` counts its tokens, `ruler` is the reward, and `grammar` makes the reward from its name.
+`transcript` makes the transcript of one trajectory, and `prompt` the messages to the judge. `answer` reads its scores,
+and `account` counts its tokens. `ruler` is the reward, and `grammar` makes it from its name.
 
-The idea is RULER, relative scores by a language model, of OpenPipe's ART (https://art.openpipe.ai/fundamentals/ruler).
+This is RULER, relative scoring by a language model, from OpenPipe's ART (https://art.openpipe.ai/fundamentals/ruler).
 """
 
 from gymposium_agents.judge.prompt import RUBRIC

@@ -1,4 +1,4 @@
-"""The account of a judge: how many groups it rated, and what that cost."""
+"""The account of a judge: the number of rated groups, and their cost."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from gymposium_agents.engines.protocol import ChatCompletion
 
 @dataclass(slots=True)
 class Account:
-    """Totals over all groups so far. Answers that gave no scores are counted too, because they are paid for."""
+    """Totals over all groups so far. Answers without scores count too, because they are paid for."""
 
     answers: int = 0
-    """Number of answers, including those that could not be used."""
+    """Number of answers, including unusable ones."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     uncounted: int = 0
-    """Answers whose tokens the service did not count; the totals and the cost leave them out."""
+    """Answers without token counts from the service. The totals and the cost exclude them."""
     cost: float | None = None
-    """In the currency of the engine's prices; None without prices."""
+    """The cost in the currency of the engine's prices, or None without prices."""
     rated: int = 0
     """Number of groups with scores."""
     unrated: Counter[str] = field(default_factory=Counter)
@@ -36,11 +36,11 @@ class Account:
             self.cost = (self.cost or 0.0) + completion.cost
 
     def as_dict(self) -> dict[str, Any]:
-        """The account as plain data, the most frequent reason first."""
+        """Return the account as plain data, with the most frequent reason first."""
         return {**asdict(self), "unrated": dict(self.unrated.most_common())}
 
     def sentences(self) -> list[str]:
-        """The account in words: one sentence about the answers, and one for each reason."""
+        """Describe the account: one sentence about the answers, and one per reason."""
         sentences = []
         if self.answers:
             cost = "" if self.cost is None else f", cost {self.cost:.4f}"

@@ -1,4 +1,4 @@
-"""The messages to a judge: instructions, and the transcripts of a group in tags. The text inside is escaped, so that it
+"""The messages to a judge: instructions, and the transcripts of a group in tags. Their text is escaped, so that it
 cannot close a tag."""
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ Answer with one JSON object and nothing else, every trajectory in it once, by it
 
 
 def judge_messages(rules: str, attempts: Mapping[str, Transcript], rubric: str = RUBRIC) -> list[Message]:
-    """The messages that ask for a score of each attempt, by its id. The common beginning of the attempts is shown
-    once."""
+    """Make the messages that request a score for each attempt, by id. The attempts' common beginning is shown once."""
     transcripts = list(attempts.values())
     common = common_length(transcripts)
     blocks = [_tagged("rules", rules.rstrip())]
@@ -53,7 +52,7 @@ def judge_messages(rules: str, attempts: Mapping[str, Transcript], rubric: str =
 
 
 def common_length(transcripts: Sequence[Transcript]) -> int:
-    """The number of parts at the beginning that all transcripts have in common."""
+    """Return the number of initial parts that all transcripts have in common."""
     columns = enumerate(zip(*transcripts))
     return next((i for i, parts in columns if len({*parts}) > 1), min(map(len, transcripts), default=0))
 
@@ -67,7 +66,7 @@ def _tagged(tag: str, text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """`text` with the characters of tags escaped. A lone surrogate, which a request cannot hold, is shown as its
-    number."""
+    """Return `text` with the characters of tags escaped. A lone surrogate, which a request cannot contain, is shown as
+    its number."""
     shown = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

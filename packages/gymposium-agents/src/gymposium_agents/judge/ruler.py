@@ -23,42 +23,43 @@ from gymposium_agents.judge.transcript import transcript
 from gymposium_agents.players.api_player import remarks_of
 
 MAX_TOKENS = 4096
-"""Default limit of an answer in tokens, thoughts included."""
+"""Default limit of an answer in tokens, including thoughts."""
 
 ALIKE = "its trajectories are all alike"
 TOO_LONG = "the group is longer than the judge can read"
 NO_ANSWER = "the judge did not answer"
 
 _SEED = 0
-"""The seed of the judge's sampling. At temperature 0 nothing is drawn."""
+"""The seed of the judge's sampling. At temperature 0, nothing is drawn."""
 
 
 class Ruler:
-    """A reward that is a judge's score from 0 to 1, less penalties. The judge is a model behind any chat engine; its
-    score is the reward's part `judge`. Beside it, without weight, is the part `accuracy`: the exact score of a task, or
-    the match score, as the criterion of `weighted`.
+    """A reward that is a judge's score from 0 to 1, minus penalties. The judge is a model behind any chat engine. Its
+    score is the reward's part `judge`. The part `accuracy` is reported without weight: the exact score of a task, or
+    the match score, as in `weighted`.
 
-    A group is one request, with temperature 0 and no second attempt. If the engine fails, or the answer is not exactly
-    one score for each trajectory, the group is `Unrated`. Trajectories with equal transcripts are shown once and get
-    the same score; if all are equal, the judge is not asked and the group is `Unrated`."""
+    A group is one request, with temperature 0 and no retry. If the engine fails, or the answer is not exactly one score
+    per trajectory, the group is `Unrated`. Trajectories with equal transcripts are shown once and get the same score.
+    If all are equal, the judge is not asked and the group is `Unrated`."""
 
     def __init__(self, engine: ChatEngine, rubric: str = RUBRIC, *, max_tokens: int = MAX_TOKENS) -> None:
-        """`rubric` says how trajectories are compared; `max_tokens` limits the judge's answer."""
+        """`rubric` describes how to compare trajectories. `max_tokens` limits the judge's answer."""
         self.engine = engine
         self.rubric = rubric
         self._sampling = Sampling(0.0, max_tokens)
         self._account = Account()
-        self._counting = threading.Lock()  # answers come in threads of the engine
+        self._counting = threading.Lock()  # answers arrive in threads of the engine
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
-        """The rewards of one group. Raises `Unrated` if there are no scores, `BadReward` if the trajectories are not of
-        one game and seat."""
+        """Return the rewards of one group. Raises `Unrated` if there are no scores, and `BadReward` if the trajectories
+        are not of one game and seat."""
         return results([self.submit(group)])[0]
 
     def submit(self, group: Sequence[Trajectory]) -> Future[list[Reward]]:
-        """Begin the rewards of one group; several groups may be submitted at once. The future raises `Unrated`."""
+        """Start rating one group, and return a future of its rewards. Several groups may be submitted concurrently. The
+        future raises `Unrated`."""
         if len({(trajectory.game, trajectory.seat) for trajectory in group}) != 1:
-            raise BadReward("A judge compares trajectories of one game and seat: give it groups of such trajectories.")
+            raise BadReward("A judge compares trajectories of one game and seat. Give it groups of such trajectories.")
         transcripts = [transcript(trajectory) for trajectory in group]
         attempts = {str(number): attempt for number, attempt in enumerate(dict.fromkeys(transcripts), 1)}
         if len(attempts) == 1:
@@ -88,12 +89,12 @@ class Ruler:
 
     @property
     def account(self) -> Account:
-        """A copy of the judge's account: the groups that it rated or not, its tokens and cost."""
+        """A copy of the judge's account: rated and unrated groups, tokens and cost."""
         with self._counting:
             return copy.deepcopy(self._account)
 
     def remarks(self) -> list[str]:
-        """The account in sentences, and the remarks of the engine."""
+        """Return the account in sentences, and the remarks of the engine."""
         return self.account.sentences() + remarks_of(self.engine)
 
     def _scores(self, asked: Future[ChatCompletion], ids: Sequence[str]) -> dict[str, float]:

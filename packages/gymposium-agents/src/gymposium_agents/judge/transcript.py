@@ -1,7 +1,7 @@
 """The transcript of a trajectory: the positions, replies and outcome of one seat of a match, in words.
 
-The positions come from a replay of the match, so a transcript holds exactly what the seat could see. The style and
-context of the player's own prompts do not matter.
+The positions come from a replay of the match, so a transcript contains exactly what the seat could see. The style and
+context of the player's prompts do not matter.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from gymposium.replies.reading import Kind
 
 Part = Literal["told", "reply", "refused", "outcome"]
 PARTS: tuple[Part, ...] = ("told", "reply", "refused", "outcome")
-"""The kinds of parts: a position; a reply, thoughts included; why a reply was refused and what followed; the ending of
-the match."""
+"""The kinds of parts: a position, a reply with its thoughts, why a reply was refused and what followed, and the ending
+of the match."""
 
 _FAILED: dict[Kind, str] = {
     "illegal": "This is no legal move.",
@@ -40,11 +40,11 @@ Transcript = tuple[Said, ...]
 
 
 def transcript(trajectory: Trajectory) -> Transcript:
-    """The transcript of a trajectory, in order, the outcome last. Raises `BadReward` for a trajectory without a seed,
-    whose match cannot be replayed."""
+    """Make the transcript of a trajectory, in order, with the outcome last. Raises `BadReward` for a trajectory without
+    a seed, because its match cannot be replayed."""
     seat, seed = trajectory.seat, trajectory.seed
     if seed is None:
-        raise BadReward("A trajectory has no seed, so its match cannot be replayed: give it the seed of its match.")
+        raise BadReward("A trajectory has no seed, so its match cannot be replayed. Set the seed of its match.")
     match, parts = as_recorded(trajectory.game, trajectory.events).new(seed), []
     turns = iter(trajectory.turns)
     moves = iter([event for event in trajectory.events if event.seat != CHANCE])
@@ -66,7 +66,7 @@ def _position(match: Match, seat: int) -> str:
 
 
 def _replies(turns: Iterator[Turn], trajectory: Trajectory, played: str | None) -> Iterator[Said]:
-    """The replies of one decision, whose move is `played`; None if the match ended at it."""
+    """Yield the replies of one decision. `played` is its move, or None if the match ended at it."""
     for turn in turns:
         yield Said("reply", turn.text if turn.action is None else f"action {turn.action}")
         if turn.reading == "move":

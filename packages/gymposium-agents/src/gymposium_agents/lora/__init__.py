@@ -2,6 +2,6 @@
 
 import logging
 
-# If bitsandbytes is installed, PEFT imports it, and it logs a request for a kernel that models here never use (see
+# PEFT imports bitsandbytes if it is installed, and that logs a request for a kernel that models here never use (see
 # quantized.py)
 logging.getLogger("bitsandbytes.backends.cpu.ops").setLevel(logging.ERROR)

@@ -1,6 +1,6 @@
-"""LoRA adapters on a model: attaching a new one, loading a saved one.
+"""LoRA adapters on a model: attach a new one, or load a saved one.
 
-PEFT is imported where it is used: that takes seconds, and a run without adapters needs none of it.
+PEFT is imported on use, because it takes seconds, and a run without adapters does not need it.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ def without_pefts_warning() -> Iterator[None]:
 
 
 def attach_lora(model: Any, *, rank: int, alpha: int, seed: int, targets: Collection[str] | None = None) -> Any:
-    """`model`, frozen, with a new LoRA on top of it, without dropout. The LoRA's weights follow from `seed`; PEFT
-    initializes them such that the policy is unchanged at first. `targets` are names of linear layers (`q_proj`), by
-    default all of them but the output layer.
+    """Return `model`, frozen, with a new LoRA on top of it, without dropout. The LoRA's weights follow from `seed`.
+    PEFT initializes them such that the policy is unchanged at first. `targets` are names of linear layers (`q_proj`).
+    Default: all except the output layer.
 
     Raises `BadOption` for a rank, an alpha or targets that cannot be trained or served, and `GymposiumError` if the
-    model has an adapter."""
+    model already has an adapter."""
     if not 1 <= rank <= MAX_RANK:
-        raise BadOption(f"A LoRA of rank {rank} cannot be used: take 1 to {MAX_RANK}, usually 8 to 64.")
+        raise BadOption(f"A LoRA cannot have rank {rank}. Use 1 to {MAX_RANK}, usually 8 to 64.")
     if alpha < 1:
-        raise BadOption(f"A LoRA's alpha cannot be {alpha}: take 1 or more, usually once or twice the rank.")
+        raise BadOption(f"A LoRA cannot have alpha {alpha}. Use 1 or more, usually once or twice the rank.")
     if hasattr(model, "peft_config"):
-        raise GymposiumError("The model has an adapter already. Attach to the model itself: load it again.")
+        raise GymposiumError("The model already has an adapter. Load the model again and attach to that.")
     if targets is not None:
         check_targets(model, targets)
     from peft import LoraConfig, get_peft_model
@@ -59,16 +59,16 @@ def attach_lora(model: Any, *, rank: int, alpha: int, seed: int, targets: Collec
 
 
 def check_targets(model: Any, targets: Collection[str]) -> None:
-    """Raises `BadOption` if a LoRA cannot be attached to these layers of a model. The model's weights are not used."""
+    """Raise `BadOption` if a LoRA cannot be attached to these layers of a model. The model's weights are not used."""
     output = model.get_output_embeddings()
     layers = (name for name in _linear_layers(model) if output is None or model.get_submodule(name) is not output)
     check_target_names(targets, {name.rpartition(".")[2] for name in layers})
 
 
 def load_lora(model: Any, adapter: str | Path) -> Any:
-    """`model` with a saved adapter on top of it. `adapter` is a directory or a hub name.
+    """Return `model` with a saved adapter on top of it. `adapter` is a directory or a hub name.
 
-    Raises `GymposiumError` if there is no such adapter, and if it is for another model."""
+    Raises `GymposiumError` if the adapter does not exist, or is for another model."""
     from peft import PeftModel
 
     directory = adapter_directory(adapter)
@@ -80,9 +80,9 @@ def load_lora(model: Any, adapter: str | Path) -> Any:
 
 
 def adapter_directory(adapter: str | Path) -> Path:
-    """The directory with an adapter's files: the directory itself, or the cached copy of a hub name.
+    """Return the directory with an adapter's files: the directory itself, or the cached copy of a hub name.
 
-    Raises `GymposiumError` if there is neither."""
+    Raises `GymposiumError` if neither exists."""
     if Path(adapter).is_dir():
         return Path(adapter)
     try:
@@ -90,13 +90,12 @@ def adapter_directory(adapter: str | Path) -> Path:
         return Path(snapshot_download(str(adapter), allow_patterns=[CONFIG, WEIGHTS, PLAYER], local_files_only=here))
     except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError) as error:
         raise GymposiumError(
-            f"There is no adapter at {str(adapter)!r}: give the directory that holds one, or the name of one on the "
-            f"hub. ({error})"
+            f"No adapter at {str(adapter)!r}. Give an adapter's directory, or its name on the hub. ({error})"
         ) from error
 
 
 def _linear_layers(model: Any) -> dict[str, tuple[int, int]]:
-    """Inputs and outputs of every linear layer, quantized ones included, by name."""
+    """Return inputs and outputs of every linear layer by name, including quantized ones."""
     return {
         name: (int(layer.in_features), int(layer.out_features))
         for name, layer in model.named_modules()
@@ -105,7 +104,7 @@ def _linear_layers(model: Any) -> dict[str, tuple[int, int]]:
 
 
 def _check_fits(model: Any, adapter: Adapter, source: str | Path) -> None:
-    """Raises `GymposiumError` unless the model has each layer that the adapter changes, with the adapter's sizes."""
+    """Raise `GymposiumError` unless the model has each layer that the adapter changes, with the adapter's sizes."""
     layers = _linear_layers(model)
     base = f" It was made on {adapter.base!r}." if adapter.base else ""
     for name, (inputs, _, outputs) in adapter.layers.items():
@@ -114,6 +113,6 @@ def _check_fits(model: Any, adapter: Adapter, source: str | Path) -> None:
             there = "has no such layer" if size is None else f"has {size[0]} inputs and {size[1]} outputs there"
             raise GymposiumError(
                 f"The adapter {str(source)!r} is for another model: it changes {name} ({inputs} inputs, {outputs} "
-                f"outputs), and {getattr(model.config, 'name_or_path', '') or 'this model'} {there}.{base} Name the "
-                f"model that it was trained on."
+                f"outputs), but {getattr(model.config, 'name_or_path', '') or 'this model'} {there}.{base} Name the "
+                f"model it was trained on."
             )

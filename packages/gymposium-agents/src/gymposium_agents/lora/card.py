@@ -1,4 +1,4 @@
-"""The model card of an adapter or a merged model: the facts in its files, and how to use it."""
+"""The model card of an adapter or a merged model: facts from its files, and its usage."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ def model_card(
     game: str | None,
     trained: Trained | None = None,
 ) -> str:
-    """The text of `README.md` in the repository `repo`, for an adapter, or for a whole model if `adapter` is None.
+    """Return the text of `README.md` in the repository `repo`, for an adapter, or for a whole model if `adapter` is
+    None.
 
-    `settings` are those of `player.json`; `base` is the base model, `game` the game that the model was trained to play,
-    and `trained` what its run tells, if they are known."""
+    `settings` are those of `player.json`. `base` is the base model, `game` the game that the model was trained to play,
+    and `trained` the facts from its run, if known."""
     games = (game,) if game else trained.games if trained else ()
     game = games[0] if games and not games[0].endswith("…") else None
     hub_base = base if base is not None and _is_hub_name(base) else None
@@ -52,21 +53,21 @@ def model_card(
 
 
 def player_settings(directory: Path) -> dict[str, Any]:
-    """The settings in `player.json` in a directory, as plain data; empty if there is no such file."""
+    """Return the settings in a directory's `player.json`, as plain data. Empty if the file does not exist."""
     file = directory / PLAYER
     settings: dict[str, Any] = strict_json(read_plain_text(file)) if file.is_file() else {}
     return settings
 
 
 def _training(trained: Trained) -> str:
-    """The sections on how the model was trained, and how it plays."""
+    """Return the sections on the model's training and play."""
     how = "\n".join(f"- {fact}" for fact in trained.how)
     measured = f"## How it plays\n\n{table}\n\n" if (table := trained.table()) else ""
     return f"## How it was trained\n\n{how}\n\n{measured}"
 
 
 def _tag(game: str) -> str:
-    """The game without its parameters."""
+    """Return the game without its parameters."""
     return game.partition("(")[0].rstrip("…")
 
 
@@ -109,5 +110,5 @@ def _usage(repo: str, adapter: Adapter | None, hub_base: str | None, game: str |
 
 
 def _is_hub_name(name: str) -> bool:
-    """Whether this can be the name of a model on the hub, and is not the name of a local directory."""
+    """Return True if this can be the name of a model on the hub, and is not the name of a local directory."""
     return re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) is not None and not Path(name).exists()

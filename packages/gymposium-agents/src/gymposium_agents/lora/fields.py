@@ -1,4 +1,4 @@
-"""The kinds of values in an adapter's configuration, of those fields that PEFT and this package read."""
+"""The types of values in an adapter's configuration, for fields read by PEFT and this package."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 _NEEDED = ("r", "lora_alpha")
 _MOST_LAYERS = 1_000
-"""Number of layers that `layer_replication` may make."""
+"""Maximum number of layers made by `layer_replication`."""
 
 
 def wrong_fields(config: Mapping[str, Any]) -> list[str]:
-    """Return the fields whose values are not of the kind that PEFT writes. None stands for a default."""
+    """Return the fields whose values are not of PEFT's types. None stands for a default."""
     given = {name: config.get(name) for name in _FIELDS}
     return sorted(
         name for name, value in given.items() if not (name not in _NEEDED if value is None else _FIELDS[name](value))
@@ -39,7 +39,7 @@ def _by_name(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _are_few_layers(value: Any) -> bool:
-    """Whether these are ranges of layers, with few layers in all."""
+    """Return True if these are ranges of layers, with few layers in all."""
     if not isinstance(value, list) or not all(isinstance(part, list) and len(part) == 2 for part in value):
         return False
     numbers = [number for part in value for number in part]

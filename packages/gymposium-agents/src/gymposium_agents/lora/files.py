@@ -1,4 +1,4 @@
-"""The files of an adapter: reading them, and checking whether vLLM can serve the adapter. This module does not import
+"""The files of an adapter: read them, and check whether vLLM can serve the adapter. This module does not import
 torch."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CONFIG = "adapter_config.json"
 WEIGHTS = "adapter_model.safetensors"
 PICKLED = "adapter_model.bin"
 PLAYER = "player.json"
-"""The file with the settings with which a model or an adapter was trained to be asked."""
+"""The file with the prompt settings of a model's or an adapter's training."""
 MAX_RANK = 512
 """The largest rank that vLLM supports."""
 
@@ -27,19 +27,19 @@ _PREFIX, _A, _B = "base_model.model.", ".lora_A.weight", ".lora_B.weight"
 _PLAIN_STARTS = ("gaussian", "eva", "orthogonal", "mica", "lora_ga")
 """Initializations of a LoRA's weights (`init_lora_weights`) that do not change the base model's."""
 _ENDS = frozenset({"lm_head", "embed_tokens", "embed_out", "wte", "lora_embedding_A", "lora_embedding_B"})
-"""Parts of the names of tensors of a language model's first or last layer."""
+"""Name parts of tensors in a language model's first or last layer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Adapter:
-    """The contents of an adapter's files, without the numbers in its tensors."""
+    """The contents of an adapter's files, without its tensors' numbers."""
 
     config: Mapping[str, Any]
     """The contents of `adapter_config.json`."""
     shapes: Mapping[str, tuple[int, ...]]
     """The shape of each tensor, by its name in PEFT."""
     dtypes: tuple[str, ...]
-    """The number types of the tensors, as safetensors writes them: `F32`, `BF16`."""
+    """The number types of the tensors, in safetensors' notation: `F32`, `BF16`."""
 
     @property
     def rank(self) -> int:
@@ -75,27 +75,27 @@ class Adapter:
 
 
 def read_adapter(directory: str | Path) -> Adapter:
-    """The adapter in a directory.
+    """Read the adapter in a directory.
 
-    Raises `GymposiumError` if a file is missing or cannot be read, if it is not a LoRA, if the config names a module to
+    Raises `GymposiumError` if a file is missing or unreadable, if it is not a LoRA, if the config names a module to
     import, or if the two files contradict each other."""
     from safetensors import SafetensorError, safe_open
 
     directory = Path(directory)
     if not directory.is_dir():
-        raise GymposiumError(f"There is no adapter at {str(directory)!r}: it is not a directory.")
+        raise GymposiumError(f"No adapter at {str(directory)!r}: it is not a directory.")
     if (directory / PICKLED).is_file() and not (directory / WEIGHTS).is_file():
         raise GymposiumError(
-            f"The adapter in {str(directory)!r} has pickled weights ({PICKLED}), which are not read. Load it with PEFT "
-            f"where you trust it, and save it again: save_pretrained writes {WEIGHTS}."
+            f"The adapter in {str(directory)!r} has pickled weights ({PICKLED}), which are not supported. If you "
+            f"trust them, load the adapter with PEFT and save it again: save_pretrained writes {WEIGHTS}."
         )
     if directory.is_dir():
         check_plain_files(directory)
     for name in (CONFIG, WEIGHTS):
         if not (directory / name).is_file():
             raise GymposiumError(
-                f"{str(directory)!r} holds no adapter ({name} is missing). Name the directory in which "
-                f"adapter_config.json and adapter_model.safetensors lie."
+                f"{str(directory)!r} is not an adapter: {name} is missing. Name the directory with "
+                f"adapter_config.json and adapter_model.safetensors."
             )
     try:
         config = strict_json(read_plain_text(directory / CONFIG))
@@ -104,57 +104,57 @@ def read_adapter(directory: str | Path) -> Adapter:
             shapes = {name: tuple(part.get_shape()) for name, part in slices.items()}
             dtypes = tuple(sorted({part.get_dtype() for part in slices.values()}))
     except (ValueError, SafetensorError) as error:
-        raise GymposiumError(f"The adapter in {str(directory)!r} cannot be read: {error}. Save it again.") from error
+        raise GymposiumError(f"Cannot read the adapter in {str(directory)!r}: {error}. Save it again.") from error
     kind = config.get("peft_type") if isinstance(config, dict) else None
     if kind != "LORA":
-        raise GymposiumError(f"The adapter in {str(directory)!r} is of type {kind!r}; only LORA can be used here.")
+        raise GymposiumError(f"The adapter in {str(directory)!r} has the type {kind!r}, but only LORA is supported.")
     if config.get("megatron_config") is not None:
         raise GymposiumError(
-            f"The adapter in {str(directory)!r} names a module to be imported (megatron_core, with megatron_config), "
-            f"which no file may. Remove both from its {CONFIG}."
+            f"The adapter in {str(directory)!r} names a module to import (megatron_core, with megatron_config), which "
+            f"is not allowed. Remove both from its {CONFIG}."
         )
     if wrong := wrong_fields(config):
         raise GymposiumError(
-            f"The adapter in {str(directory)!r} has values in its {CONFIG} that PEFT does not write: "
-            f"{', '.join(wrong)}. Save it again."
+            f"The adapter in {str(directory)!r} has invalid values in its {CONFIG}: {', '.join(wrong)}. Save it again."
         )
     adapter = Adapter(config, shapes, dtypes)
     named = {adapter.rank, *(config.get("rank_pattern") or {}).values()}
     ranks = {rank for _, rank, _ in adapter.layers.values()}
     if max(named) > max(ranks | {MAX_RANK}):
         raise GymposiumError(
-            f"The adapter in {str(directory)!r} has no weights of rank {max(named)}, which its {CONFIG} names. Save it "
-            "again, or put that right."
+            f"The adapter in {str(directory)!r} has no weights of rank {max(named)}, but its {CONFIG} names that "
+            f"rank. Save it again, or correct the file."
         )
     if ranks - named:
         raise GymposiumError(
-            f"The adapter in {str(directory)!r} holds weights of rank {_listed(ranks)}, but its {CONFIG} says "
-            f"{_listed(named)}: the two files are not of one adapter. Save it again, or put them right."
+            f"The adapter in {str(directory)!r} has weights of rank {_listed(ranks)}, but its {CONFIG} says "
+            f"{_listed(named)}. The two files belong to different adapters. Save the adapter again, or correct them."
         )
     return adapter
 
 
 def changes_more(config: Mapping[str, Any]) -> list[str]:
-    """The things that a LoRA does besides adding low-rank matrices to the layers of an unchanged model. An adapter that
-    does any of them cannot share its base model with others. `config` holds `adapter_config.json`."""
+    """Return what a LoRA does in addition to adding low-rank matrices to an unchanged model's layers. An adapter with
+    any of this cannot share its base model with others. `config` contains `adapter_config.json`."""
     bias, saved = config.get("bias", "none"), config.get("modules_to_save")
     start = config.get("init_lora_weights", True)
     return _that_hold({
         f"its biases are trained (bias={bias!r})": bias != "none",
-        f"it brings whole layers (modules_to_save: {_listed(saved)})": saved,
+        f"it includes whole layers (modules_to_save: {_listed(saved)})": saved,
         "it trains single tokens (trainable_token_indices)": config.get("trainable_token_indices"),
-        "it works behind certain tokens only (alora_invocation_tokens)": config.get("alora_invocation_tokens"),
+        "it is active only after certain tokens (alora_invocation_tokens)": config.get("alora_invocation_tokens"),
         "it repeats layers (layer_replication)": config.get("layer_replication"),
         "it is block-diagonal (use_bdlora)": config.get("use_bdlora"),
-        f"its start changed the base's weights (init_lora_weights={start!r})": isinstance(start, str)
+        f"its initialization changed the base's weights (init_lora_weights={start!r})": isinstance(start, str)
         and start.lower() not in _PLAIN_STARTS,
     })  # fmt: skip
 
 
 def unservable(config: Mapping[str, Any], tensors: Collection[str]) -> list[str]:
-    """The reasons why vLLM would refuse a LoRA, or load it and answer with other weights; empty if vLLM can serve it.
+    """Return the reasons why vLLM would refuse a LoRA, or load it and answer with other weights. Empty if vLLM can
+    serve it.
 
-    `config` holds `adapter_config.json`, `tensors` the names in the weights. The reasons are those in
+    `config` contains `adapter_config.json`, and `tensors` the names in the weights. The reasons are those in
     `vllm/lora/peft_helper.py` of vLLM 0.32, and settings that its later layers ignore without an error
     (vllm-project/vllm#51594)."""
     ends = sorted(name for name in tensors if not _ENDS.isdisjoint(name.split(".")))
@@ -177,10 +177,10 @@ def _listed(values: Collection[Any] | None) -> str:
 
 
 def check_target_names(targets: Collection[str], layers: Collection[str]) -> None:
-    """Raises `BadOption` unless `targets` are some of a model's linear layers, by the last part of their names."""
+    """Raise `BadOption` unless `targets` are some of a model's linear layers, by the last part of their names."""
     unknown = sorted(set(targets) - set(layers))
     if unknown or not targets:
         raise BadOption(
-            f"A LoRA cannot go on {', '.join(unknown) or 'no layer at all'}: the model's linear layers are called "
-            f"{', '.join(sorted(layers))} (the output layer is left out, as vLLM does not serve a LoRA on it)."
+            f"A LoRA cannot target {', '.join(unknown) or 'no layers'}. Use linear layers of the model: "
+            f"{', '.join(sorted(layers))} (not the output layer, because vLLM cannot serve a LoRA on it)."
         )

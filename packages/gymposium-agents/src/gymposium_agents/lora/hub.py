@@ -1,4 +1,4 @@
-"""Pushing an adapter or a merged model to a repository on the Hugging Face hub."""
+"""Push an adapter or a merged model to a repository on the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gymposium_agents.lora.files import CONFIG, read_adapter
 from gymposium_agents.lora.trained import Trained
 
 _SHARED = ("*.safetensors", "*.json", "*.jinja", "*.txt", "*.model", "README.md", "LICENSE*")
-"""The files of an adapter or a model that are pushed: weights, settings, tokenizer, card. Pickles are not."""
+"""The files to push for an adapter or a model: weights, settings, tokenizer, card. Pickles are excluded."""
 _CARD = "README.md"
 
 
@@ -33,9 +33,9 @@ class Pushed:
     url: str
     """The page of the commit."""
     files: tuple[str, ...]
-    """The names of the files that were pushed."""
+    """The names of the pushed files."""
     left_out: tuple[str, ...]
-    """Names in the directory that were not pushed: marks, pickles, folders."""
+    """Names in the directory that were not pushed: markers, pickles, folders."""
 
 
 def push_to_hub(
@@ -50,18 +50,20 @@ def push_to_hub(
     run: str | Path | None = None,
 ) -> Pushed:
     """Push the adapter or model in `directory` to the hub repository `repo`, which is created if it does not exist. All
-    files go unchanged into one commit on the branch `revision`. A `README.md` in the directory is pushed too; without
-    one, a card is made from the facts in the files, from `base`, the base model's name on the hub, from `game`, and
-    from `run`, the directory of the training run; by default that in which the adapter or model was written.
+    files go unchanged into one commit on the branch `revision`. A `README.md` in the directory is pushed, too. Without
+    one, a card is made from the files, from `base` (the base model's name on the hub), from `game`, and from `run`, the
+    training run's directory. By default, `run` is the run that wrote the adapter or model.
 
-    The token comes from `hf auth login` or HF_TOKEN. HF_ENDPOINT names another hub.
+    The token comes from `hf auth login` or HF_TOKEN. HF_ENDPOINT selects another hub.
 
-    Raises `GymposiumError`, which says what to do, if there is nothing to push or no token, or if the hub refuses."""
+    Raises `GymposiumError` with the fix if there is nothing to push or no token, or if the hub refuses."""
     directory = Path(directory)
     files, left_out = _files(directory)
     adapter = read_adapter(directory) if (directory / CONFIG).is_file() else None
     if adapter is None and not (directory / "config.json").is_file():
-        raise GymposiumError(f"{str(directory)!r} holds neither an adapter nor a model, so there is nothing to push.")
+        raise GymposiumError(
+            f"{str(directory)!r} contains neither an adapter nor a model, so there is nothing to push."
+        )
     operations = [CommitOperationAdd(file.name, file) for file in files]
     if not (directory / _CARD).is_file():
         beneath = base if base is not None or adapter is None else adapter.base
@@ -69,14 +71,14 @@ def push_to_hub(
         card = model_card(repo, adapter, player_settings(directory), base=beneath, game=game, trained=trained)
         operations.append(CommitOperationAdd(_CARD, card.encode()))
     if get_token() is None:
-        raise GymposiumError("There is no token for the hub. Run hf auth login, or set HF_TOKEN, and push again.")
+        raise GymposiumError("No token for the hub. Run hf auth login, or set HF_TOKEN, and push again.")
     api = HfApi()
     try:
         name = api.create_repo(repo, private=private, exist_ok=True).repo_id
         if private and not api.model_info(name).private:
             raise GymposiumError(
-                f"{name} is there already and it is public, so nothing was pushed. Make it private on the hub, "
-                f"push to another repository, or leave --private out."
+                f"{name} already exists and is public, so nothing was pushed. Make it private on the hub, push to "
+                f"another repository, or omit --private."
             )
         if revision is not None:
             api.create_branch(name, branch=revision, exist_ok=True)
@@ -87,16 +89,16 @@ def push_to_hub(
             revision=revision,
         )
     except (HTTPError, OSError, ValueError) as error:
-        raise GymposiumError(f"The hub did not take {str(directory)!r} as {repo}: {_reason(error)}") from error
+        raise GymposiumError(f"The hub rejected {str(directory)!r} as {repo}: {_reason(error)}") from error
     return Pushed(commit.commit_url, tuple(sorted(one.path_in_repo for one in operations)), left_out)
 
 
 def _files(directory: Path) -> tuple[list[Path], tuple[str, ...]]:
-    """The files of a directory that are pushed, and the names of all others.
+    """Return the files of a directory to push, and the names of all others.
 
-    Raises `GymposiumError` for a link that leads out of the directory: who made it may have been after another file."""
+    Raises `GymposiumError` for a link that leads out of the directory: its author may have been after another file."""
     if not directory.is_dir():
-        raise GymposiumError(f"There is nothing at {str(directory)!r} to push: it is not a directory.")
+        raise GymposiumError(f"Nothing to push at {str(directory)!r}: it is not a directory.")
     entries = sorted(directory.iterdir())
     files = [file for file in entries if file.is_file() and any(fnmatch(file.name, form) for form in _SHARED)]
     if link := next((file for file in files if leads_out(file, directory)), None):
@@ -108,12 +110,12 @@ def _files(directory: Path) -> tuple[list[Path], tuple[str, ...]]:
 
 
 def _reason(error: Exception) -> str:
-    """What went wrong, and what to do about it if that is known."""
+    """Describe what went wrong, and the fix if known."""
     status = error.response.status_code if isinstance(error, HfHubHTTPError) else None
     advice = {
-        401: " The token is not valid: run hf auth login again, or set HF_TOKEN.",
-        403: " The token may not write there: take one with write access to that name.",
+        401: " The token is invalid. Run hf auth login again, or set HF_TOKEN.",
+        403: " The token cannot write to that repository. Use one with write access.",
     }
     if isinstance(error, OfflineModeIsEnabled):
-        return "HF_HUB_OFFLINE is set in the environment; unset it to push."
+        return "HF_HUB_OFFLINE is set. Unset it to push."
     return f"{str(error).strip()}{advice.get(status or 0, '')}"

@@ -1,9 +1,8 @@
-"""A check that an engine's log-probabilities move as the learner's do from one published version to a later one.
+"""A check that an engine's log-probabilities change like the learner's from one published version to a later one.
 
 In 16 bits, one update changes a log-probability by less than rounding does. Rounding does not grow from version to
-version, but updates add up. The changes since the last version that agreed are therefore compared as soon as the
-learner's exceed rounding. If the updates arrived, the engine's changes correlate with them; if they were lost, they do
-not.
+version, but updates add up. The changes since the last matching version are therefore compared as soon as the learner's
+exceed rounding. If the updates arrived, the engine's changes correlate with them. If they were lost, they do not.
 """
 
 from __future__ import annotations
@@ -15,15 +14,15 @@ import torch
 from torch import Tensor
 
 OUT_OF_ROUNDING = 1.5
-"""The moves are compared if the variance of the learner's exceeds that of rounding by this factor."""
+"""The moves are compared if the learner's variance exceeds that of rounding by this factor."""
 ROUNDING_SHARE = 1 / 60
-"""The standard deviation of rounding is assumed to be at least this share of the tolerance for a log-probability,
-because engine and learner may agree to the bit at one version and not at the next. For bfloat16 that is 0.005 nats."""
+"""Minimum standard deviation of rounding, as a share of the tolerance for a log-probability. Engine and learner may
+agree bitwise at one version and not at the next. For bfloat16, the minimum is 0.005 nats."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """The change of the log-probabilities of the same tokens between two versions."""
+    """The change in the same tokens' log-probabilities between two versions."""
 
     tokens: int
     """Number of tokens."""
@@ -32,10 +31,10 @@ class Move:
     learner: float
     """Standard deviation of the learner's changes, in nats."""
     correlation: float
-    """The larger one of Pearson's and Spearman's correlation of the two. A few tokens with large rounding can spoil one
-    of them."""
+    """The larger of Pearson's and Spearman's correlation between the two. A few tokens with large rounding can spoil
+    one of them."""
     least: float
-    """Half of the correlation that is expected if the update arrived."""
+    """Half of the correlation expected if the update arrived."""
 
     @property
     def agrees(self) -> bool:
@@ -44,18 +43,18 @@ class Move:
 
 
 class Moves:
-    """A comparison of an engine's and a learner's log-probabilities of the same tokens, version after version."""
+    """A comparison of an engine's and a learner's log-probabilities of the same tokens across versions."""
 
     def __init__(self, tolerance: float) -> None:
-        """`tolerance` is the largest difference of a log-probability that is accepted, in nats."""
+        """`tolerance` is the largest accepted difference between log-probabilities, in nats."""
         self._rounding = (tolerance * ROUNDING_SHARE) ** 2
-        """The variance of differences from rounding: the largest one so far, and at least this."""
+        """The variance of rounding differences: the largest one so far, and at least this."""
         self._before: tuple[Tensor, Tensor] | None = None
-        """The log-probabilities of engine and learner at the last version that agreed."""
+        """The log-probabilities of engine and learner at the last matching version."""
 
     def compare(self, engine: Sequence[float], learner: Sequence[float]) -> Move | None:
-        """The changes since the last version that agreed. None at the first version, which is assumed to agree, and if
-        the learner's changes do not exceed rounding."""
+        """Return the changes since the last matching version. Returns None at the first version, which is assumed to
+        match, and if the learner's changes do not exceed rounding."""
         logprobs = torch.tensor(engine, dtype=torch.float64), torch.tensor(learner, dtype=torch.float64)
         if self._before is None:
             self._agreed(logprobs)
@@ -64,7 +63,7 @@ class Moves:
         spread = float(ours.var())
         if spread <= OUT_OF_ROUNDING * self._rounding:
             return None
-        # rounding is noise in the learner's variance, and the engine's changes have as much noise
+        # rounding is noise in the learner's variance, and the engine's changes are equally noisy
         least = (1 - self._rounding / spread) / 2
         correlation = max(_pearson(theirs, ours), _pearson(_ranks(theirs), _ranks(ours)))
         move = Move(len(ours), float(theirs.std()), spread**0.5, correlation, least)
@@ -78,14 +77,14 @@ class Moves:
 
 
 def _pearson(theirs: Tensor, ours: Tensor) -> float:
-    """Pearson's correlation; 0 if one of the two is constant."""
+    """Return Pearson's correlation, or 0 if one of the two is constant."""
     theirs, ours = theirs - theirs.mean(), ours - ours.mean()
     size = float(theirs.norm() * ours.norm())
     return float(theirs @ ours) / size if size > 0 else 0.0
 
 
 def _ranks(moves: Tensor) -> Tensor:
-    """The rank of each change; equal changes share the mean of their ranks."""
+    """Return the rank of each change. Equal changes share their mean rank."""
     _, group, counts = moves.unique(return_inverse=True, return_counts=True)  # type: ignore[no-untyped-call]
     ranks: Tensor = (counts.cumsum(0) - (counts - 1) / 2)[group].double()
     return ranks

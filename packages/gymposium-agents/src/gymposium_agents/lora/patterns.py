@@ -1,7 +1,7 @@
-"""The regular expressions of an adapter's configuration, tried in a process with limits before PEFT matches them.
+"""The regular expressions in an adapter's configuration, tried in a process with limits before PEFT uses them.
 
-PEFT reads `target_modules`, `exclude_modules`, `layers_pattern`, `modules_to_save`, `rank_pattern` and `alpha_pattern`
-as regular expressions and matches them against the names of all layers. An expression such as `(a+)+$` never ends.
+PEFT treats `target_modules`, `exclude_modules`, `layers_pattern`, `modules_to_save`, `rank_pattern` and `alpha_pattern`
+as regular expressions and matches them against the names of all layers. An expression such as `(a+)+$` never finishes.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from gymposium_agents.lora.files import CONFIG
 _MATCHER = Child("matching them", 60.0, cpu_seconds=2.0, memory=1 << 30)
 _NAME = re.compile(r"[\w.-]*")
 _MOST_NAMES = 64
-"""Number of plain names in a configuration that are not tried."""
+"""Number of plain names in a configuration up to which they are not tried."""
 
 
 def check_patterns(config: Mapping[str, Any], model: Any, source: object) -> None:
-    """Raise `GymposiumError` if the expressions of an adapter are invalid, or take long for the names of this model's
-    layers. `config` holds what `read_adapter` accepts, and `source` names the adapter."""
+    """Raise `GymposiumError` if an adapter's expressions are invalid, or too slow on the names of this model's layers.
+    `config` was accepted by `read_adapter`, and `source` names the adapter."""
     given = list(_given(config))
     if len(given) <= _MOST_NAMES and all(_NAME.fullmatch(text) for _, text in given):
         return
@@ -35,13 +35,14 @@ def check_patterns(config: Mapping[str, Any], model: Any, source: object) -> Non
     if reason:
         fields = ", ".join(dict.fromkeys(field.removesuffix("[]") for field, _ in given))
         raise GymposiumError(
-            f"The adapter {str(source)!r} has regular expressions in its {CONFIG} ({fields}) that cannot be used: "
-            f"{reason}. Write the names of the layers instead."
+            f"The adapter {str(source)!r} has invalid regular expressions in its {CONFIG} ({fields}): {reason}. Write "
+            f"the names of the layers instead."
         )
 
 
 def _given(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each expression with the name of its field. A text stands for itself, a list for names or expressions."""
+    """Yield each expression with its field's name. A text is one expression, and a list contains names or
+    expressions."""
     for field in ("target_modules", "exclude_modules"):
         value = config.get(field) or ()
         yield from [(field, value)] if isinstance(value, str) else ((f"{field}[]", name) for name in value)
@@ -52,7 +53,7 @@ def _given(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _as_peft_reads(field: str, text: str) -> str:
-    """Return the expression as PEFT 0.21 writes it for `re.match` (`peft/tuners/tuners_utils.py`)."""
+    """Return the expression as PEFT 0.21 passes it to `re.match` (`peft/tuners/tuners_utils.py`)."""
     match field:
         case "target_modules" | "exclude_modules":
             return rf"(?:{text})\Z"
@@ -64,12 +65,12 @@ def _as_peft_reads(field: str, text: str) -> str:
 
 
 def _objection(expressions: Sequence[tuple[str, str]], names: Sequence[str]) -> str:
-    """Return why the expressions cannot be used, or "" after all of them have been matched against all names."""
+    """Return why the expressions cannot be used, or "" after matching all of them against all names."""
     for field, text in expressions:
         try:
             pattern = re.compile(text)
         except (re.error, OverflowError, RecursionError) as error:
-            return f"{field.removesuffix('[]')} holds an invalid one ({error})"
+            return f"{field.removesuffix('[]')} contains an invalid one ({error})"
         for name in names:
             pattern.match(name)
     return ""

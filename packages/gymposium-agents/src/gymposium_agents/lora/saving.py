@@ -1,4 +1,4 @@
-"""Saving an adapter in a form that PEFT and vLLM load."""
+"""Save an adapter in a format that PEFT and vLLM can load."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from gymposium_agents.lora.files import CONFIG, WEIGHTS, unservable
 
 def save_lora(model: Any, directory: str | Path, *, adapter: str | None = None) -> None:
     """Write a LoRA of the PEFT model `model` to `directory`: `adapter_config.json` and `adapter_model.safetensors`, in
-    float32. The files are at the root of the directory for any name of the adapter; PEFT puts adapters not called
+    float32. The files are at the root of the directory for any adapter name. PEFT would put adapters not called
     "default" into a subdirectory, where vLLM does not look. `adapter` is the adapter's name, by default that of the
     active one. Equal adapters give equal files.
 
     Raises `GymposiumError`, before anything is written, if vLLM could not serve the adapter."""
-    from peft import LoraConfig, get_peft_model_state_dict  # takes seconds, and a run without adapters needs none of it
+    from peft import LoraConfig, get_peft_model_state_dict  # takes seconds, and a run without adapters does not need it
 
     name = adapter if adapter is not None else active_adapter(model)
     config = model.peft_config.get(name)
     if config is None:
-        raise GymposiumError(f"The model has no adapter called {name!r}. It has: {', '.join(model.peft_config)}.")
+        raise GymposiumError(f"Unknown adapter {name!r}. Adapters of the model: {', '.join(model.peft_config)}.")
     if not isinstance(config, LoraConfig):
-        raise GymposiumError(f"The adapter {name!r} is of type {config.peft_type}; only a LoRA can be saved.")
+        raise GymposiumError(f"The adapter {name!r} has the type {config.peft_type}, but only a LoRA can be saved.")
     settings = {key: _plain(value) for key, value in config.to_dict().items()}  # type: ignore[no-untyped-call]
-    settings["inference_mode"] = True  # a loaded adapter is not trained unless the caller asks for it
+    settings["inference_mode"] = True  # a loaded adapter is not trained unless the caller requests it
     tensors = get_peft_model_state_dict(model, adapter_name=name, save_embedding_layers=False)
     reasons = unservable(settings, tensors)
     if reasons:
         raise GymposiumError(
-            f"The adapter {name!r} is not saved, because vLLM cannot serve it: {'; '.join(reasons)}. "
-            f"gymposium_agents.lora.attach.attach_lora makes one that it can."
+            f"The adapter {name!r} was not saved, because vLLM cannot serve it: {'; '.join(reasons)}. Make the "
+            f"adapter with gymposium_agents.lora.attach.attach_lora."
         )
     weights = {key: value.detach().to("cpu", torch.float32).contiguous() for key, value in sorted(tensors.items())}
     directory = Path(directory)
@@ -48,15 +48,15 @@ def save_lora(model: Any, directory: str | Path, *, adapter: str | None = None) 
 
 
 def active_adapter(model: Any) -> str:
-    """The name of the model's active adapter. Raises `GymposiumError` unless there is exactly one."""
+    """Return the name of the model's active adapter. Raises `GymposiumError` unless there is exactly one."""
     if not hasattr(model, "peft_config"):
-        raise GymposiumError("The model has no adapter to save: attach one with attach_lora.")
+        raise GymposiumError("The model has no adapter to save. Attach one with attach_lora.")
     names = list(model.active_adapters)
     if len(names) != 1:
-        raise GymposiumError(f"The model's active adapters are {', '.join(names) or 'none'}: say which one to save.")
+        raise GymposiumError(f"The model's active adapters are {', '.join(names) or 'none'}. Name the one to save.")
     return str(names[0])
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON can hold. Sets are sorted, so that equal adapters give equal files."""
+    """Convert a value to JSON types. Sets are sorted, so that equal adapters give equal files."""
     return sorted(value) if isinstance(value, set | frozenset) else value

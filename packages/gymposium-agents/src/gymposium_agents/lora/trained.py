@@ -1,6 +1,6 @@
-"""What the directory of a training run tells a model card: the games, how the model was trained, and what was measured.
+"""Facts for a model card from a training run's directory: the games, the training, and the results.
 
-Names of opponents, rewards and games are cut off where a path, an address or options begin: a card is public."""
+Names of opponents, rewards and games are cut where a path, an address or options begin, because a card is public."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from gymposium.runs.results import ResultRow, lines, spent
 from gymposium.runs.run import Run
 
 _TRAINED = ("adapter", "model")
-"""The directories of a run that hold what its results measured."""
+"""The directories of a run with the evaluated weights."""
 _HARMLESS = re.compile(r"[\w., -]+(\([\w.=,; -]*\))?")
-"""A name or label with plain parameters at most, such as `go(board_size=5)`."""
+"""A name or label with at most plain parameters, such as `go(board_size=5)`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """What is known of the training of a model."""
+    """Known facts about a model's training."""
 
     games: tuple[str, ...]
-    """The games that it was trained to play."""
+    """The games it was trained to play."""
     how: tuple[str, ...]
-    """How it was trained, fact by fact."""
+    """How it was trained, one fact per entry."""
     rows: tuple[ResultRow, ...]
-    """What was measured, before and after training; empty if nothing was."""
+    """The results before and after training, if any."""
 
     @classmethod
     def around(cls, directory: Path) -> Self | None:
-        """What the run tells in whose directory this model was written, or None if there is no such run."""
+        """Return the facts from the run whose directory contains this model, or None if there is no such run."""
         inside = directory.resolve()
         run = Run(inside.parent.name, inside.parent)
         files = (inside.parent / "config.json", inside.parent / "versions.json")
@@ -42,13 +42,13 @@ class Trained:
 
     @classmethod
     def in_run(cls, run: Run) -> Self:
-        """What a run tells. Raises `GymposiumError` if it cannot be read."""
+        """Return the facts from a run. Raises `GymposiumError` if it cannot be read."""
         config, results, versions = map(_read, (run.config(), run.results(), run.versions()))
         games = tuple(map(_harmless, config["games"]))
         return cls(games, tuple(_how(config, results, versions)), tuple(lines(config, results)))
 
     def table(self) -> str:
-        """What was measured, as a table of Markdown; empty if nothing was."""
+        """Return the results as a Markdown table, or an empty text without results."""
         if not self.rows:
             return ""
         head = (
@@ -83,6 +83,6 @@ def _how(config: Mapping[str, Any], results: Mapping[str, Any], versions: Mappin
 
 
 def _harmless(name: str) -> str:
-    """A name as it is if it holds nothing but a kind and plain parameters, else its beginning."""
+    """Return a name unchanged if it consists of a kind and plain parameters, else its beginning."""
     kind = re.match(r"[\w.-]+", name)
     return name if _HARMLESS.fullmatch(name) else f"{kind[0] if kind else ''}…"

@@ -1,7 +1,7 @@
-"""Key-value caches with preallocated memory, for sampling, and the memory that they take.
+"""Key-value caches with preallocated memory for sampling, and their memory use.
 
-The keys and values of a new token are written behind the others; transformers' `DynamicCache` copies the whole cache
-for each token. Gradients do not flow through these caches, because memory is written in place.
+The keys and values of a new token are appended to the others, whereas transformers' `DynamicCache` copies the whole
+cache for each token. Gradients do not flow through these caches, because memory is written in place.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from torch import Tensor
 from transformers.cache_utils import Cache, DynamicLayer
 
 CACHE_SHARE = 0.25
-"""Share of a device's memory that the keys and values of one batch may take."""
+"""Maximum share of a device's memory for the keys and values of one batch."""
 
 
 def device_memory(device: torch.device) -> int:
-    """The memory in bytes of a GPU, or of this machine as far as this process may use it (its control group)."""
+    """Return the memory in bytes of a GPU, or of this machine within this process's control group."""
     if device.type == "cuda":
         return int(torch.cuda.get_device_properties(device).total_memory)
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -31,7 +31,7 @@ def device_memory(device: torch.device) -> int:
 
 
 def bytes_a_token(architecture: Any, dtype: torch.dtype) -> int:
-    """The memory in bytes of the keys and values of one token, in all layers of an architecture (a transformers
+    """Return the memory in bytes of one token's keys and values, in all layers of an architecture (a transformers
     config)."""
     config = architecture.get_text_config(decoder=True)
     heads = config.num_attention_heads
@@ -41,7 +41,7 @@ def bytes_a_token(architecture: Any, dtype: torch.dtype) -> int:
 
 
 class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
-    """The keys and values of one layer, [B, heads, T, size], in memory that has room for `room` more tokens."""
+    """The keys and values of one layer, [B, heads, T, size], with spare memory for `room` more tokens."""
 
     def __init__(self, room: int) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -49,7 +49,7 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         self._memory: tuple[Tensor, ...] = ()
 
     def places(self, more: int) -> int:
-        """The number of tokens of each row for which there will be memory after `more` further tokens."""
+        """Return the number of tokens per row that memory is available for after `more` further tokens."""
         place, held = self.get_seq_length(), self._memory[0].shape[2]
         return held if place + more <= held else place + max(more, self.room)
 
@@ -71,7 +71,7 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
     def hold(
         self, parts: Sequence[tuple[Any, Any]], gaps: Sequence[int], *, room: int, rows: int | None = None
     ) -> None:
-        """Copy the keys and values of several parts of a batch, each behind a gap of padding. With `rows` there is one
+        """Copy the keys and values of several parts of a batch, each after a gap of padding. With `rows`, there is one
         part of one row, which is repeated that many times."""
         key, value = parts[0]
         length, batch = gaps[0] + key.shape[2], rows or sum(len(keys) for keys, _ in parts)
@@ -95,13 +95,13 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
 
 
 def roomy(room: int) -> Cache:
-    """An empty cache whose memory grows by at least `room` tokens."""
+    """Make an empty cache whose memory grows by at least `room` tokens."""
     return Cache(layer_class_to_replicate=partial(RoomyLayer, room))  # type: ignore[arg-type]
 
 
 def stacked(caches: Sequence[Cache], gaps: Sequence[int], room: int, rows: int | None = None) -> Cache:
-    """One cache for the rows of several, each behind a gap of padding, with room for `room` more tokens. With `rows`
-    there is one cache of one row, which is repeated that many times."""
+    """Make one cache for the rows of several, each after a gap of padding, with spare memory for `room` more tokens.
+    With `rows`, there is one cache of one row, which is repeated that many times."""
     made: list[Any] = []
     parts: list[Any] = [cache.layers for cache in caches]
     for layers in zip(*parts, strict=True):

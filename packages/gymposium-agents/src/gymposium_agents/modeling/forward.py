@@ -1,13 +1,12 @@
 """Forward passes that run shared tokens once: first the common prefix of a batch's prompts, then each distinct prompt,
-then the tokens behind it.
+then the tokens after it.
 
-Many prompts of games repeat most of their tokens: the rules are always the same, the empty board is in every match.
-Nothing is approximated: the shared prefix has one key-value cache, which is expanded or selected, and gradients flow
-through both. Prompts are left-padded behind the shared prefix.
+Prompts of games repeat most of their tokens: the rules are always the same, and the empty board is in every match.
+Nothing is approximated. The shared prefix has one key-value cache, which is expanded or selected, and gradients flow
+through both. Prompts are left-padded after the shared prefix.
 
-Padding may stand in the middle of a row, so sliding windows are counted in positions, not in places of the cache: for
-sequences longer than the window the model gets masks from `gymposium_agents.modeling.windows`, and the cache keeps all
-tokens.
+Padding may occur in the middle of a row, so sliding windows are counted in positions, not in cache slots. For sequences
+longer than the window, the model gets masks from `gymposium_agents.modeling.windows`, and the cache keeps all tokens.
 """
 
 from __future__ import annotations
@@ -29,14 +28,15 @@ T = TypeVar("T")
 Tokens = tuple[int, ...]
 
 WORTH_A_PASS = 32
-"""Smallest number of saved tokens for which the common prefix of a batch gets a separate forward pass."""
+"""Minimum number of tokens saved by running a batch's common prefix in a separate forward pass."""
 WORTH_A_GROUP = 256
-"""Number of tokens that running a part of a batch apart must save: about the fixed cost of its passes, in tokens."""
+"""Minimum number of tokens saved by running a part of a batch separately: about the fixed cost of its passes, in
+tokens."""
 
 
 @dataclass(slots=True)
 class Prefilled:
-    """A batch of B sequences whose tokens are in a cache."""
+    """A batch of B sequences with their tokens in a cache."""
 
     logits: Tensor
     """Logits of the next token, [B, V], float32."""
@@ -47,16 +47,16 @@ class Prefilled:
 
 
 Fill = Callable[[Any, Sequence[Tokens], int, int], tuple[Prefilled, dict[Tokens, int]]]
-"""A function that runs distinct prompts through a model: (model, prompts, padding id, room for further tokens). Returns
-the batch, and the row of each prompt."""
+"""A function that runs distinct prompts through a model: (model, prompts, padding id, spare tokens). Returns the batch,
+and the row of each prompt."""
 
 
 def prefill(
     model: Any, prompts: Sequence[Tokens], pad: int, *, prefix: Cache | None = None, room: int | None = None
 ) -> Prefilled:
-    """Run B distinct prompts; their common prefix is run once. `prefix` is an optional cache of one row with the keys
-    and values of tokens with which all prompts begin; it must not be used afterwards. With `room`, memory for that many
-    further tokens is preallocated, so that the batch grows faster; it has no gradients then."""
+    """Run B distinct prompts, with their common prefix run once. `prefix` is an optional cache of one row with the keys
+    and values of tokens that all prompts begin with. It must not be used afterwards. With `room`, memory for that many
+    further tokens is preallocated, so that the batch grows faster. It then has no gradients."""
     device = model.device
     cache: Cache = DynamicCache() if prefix is None else prefix
     known = cache.get_seq_length()
@@ -79,8 +79,8 @@ def prefill(
 
 
 def join(parts: Sequence[Prefilled], room: int) -> Prefilled:
-    """One batch with the rows of several, in order and left-padded, with room for `room` more tokens. The parts must
-    not be used afterwards."""
+    """Merge the rows of several batches, in order and left-padded, with spare memory for `room` more tokens. The parts
+    must not be used afterwards."""
     if len(parts) == 1:
         return parts[0]
     width = max(part.mask.shape[1] for part in parts)
@@ -91,8 +91,8 @@ def join(parts: Sequence[Prefilled], room: int) -> Prefilled:
 
 
 def extend(model: Any, batch: Prefilled, parents: Sequence[int], tokens: Tensor, real: Tensor) -> Tensor:
-    """Append `tokens` [C, K] to the C sequences of `batch` that `parents` selects; `real` [C, K] is 1 at tokens and 0
-    at padding, which is on the right. Returns the logits behind each token, [C, K, V] float32. The batch then holds the
+    """Append `tokens` [C, K] to the C sequences of `batch` selected by `parents`. `real` [C, K] is 1 at tokens and 0 at
+    padding, which is on the right. Returns the logits after each token, [C, K, V] float32. The batch then contains the
     C longer sequences."""
     if list(parents) != list(range(len(batch.mask))):  # else nothing needs to be copied
         chosen = torch.tensor(parents, device=tokens.device)
@@ -105,10 +105,10 @@ def extend(model: Any, batch: Prefilled, parents: Sequence[int], tokens: Tensor,
 
 
 def run(model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = None, *, keep: int = 1) -> Tensor:
-    """Run `ids` [B, K] behind the tokens in `cache`. `mask` [B, T] covers both; None means no padding. Returns float32
-    logits [B, `keep`, V] behind the last `keep` tokens.
+    """Run `ids` [B, K] after the tokens in `cache`. `mask` [B, T] covers both. None means no padding. Returns float32
+    logits [B, `keep`, V] after the last `keep` tokens.
 
-    Raises `GymposiumError` for a model whose layers cache anything else than keys and values."""
+    Raises `GymposiumError` for a model whose layers cache anything other than keys and values."""
     place, length = cache.get_seq_length(), ids.shape[1]
     if mask is None:
         positions = torch.arange(place, place + length, device=ids.device)[None]
@@ -120,7 +120,7 @@ def run(model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = None, *, ke
         everything = ids.new_ones(len(ids), place + length) if mask is None else mask
         attention = windowed(model, layers, everything, length)
     elif length == 1 and mask is not None and model.device.type == "cpu" and grouped(model):
-        # without a mask, transformers leaves the groups to PyTorch, whose kernel in 16 bits is five times as slow
+        # without a mask, transformers leaves the groups to PyTorch, whose 16-bit kernel is five times as slow
         attention = mask.bool()[:, None, None]
     out = model(
         input_ids=ids,
@@ -128,7 +128,7 @@ def run(model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = None, *, ke
         position_ids=positions,
         past_key_values=cache,
         use_cache=True,
-        # indices, because a slice is not contiguous: `linear` would copy frozen weights of the head for each row
+        # indices, because a slice is not contiguous: `linear` would copy frozen head weights for each row
         logits_to_keep=torch.arange(length - keep, length, device=ids.device),
     )
     logits: Tensor = out.logits.float()
@@ -136,14 +136,14 @@ def run(model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = None, *, ke
 
 
 def fill(model: Any, prompts: Sequence[Tokens], pad: int, room: int) -> tuple[Prefilled, dict[Tokens, int]]:
-    """The simplest `Fill`: all prompts in one batch, in order, with gradients."""
+    """Run all prompts in one batch, in order, with gradients. This is the simplest `Fill`."""
     return prefill(model, prompts, pad), {prompt: row for row, prompt in enumerate(prompts)}
 
 
 def completion_logits(
     model: Any, pairs: Sequence[tuple[Tokens, Tokens]], pad: int, filled: Fill = fill
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Teacher forcing for C distinct (prompt, completion) pairs. Returns the logits [C, L, V] that predict each
+    """Run teacher forcing for C distinct (prompt, completion) pairs. Returns the logits [C, L, V] that predict each
     completion token, the tokens [C, L], and a mask [C, L] that is 1 at tokens and 0 at padding."""
     length = max(len(completion) for _, completion in pairs)
     batch, place = filled(model, list(dict.fromkeys(prompt for prompt, _ in pairs)), pad, length)
@@ -157,7 +157,7 @@ def completion_logits(
 
 
 def right_padded(sequences: Sequence[Tokens], pad: int, device: Any) -> tuple[Tensor, Tensor]:
-    """The C sequences as one tensor [C, L], and a mask [C, L] that is 1 at tokens and 0 at padding."""
+    """Return the C sequences as one tensor [C, L], and a mask [C, L] that is 1 at tokens and 0 at padding."""
     width = max(map(len, sequences))
     ids = torch.tensor([[*one, *[pad] * (width - len(one))] for one in sequences], device=device)
     lengths = torch.tensor([len(one) for one in sequences], device=device)
@@ -165,10 +165,10 @@ def right_padded(sequences: Sequence[Tokens], pad: int, device: Any) -> tuple[Te
 
 
 def chunked(pairs: Sequence[tuple[Tokens, Tokens]], budget: int, predicted: int | None = None) -> Iterator[list[int]]:
-    """Indices of distinct (prompt, completion) pairs in chunks of at most `budget` padded tokens, of which at most
-    `predicted` (by default `budget`) are in completions; a chunk has at least one pair. Pairs with equal prompts, and
-    prompts with long common prefixes, are in one chunk as far as possible; prompts of different length, or with
-    completions of different length, are apart."""
+    """Yield indices of distinct (prompt, completion) pairs in chunks of at most `budget` padded tokens. At most
+    `predicted` (default: `budget`) of them are in completions. A chunk has at least one pair. Pairs with equal prompts,
+    and prompts with long common prefixes, share a chunk if possible. Prompts or completions of different length are in
+    different chunks."""
     most = budget if predicted is None else predicted
     members: dict[Tokens, list[int]] = {}
     for i, (prompt, _) in enumerate(pairs):
@@ -181,7 +181,7 @@ def chunked(pairs: Sequence[tuple[Tokens, Tokens]], budget: int, predicted: int 
 
 
 def _in_order(pairs: Sequence[tuple[Tokens, Tokens]], order: list[int], budget: int, most: int) -> Iterator[list[int]]:
-    """Divide sorted pairs into chunks as `chunked` does."""
+    """Divide sorted pairs into chunks, like `chunked`."""
     chunk: list[int] = []
     prompts = longest_prompt = longest = 0
     last: Tokens | None = None
@@ -200,7 +200,7 @@ def _in_order(pairs: Sequence[tuple[Tokens, Tokens]], order: list[int], budget: 
 
 def of_like_length(items: Iterable[T], length: Callable[[T], int]) -> Iterator[list[T]]:
     """Divide items by length, so that each part is padded by less than `WORTH_A_GROUP` tokens or an eighth of its
-    own."""
+    length."""
     part: list[T] = []
     tokens = 0
     for item in sorted(items, key=length):
@@ -215,7 +215,7 @@ def of_like_length(items: Iterable[T], length: Callable[[T], int]) -> Iterator[l
 
 
 def shared_length(prompts: Sequence[Tokens]) -> int:
-    """The length of the common prefix of all prompts, without the last token of the shortest prompt."""
+    """Return the length of the common prefix of all prompts, excluding the last token of the shortest prompt."""
     first, last = min(prompts), max(prompts)
     most = min(map(len, prompts)) - 1
     return next((i for i in range(most) if first[i] != last[i]), most)

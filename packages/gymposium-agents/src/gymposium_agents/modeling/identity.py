@@ -1,4 +1,4 @@
-"""The identity of a player `lm:MODEL@ADAPTER`: digests of all files that decide its replies."""
+"""The identity of a player `lm:MODEL@ADAPTER`: digests of all files that determine its replies."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from gymposium.players.identity import Fact, file_digest
 from gymposium_agents.modeling.sources import NO_TRUST, PICKLES, Trust, title_of
 
 _DECISIVE = (".safetensors", ".json", ".jinja", ".model", ".txt")
-"""File name endings of weights, configs, tokenizers, chat templates and `player.json`. Other files, such as a README,
-do not change the replies."""
+"""File extensions of weights, configs, tokenizers, chat templates and `player.json`. Other files, such as a README, do
+not affect the replies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The model, adapter and engine of a language-model player, as its text names them."""
+    """The model, adapter and engine of a language-model player, as named in its text."""
 
     model: str
     adapter: str | None = None
     adapter_directory: Path | None = None
     """The directory with the adapter's files."""
     load: str | None = None
-    """`4bit` if the weights are quantized as they are read."""
+    """`4bit` if the weights are quantized while they are read."""
     engine: str = "transformers"
-    """The engine that samples the replies. The files of a server are not part of the identity."""
+    """The engine that samples the replies. A server's files are not part of the identity."""
     trust: Trust = NO_TRUST
-    """The uses of the model's files that are allowed besides reading them."""
+    """The allowed uses of the model's files, in addition to reading them."""
 
     def files(self) -> dict[str, str]:
-        """The digest of each file that decides the replies, by its path below the model's or adapter's name:
-        `runs/tiny/model.safetensors`."""
+        """Return the digest of each file that determines the replies, by path relative to the model's or adapter's
+        name: `runs/tiny/model.safetensors`."""
         endings = (*_DECISIVE, *((".py",) if self.trust.remote_code else ()), *(PICKLES if self.trust.pickles else ()))
         digests = _digests(self.model, _directory(self.model), endings)
         if self.adapter is not None:
@@ -40,7 +40,7 @@ class Origin:
         return digests
 
     def facts(self) -> dict[str, Fact]:
-        """The other facts of the identity: names, engine, quantization and trust."""
+        """Return the other facts of the identity: names, engine, quantization and trust."""
         facts = {
             "model": self.model,
             "title": title_of(self.model),
@@ -52,8 +52,8 @@ class Origin:
 
 
 def _directory(model: str) -> Path | None:
-    """The directory with a model's files: the model itself, or the cached copy of a hub name. None if there is
-    neither."""
+    """Return the directory with a model's files: the model's directory, or the cached copy of a hub name. Returns None
+    if neither exists."""
     if Path(model).is_dir():
         return Path(model)
     config = try_to_load_from_cache(model, "config.json")

@@ -1,7 +1,7 @@
-"""Linear layers that sample in float32 twice as fast on processors of AMD.
+"""Linear layers with twice the float32 sampling speed on AMD processors.
 
-PyTorch leaves products of float32 matrices to MKL, which uses AVX2 at most on processors that are not Intel's. oneDNN,
-which PyTorch takes for 16 bits, uses AVX-512 on all.
+PyTorch uses MKL for products of float32 matrices. On processors from vendors other than Intel, MKL uses at most AVX2.
+oneDNN, which PyTorch uses for 16 bits, uses AVX-512 on all.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import torch
 from torch import Tensor, nn
 
 WORTH_ONEDNN = 2**24
-"""Number of multiplications from which oneDNN computes a product. Its fixed cost is higher than MKL's."""
+"""Minimum number of multiplications for using oneDNN. Its fixed cost is higher than MKL's."""
 
 
 class QuickLinear(nn.Linear):
-    """A linear layer whose large float32 products are computed by oneDNN in inference mode, without gradients."""
+    """A linear layer that computes large float32 products with oneDNN in inference mode, without gradients."""
 
     def forward(self, states: Tensor) -> Tensor:
         large = states.numel() * self.out_features >= WORTH_ONEDNN
@@ -28,8 +28,8 @@ class QuickLinear(nn.Linear):
 
 
 def quicken(model: Any) -> None:
-    """Make the linear layers of a model `QuickLinear`, if it is on a processor on which they are faster. Results differ
-    by rounding; everything else stays as it is."""
+    """Replace the linear layers of a model with `QuickLinear`, if that is faster on its processor. Results differ only
+    by rounding."""
     if model.device.type == "cpu" and mkl_is_slow():
         for layer in model.modules():
             if type(layer) is nn.Linear:
@@ -38,7 +38,7 @@ def quicken(model: Any) -> None:
 
 @cache
 def mkl_is_slow() -> bool:
-    """Whether the processor has AVX-512, but PyTorch's MKL does not use it."""
+    """Return True if the processor has AVX-512, but PyTorch's MKL does not use it."""
     processor = torch.cpu.get_capabilities()
     unused = str(processor.get("cpu_name")).startswith("AMD") and processor.get("avx512_f", False)
     has_mkl: bool = torch.backends.mkl.is_available()  # type: ignore[no-untyped-call]

@@ -1,5 +1,5 @@
-"""The check of a model's files before transformers opens them: plain files of bounded size, and no key by which
-transformers loads code or other files. This module does not import torch."""
+"""Checks of a model's files before transformers opens them: regular files of bounded size, and no keys that make
+transformers load code or other files. This module does not import torch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymposium.errors import GymposiumError
 from gymposium.util.plain_file import MOST_BYTES, read_plain_text
 
 MOST_SETTINGS_BYTES = 4 * 2**20
-"""Size of the largest file of settings or templates. Vocabularies and lists of weights may have `MOST_BYTES`."""
+"""Maximum size of a file of settings or templates. Vocabularies and lists of weights may have `MOST_BYTES`."""
 
 _CONFIG, _TOKENIZER, _ADAPTER = "config.json", "tokenizer_config.json", "adapter_config.json"
 _SETTINGS = (_CONFIG, _ADAPTER, "generation_config.json", "player.json", "chat_template.json", "processor_config.json")
@@ -20,49 +20,49 @@ _TEXTS = (".json", ".model", ".tiktoken", ".txt")
 _TEMPLATE = ".jinja"
 _CHOICE = "_implementation"
 _BUILT_IN = (None, "eager", "sdpa", "flex_attention", "paged|eager", "grouped_mm", "batched_mm")
-"""The implementations of attention and experts that need no other package. transformers imports the others, downloaded
-from the hub if they are not installed."""
+"""Implementations of attention and experts that need no other package. transformers imports the others, and downloads
+them from the hub if they are not installed."""
 _REDIRECTS = ("configuration_files", "attribute_map", "sub_configs", "sub_configs_defaults")
-"""Keys of a config by which transformers reads another file, or takes a key for another one."""
+"""Config keys that make transformers read another file, or treat a key as another one."""
 
 
 class UnsafeModelError(GymposiumError):
-    """Error for files of a model that are not opened."""
+    """Error for model files that are not safe to open."""
 
 
 def check_model_files(name: str | Path, *, remote_code: bool, local_files_only: bool) -> None:
-    """Check the small files of a model before a library opens them. `remote_code` allows implementations that are
-    downloaded and imported.
+    """Check a model's small files before a library opens them. `remote_code` allows implementations that are downloaded
+    and imported.
 
     Raises `UnsafeModelError`, and `OSError` or `ValueError` for a model that cannot be found."""
     directory = Path(name) if Path(name).is_dir() else _cached(str(name), local_files_only)
     check_plain_files(directory)
     if (directory / _ADAPTER).exists():
         raise UnsafeModelError(
-            f"The model {str(name)!r} holds an adapter ({_ADAPTER}), which names a base model. Write "
+            f"The model {str(name)!r} contains an adapter ({_ADAPTER}) that names a base model. Write "
             f"lm:MODEL@ADAPTER with that model and this adapter."
         )
     for key, value in _entries(directory / _CONFIG):
         if key in _REDIRECTS:
             raise UnsafeModelError(
-                f"The {_CONFIG} of the model {str(name)!r} has the key {key!r}, which leads transformers to other "
+                f"The {_CONFIG} of the model {str(name)!r} has the key {key!r}, which redirects transformers to other "
                 f"settings. Remove the key."
             )
         if key.removesuffix("_internal").endswith(_CHOICE) and not remote_code and (code := _code(value)) is not None:
             raise UnsafeModelError(
-                f"The {_CONFIG} of the model {str(name)!r} names code to be loaded: {key} is {code[:80]!r}. Remove "
-                f"the key, or if you trust that code say trust_remote_code=true."
+                f"The {_CONFIG} of the model {str(name)!r} names code to load: {key} is {code[:80]!r}. Remove the key "
+                f"or, if you trust that code, set trust_remote_code=true."
             )
     for key, value in _entries(directory / _TOKENIZER):
         if key == "tokenizer_class" and not _is_tokenizer(value):
             raise UnsafeModelError(
-                f"The {_TOKENIZER} of the model {str(name)!r} names no tokenizer: tokenizer_class is "
+                f"The {_TOKENIZER} of the model {str(name)!r} names an invalid tokenizer: tokenizer_class is "
                 f"{str(value)[:80]!r}. Save the tokenizer again."
             )
 
 
 def check_plain_files(directory: Path) -> None:
-    """Raise `UnsafeModelError` if a file of a model or an adapter is no plain file, or too large for what it holds."""
+    """Raise `UnsafeModelError` if a file of a model or an adapter is not a regular file, or too large for its kind."""
     for file in sorted([*directory.iterdir(), *directory.glob("*/*.jinja")]):
         if file.is_dir() or not file.exists():
             continue
@@ -74,12 +74,12 @@ def check_plain_files(directory: Path) -> None:
             raise UnsafeModelError(f"{file} is not a regular file. Download or save the model again.")
         if (size := file.stat().st_size) > most:
             raise UnsafeModelError(
-                f"{file} has {size:,} bytes, more than {most:,} for such a file. Download or save the model again."
+                f"{file} has {size:,} bytes, but at most {most:,} are allowed. Download or save the model again."
             )
 
 
 def _cached(name: str, local_files_only: bool) -> Path:
-    """The folder with the cached copy of a hub model, after its config has been downloaded."""
+    """Return the folder with the cached copy of a hub model, after downloading its config."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError
 
@@ -92,7 +92,8 @@ def _cached(name: str, local_files_only: bool) -> Path:
 
 
 def _entries(file: Path) -> Iterator[tuple[str, Any]]:
-    """The keys and values of a file at any depth. It is read as transformers reads it; damage is left to its loader."""
+    """Yield the keys and values of a file at any depth. It is read as transformers reads it. Damage is left to its
+    loader."""
     if not file.exists():
         return
     try:
@@ -109,7 +110,7 @@ def _entries(file: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _code(value: Any) -> str | None:
-    """The first implementation in a value that is not built in."""
+    """Return the first implementation in a value that is not built in."""
     choices = [value]
     while choices:
         choice = choices.pop()

@@ -12,7 +12,7 @@ from gymposium.errors import MissingExtra
 
 
 def four_bits(dtype: torch.dtype) -> BitsAndBytesConfig:
-    """The quantization config with which transformers loads a model in 4 bits that computes in `dtype`.
+    """Return the quantization config for loading a model in 4 bits that computes in `dtype`.
 
     Raises `MissingExtra` if bitsandbytes is not installed."""
     if find_spec("bitsandbytes") is None:
@@ -27,8 +27,8 @@ def four_bits(dtype: torch.dtype) -> BitsAndBytesConfig:
 
 def keep_unpacked(model: Any) -> None:
     """Prevent bitsandbytes 0.50 from packing the weights at the first pass without gradients, as it does on a CPU.
-    Packed weights always compute in bfloat16, through a kernel without a derivative: a LoRA on top would get gradients
-    of zero, and the learner's probabilities would differ from the engine's."""
+    Packed weights always compute in bfloat16, with a kernel without a derivative. A LoRA on top would get zero
+    gradients, and the learner's probabilities would differ from the engine's."""
     from bitsandbytes.nn.modules import Linear4bit
 
     for module in model.modules():

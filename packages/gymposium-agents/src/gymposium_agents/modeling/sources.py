@@ -1,4 +1,4 @@
-"""The sources of a model's files, and the trust in them: files are read as data unless the user allows more."""
+"""The sources of a model's files, and the trust in them: files are only read as data unless the user allows more."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ _HUB_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """The uses of a model's files that the user allows besides reading them as data."""
+    """The uses of a model's files that the user allows, in addition to reading them as data."""
 
     remote_code: bool = False
-    """Run Python code that the model brings, with all rights of this process (`trust_remote_code=true`)."""
+    """Run Python code from the model's files, with all rights of this process (`trust_remote_code=true`)."""
     pickles: bool = False
     """Read weights from pickles such as `pytorch_model.bin` (`allow_pickle=true`)."""
 
     def facts(self) -> dict[str, bool]:
-        """The allowed uses, by the name of their option."""
+        """Return the allowed uses, by option name."""
         options = {"trust_remote_code": self.remote_code, "allow_pickle": self.pickles}
         return {name: allowed for name, allowed in options.items() if allowed}
 
 
 NO_TRUST = Trust()
-"""The default trust: files are read as data only."""
+"""The default trust: files are only read as data."""
 
 
 TITLE = "title"
-"""Key in `config.json` of what people call a model that has no name on the hub. transformers keeps it in models that
-are trained from it."""
+"""Key in `config.json` with the display name of a model that is not on the hub. transformers keeps it in models trained
+from it."""
 
 
 def title_of(model: str | Path) -> str | None:
-    """What people call the model in a directory; None for other models."""
+    """Return the display name of the model in a directory, or None for other models."""
     file = Path(model) / "config.json"
     if not file.is_file():
         return None
@@ -51,9 +51,8 @@ def title_of(model: str | Path) -> str | None:
 
 
 def reading(name: str | Path, trust: Trust) -> dict[str, Any]:
-    """Check the files of this model, and return the arguments of transformers' `from_pretrained` for it. With them it
-    never asks at the terminal, and does not try to reach a hub that does not answer, which would take it a minute and a
-    half.
+    """Check the files of this model, and return the arguments of transformers' `from_pretrained` for it. With them, it
+    never prompts at the terminal, and does not try to reach an unreachable hub, which would take a minute and a half.
 
     Raises `UnsafeModelError`, and `OSError` or `ValueError` for a model that cannot be found."""
     here = on_this_machine_only(name)
@@ -62,14 +61,14 @@ def reading(name: str | Path, trust: Trust) -> dict[str, Any]:
 
 
 def on_this_machine_only(name: str | Path) -> bool:
-    """Whether the model can only be on this machine: it is a directory, or the hub cannot be reached."""
+    """Return True if the model can only be on this machine: it is a directory, or the hub cannot be reached."""
     from huggingface_hub import constants
 
     return Path(name).is_dir() or constants.HF_HUB_OFFLINE or not _can_reach(constants.ENDPOINT)
 
 
 def _can_reach(address: str) -> bool:
-    """Whether a server listens at the address. A proxy is assumed to reach every address."""
+    """Return True if a server listens at the address. A proxy is assumed to reach every address."""
     parts = urlsplit(address)
     host = parts.hostname or ""
     if parts.scheme in getproxies() and not proxy_bypass(host):
@@ -82,35 +81,34 @@ def _can_reach(address: str) -> bool:
 
 
 def no_model(name: str | Path, error: Exception) -> GymposiumError:
-    """The error to raise if transformers cannot read a model; it says what to do."""
+    """Make the error for a model that transformers cannot read, including the fix."""
     message = reason(error)
     if "trust_remote_code" in message:
         return GymposiumError(
-            f"The model {str(name)!r} brings Python code, which is not run: it would have all your rights. Read it, "
-            f"and if you trust it say trust_remote_code=true (an option of lm:, model.trust_remote_code in a training "
-            f"config, --trust-remote-code of gymposium lora merge)."
+            f"The model {str(name)!r} contains Python code. It is not run, because it would have all your rights. "
+            f"Read it, and if you trust it, set trust_remote_code=true (an option of lm:, model.trust_remote_code in "
+            f"a training config, --trust-remote-code of gymposium lora merge)."
         )
     is_directory = Path(name).is_dir()
     if "safetensors" in message and (not is_directory or any(f.suffix in PICKLES for f in Path(name).iterdir())):
         return GymposiumError(
-            f"The model {str(name)!r} has no weights as safetensors, and pickled ones are not read: save it with "
-            f"transformers' save_pretrained, or if you trust the file say allow_pickle=true (an option of lm:, "
+            f"The model {str(name)!r} has no safetensors weights, and pickled ones are not read. Save it with "
+            f"transformers' save_pretrained, or if you trust the file, set allow_pickle=true (an option of lm:, "
             f"model.allow_pickle in a training config, --allow-pickle of gymposium lora merge). ({message})"
         )
     if is_directory and (within := _models_in(Path(name))):
         return GymposiumError(
-            f"The folder {str(name)!r} is no model, but holds {', '.join(map(repr, within))}: write lm:MODEL, or "
-            "lm:MODEL@ADAPTER with an adapter."
+            f"The folder {str(name)!r} is not a model, but contains {', '.join(map(repr, within))}. Write lm:MODEL, "
+            f"or lm:MODEL@ADAPTER with an adapter."
         )
     hub = "" if is_directory or not on_this_machine_only(name) else " The hub cannot be reached from here."
     return GymposiumError(
-        f"There is no model at {str(name)!r}: give a directory that holds one, or the name of one on the hub.{hub} "
-        f"({message})"
+        f"There is no model at {str(name)!r}: give a model's directory, or its name on the hub.{hub} ({message})"
     )
 
 
 def _models_in(folder: Path) -> list[str]:
-    """The models and adapters that are folders of this one, such as a training run."""
+    """Return the models and adapters in this folder, such as a training run's."""
     marks = ("config.json", "adapter_config.json")
     return [
         str(inner)
@@ -120,4 +118,4 @@ def _models_in(folder: Path) -> list[str]:
 
 
 PICKLES = (".bin", ".pt", ".pth")
-"""File name endings of pickled weights."""
+"""File extensions of pickled weights."""

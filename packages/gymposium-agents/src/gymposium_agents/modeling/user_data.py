@@ -1,4 +1,4 @@
-"""The user's data directory, in which commands install what they fetch."""
+"""The user's data directory, where commands install what they fetch."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from pathlib import Path
 
 
 def data_directory() -> Path:
-    """gymposium in $XDG_DATA_HOME, by default in ~/.local/share."""
+    """Return gymposium in $XDG_DATA_HOME, by default in ~/.local/share."""
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "gymposium"

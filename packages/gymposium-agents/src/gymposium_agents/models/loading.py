@@ -1,4 +1,4 @@
-"""Loading of models, tokenizers and adapters from a directory or a hub name."""
+"""Load models, tokenizers and adapters from a directory or a hub name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from gymposium_agents.modeling.model_files import check_model_files
 from gymposium_agents.modeling.sources import NO_TRUST, Trust, no_model, on_this_machine_only, reading
 
 _one_at_a_time = Lock()
-"""Held while transformers loads a model: it sets global state for one model, with which another would lack weights."""
+"""Held while transformers loads a model: it sets global state for one model, and another would lack weights."""
 
 
 @dataclass(slots=True)
@@ -39,10 +39,10 @@ class LoadedModel:
     chat: Chat
     """The tokenizer and chat template."""
     trust: Trust = NO_TRUST
-    """The trust with which the files were read, for reading them again."""
+    """The trust used for reading the files, for reading them again."""
 
     def engine(self, policy: Policy | None = None) -> TransformersEngine:
-        """An engine that samples from the model; `policy` names the weights."""
+        """Make an engine that samples from the model. `policy` names the weights."""
         return TransformersEngine(self.model, stops=self.stops, pad=self.pad, policy=policy)
 
     @property
@@ -64,8 +64,7 @@ class LoadedModel:
 
 @contextmanager
 def readable(name: str | Path) -> Iterator[None]:
-    """Raise `GymposiumError` for what transformers raises if there is no such model, or if its files are damaged or of
-    another form."""
+    """Raise `GymposiumError` for transformers' errors about missing, damaged or invalid model files."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -77,16 +76,16 @@ def readable(name: str | Path) -> Iterator[None]:
 
 
 def skeleton(name: str | Path, trust: Trust = NO_TRUST, dtype: torch.dtype | None = None) -> Any:
-    """The model with the names and shapes of its layers, by default in the checkpoint's own number type, but without
-    weights; none are read.
+    """Return the model with the names and shapes of its layers, by default in the checkpoint's number type, without
+    weights. No weights are read.
 
-    Raises `GymposiumError` if there is no such model."""
+    Raises `GymposiumError` if the model does not exist."""
     with readable(name):
         return skeleton_of(AutoConfig.from_pretrained(name, **reading(name, trust)), trust, dtype)
 
 
 def skeleton_of(architecture: Any, trust: Trust = NO_TRUST, dtype: torch.dtype | None = None) -> Any:
-    """The model of an architecture (a transformers config), without weights.
+    """Return the model of an architecture (a transformers config), without weights.
 
     Raises `ValueError` if transformers has no causal language model of the architecture."""
     with torch.device("meta"):
@@ -96,8 +95,8 @@ def skeleton_of(architecture: Any, trust: Trust = NO_TRUST, dtype: torch.dtype |
 
 
 def local_architecture(name: str, trust: Trust = NO_TRUST) -> Any | None:
-    """The architecture of a model, as a transformers config, or None if the model is not on this machine. The hub is
-    not asked."""
+    """Return the architecture of a model, as a transformers config, or None if the model is not on this machine. Does
+    not use the hub."""
     try:
         check_model_files(name, remote_code=trust.remote_code, local_files_only=True)
         return AutoConfig.from_pretrained(name, trust_remote_code=trust.remote_code, local_files_only=True)
@@ -108,18 +107,18 @@ def local_architecture(name: str, trust: Trust = NO_TRUST) -> Any | None:
 def load_chat(
     name: str | Path, *, thinking: bool = False, history: History = "template", trust: Trust = NO_TRUST
 ) -> Chat:
-    """The tokenizer and chat template of a model, without its weights. With `thinking` the model thinks first, if its
-    template supports that; `history` is as for `Chat`.
+    """Load the tokenizer and chat template of a model, without its weights. With `thinking`, the model thinks first, if
+    its template supports that. `history` is as in `Chat`.
 
-    Raises `GymposiumError` if there is no such model, and for a tokenizer without chat template or end of turn."""
+    Raises `GymposiumError` if the model does not exist, or if the tokenizer has no chat template or end of turn."""
     with readable(name):
         tokenizer = AutoTokenizer.from_pretrained(name, **reading(name, trust))
     return Chat(tokenizer, thinking=thinking, history=history)
 
 
 def player_directory(name: str) -> Path | None:
-    """The directory with the `player.json` of a model: the model's own, or the cached copy of a hub name. None if a
-    model on the hub has none."""
+    """Return the directory with the `player.json` of a model: the model's directory, or the cached copy of a hub name.
+    Returns None if a hub model has none."""
     if Path(name).is_dir():
         return Path(name)
     try:
@@ -131,7 +130,7 @@ def player_directory(name: str) -> Path | None:
 
 
 def stop_tokens(name: str | Path, chat: Chat, trust: Trust = NO_TRUST) -> frozenset[int]:
-    """The tokens that end a reply: those of the chat template, and those that the model's own files name."""
+    """Return the tokens that end a reply: those of the chat template, and those named in the model's files."""
     with readable(name):
         try:
             return _stops(chat, GenerationConfig.from_pretrained(name, **reading(name, trust)))
@@ -140,7 +139,7 @@ def stop_tokens(name: str | Path, chat: Chat, trust: Trust = NO_TRUST) -> frozen
 
 
 def own_context(name: str | Path, trust: Trust = NO_TRUST) -> int:
-    """The largest number of tokens that a model reads, by its own config."""
+    """Return the maximum number of tokens that a model reads, from its config."""
     with readable(name):
         config = AutoConfig.from_pretrained(name, **reading(name, trust))
     return int(config.get_text_config(decoder=True).max_position_embeddings)
@@ -159,14 +158,14 @@ def load_model(
     *,
     dtype: torch.dtype | None = None,
 ) -> LoadedModel:
-    """A causal language model and its tokenizer; with `adapter`, a LoRA on top of it. `name` is a directory or a hub
-    name. Weights are loaded as `dtype`, by default float32 on a CPU and the checkpoint's own type on a GPU. With
-    `load="4bit"` the weights of linear layers are quantized as they are read, and compute in `dtype`, by default
-    float32 on a CPU and bfloat16 on a GPU. `trust` says whether the model may bring code and pickles; both are refused
-    by default.
+    """Load a causal language model and its tokenizer and, with `adapter`, a LoRA on top of it. `name` is a directory or
+    a hub name. Weights are loaded as `dtype`, by default float32 on a CPU and the checkpoint's type on a GPU. With
+    `load="4bit"`, the weights of linear layers are quantized while they are read. They compute in `dtype`, by default
+    float32 on a CPU and bfloat16 on a GPU. `trust` controls code and pickles in the model's files. Both are rejected by
+    default.
 
-    Raises `GymposiumError` if there is no such model, if weights are missing or of another shape, and if the tokenizer
-    has no chat template or no end of turn; `MissingExtra` if 4-bit loading is not installed."""
+    Raises `GymposiumError` if the model does not exist, if weights are missing or of another shape, or if the tokenizer
+    has no chat template or end of turn. Raises `MissingExtra` if 4-bit loading is not installed."""
     check_load(load)
     gpu = torch.cuda.is_available()
     arguments: dict[str, Any] = {"dtype": dtype or ("auto" if gpu else torch.float32)}
@@ -190,23 +189,23 @@ def load_model(
 
 
 def check_load(load: str | None) -> Literal["4bit"] | None:
-    """The option `load`. Raises `BadOption` for anything but `4bit` or None."""
+    """Return the option `load`. Raises `BadOption` for anything but `4bit` or None."""
     if load not in (None, "4bit"):
-        raise BadOption(f"load={load!r}: write 4bit, or leave it out.")
+        raise BadOption(f"Invalid load={load!r}. Use 4bit, or omit it.")
     return None if load is None else "4bit"
 
 
 def own_engine(start: EngineStart, settings: NoSettings) -> TransformersEngine:
-    """The engine `own`: transformers in this process, with a separate copy of the model."""
+    """Make the engine `own`: transformers in this process, with a separate copy of the model."""
     dtype = None if start.dtype is None else getattr(torch, start.dtype)
     return load_model(start.model, load=start.load, trust=start.trust, dtype=dtype).engine()
 
 
 def load_weights(name: str | Path, trust: Trust = NO_TRUST, **arguments: Any) -> Any:
-    """The model without its tokenizer; `arguments` go to transformers' `from_pretrained`. Weights are read from
-    safetensors; pickles and the model's own code are used only if they are trusted.
+    """Load the model without its tokenizer. `arguments` go to transformers' `from_pretrained`. Weights are read from
+    safetensors. Pickles and the model's code are used only if trusted.
 
-    Raises `GymposiumError` if there is no such model, and if weights are missing or of another shape."""
+    Raises `GymposiumError` if the model does not exist, or if weights are missing or of another shape."""
     loaded: Any
     with readable(name), _one_at_a_time:
         loaded = AutoModelForCausalLM.from_pretrained(
@@ -223,11 +222,12 @@ def load_weights(name: str | Path, trust: Trust = NO_TRUST, **arguments: Any) ->
 
 
 def _check_whole(name: str | Path, report: Mapping[str, Any]) -> None:
-    """Raises `GymposiumError` for weights that the checkpoint lacks; transformers gives those random values."""
+    """Raise `GymposiumError` for weights missing from the checkpoint, because transformers would give them random
+    values."""
     lacking = sorted([*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])])
     if lacking:
         shown = ", ".join(lacking[:3]) + (f" and {len(lacking) - 3} more" if len(lacking) > 3 else "")
         raise GymposiumError(
-            f"The weights of {str(name)!r} are not whole: {shown} are missing or of another shape than config.json "
-            f"says. Download or save the model again."
+            f"The weights of {str(name)!r} are incomplete: {shown} are missing or do not match config.json. Download "
+            f"or save the model again."
         )

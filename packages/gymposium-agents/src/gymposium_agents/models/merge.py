@@ -1,4 +1,4 @@
-"""Merging a LoRA adapter into its base model, for servers that take no adapters."""
+"""Merge a LoRA adapter into its base model, for servers that do not support adapters."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from gymposium_agents.models.loading import load_weights
 
 
 def merge_lora(model: str | Path, adapter: str | Path, out: str | Path, *, trust: Trust = NO_TRUST) -> Path:
-    """Write `model` with the weights of `adapter` merged into it to the directory `out`, which is returned. The result
-    is an ordinary model directory with the tokenizer and the `player.json` of the adapter, or else of the model. The
-    sum is made in float32 and saved in the model's own number type, so that a 16-bit model is rounded once.
+    """Write `model` with the merged weights of `adapter` to the directory `out`, and return it. The result is an
+    ordinary model directory with the tokenizer and the `player.json` of the adapter, or else of the model. The sum is
+    computed in float32 and saved in the model's number type, so that a 16-bit model is rounded once.
 
-    Raises `GymposiumError` for a model that is missing, incomplete or quantized, for an adapter that does not fit, and
-    for an `out` that is in use."""
+    Raises `GymposiumError` for a missing, incomplete or quantized model, for an adapter that does not fit, and for an
+    `out` that is in use."""
     out = Path(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise GymposiumError(f"{out} is in use already: name a directory that is empty or not there yet.")
+        raise GymposiumError(f"{out} is already in use. Name an empty or new directory.")
     try:
         config = AutoConfig.from_pretrained(model, **reading(model, trust))
         tokenizer = AutoTokenizer.from_pretrained(model, **reading(model, trust))
@@ -35,9 +35,8 @@ def merge_lora(model: str | Path, adapter: str | Path, out: str | Path, *, trust
         raise no_model(model, error) from error
     if getattr(config, "quantization_config", None) is not None:
         raise GymposiumError(
-            f"{str(model)!r} is quantized, and a merge would round the adapter to its few bits: what was learned "
-            f"would be lost in part. Merge into the model as it was before it was quantized, or serve the adapter "
-            f"beside the quantized one."
+            f"{str(model)!r} is quantized, so a merge would round away part of what the adapter learned. Merge into "
+            f"the unquantized model, or serve the adapter beside the quantized one."
         )
     files = adapter_directory(adapter)
     settings = next((place / PLAYER for place in (files, Path(model)) if (place / PLAYER).is_file()), None)
@@ -53,7 +52,7 @@ def merge_lora(model: str | Path, adapter: str | Path, out: str | Path, *, trust
 
 
 def merged_model(model: str | Path, adapter: str | Path, *, trust: Trust = NO_TRUST) -> Any:
-    """The transformers model with the weights of `adapter` merged into it, in float32. Raises as `load_weights` and
-    `load_lora` do."""
+    """Return the transformers model with the merged weights of `adapter`, in float32. Raises the errors of
+    `load_weights` and `load_lora`."""
     base = load_weights(model, trust, dtype=torch.float32)
     return load_lora(base, adapter).merge_and_unload(safe_merge=True)

@@ -1,6 +1,7 @@
 """Small models with random weights, for boards or for prose, and tokenizers for any text.
 
-They are for tests, demonstrations and machines without a model hub. The result is an ordinary model directory.
+They are for tests, demonstrations and machines without access to a model hub. The result is an ordinary model
+directory.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ _SPECIAL = ["<|endoftext|>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>
 
 _AS_BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
 _CHUNK = r"[ \n]?[^\s,]+|[\s,]"
-"""A piece of text that no token goes beyond: a word with the white space before it, or a comma."""
+"""A piece of text that bounds tokens: a word with the preceding white space, or a comma."""
 _PROSE_CHUNK = r"[ \n]?[^\W\d_]+|[ \n]?\d+|[ \n]?(?:[^\s\w]|_)+|\s"
-"""The same in prose: letters, digits or signs, with the white space before them."""
+"""The same in prose: letters, digits or symbols, with the preceding white space."""
 _BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
 _SPACES = ("Ġ", "Ċ")
-"""A space and a line break, as the tokenizer holds them."""
+"""A space and a line break, in the tokenizer's representation."""
 EMBEDDING_SCALE = 3.0
-"""Ratio of the standard deviation of embeddings to that of other initial weights."""
+"""Ratio of the embeddings' standard deviation to that of other initial weights."""
 SHARED = 0.25
-"""Least share of the texts that contain a word which is one token."""
+"""Minimum share of the texts that contain a word that becomes one token."""
 
 
 def _splitting(chunk: str) -> pre_tokenizers.PreTokenizer:
@@ -41,19 +42,19 @@ def _splitting(chunk: str) -> pre_tokenizers.PreTokenizer:
 
 
 def make_tokenizer(texts: Iterable[str], vocabulary: int, moves: Iterable[str] = ()) -> PreTrainedTokenizerFast:
-    """A byte-level tokenizer of at most `vocabulary` tokens, for texts and moves such as these. It reads and writes any
-    text, printable ASCII at worst one byte per token.
+    """Make a byte-level tokenizer of at most `vocabulary` tokens, for such texts and moves. It reads and writes any
+    text, printable ASCII at worst with one byte per token.
 
     Its tokens make prompts easy to learn from:
 
-    - A move is one token, as far as the vocabulary allows, with a space before it, as in a list of moves, and without
+    - A move is one token if the vocabulary allows it, both with a space before it, as in a list of moves, and without
       one, as in a reply.
-    - A word that many of the texts contain is one token.
-    - Other text is one token for each character, so a cell of a board is at the same place in each prompt. Pairs that
+    - A word in many of the texts is one token.
+    - Other text is one token per character, so a cell of a board is at the same place in each prompt. Pairs that
       are frequent in the rows of boards are never merged, as BPE alone would do.
-    - White space is one token with the character behind it.
+    - White space is one token with the next character.
 
-    `moves` are counted: where not all can be one token, those that occur more often are."""
+    `moves` are counted: if not all can be one token, the more frequent ones are."""
     words, pairs, number = Counter[str](), Counter[tuple[str, str]](), 0
     for text in texts:
         number += 1
@@ -71,11 +72,10 @@ def make_tokenizer(texts: Iterable[str], vocabulary: int, moves: Iterable[str] =
 
 
 def make_prose_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
-    """A byte-level tokenizer of at most `vocabulary` tokens, for prose such as these texts. It reads and writes any
-    text.
+    """Make a byte-level tokenizer of at most `vocabulary` tokens, for such prose. It reads and writes any text.
 
-    Its tokens are the words, numbers and runs of signs that most texts contain, with the white space before them. So a
-    model that answers with words of its prompt has few tokens to copy. Other text is one token for each byte."""
+    Its tokens are the words, numbers and runs of symbols in most texts, with the preceding white space. So a model that
+    answers with words from its prompt has few tokens to copy. Other text is one token per byte."""
     words = Counter[str]()
     for text in texts:
         words.update(dict.fromkeys((_in_bytes(chunk) for chunk in re.findall(_PROSE_CHUNK, text)), 1))
@@ -88,8 +88,8 @@ def make_prose_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTok
 
 
 def _tokenizer(ids: dict[str, int], merges: list[tuple[str, str]], chunk: str) -> PreTrainedTokenizerFast:
-    """A tokenizer with these tokens and merges. No token goes beyond a piece of text that the expression `chunk`
-    finds."""
+    """Make a tokenizer with these tokens and merges. No token extends beyond a piece of text matched by the expression
+    `chunk`."""
     tokenizer = Tokenizer(models.BPE(vocab=ids, merges=merges, ignore_merges=True))
     tokenizer.pre_tokenizer = _splitting(chunk)
     tokenizer.decoder = decoders.ByteLevel()
@@ -105,7 +105,7 @@ def _tokenizer(ids: dict[str, int], merges: list[tuple[str, str]], chunk: str) -
 
 
 def _tokens_of_moves(moves: Iterable[str], vocabulary: int) -> tuple[dict[str, int], list[tuple[str, str]]]:
-    """The tokens and merges of BPE, trained on moves alone."""
+    """Return the tokens and merges of BPE, trained only on moves."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = _splitting(_CHUNK)
     trainer = trainers.BpeTrainer(
@@ -117,24 +117,24 @@ def _tokens_of_moves(moves: Iterable[str], vocabulary: int) -> tuple[dict[str, i
 
 
 def _in_bytes(chunk: str) -> str:
-    """The text as the tokenizer holds it, one character for each byte."""
+    """Return the text in the tokenizer's representation, one character per byte."""
     return "".join(piece for piece, _ in _AS_BYTES.pre_tokenize_str(chunk))
 
 
 def _is_word(chunk: str) -> bool:
-    """True if a chunk, as the tokenizer holds it, may be one token though it is no move: it has several characters and
-    no digits, since numbers and the names of cells are different in each prompt."""
+    """Return True if a chunk, in the tokenizer's representation, may be one token although it is not a move. It has
+    several characters and no digits, because numbers and the names of cells differ in each prompt."""
     return len(chunk) > 1 and not any(character.isdigit() for character in chunk)
 
 
 def small_config(size: SmallModel, vocabulary: int) -> OPTConfig | LlamaConfig:
-    """The architecture of a small model with a vocabulary of this many tokens.
+    """Return the architecture of a small model with this vocabulary size.
 
-    For boards it is OPT (Zhang et al., 2022), whose positions are learned. A cell of a board is at the same position in
-    each prompt, and a small model learns to read boards much sooner from learned positions than from rotary ones, which
-    it can only compare. Squares of ReLU (So et al., 2021) let it see in few steps what holds together, such as three
-    cells in a line. For prose it is Llama (Touvron et al., 2023), whose rotary positions let it look for the word
-    behind one that it has just written, wherever that stands."""
+    For boards, it is OPT (Zhang et al., 2022), whose positions are learned. A cell of a board is at the same position
+    in each prompt. A small model learns to read boards much sooner from learned positions than from rotary ones, which
+    it can only compare. Squared ReLU (So et al., 2021) lets it recognize patterns in few steps, such as three cells in
+    a line. For prose, it is Llama (Touvron et al., 2023), whose rotary positions let it look up the word after one that
+    it has just written, anywhere in the prompt."""
     if size.prose:
         return LlamaConfig(
             vocab_size=vocabulary,
@@ -168,10 +168,10 @@ def begin_with_copying(model: Any, vocabulary: Mapping[str, int], deviation: flo
     the steps to answer with a move that the prompt lists.
 
     The values and outputs of each attention layer together become the identity, so that a layer adds the mean of what
-    its heads attend to, and the output layer, which shares the embeddings, names it (after Trockman & Kolter, 2023,
-    "Mimetic initialization"). All tokens that differ only by a space before them have embeddings that differ by the
-    same vector, since a list has the space and a reply has not. `deviation` is the standard deviation of the weights.
-    The model has as many heads of keys and values as of queries."""
+    its heads attend to. The output layer, which shares the embeddings, names it (after Trockman & Kolter, 2023,
+    "Mimetic initialization"). The embeddings of all tokens that differ only by a preceding space differ by the same
+    vector, because a list has the space and a reply does not. `deviation` is the standard deviation of the weights. The
+    model has as many key-value heads as query heads."""
     decoder = model.get_decoder()
     with torch.no_grad():
         embeddings: torch.Tensor = decoder.embed_tokens.weight
@@ -200,10 +200,10 @@ def make_small_model(
     size: SmallModel | None = None,
     moves: Iterable[str] = (),
 ) -> None:
-    """Write a model with random weights, and a tokenizer for `texts` and `moves` (`make_tokenizer`) or for `texts` in
-    prose (`make_prose_tokenizer`), to `directory`. The weights follow from `seed`; torch's global generator is left as
-    it was. `size` is the default `SmallModel` if it is None. A `player.json` beside it says that the model gets compact
-    prompts and replies with the bare move."""
+    """Write a model with random weights and a tokenizer to `directory`. The tokenizer is for `texts` and `moves`
+    (`make_tokenizer`), or for `texts` in prose (`make_prose_tokenizer`). The weights follow from `seed`. torch's global
+    generator is unchanged. `size` defaults to `SmallModel()`. A `player.json` beside it selects compact prompts and
+    replies with the bare move."""
     size = size or SmallModel()
     if size.prose:
         tokenizer = make_prose_tokenizer(texts, size.tokens)

@@ -1,1 +1,1 @@
-"""Players that are language models, here or behind a chat service, with their evaluation and their data."""
+"""Language models as players, local or behind a chat service, with their evaluation and training data."""

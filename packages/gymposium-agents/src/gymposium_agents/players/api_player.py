@@ -1,6 +1,6 @@
 """The player `api:MODEL`: a language model behind a chat service, for evaluation and as an opponent.
 
-It sends messages and receives text. Its traces hold no tokens, so they cannot be trained on.
+It sends messages and receives text. Its traces have no tokens, so they cannot be used for training.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ class ChatTurn:
 class ApiPlayer:
     """A player whose replies come from a chat engine.
 
-    Sampling is keyed by match, seat and turn, as far as the service follows its seed. Few services do, and a service
-    may run another model under the same name later, so a run cannot be expected to repeat."""
+    Sampling is keyed by match, seat and turn, if the service honors its seed. Few services do, and a service may later
+    run another model under the same name, so runs are not reproducible."""
 
     def __init__(
         self, name: str, engine: ChatEngine, settings: PlayerSettings, service: ApiSettings | None = None
     ) -> None:
-        """`service` describes the service that the engine asks; None for an engine without one.
+        """`service` describes the service behind the engine, or None for an engine without one.
 
-        Raises `BadOption` for a form of replies that a chat template has to explain."""
+        Raises `BadOption` for a form of replies that needs a chat template."""
         if isinstance(form_of(settings.reply), ToolsReader):
             raise BadOption(
-                f"reply={settings.reply}: a chat service renders its own template, so its model would not be told the "
-                f"tools. Write reply=tags: then the prompt lists the tools."
+                f"reply={settings.reply} is not supported: a chat service renders its own template, so its model "
+                f"would not see the tools. Use reply=tags, which lists the tools in the prompt."
             )
         self.name = name
         self.service = service
@@ -64,7 +64,7 @@ class ApiPlayer:
         self._without_room = 0
 
     def identity(self) -> Identity:
-        """The model, the address of its service, and the settings of its sampling. Keys are not part of it."""
+        """Return the model, the address of its service, and the sampling settings. Keys are not included."""
         facts = {} if self.service is None else {"model": self.service.model, "base_url": self.service.base_url}
         own = self.service is not None and self.service.own_temperature
         decoding = {
@@ -78,7 +78,7 @@ class ApiPlayer:
         return results([self.submit(ask) for ask in asks])
 
     def submit(self, ask: Ask) -> Future[Reply]:
-        """Begin the reply to one ask. Cancelling the future cancels the request."""
+        """Start the reply to one ask. Cancelling the future cancels the request."""
         past: list[Exchange] = ask.memory.setdefault("exchanges", [])
         now = Exchange.of(ask, prompt_for(ask.game, self.style, self.reader))
         messages = self.context.messages(past, now)
@@ -100,24 +100,24 @@ class ApiPlayer:
         return then(self.engine.submit(messages, self.sampling, seed), answered)
 
     def remarks(self) -> list[str]:
-        """Advice about prompts that left no room for a reply, if there were any, and the remarks of the engine."""
-        room = "what the service lets it read"
+        """Return advice about prompts without space for a reply, if any, and the remarks of the engine."""
+        room = "the service's context"
         advice = [out_of_context(self._without_room, room)] if self._without_room else []
         return advice + remarks_of(self.engine)
 
 
 def remarks_of(engine: ChatEngine) -> list[str]:
-    """The remarks of a chat engine; empty for an engine that makes none."""
+    """Return the remarks of a chat engine, if it makes any."""
     remarks = getattr(engine, "remarks", None)
     return [] if remarks is None else remarks()
 
 
 _SERVICE_OPTIONS = ("base_url", "key", "prices", "rpm", "at_once", "timeout", "retries", "seed", "limit")
-"""The options that set fields of `ApiSettings`; the others set fields of `PlayerSettings`."""
+"""The options that set fields of `ApiSettings`. The others set fields of `PlayerSettings`."""
 
 
 def api_player(model: str, options: str | None = None) -> ApiPlayer:
-    """The player written `api:MODEL?OPTIONS`. Raises `BadOption` or `UnknownName` for options that cannot be read,
+    """Make the player written `api:MODEL?OPTIONS`. Raises `BadOption` or `UnknownName` for invalid options, and
     `MissingExtra` without the openai library."""
     from gymposium_agents.engines.chat_api import OpenAIChatEngine
 
@@ -127,11 +127,15 @@ def api_player(model: str, options: str | None = None) -> ApiPlayer:
 
 
 def read_options(model: str, options: Mapping[str, str]) -> tuple[ApiSettings, PlayerSettings]:
-    """The settings of the service, and those of the player. Raises as `api_player` does."""
+    """Return the settings of the service, and those of the player. Raises the same errors as `api_player`."""
     if "history" in options:
-        raise BadOption("history= is for models whose prompts are rendered here; a service renders its own.")
+        raise BadOption(
+            "history= is only for models whose prompts are rendered here. Omit it: a chat service renders its own."
+        )
     if "thinking" in options:
-        raise BadOption("thinking= is for models in this process; a service decides itself how much its model thinks.")
+        raise BadOption(
+            "thinking= is only for models in this process. Omit it: a chat service decides how much its model thinks."
+        )
     own_temperature = options.get("temperature") == "default"
     others = (*_SERVICE_OPTIONS, *(("temperature",) if own_temperature else ()))
     settings = PlayerSettings(reading="lenient").with_options(options, others=others)

@@ -1,7 +1,7 @@
 """The conversation of one seat in one match, and the prompt of its next turn.
 
-A conversation is kept in `Ask.memory`: each seat has its own, and it ends with the match. A model's thoughts are kept
-only here and in the trace of its turn.
+A conversation is stored in `Ask.memory`: each seat has its own, and it ends with the match. A model's thoughts are
+stored only here and in the trace of its turn.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ class Conversation:
     past: list[Exchange] = field(default_factory=list)
     """The exchanges so far, each with its reply."""
     last: TurnTokens | None = None
-    """The tokens of the newest turn, with which the next prompt begins if the history grows."""
+    """The tokens of the latest turn. The next prompt begins with them if the history grows."""
 
     @classmethod
     def of(cls, ask: Ask) -> Conversation:
-        """The conversation of the ask's seat so far; a new one at its first turn."""
+        """Return the conversation of the ask's seat so far, or a new one at its first turn."""
         kept = ask.memory.get(_NAME)
         return kept if isinstance(kept, cls) else cls()
 
     def keep(self, ask: Ask, exchange: Exchange, tokens: TurnTokens) -> None:
-        """Add a turn, and keep the conversation in the seat's memory."""
+        """Add a turn, and store the conversation in the seat's memory."""
         self.past.append(exchange)
         self.last = tokens
         ask.memory[_NAME] = self
 
 
 def conversation_name(ask: Ask) -> str:
-    """The name of the conversation of the ask's seat, for engines (`TokenRequest.conversation`)."""
+    """Return the name of the conversation of the ask's seat, for engines (`TokenRequest.conversation`)."""
     return f"{ask.key}/{ask.seat}"
 
 
@@ -53,8 +53,8 @@ class Dialogue:
     context: Context
 
     def prompt(self, conversation: Conversation, now: Exchange, tools: tuple[Tool, ...] = ()) -> Tokens:
-        """The ids of the next prompt, with the reply opened. `tools` are those that the chat template lists. If history
-        grows, sampled tokens are kept as they are and not tokenized again."""
+        """Return the ids of the next prompt, with the reply opened. `tools` are those listed by the chat template. If
+        the history grows, sampled tokens stay unchanged and are not tokenized again."""
         past, last = conversation.past, conversation.last
         if last is not None and self.context.grows:
             after: After = "tool" if now.results and past[-1].calls else "user"

@@ -1,10 +1,10 @@
-"""The probability with which a language model plays each legal move, computed or estimated.
+"""The probability that a language model plays each legal move, computed or estimated.
 
-To compute it, each move is scored: its score is the log-probability of its canonical reply, end of turn included, at
-the playing temperature. The *legal-restricted* policy is the softmax of the scores over the legal moves. The *legal
-mass* is the sum of their exponentials: the probability that a reply is the canonical one of a legal move. The other
-replies are illegal, unreadable, or name a legal move in another way (other white space, another tokenization). The
-legal-restricted policy is the agent as it plays only if the legal mass is near 1.
+To compute it, each move gets a score: the log-probability of its canonical reply, including the end of turn, at the
+playing temperature. The *legal-restricted* policy is the softmax of the scores over the legal moves. The *legal mass*
+is the sum of their exponentials: the probability that a reply is the canonical one of a legal move. Other replies are
+illegal, unreadable, or name a legal move differently (other white space, another tokenization). The legal-restricted
+policy represents the agent's play only if the legal mass is near 1.
 """
 
 from __future__ import annotations
@@ -27,12 +27,11 @@ from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.players.conversation import Conversation, conversation_name
 
 AT_ONCE = 4096
-"""Largest number of replies that an estimate requests in one call of the engine. Each request holds a random
-generator."""
+"""Maximum number of replies that an estimate requests in one engine call. Each request holds a random generator."""
 
 
 class PromptedModel(Protocol):
-    """The parts of a language-model player that decide its move probabilities."""
+    """The parts of a language-model player that determine its move probabilities."""
 
     name: str
     engine: TokenEngine
@@ -43,25 +42,25 @@ class PromptedModel(Protocol):
     policy: Policy | None
 
     def prompt(self, ask: Ask) -> Tokens:
-        """The token ids that the model reads at this ask."""
+        """Return the token ids that the model reads at this ask."""
         ...
 
 
 def may_think(player: PromptedModel) -> bool:
-    """Whether the player may write thoughts before its move, so that many replies lead to one move."""
+    """Return True if the player may write thoughts before its move, so that many replies lead to one move."""
     form = player.reader.strict if isinstance(player.reader, LenientReader) else player.reader
     return isinstance(form, TagsReader) or player.chat.thinking
 
 
 def move_distributions(player: PromptedModel, asks: Sequence[Ask]) -> list[MoveDistribution]:
-    """The distribution at each ask, from the log-probabilities of the canonical replies in one call of the engine. The
-    player's memory is not changed. A reply with more tokens than `max_tokens` or the context allow has probability 0.
+    """Return the distribution at each ask, from the log-probabilities of the canonical replies in one engine call. The
+    player's memory is unchanged. A reply with more tokens than `max_tokens` or the context allow has probability 0.
 
-    At temperature 0 the most likely reply decides: its move has probability 1 and the legal mass is 1. If that reply
-    is no legal move, all of them are 0.
+    At temperature 0, the most likely reply decides: its move has probability 1 and the legal mass is 1. If that reply
+    is not a legal move, all of them are 0.
 
-    Raises `GymposiumError` if a game lists no moves, a prompt leaves no room for a reply, every legal reply is too
-    long, or the player reads past turns that the ask does not have."""
+    Raises `GymposiumError` if a game lists no moves, a prompt leaves no space for a reply, every legal reply is too
+    long, or the player reads past turns missing from the ask."""
     legal, prompts = [_legal(ask) for ask in asks], [_prompt(player, ask) for ask in asks]
     if player.sampling.temperature == 0.0:
         requests = [
@@ -95,14 +94,14 @@ def move_distributions(player: PromptedModel, asks: Sequence[Ask]) -> list[MoveD
 
 
 def estimate_distributions(player: PromptedModel, asks: Sequence[Ask], samples: int = 256) -> list[MoveDistribution]:
-    """The distribution at each ask, counted over `samples` replies that are read as the driver reads them. It is for a
-    player that may think first. The player's memory is not changed. The samples follow from the match's seed, the seat
-    and the turn; they are drawn from another stream than the replies that are played.
+    """Return the distribution at each ask, counted over `samples` replies read like the driver's. Use it for a player
+    that may think first. The player's memory is unchanged. The samples follow from the match's seed, the seat and the
+    turn, with a random stream separate from that of play.
 
-    Raises `GymposiumError` if a game lists no moves, a prompt leaves no room for a reply, or the player reads past
-    turns that the ask does not have."""
+    Raises `GymposiumError` if a game lists no moves, a prompt leaves no space for a reply, or the player reads past
+    turns missing from the ask."""
     if samples < 1:
-        raise GymposiumError(f"samples={samples}: an estimate needs at least one reply.")
+        raise GymposiumError(f"samples={samples} is too low. An estimate needs at least one reply.")
     legal, prompts = [_legal(ask) for ask in asks], [_prompt(player, ask) for ask in asks]
 
     def requests() -> Iterator[tuple[int, TokenRequest]]:
@@ -121,11 +120,10 @@ def estimate_distributions(player: PromptedModel, asks: Sequence[Ask], samples: 
 
 
 def continuations(replies: Iterable[Tokens], sampled: Tokens) -> tuple[Tokens, ...]:
-    """For each sampled token the ids, ascending, that continue one of `replies` behind the sampled tokens before it.
+    """Return the ids, ascending, that continue one of `replies` at each sampled token.
 
     The replies are a tree of tokens, and the sampled tokens are a path in it until one of them continues no reply. From
-    there on there are no such ids, and the entries are (). This is also so for another tokenization of a reply's
-    text."""
+    there on, the entries are empty. The same holds for another tokenization of a reply's text."""
     left, found = [*replies], []
     for place, token in enumerate(sampled):
         found.append(tuple(sorted({reply[place] for reply in left})))
@@ -135,7 +133,7 @@ def continuations(replies: Iterable[Tokens], sampled: Tokens) -> tuple[Tokens, .
 
 def _legal(ask: Ask) -> list[str]:
     if ask.legal_moves is None:
-        raise GymposiumError(f"{ask.game.name} takes free text: it has no legal moves to spread a probability over.")
+        raise GymposiumError(f"{ask.game.name} takes free text, so it has no legal moves with probabilities.")
     return ask.legal_moves
 
 
@@ -143,14 +141,13 @@ def _prompt(player: PromptedModel, ask: Ask) -> Tokens:
     if ask.turn > 0 and player.context.remembers and not Conversation.of(ask).past:
         raise GymposiumError(
             f"{player.name} reads past turns (context={player.context.name}), so its moves depend on more than the "
-            f"position, and this ask does not have the turns before it. Take context=state."
+            f"position, but this ask lacks the earlier turns. Use context=state."
         )
     prompt = player.prompt(ask)
     if len(prompt) >= player.engine.context:
         raise GymposiumError(
-            f"The prompt has {len(prompt)} tokens, and the model takes {player.engine.context} for prompt and reply, "
-            f"so there is no room for a reply. Use a shorter context (context=state), the compact prompt or another "
-            f"model."
+            f"The prompt has {len(prompt)} tokens, but the model's context of {player.engine.context} must also hold "
+            f"the reply. Use a shorter context (context=state), the compact prompt or another model."
         )
     return prompt
 
@@ -158,26 +155,26 @@ def _prompt(player: PromptedModel, ask: Ask) -> Tokens:
 def _moves_that_fit(
     player: PromptedModel, ask: Ask, prompt: Tokens, moves: list[str], replies: dict[str, Tokens]
 ) -> list[str]:
-    """The moves whose replies have no more tokens than the player may write."""
+    """Return the moves whose replies are within the player's token limit."""
     room = min(player.sampling.max_tokens, player.engine.context - len(prompt))
     fit = [move for move in moves if len(replies[move]) <= room]
     if not fit:
         raise GymposiumError(
             f"No legal move of {ask.game.name} fits into {room} tokens: the shortest reply has "
-            f"{min(len(replies[move]) for move in moves)}. Give the player more max_tokens, or a longer context."
+            f"{min(len(replies[move]) for move in moves)}. Raise the player's max_tokens, or use a longer context."
         )
     return fit
 
 
 def _move(player: PromptedModel, ask: Ask, completion: Completion) -> str | None:
-    """The legal move that a completion plays, or None."""
+    """Return the legal move that a completion plays, or None."""
     text, cut_off = player.chat.read(completion.ids), completion.finish_reason == "length"
     reading = read(text, ask.legal_moves, player.reader, ask.game.move_pattern, cut_off=cut_off)
     return reading.move if reading.kind == "move" else None
 
 
 def _of_scores(moves: list[str], scores: list[float | None]) -> MoveDistribution:
-    """The distribution from the log-probability of each move's reply; None stands for an impossible reply."""
+    """Make the distribution from the log-probability of each move's reply. None stands for an impossible reply."""
     highest = max(score for score in scores if score is not None)
     weights = [0.0 if score is None else math.exp(score - highest) for score in scores]
     total = math.fsum(weights)
@@ -187,7 +184,7 @@ def _of_scores(moves: list[str], scores: list[float | None]) -> MoveDistribution
 
 
 def _of_counts(moves: list[str], counts: Counter[str | None], samples: int | None) -> MoveDistribution:
-    """The distribution from the number of replies for each move; None stands for replies that are no legal move."""
+    """Make the distribution from the number of replies for each move. None stands for replies without a legal move."""
     legal = sum(counts[move] for move in moves)
     probabilities = tuple(counts[move] / legal if legal else 0.0 for move in moves)
     return MoveDistribution(tuple(moves), probabilities, legal / counts.total(), samples)

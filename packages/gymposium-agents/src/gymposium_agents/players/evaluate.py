@@ -23,17 +23,17 @@ class Evaluation:
     overall: Score
     """The score over all matches."""
     by_seat: list[Score]
-    """The scores over the matches in which the player had seat 0, 1, …"""
+    """The scores over the matches with the player in seat 0, 1, …"""
     broken: int = 0
-    """Number of matches without a result, because a tool failed."""
+    """Number of matches without a result because a tool failed."""
 
     @classmethod
     def of(cls, game: Game) -> Evaluation:
-        """An evaluation in `game` with no match yet."""
+        """Make an evaluation in `game` without matches."""
         return cls(Score(), [Score() for _ in range(game.seats)])
 
     def add(self, played: MatchResult, seat: int) -> None:
-        """Count a match in which the player had `seat`."""
+        """Count a match with the player in `seat`."""
         if played.ending.broke_off:
             self.broken += 1
             return
@@ -41,7 +41,7 @@ class Evaluation:
         self.by_seat[seat].add(played, seat)
 
     def add_record(self, record: Record, game: Game, seat: int) -> None:
-        """Count a recorded match of `game` in which the player had `seat`."""
+        """Count a recorded match of `game` with the player in `seat`."""
         if record.ending.broke_off:
             self.broken += 1
             return
@@ -49,17 +49,17 @@ class Evaluation:
         self.by_seat[seat].add_record(record, game, seat)
 
     def as_dict(self) -> dict[str, Any]:
-        """The evaluation as plain data: the overall score, under `seats` the score of each seat, and under `broken` the
-        number of matches without a result, if there are any."""
+        """Return the evaluation as plain data: the overall score, each seat's score under `seats`, and the number of
+        matches without a result, if any, under `broken`."""
         broken = {"broken": self.broken} if self.broken else {}
         return {**self.overall.as_dict(), "seats": [score.as_dict() for score in self.by_seat], **broken}
 
 
 def check_share(matches: int, game: Game) -> None:
-    """Raises `BadOption` if the seats of `game` cannot share the matches evenly."""
+    """Raise `BadOption` if the seats of `game` cannot share the matches evenly."""
     if matches % game.seats:
         raise BadOption(
-            f"{matches} matches cannot be shared evenly by {game.seats} seats; take a multiple of {game.seats}."
+            f"{matches} matches cannot be shared evenly by {game.seats} seats. Use a multiple of {game.seats}."
         )
 
 
@@ -76,8 +76,8 @@ def evaluate(
     schedule: Schedule = "rounds",
     each: Callable[[MatchResult], object] = lambda played: None,
 ) -> Evaluation:
-    """Play `matches` of `player` against `opponent`, who takes all other seats (None in a game with one seat), and
-    count them. The player takes the seats in turn; the matches of one round over the seats share their deal. `each` is
+    """Play `matches` of `player` against `opponent`, who takes all other seats (None in a single-player game), and
+    count them. The player rotates over the seats. The matches of one round over the seats share their deal. `each` is
     called with every finished match. Match ids begin with `tag`.
 
     Raises `BadOption` if the seats cannot share the matches evenly, or the opponent is missing."""
@@ -100,8 +100,8 @@ def contest(
     on_illegal: FailurePolicy = FORFEIT,
     first: int = 0,
 ) -> Iterator[MatchJob]:
-    """The matches of an evaluation. `first` is the number of the first match in the plan of the run. Raises `BadOption`
-    as `evaluate` does."""
+    """Yield the matches of an evaluation. `first` is the number of the first match in the run's plan. Raises
+    `BadOption` like `evaluate`."""
     check_share(matches, game)
     players = contestants(player, opponent, game)
     jobs = seated_jobs(game, players, matches, seed=seed, swap=True, tag=tag, on_illegal=on_illegal, first=first)
@@ -109,12 +109,13 @@ def contest(
 
 
 def seat_of(number: int, game: Game) -> int:
-    """The player's seat in the match of this number of an evaluation."""
+    """Return the player's seat in an evaluation's match, by the match's number."""
     return seats_of(number, game.seats, swap=True).index(0)
 
 
 def contestants(player: Player, opponent: Player | None, game: Game) -> list[Player]:
-    """The players of the first match of an evaluation, by seat. Raises `BadOption` if the opponent is missing."""
+    """Return the players of the first match of an evaluation, by seat. Raises `BadOption` if the opponent is
+    missing."""
     if opponent is None and game.seats > 1:
-        raise BadOption(f"{game.name} has {game.seats} seats; name an opponent.")
+        raise BadOption(f"{game.name} has {game.seats} seats. Name an opponent.")
     return [player, *[opponent or player] * (game.seats - 1)]

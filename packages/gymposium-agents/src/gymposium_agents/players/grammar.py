@@ -1,7 +1,7 @@
 """The player written `lm:MODEL@ADAPTER?options`.
 
-Players of one model that is loaded with equal settings share an engine, which lives as long as one of them. The engine
-holds each adapter under a unique name, and the requests of a player name the policy that must answer.
+Players of one model with equal settings share an engine, which lives as long as one of them. The engine holds each
+adapter under a unique name, and each player's requests name the policy that must answer.
 """
 
 from __future__ import annotations
@@ -33,23 +33,24 @@ from gymposium_agents.players.player import LanguageModelPlayer, over
 _engines: WeakValueDictionary[Hashable, HostingEngine] = WeakValueDictionary()
 """The engines of living players, by the arguments of `player_engine`."""
 _making = Lock()
-"""Held while an engine is made, so that players of several threads share one."""
+"""Held while an engine is made, so that players in several threads share one."""
 TRUST_OPTIONS = ("trust_remote_code", "allow_pickle")
-"""The options of a player that set the fields of `Trust`, in order."""
+"""The player options that set the fields of `Trust`, in order."""
 
 
 def language_model_player(model: str, adapter: str | None = None, options: str | None = None) -> LanguageModelPlayer:
-    """The player written `lm:MODEL` or `lm:MODEL@ADAPTER`, with or without options.
+    """Make the player written `lm:MODEL` or `lm:MODEL@ADAPTER`, with or without options.
 
-    `player.json` beside the adapter, or else beside the model, holds the settings with which the model was trained;
-    options change them. A model without that file gets the full prompt, replies in tags with room for thoughts, and is
-    greedy (`PlayerSettings`).
-    `load=4bit` quantizes the model, `trust_remote_code=true` runs Python code that it brings, and `allow_pickle=true`
-    reads pickled weights. `engine=URL` names a vLLM server of the same model, and `engine=NAME` any engine; the
-    settings of that engine are options too.
+    `player.json` beside the adapter, or else beside the model, contains the settings of its training. Options override
+    them. A model without that file gets the full prompt, replies in tags with optional thoughts, and greedy play
+    (`PlayerSettings`).
 
-    Raises `GymposiumError`, which says what to do, for options that do not exist or do not go together, and for a model
-    or adapter that is missing or incomplete."""
+    `load=4bit` quantizes the model, `trust_remote_code=true` runs Python code from its files, and `allow_pickle=true`
+    reads pickled weights. `engine=URL` names a vLLM server of the same model, and `engine=NAME` any engine. The
+    settings of that engine are options, too.
+
+    Raises `GymposiumError` with the fix for unknown or conflicting options, and for a missing or incomplete model or
+    adapter."""
     values = parse_options(options)
     directory = None
     if adapter is not None:
@@ -78,7 +79,7 @@ def language_model_player(model: str, adapter: str | None = None, options: str |
 
 
 def in_process(model: str) -> HostingEngine:
-    """The engine of a model in this process, shared with all players of `lm:MODEL`."""
+    """Return the engine of a model in this process, shared with all players of `lm:MODEL`."""
     return player_engine(engine_spec("own"), model, load_chat(model), NoSettings())
 
 
@@ -90,8 +91,8 @@ def player_engine(
     load: Literal["4bit"] | None = None,
     trust: Trust = NO_TRUST,
 ) -> HostingEngine:
-    """The engine of this kind for a model. Calls with equal arguments share one engine while it is in use and the files
-    of the model are unchanged. Raises what the engine's factory raises."""
+    """Return the engine of this kind for a model. Calls with equal arguments share one engine while it is in use and
+    the model's files are unchanged. Raises whatever the engine's factory raises."""
     key = (spec.name, _files(model), settings, load, trust)
     with _making:
         engine = _engines.get(key)
@@ -102,17 +103,17 @@ def player_engine(
 
 
 def _engine(text: str | None) -> tuple[EngineSpec, dict[str, str]]:
-    """The engine that the option `engine` names, and the settings that follow from the option."""
+    """Return the engine named by the option `engine`, and the settings implied by it."""
     if text is not None and "://" in text:
         return engine_spec("vllm"), {"url": text}
     return engine_spec(text or "own"), {}
 
 
 def policy_of(adapter: str, directory: Path) -> Policy:
-    """The name under which an adapter is hosted: the name of its directory and a digest of its weights and config. Two
-    adapters never share a name, and an adapter has the same name everywhere.
+    """Return the name of an adapter in an engine: the name of its directory and a digest of its weights and config.
+    Different adapters never share a name, and an adapter has the same name everywhere.
 
-    Raises `GymposiumError` if the directory holds no adapter."""
+    Raises `GymposiumError` if the directory has no adapter."""
     read_adapter(directory)
     digests = (file_digest(directory / file).removeprefix("sha256:") for file in (CONFIG, WEIGHTS))
     digest = hashlib.sha256(bytes.fromhex("".join(digests))).hexdigest()
@@ -121,7 +122,7 @@ def policy_of(adapter: str, directory: Path) -> Policy:
 
 
 def _files(model: str) -> Hashable:
-    """A key for a model's files: a hub name, or a directory with the state of its files."""
+    """Return a key for a model's files: a hub name, or a directory with the state of its files."""
     directory = Path(model)
     if not directory.is_dir():
         return model

@@ -29,8 +29,7 @@ from gymposium_agents.players.conversation import Conversation, Dialogue, conver
 from gymposium_agents.players.distribution import continuations, estimate_distributions, may_think, move_distributions
 
 ROUNDING = 1e-4
-"""Largest difference of two log-probabilities that rounding may make: in batches of other sizes, or on another
-machine."""
+"""Maximum rounding difference between two log-probabilities, across batch sizes and machines."""
 
 
 @dataclass(slots=True)
@@ -44,13 +43,13 @@ class _Turn:
 
 
 class LanguageModelPlayer:
-    """A player whose replies a token engine samples.
+    """A player whose replies are sampled by a token engine.
 
-    `context` decides which past turns the model reads; by default it reads the current state only, so that each turn is
-    a chat of one message. Sampling is keyed by match, seat and turn. `policy` names the weights that answer; None
-    stands for the engine's current policy.
+    `context` selects the past turns that the model reads. By default, it reads only the current state, so that each
+    turn is a chat of one message. Sampling is keyed by match, seat and turn. `policy` names the weights that answer.
+    None stands for the engine's current policy.
 
-    A prompt that leaves no room for a reply is never sent: the reply has the finish reason `context`, which ends the
+    A prompt without space for a reply is never sent: the reply gets the finish reason `context`, which ends the
     match."""
 
     repeats: Repeats = "up_to_rounding"
@@ -70,8 +69,8 @@ class LanguageModelPlayer:
         origin: Origin | None = None,
         note_legal: bool = False,
     ) -> None:
-        """`origin` names the files of the model and adapter, if the weights were read from files. With `note_legal` the
-        trace of each turn says which tokens would have continued a legal reply (`TurnTokens.legal`)."""
+        """`origin` names the files of the model and adapter, if the weights were read from files. With `note_legal`,
+        the trace of each turn lists the tokens that would have continued a legal reply (`TurnTokens.legal`)."""
         self.name = name
         self.engine = engine
         self.chat = chat
@@ -93,11 +92,11 @@ class LanguageModelPlayer:
 
     @property
     def current_policy(self) -> Policy:
-        """The policy that answers: the player's own, else the engine's current one."""
+        """The policy that answers: the player's own, or else the engine's current one."""
         return self.policy or self.engine.policy
 
     def identity(self) -> Identity:
-        """The digests of the player's files, and the settings of its sampling."""
+        """Return the digests of the player's files, and the sampling settings."""
         decoding: dict[str, Fact] = {
             "temperature": self.sampling.temperature,
             "max_tokens": self.sampling.max_tokens,
@@ -110,7 +109,7 @@ class LanguageModelPlayer:
         return Identity(self.origin.files(), self.origin.facts(), decoding)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        """One reply for each ask, in order, from one call of the engine."""
+        """Return one reply per ask, in order, from one engine call."""
         started = time.perf_counter()
         turns = [self._turn(ask) for ask in asks]
         fits = [self._fits(turn.request) for turn in turns]
@@ -123,9 +122,9 @@ class LanguageModelPlayer:
         ]
 
     def is_tie(self, ask: Ask, given: Reply, other: Reply) -> bool:
-        """Whether a greedy player would write `other` in place of `given` with a token here and there whose
-        log-probability is at most `ROUNDING` below that of the likeliest. False for players that sample: a draw falls
-        so close to the border between two tokens too rarely to matter."""
+        """Return True if a greedy player could write `other` instead of `given`: wherever they differ, the token's
+        log-probability is at most `ROUNDING` below that of the likeliest. Always False for players that sample: a draw
+        is too rarely so close to the border between two tokens."""
         if self.sampling.temperature > 0.0 or not isinstance(given.trace, TurnTokens):
             return False
         prompt, written = given.trace.prompt, given.trace.completion.ids
@@ -149,30 +148,30 @@ class LanguageModelPlayer:
         return True
 
     def _equally_likely(self, prompt: Tokens, one: int, other: int) -> bool:
-        """Whether two tokens behind a prompt have the same probability, up to rounding."""
+        """Return True if two tokens after a prompt have the same probability, up to rounding."""
         [of_one], [of_other] = self.engine.score([(prompt, (one,)), (prompt, (other,))], policy=self.policy)
         return abs(of_one - of_other) <= ROUNDING
 
     def prompt(self, ask: Ask) -> tuple[int, ...]:
-        """The token ids that the model reads at this ask. The player's memory is not changed."""
+        """Return the token ids that the model reads at this ask. The player's memory is unchanged."""
         return self._turn(ask).request.prompt
 
     def distributions(self, asks: Sequence[Ask], samples: int = 256) -> list[MoveDistribution]:
-        """The probability of each legal move at each ask. It is computed if the player answers with the move at once or
-        is greedy, and estimated from this number of sampled replies if the player may think first."""
+        """Return the probability of each legal move at each ask. It is computed if the player is greedy or does not
+        think first. Otherwise it is estimated from this many sampled replies."""
         if self.sampling.temperature > 0.0 and may_think(self):
             return estimate_distributions(self, asks, samples)
         return move_distributions(self, asks)
 
     def distribution(self, ask: Ask, samples: int = 256) -> MoveDistribution:
-        """The probability of each legal move at one ask, as `distributions` gives it."""
+        """Return the probability of each legal move at one ask, like `distributions`."""
         return self.distributions([ask], samples)[0]
 
     def remarks(self) -> list[str]:
-        """Advice about prompts that left no room for a reply, if there were any."""
+        """Return advice about prompts without space for a reply, if any."""
         if not self._without_room:
             return []
-        return [out_of_context(self._without_room, f"the {self.engine.context} tokens that the model reads")]
+        return [out_of_context(self._without_room, f"the model's context of {self.engine.context} tokens")]
 
     def _turn(self, ask: Ask) -> _Turn:
         conversation = Conversation.of(ask)
@@ -194,8 +193,8 @@ class LanguageModelPlayer:
         return Reply(text, completion.finish_reason, tokens, usage=usage)
 
     def _legal(self, turn: _Turn, completion: Completion) -> tuple[Tokens, ...]:
-        """The ids that continue a legal reply at each token of a completion; () in free text. Replies that the player
-        has no room for are left out, since they would be cut off."""
+        """Return the ids that continue a legal reply at each token of a completion, or () in free text. Replies over
+        the player's token limit are excluded, because they would be cut off."""
         moves = turn.ask.legal_moves
         if moves is None:
             return ()
@@ -209,26 +208,26 @@ class LanguageModelPlayer:
 
 
 def reader_of(reply: str, chat: Chat, reading: ReadingName = "strict") -> Reader:
-    """The reader called `reply`; `tools` stands for the dialect of the chat template, which is read strictly. Raises
-    `UnknownName`, and `BadOption` for `tools` and a template without a dialect that is known."""
+    """Return the reader called `reply`. `tools` stands for the dialect of the chat template, which is read strictly.
+    Raises `UnknownName`, and `BadOption` for `tools` with a template of unknown dialect."""
     if reply != TOOLS:
         return read_as(reader(reply), reading)
     if chat.dialect is None:
         raise BadOption(
-            f"reply={TOOLS}: the chat template of {chat.tokenizer.name_or_path!r} knows no tools, or writes calls in a "
-            f"way that is not known here. Write reply=tags, reply=json or reply=move, which describe the tools in the "
-            f"prompt."
+            f"reply={TOOLS} is not supported: the chat template of {chat.tokenizer.name_or_path!r} has no tools, or "
+            f"writes calls in an unknown format. Use reply=tags, reply=json or reply=move, which describe the tools "
+            f"in the prompt."
         )
     return ToolsReader(chat.dialect)
 
 
 class ConcurrentLanguageModelPlayer(LanguageModelPlayer):
-    """A `LanguageModelPlayer` whose engine answers each request as soon as it is ready, as servers do."""
+    """A `LanguageModelPlayer` whose engine answers each request as soon as it is ready, like servers."""
 
     engine: ConcurrentTokenEngine
 
     def submit(self, ask: Ask) -> Future[Reply]:
-        """Begin the reply to one ask. The future raises what the engine raises."""
+        """Start the reply to one ask. The future raises whatever the engine raises."""
         started = time.perf_counter()
         turn = self._turn(ask)
         if not self._fits(turn.request):
@@ -249,8 +248,8 @@ def over(
     *,
     note_legal: bool = False,
 ) -> LanguageModelPlayer:
-    """A player over this engine with these settings; it answers single asks if the engine answers single requests.
-    `chat` must have the `thinking` and the `history` of the settings. `origin` and `note_legal` are as for
+    """Make a player with this engine and these settings. It answers single asks if the engine answers single requests.
+    `chat` must have the `thinking` and the `history` of the settings. `origin` and `note_legal` are as in
     `LanguageModelPlayer`."""
     kind = ConcurrentLanguageModelPlayer if isinstance(engine, ConcurrentTokenEngine) else LanguageModelPlayer
     return kind(

@@ -1,4 +1,4 @@
-"""Published evaluation protocols, with every setting that a comparison with their figures needs."""
+"""Published evaluation protocols, with every setting needed to compare with their figures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Preset:
 
     name: str
     source: str
-    """The place of publication."""
+    """The publication."""
     game: str
     opponents: tuple[str, ...]
     matches: int
@@ -23,7 +23,7 @@ class Preset:
     seed: int
     on_illegal: str
     player: Mapping[str, str]
-    """Options of the player, as they are written behind `lm:MODEL?`."""
+    """Options of the player, as written after `lm:MODEL?`."""
 
 
 PRESETS: Mapping[str, Preset] = MappingProxyType(
@@ -55,19 +55,19 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
 
 
 def preset(name: str) -> Preset:
-    """The preset called `name`. Raises `UnknownName`, which lists the presets."""
+    """Return the preset called `name`. Raises `UnknownName`, which lists the presets."""
     if name not in PRESETS:
         raise UnknownName("preset", name, PRESETS)
     return PRESETS[name]
 
 
 def takes_options(player: str) -> bool:
-    """Whether the player is a language model, which has options."""
+    """Return True if the player is a language model, which has options."""
     return player.startswith(("lm:", "api:"))
 
 
 def with_defaults(player: str, defaults: Mapping[str, str]) -> str:
-    """The player's text with these options added. An option that the text has already keeps its value:
+    """Return the player's text with these options added. Options already in the text keep their values:
     `lm:M?temperature=0` stays at temperature 0."""
     name, _, text = player.partition("?")
     own = {item.partition("=")[0] for item in text.split("&")}

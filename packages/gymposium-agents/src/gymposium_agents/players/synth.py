@@ -1,8 +1,7 @@
-"""Imitation data from recorded matches: chats of what a seat was asked and answered, for supervised fine-tuning.
+"""Imitation data from recorded matches: chats of a seat's prompts and answers, for supervised fine-tuning.
 
-A chat is exactly what the language-model player reads when it plays: its prompts come from the same `Prompt`, its
-messages from the same context. Positions are restored by replaying the recorded moves, so the records of any players
-can be used.
+A chat is exactly what the language-model player reads when it plays: its prompts come from the same `Prompt`, and its
+messages from the same context. Positions are restored by replaying the recorded moves, so records of any players work.
 """
 
 from __future__ import annotations
@@ -30,26 +29,26 @@ Per = Literal["match", "turn"]
 """The content of one line: all turns of a seat in a match, or one turn with the messages before it."""
 
 DATA = "gymposium"
-"""The key of a line under which its origin is noted. Trainers ignore unknown keys."""
+"""The key of a line's origin. Trainers ignore unknown keys."""
 LEGAL = "legal"
-"""The key of an origin under which the legal moves are noted."""
+"""The key of the legal moves in an origin."""
 
 _RESULTS = ("win", "draw", "loss")
-_KEEP_HELP = "Write all, return>=X, or results: win, draw, loss or several with commas between them."
+_KEEP_HELP = "Use all, return>=X, or results: win, draw, loss, or several separated by commas."
 
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """The outcomes of a seat that are kept: some results, returns of at least `least`, or all."""
+    """The outcomes of kept seats: some results, returns of at least `least`, or all."""
 
     results: tuple[str, ...] = ()
-    """The results that are kept; () for all."""
+    """The results to keep, or () for all."""
     least: float = -math.inf
-    """The smallest return that is kept."""
+    """The minimum return to keep."""
 
     @classmethod
     def parse(cls, text: str) -> Keep:
-        """Read `win`, `win,draw`, `return>=0.5` or `all`. Raises `BadOption` for any other text."""
+        """Parse `win`, `win,draw`, `return>=0.5` or `all`. Raises `BadOption` for any other text."""
         if text == "all":
             return cls()
         if match := re.fullmatch(r"return\s*>=\s*(.+)", text):
@@ -62,20 +61,22 @@ class Keep:
             return cls(least=least)
         results = tuple(dict.fromkeys(part.strip() for part in text.split(",")))
         if not set(results) <= set(_RESULTS):
-            raise BadOption(f"--keep {text!r} is no outcome. {_KEEP_HELP}")
+            raise BadOption(f"--keep {text!r} is not an outcome. {_KEEP_HELP}")
         return cls(results)
 
     def check(self, game: Game) -> None:
-        """Raises `BadOption` if results are to be kept of a game with one seat, which has none."""
+        """Raise `BadOption` if results are selected for a single-player game, which has none."""
         if self.results and game.seats == 1:
-            raise BadOption(f"{game.name} has one seat and no winner: keep by return, as in --keep 'return>=100'.")
+            raise BadOption(
+                f"{game.name} is a single-player game without a winner. Select by return: --keep 'return>=100'"
+            )
 
     def __call__(self, result: str, reward: float) -> bool:
         return (not self.results or result in self.results) and reward >= self.least
 
 
 def why_not(record: Record, seat: int, keep: Keep) -> str | None:
-    """The reason why a seat of this match is not kept, or None if it is kept."""
+    """Return the reason why a seat of this match is not kept, or None if it is kept."""
     if record.ending.broke_off:
         return "the match broke off"
     readings = [turn["reading"] for turn in record.turns if turn["seat"] == seat]
@@ -89,14 +90,14 @@ def why_not(record: Record, seat: int, keep: Keep) -> str | None:
 
 
 LegalMoves = tuple[str, ...] | None
-"""The legal moves of a decision; None for moves in free text."""
+"""The legal moves of a decision, or None for moves in free text."""
 
 
 def decisions(record: Record, seat: int, settings: PlayerSettings) -> list[tuple[Exchange, LegalMoves]]:
-    """Each decision of `seat` in this match, with its prompt as `settings` ask for it, and the legal moves.
+    """Return each decision of `seat` in this match, with its prompt according to `settings`, and the legal moves.
 
-    A reply is the author's own text if it was written in the form of `settings`, else the canonical reply with the
-    author's move. No reply of the seat may have failed."""
+    A reply is the author's original text if it has the form of `settings`, else the canonical reply with the author's
+    move. The seat's replies must all have been valid."""
     game = recorded_game(record)
     prompt = prompt_for(game, settings.style, form_of(settings.reply))
     recorded = as_recorded(game, record.events)
@@ -120,15 +121,15 @@ def decisions(record: Record, seat: int, settings: PlayerSettings) -> list[tuple
 
 
 def _same_form(name: str, how: Reader, game: Game) -> Reader | None:
-    """The reader called `name` if it reads the same form of replies as `how`, else None. All dialects are one form, as
-    the chats of all of them have calls apart from the text."""
+    """Return the reader called `name` if it reads the same form of replies as `how`, else None. All dialects count as
+    one form, because their chats store calls separately from the text."""
     if not isinstance(how, ToolsReader):
         return how if name in (how.name, lenient(how).name) else None
     return next((one.bound(tools_of(game)) for one in tools_readers() if one.name == name), None)
 
 
 def _as_data(message: Message) -> dict[str, Any]:
-    """A message in the form in which TRL and others take calls of tools."""
+    """Convert a message to the format of tool calls in TRL and other trainers."""
     if not (calls := message.get("tool_calls")):
         return {**message}
     functions = [{"name": call.name, "arguments": dict(call.arguments)} for call in calls]
@@ -136,11 +137,11 @@ def _as_data(message: Message) -> dict[str, Any]:
 
 
 def lines(record: Record, seat: int, settings: PlayerSettings, per: Per) -> Iterator[dict[str, Any]]:
-    """The lines of data of one seat of one match.
+    """Yield the lines of data of one seat in one match.
 
-    Per match, a line has `messages`, and every reply of the assistant is to be learnt. Per turn, it has `prompt`, the
-    messages before a reply, and `completion`, that reply. With `reply=tools` it also has the `tools`. Its origin
-    lists the legal moves of each reply: per turn one list, per match a list of lists."""
+    Per match, a line has `messages`, and every assistant reply is to be learned. Per turn, it has `prompt`, the
+    messages before a reply, and `completion`, that reply. With `reply=tools`, it also has the `tools`. Its origin lists
+    the legal moves of each reply: one list per turn, or a list of lists per match."""
     shown = context(settings.context)
     decided = decisions(record, seat, settings)
     asked, legal = [exchange for exchange, _ in decided], [moves for _, moves in decided]
@@ -172,41 +173,41 @@ def lines(record: Record, seat: int, settings: PlayerSettings, per: Per) -> Iter
 
 
 def per_of(settings: PlayerSettings, per: str | None) -> Per:
-    """The content of a line: `per` if it is given, else a whole match if the context only grows. Raises `BadOption` for
-    any other word, and for whole matches with a context that rewrites history: no single chat then shows every turn as
-    it was asked."""
+    """Return the content of a line: `per` if given, else a whole match if the context only grows. Raises `BadOption`
+    for any other word, and for whole matches with a context that rewrites history, because no single chat then shows
+    every turn's prompt."""
     if per not in (None, "match", "turn"):
-        raise BadOption(f"--per {per}: write match or turn.")
+        raise BadOption(f"Invalid --per {per}. Use match or turn.")
     grows = context(settings.context).grows
     if per == "match" and not grows:
         raise BadOption(
-            f"--per match: with context {settings.context!r} each turn is asked with another history, so a line can "
-            f"hold one turn only. Leave --per out, or take --context full."
+            f"--per match conflicts with context {settings.context!r}, which rewrites the history in each turn, so a "
+            f"line can have only one turn. Omit --per, or use --context full."
         )
     return "match" if per == "match" or (per is None and grows) else "turn"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """The selection of seats and turns that become data, and the form of the data."""
+    """The selection of seats and turns for the data, and its format."""
 
     settings: PlayerSettings
-    """How the model will be asked: context, form of reply, prompt style, thinking."""
+    """The model's prompt settings: context, form of reply, prompt style, thinking."""
     keep: Keep
-    """The outcomes that are kept."""
+    """The outcomes to keep."""
     per: Per
     """The content of one line."""
     seats: tuple[int, ...] | None = None
-    """The selected seats; None for all."""
+    """The selected seats, or None for all."""
     by: str | None = None
-    """The name of the player whose seats are selected; None for all players."""
+    """The name of the player whose seats are selected, or None for all players."""
     dedupe: bool = False
-    """Whether a chat that occurred before is left out."""
+    """Whether to omit duplicate chats."""
     limit: int | None = None
-    """The largest number of lines; None for no limit."""
+    """The maximum number of lines, or None for no limit."""
 
     def seats_of(self, record: Record) -> list[int]:
-        """The selected seats of a match."""
+        """Return the selected seats of a match."""
         return [
             seat
             for seat, player in enumerate(record.players)
@@ -216,27 +217,27 @@ class Wanted:
 
 @dataclass(slots=True)
 class Gathered:
-    """Counts of the matches and seats that were read."""
+    """Counts of the matches and seats read."""
 
     matches: int = 0
     """Number of matches."""
     kept: int = 0
-    """Number of seats that were kept."""
+    """Number of kept seats."""
     left_out: Counter[str] = field(default_factory=Counter)
-    """Number of seats that were not kept, by reason."""
+    """Number of seats left out, by reason."""
     lines: int = 0
     """Number of lines of data."""
     duplicates: int = 0
-    """Number of lines that were left out as duplicates."""
+    """Number of lines omitted as duplicates."""
 
     def as_dict(self) -> dict[str, Any]:
-        """The counts as plain data, the most frequent reason first."""
+        """Return the counts as plain data, with the most frequent reason first."""
         return {**asdict(self), "left_out": dict(self.left_out.most_common())}
 
 
 def gather(records: Iterable[Record], wanted: Wanted, counts: Gathered) -> Iterator[dict[str, Any]]:
-    """The lines of data of these matches; `counts` is updated on the way. The iteration ends with the line that reaches
-    the limit, and reads no match behind it."""
+    """Yield the lines of data of these matches, updating `counts`. The iteration ends with the line that reaches the
+    limit, and reads no further matches."""
     known: set[str] = set()
     for record in records:
         counts.matches += 1

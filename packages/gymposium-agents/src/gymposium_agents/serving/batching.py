@@ -1,4 +1,4 @@
-"""Requests from many clients, answered together by an engine that works on one batch at a time."""
+"""Requests from many clients, batched for an engine that works on one batch at a time."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
 from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
 
 MOST_OF = 0.75
-"""Share of the requests that are expected for which a batch waits."""
+"""Share of the expected requests that a batch waits for."""
 LONGEST = 0.06
-"""Maximum number of seconds for which a batch waits for them."""
+"""Maximum number of seconds that a batch waits for them."""
 GAP = 0.005
-"""Number of seconds after a request for which a batch that has them waits for the next one."""
+"""Seconds after a request that a batch with enough requests waits for the next one."""
 MOST = 256
-"""The largest number of requests in a batch."""
+"""Maximum number of requests in a batch."""
 
 Submit = Callable[[TokenRequest, Sampling], "Future[Completion]"]
 
@@ -32,12 +32,12 @@ class _Waiting:
 
 
 class Batches:
-    """Makes any token engine answer single requests. An engine that does so itself is asked directly; for another one,
-    the requests that wait are a batch, which is answered in a thread of its own."""
+    """An adapter that lets any token engine answer single requests. An engine that supports single requests is asked
+    directly. For others, waiting requests form a batch, answered in a separate thread."""
 
     def __init__(self, engine: TokenEngine, expected: Callable[[], int] = lambda: 0) -> None:
-        """`expected` returns the number of clients that may ask soon, the waiting ones included. A large batch hardly
-        takes longer than a small one, so a batch waits for a moment until most of them have asked."""
+        """`expected` returns the number of clients that may ask soon, including waiting ones. A large batch hardly
+        takes longer than a small one, so a batch briefly waits until most of them have asked."""
         self._engine, self._expected = engine, expected
         self._waiting: deque[_Waiting] = deque()
         self._changed = threading.Condition()
@@ -52,7 +52,7 @@ class Batches:
             self._thread.start()
 
     def submit(self, request: TokenRequest, sampling: Sampling) -> Future[Completion]:
-        """Begin one completion. The future raises what the engine raises."""
+        """Start one completion. The future raises whatever the engine raises."""
         if isinstance(self._engine, ConcurrentTokenEngine):
             return self._engine.submit(request, sampling)
         answer: Future[Completion] = Future()
@@ -62,7 +62,7 @@ class Batches:
         return answer
 
     def close(self) -> None:
-        """End the thread after its batch. Requests that wait are cancelled."""
+        """End the thread after its batch. Waiting requests are cancelled."""
         with self._changed:
             self._ended = True
             for one in self._waiting:
@@ -85,7 +85,7 @@ class Batches:
                 one.answer.set_result(completion)
 
     def _next(self) -> list[_Waiting]:
-        """The next batch: requests of one sampling, oldest first. Empty at the end."""
+        """Return the next batch: requests with one sampling, oldest first. Empty at the end."""
         with self._changed:
             while not self._waiting:
                 if self._ended:

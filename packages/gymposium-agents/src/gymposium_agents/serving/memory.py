@@ -1,8 +1,8 @@
-"""The memory of one session: the replies that the model gave in it, and the tokens before each.
+"""The memory of one session: the model's replies, and the tokens before each.
 
-A request is compared with the replies by a chain of digests, one for each message. If its last reply is known, with
-the same messages before it, its prompt is the tokens of that reply and what is new behind it. So branches,
-conversations of several agents and summarised histories find their own beginnings, and each becomes a row of its own.
+A request is matched with the replies by a chain of digests, one per message. If its last reply is known, with the same
+messages before it, its prompt is the tokens of that reply and everything new after it. So branches, conversations of
+several agents and summarized histories find their own beginnings, and each becomes a separate row.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from gymposium_agents.serving.requests import CompletionRequest
 Beginning = Literal["fresh", "grown", "rewritten", "diverged"]
 """How a prompt begins.
 
-- `grown`: with the tokens of an earlier reply, as they were sampled.
-- `fresh`: anew, because the request has no reply of this session, or other messages before it.
-- `rewritten`: anew, because the chat template writes the messages before a reply in another way once it is past.
-- `diverged`: anew, because the client changed a reply of this session before it sent it back.
+- `grown`: with the tokens of an earlier reply, as sampled.
+- `fresh`: from scratch, because the request has no reply of this session, or other messages before it.
+- `rewritten`: from scratch, because the chat template renders the messages before a past reply differently.
+- `diverged`: from scratch, because the client changed a reply of this session before sending it back.
 """
 
 
@@ -36,11 +36,11 @@ class Prompt:
     ids: Tokens
     beginning: Beginning
     parent: int | None
-    """The number of the turn whose tokens it begins with; None unless it is `grown`."""
+    """The number of the turn whose tokens it begins with. None unless it is `grown`."""
     new: int
-    """The number of messages in front of those that are new since that turn; 0 unless it is `grown`."""
+    """The number of messages before those that are new since that turn. 0 unless it is `grown`."""
     differs: str
-    """The first field of the request that the client changed, if it is `diverged`; else empty."""
+    """The first field of the request that the client changed, if it is `diverged`. Otherwise empty."""
     rendering: Rendering
     digests: tuple[str, ...]
     """The digest of the request up to each message."""
@@ -52,25 +52,26 @@ class _Known:
 
     number: int
     said: Message
-    """The reply with its thoughts, as the template gets it."""
+    """The reply with its thoughts, as passed to the template."""
     rendering: Rendering
     """The conversation before it."""
     tokens: TurnTokens
 
 
 class Memory:
-    """The replies of one session, by the conversations that they end."""
+    """The replies of one session, by the conversations they end."""
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
         self._known: dict[str, _Known] = {}
         self._answered: dict[str, Message] = {}
-        """The newest reply to each request, by the request's digest."""
+        """The latest reply to each request, by the request's digest."""
         self._begun: set[str] = set()
-        """The digests of all beginnings of conversations of this session."""
+        """The digests of all beginnings of conversations in this session."""
 
     def prompt(self, request: CompletionRequest) -> Prompt:
-        """The prompt of a request. Raises `GymposiumError` if the chat template refuses the messages or the tools."""
+        """Return the prompt of a request. Raises `GymposiumError` if the chat template rejects the messages or the
+        tools."""
         chat, messages = self._chat, request.messages
         digests = _digests(messages, request.tools)
         last = max((n for n, message in enumerate(messages) if message["role"] == "assistant"), default=-1)
@@ -100,13 +101,13 @@ class Memory:
         self._begun |= {*prompt.digests, behind}
 
     def _with_thoughts(self, messages: Sequence[Message], digests: Sequence[str]) -> list[Message]:
-        """The messages, with those replies that are known as the model gave them."""
+        """Return the messages, with known replies as the model gave them."""
         known = (self._known.get(digest) for digest in digests)
         return [message if one is None else one.said for message, one in zip(messages, known, strict=True)]
 
     def _difference(self, messages: Sequence[Message], digests: Sequence[str]) -> str:
-        """The first field of the first message that is not of this session, if that is a changed reply of the session;
-        else nothing."""
+        """Return the first field of the first unknown message, if that is a changed reply of the session. Otherwise
+        returns an empty text."""
         first = next(n for n, digest in enumerate(digests) if digest not in self._begun)
         said = self._answered.get(digests[first - 1]) if first else None
         if said is None or messages[first]["role"] != "assistant":
@@ -115,7 +116,7 @@ class Memory:
 
 
 def _first_difference(given: Message, said: Message) -> str:
-    """The first field in which a reply that a client sent back differs from the one that it got."""
+    """Return the first field in which a reply sent back by a client differs from the original."""
     if given["content"].strip() != said["content"].strip():
         return "content"
     calls, made = given.get("tool_calls", ()), said.get("tool_calls", ())
@@ -128,7 +129,7 @@ def _first_difference(given: Message, said: Message) -> str:
 
 
 def _digests(messages: Iterable[Message], tools: Sequence[Tool]) -> tuple[str, ...]:
-    """The digest of a conversation up to each of its messages, in order."""
+    """Return the digest of a conversation up to each of its messages, in order."""
     listed = json.dumps([tool.as_function for tool in tools], sort_keys=True)
     digest = sha256(listed.encode()).hexdigest()
     digests = []
@@ -139,8 +140,8 @@ def _digests(messages: Iterable[Message], tools: Sequence[Tool]) -> tuple[str, .
 
 
 def _digest(before: str, message: Message) -> str:
-    """The digest of a conversation, from that before its last message. White space around a reply does not count: some
-    clients remove it."""
+    """Return the digest of a conversation, given the digest before its last message. White space around a reply is
+    ignored, because some clients remove it."""
     role, content = message["role"], message["content"]
     calls = [call.json for call in message.get("tool_calls", ())]
     canonical = [before, role, content.strip() if role == "assistant" else content, calls]

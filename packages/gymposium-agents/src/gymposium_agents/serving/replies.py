@@ -1,4 +1,4 @@
-"""Replies in the form of OpenAI's API: whole answers, and chunks of a stream."""
+"""OpenAI-compatible replies: whole answers, and chunks of a stream."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from gymposium_agents.serving.requests import CompletionRequest
 
 @dataclass(frozen=True, slots=True)
 class ParsedReply:
-    """A sampled reply, read as a message."""
+    """A sampled reply, parsed as a message."""
 
     message: Message
-    """The reply as a client gets it and sends it back: its text without thoughts, and its calls of tools."""
+    """The reply as a client gets it and sends it back: its text without thoughts, and its tool calls."""
     thoughts: str
-    """The thoughts in front of it, with their tags; empty without thoughts."""
+    """The thoughts before it, with their tags. Empty without thoughts."""
 
 
 def read(request: CompletionRequest, chat: Chat, completion: Completion) -> ParsedReply:
-    """Read the reply to a request. Calls of tools are read in the dialect of the chat template, with the text in front
-    of them as content; text behind them is not read as a call. A reply without calls is content as it is, up to a stop
+    """Parse the reply to a request. Tool calls are read in the dialect of the chat template, with the text before them
+    as content. Text after them is not read as a call. A reply without calls becomes content unchanged, up to a stop
     text."""
     text = chat.read(completion.ids)
     ends = [at for stop in request.stop if (at := text.find(stop, len(chat.opened))) >= 0]
@@ -51,8 +51,8 @@ def answer(
     head: Mapping[str, Any],
     prompt: int,
 ) -> dict[str, Any]:
-    """The whole answer to a request, a `chat.completion` object. `head` has its `id`, `created` and `model`, and
-    `prompt` is the number of tokens of the prompt."""
+    """Return the whole answer to a request, a `chat.completion` object. `head` has its `id`, `created` and `model`.
+    `prompt` is the number of prompt tokens."""
     called = "tool_calls" in said.message
     choice: dict[str, Any] = {
         "index": 0,
@@ -65,7 +65,7 @@ def answer(
 
 
 def message_of(said: ParsedReply, name: str) -> dict[str, Any]:
-    """The reply as OpenAI's message. The ids of its calls begin with `name`, that of the answer."""
+    """Convert the reply to OpenAI's message format. The ids of its calls begin with `name`, the name of the answer."""
     calls = said.message.get("tool_calls", ())
     message: dict[str, Any] = {"role": "assistant", "content": said.message["content"] or (None if calls else "")}
     message["refusal"] = None
@@ -84,13 +84,13 @@ def message_of(said: ParsedReply, name: str) -> dict[str, Any]:
 
 
 def usage_of(prompt: int, completion: Completion) -> dict[str, int]:
-    """The counts of tokens."""
+    """Return the token counts."""
     sampled = len(completion.ids)
     return {"prompt_tokens": prompt, "completion_tokens": sampled, "total_tokens": prompt + sampled}
 
 
 def listed_logprobs(chat: Chat, completion: Completion) -> list[dict[str, Any]]:
-    """The log-probability of each token of a reply, its end of turn included."""
+    """Return the log-probability of each token of a reply, including its end of turn."""
     return [
         {"token": piece, "logprob": logprob, "bytes": list(piece.encode()), "top_logprobs": []}
         for piece, logprob in zip(chat.pieces(completion.ids), completion.logprobs, strict=True)
@@ -98,8 +98,8 @@ def listed_logprobs(chat: Chat, completion: Completion) -> list[dict[str, Any]]:
 
 
 def last_chunks(answered: Mapping[str, Any], request: CompletionRequest, shown: str) -> list[dict[str, Any]]:
-    """The chunks at the end of the stream of an answer: what is behind the content that was `shown` before, the finish
-    reason, and the counts of tokens if the request wants them."""
+    """Return the chunks at the end of an answer's stream: content after the part already `shown`, the finish reason,
+    and token counts if requested."""
     (choice,) = answered["choices"]
     message = choice["message"]
     deltas: list[dict[str, Any]] = [] if shown else [{"role": "assistant", "content": ""}]
@@ -119,7 +119,7 @@ def last_chunks(answered: Mapping[str, Any], request: CompletionRequest, shown: 
 
 
 def chunk(head: Mapping[str, Any], delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
-    """One chunk of a stream. `head` has the answer's `id`, `created` and `model`."""
+    """Return one chunk of a stream. `head` has the answer's `id`, `created` and `model`."""
     choice = {"index": 0, "delta": dict(delta), "finish_reason": finish, "logprobs": None}
     names = ("id", "created", "model")
     return {**{name: head[name] for name in names}, "object": "chat.completion.chunk", "choices": [choice]}

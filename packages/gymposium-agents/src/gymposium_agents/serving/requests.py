@@ -1,8 +1,8 @@
-"""Requests for chat completions in the form of OpenAI's API, read from JSON.
+"""OpenAI-compatible requests for chat completions, read from JSON.
 
-Fields that would change the distribution of the reply are refused, since the learner's probabilities would then differ
-from the engine's. The temperature is the server's: the field is read, and has no effect. Structured output and forced
-calls of tools are read and not enforced, and the answer says so.
+Fields that would change the distribution of the reply are rejected, because the learner's probabilities would then
+differ from the engine's. The temperature is the server's: the field is accepted but has no effect. Structured output
+and forced tool calls are accepted but not enforced, and the answer says so.
 """
 
 from __future__ import annotations
@@ -33,31 +33,31 @@ NEUTRAL: Mapping[str, tuple[Any, ...]] = {
     "top_logprobs": (0,),
     "modalities": (["text"],),
 }
-"""Fields that may only have these values, which change nothing."""
+"""Fields that may only have these neutral values."""
 WITHOUT_EFFECT = frozenset(
     "metadata model parallel_tool_calls prompt_cache_key prompt_cache_retention safety_identifier seed service_tier "
     "store temperature user".split()
 )
-"""Fields that may have any value. They have no effect on the reply."""
+"""Fields that may have any value. They do not affect the reply."""
 READ = frozenset(
     "logprobs max_completion_tokens max_tokens messages response_format stop stream stream_options tool_choice "
     "tools".split()
 )
-"""Fields that are read."""
+"""Supported fields."""
 MOST_TOOLS = 128
-"""The largest number of tools, as in OpenAI's API."""
+"""Maximum number of tools, as in OpenAI's API."""
 TOOLS_SECONDS = 10.0
-"""Time after which the schemas of further tools of a request are not checked, in seconds."""
+"""Seconds after which the schemas of a request's further tools are not checked."""
 MOST_MESSAGES = 4096
-"""The largest number of messages."""
+"""Maximum number of messages."""
 MOST_STOPS = 4
-"""The largest number of texts in `stop`, as in OpenAI's API."""
+"""Maximum number of texts in `stop`, as in OpenAI's API."""
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
-"""The roles of a request, and those of chat templates for them."""
+"""The roles of a request, mapped to those of chat templates."""
 
 
 class BadRequest(Refused, ValueError):
-    """A request that cannot be answered; the message says which field, why, and what to do."""
+    """Error for a request that cannot be answered. The message has the field, the reason, and the fix."""
 
     def __init__(self, field: str, why: str, code: str = "bad_request") -> None:
         super().__init__(400, code, f"{field}: {why}", field)
@@ -68,25 +68,25 @@ class CompletionRequest:
     """A request for one chat completion."""
 
     messages: tuple[Message, ...]
-    """The conversation so far. Results of tools stand in the order of the calls."""
+    """The conversation so far. Tool results are in the order of the calls."""
     tools: tuple[Tool, ...] = ()
     """The tools that the model may call."""
     max_tokens: int | None = None
-    """The largest number of tokens of the reply; None for the server's."""
+    """The maximum number of tokens of the reply, or None for the server's."""
     stop: tuple[str, ...] = ()
-    """Texts after which nothing more is sampled."""
+    """Texts that end sampling."""
     stream: bool = False
     """Whether the answer comes in chunks, as server-sent events."""
     usage: bool = False
-    """Whether the last chunk of a stream has the counts of tokens."""
+    """Whether the last chunk of a stream has the token counts."""
     logprobs: bool = False
     """Whether the answer lists the log-probabilities of the reply's tokens."""
     not_enforced: tuple[str, ...] = ()
-    """The fields that ask for a form of the reply and have no effect: forced calls of tools and structured output."""
+    """The fields that request a form of the reply and have no effect: forced tool calls and structured output."""
 
     @classmethod
     def read(cls, body: Any) -> CompletionRequest:
-        """The request in a JSON body. Raises `BadRequest` for a field that is missing, of another form, or refused."""
+        """Read the request in a JSON body. Raises `BadRequest` for a missing, invalid or unsupported field."""
         if not isinstance(body, Mapping):
             raise BadRequest("body", "give a JSON object with the field messages.")
         given = {name: value for name, value in body.items() if value is not None}
@@ -96,17 +96,17 @@ class CompletionRequest:
                 only = " or ".join(dict.fromkeys(map(str, NEUTRAL[name])))
                 raise BadRequest(name, f"{_shown(value)} would change the distribution of replies. Leave it at {only}.")
             if name not in NEUTRAL and name not in WITHOUT_EFFECT and name not in READ:
-                raise BadRequest(name, "this field is not known here, or would change the replies. Leave it out.")
+                raise BadRequest(name, "this field is unknown, or would change the replies. Omit it.")
         limits = [_count(name, given[name]) for name in ("max_tokens", "max_completion_tokens") if name in given]
         options = given.get("stream_options", {})
         if not isinstance(options, Mapping):
             raise BadRequest("stream_options", 'give an object, such as {"include_usage": true}.')
         given_tools = _list("tools", given.get("tools", []))
         if len(given_tools) > MOST_TOOLS:
-            raise BadRequest("tools", f"there are {len(given_tools)}; give at most {MOST_TOOLS}.")
+            raise BadRequest("tools", f"{len(given_tools)} are too many. Give at most {MOST_TOOLS}.")
         tools = tuple(_tools(given_tools))
         if repeated := [name for name, times in Counter(tool.name for tool in tools).items() if times > 1]:
-            raise BadRequest("tools", f"{', '.join(sorted(repeated))} is there more than once. Give each tool once.")
+            raise BadRequest("tools", f"duplicate tool {', '.join(sorted(repeated))}. Give each tool once.")
         return cls(
             messages=_messages(_list("messages", given.get("messages"))),
             tools=tools,
@@ -120,8 +120,8 @@ class CompletionRequest:
 
 
 def _not_enforced(given: Mapping[str, Any], tools: Sequence[Tool]) -> tuple[str, ...]:
-    """Return the fields that ask for a form of the reply. Sampling under a grammar would change the distribution of
-    replies, so they are read and have no effect."""
+    """Return the fields that request a form of the reply. Sampling under a grammar would change the distribution of
+    replies, so they are accepted without effect."""
     asked = []
     match given.get("response_format", {"type": "text"}):
         case {"type": "json_object" | "json_schema"}:
@@ -129,27 +129,32 @@ def _not_enforced(given: Mapping[str, Any], tools: Sequence[Tool]) -> tuple[str,
         case {"type": "text"}:
             pass
         case other:
-            raise BadRequest("response_format", f"{_shown(other)}: give a type: text, json_object or json_schema.")
+            raise BadRequest(
+                "response_format",
+                (f"{_shown(other)} is not supported. Give the type text, json_object or json_schema."),
+            )
     match given.get("tool_choice", "auto"):
         case "auto":
             pass
         case "none" if not tools:
             pass
         case "none":
-            raise BadRequest("tool_choice", "none hides the tools from the model. Leave out the tools instead.")
+            raise BadRequest("tool_choice", "none hides the tools from the model. Omit the tools instead.")
         case "required" | {"type": "function", "function": {"name": str()}}:
             asked.append("tool_choice")
         case other:
-            raise BadRequest("tool_choice", f"{_shown(other)}: give auto, required, or one function of the tools.")
+            raise BadRequest(
+                "tool_choice", (f"{_shown(other)} is not supported. Give auto, required, or one function of the tools.")
+            )
     return tuple(asked)
 
 
 def _messages(given: Sequence[Any]) -> tuple[Message, ...]:
-    """The messages, with results of tools in the order of the calls."""
+    """Return the messages, with tool results in the order of the calls."""
     if not given:
-        raise BadRequest("messages", "there is none. Give at least one message of the user.")
+        raise BadRequest("messages", "the list is empty. Give at least one user message.")
     if len(given) > MOST_MESSAGES:
-        raise BadRequest("messages", f"there are {len(given)}; give at most {MOST_MESSAGES}.")
+        raise BadRequest("messages", f"{len(given)} are too many. Give at most {MOST_MESSAGES}.")
     messages: list[Message] = []
     waiting: list[str] = []
     """The ids of calls without a result."""
@@ -163,7 +168,7 @@ def _messages(given: Sequence[Any]) -> tuple[Message, ...]:
         if role == "tool":
             name = one.get("tool_call_id")
             if name not in waiting:
-                raise BadRequest(f"{where}.tool_call_id", f"{_shown(name)} is no call that waits for its result.")
+                raise BadRequest(f"{where}.tool_call_id", f"{_shown(name)} is not a call waiting for its result.")
             results[name] = message
             if len(results) == len(waiting):
                 messages += (results[name] for name in waiting)
@@ -171,23 +176,23 @@ def _messages(given: Sequence[Any]) -> tuple[Message, ...]:
             continue
         if waiting:
             missing = ", ".join(name for name in waiting if name not in results)
-            raise BadRequest(where, f"the results of calls must come before it: {missing}.")
+            raise BadRequest(where, f"the results of earlier calls must come first: {missing}.")
         if role == "assistant" and (made := _list(f"{where}.tool_calls", one.get("tool_calls") or [])):
             calls = [_call(f"{where}.tool_calls[{n}]", call) for n, call in enumerate(made)]
             waiting = [name for name, _ in calls]
             if len(set(waiting)) < len(waiting):
-                raise BadRequest(f"{where}.tool_calls", "two calls have the same id. Give each its own.")
+                raise BadRequest(f"{where}.tool_calls", "two calls have the same id. Use unique ids.")
             message["tool_calls"] = tuple(call for _, call in calls)
         messages.append(message)
     if waiting:
         raise BadRequest("messages", f"the results of these calls are missing: {', '.join(waiting)}.")
     if messages[-1]["role"] == "assistant":
-        raise BadRequest("messages", "the last one is a reply. Give the message that is to be answered behind it.")
+        raise BadRequest("messages", "the last message is a reply. Append the message to answer.")
     return tuple(messages)
 
 
 def _text(where: str, content: Any) -> str:
-    """The text of a message: a string, or a list of parts of text."""
+    """Return the text of a message: a string, or a list of text parts."""
     match content:
         case None:
             return ""
@@ -197,7 +202,7 @@ def _text(where: str, content: Any) -> str:
             texts = [part.get("text") if _is_text(part) else None for part in content]
             if all(isinstance(text, str) for text in texts):
                 return "".join(map(str, texts))
-    raise BadRequest(where, "give a text, or a list of parts of the type text. Images and sound are not read.")
+    raise BadRequest(where, "give text, or a list of parts with the type text. Images and sound are not supported.")
 
 
 def _is_text(part: Any) -> bool:
@@ -205,23 +210,26 @@ def _is_text(part: Any) -> bool:
 
 
 def _call(where: str, given: Any) -> tuple[str, Call]:
-    """The id of a call, and the call."""
+    """Return the id of a call, and the call."""
     match given:
         case {"id": str(name), "function": {"name": str(tool), "arguments": str(arguments)}}:
             try:
                 values = strict_json(arguments or "{}", any_integer=True)
                 check_depth(values)
             except ValueError as error:
-                raise BadRequest(f"{where}.function.arguments", f"this is not JSON ({error}).") from None
+                raise BadRequest(f"{where}.function.arguments", f"invalid JSON ({error}).") from None
             _check_unicode(f"{where}.function.arguments", values)
             if isinstance(values, dict):
                 return name, Call(tool, values)
-            raise BadRequest(f"{where}.function.arguments", "give a JSON object as text.")
+            raise BadRequest(
+                f"{where}.function.arguments",
+                ("the schemas up to that of {tool.name} take more than {TOOLS_SECONDS:g} s to check. Simplify them."),
+            )
     raise BadRequest(where, 'give {"id": "…", "type": "function", "function": {"name": "…", "arguments": "{…}"}}.')
 
 
 def _tools(given: Sequence[Any]) -> Iterator[Tool]:
-    """The tools, whose schemas are valid. Raises `BadRequest`, also when the checks together take too long."""
+    """Yield the tools, with validated schemas. Raises `BadRequest`, even if the checks only take too long together."""
     begun = time.monotonic()
     for number, one in enumerate(given):
         where = f"tools[{number}]"
@@ -232,7 +240,7 @@ def _tools(given: Sequence[Any]) -> Iterator[Tool]:
         try:
             tool.schema.check()
         except ValueError as error:
-            why = f"the schema of {tool.name} is not valid: {str(error).rstrip('.')}."
+            why = f"the schema of {tool.name} is invalid: {str(error).rstrip('.')}."
             raise BadRequest(f"{where}.function.parameters", why) from None
         yield tool
 
@@ -254,14 +262,14 @@ def _tool(where: str, given: Any) -> Tool:
 def _stops(given: Any) -> tuple[str, ...]:
     stops = (given,) if isinstance(given, str) else tuple(_list("stop", given))
     if len(stops) > MOST_STOPS or not all(isinstance(stop, str) and stop for stop in stops):
-        raise BadRequest("stop", f"give a text or a list of at most {MOST_STOPS} texts, none of them empty.")
+        raise BadRequest("stop", f"give text or a list of at most {MOST_STOPS} texts, none of them empty.")
     return stops
 
 
 def _check_unicode(where: str, value: Any) -> None:
-    """Raise `BadRequest` for a value with a lone surrogate, which no tokenizer reads."""
+    """Raise `BadRequest` for a value with a lone surrogate, because tokenizers cannot read it."""
     if not is_encodable(json.dumps(value, ensure_ascii=False)):
-        raise BadRequest(where, "a text has half of a surrogate pair. Send valid Unicode.")
+        raise BadRequest(where, "the text contains half of a surrogate pair. Send valid Unicode.")
 
 
 def _list(where: str, given: Any) -> Sequence[Any]:
@@ -272,13 +280,13 @@ def _list(where: str, given: Any) -> Sequence[Any]:
 
 def _count(where: str, given: Any) -> int:
     if type(given) is not int or given < 1:
-        raise BadRequest(where, f"{_shown(given)} is no whole number from 1.")
+        raise BadRequest(where, f"{_shown(given)} is not a positive whole number.")
     return given
 
 
 def _flag(where: str, given: Any) -> bool:
     if not isinstance(given, bool):
-        raise BadRequest(where, f"{_shown(given)}: give true or false.")
+        raise BadRequest(where, f"{_shown(given)} is invalid. Give true or false.")
     return given
 
 

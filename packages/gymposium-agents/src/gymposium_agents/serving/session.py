@@ -1,4 +1,4 @@
-"""Sessions: conversations with one policy, whose tokens are kept."""
+"""Sessions: conversations with one policy, with their tokens."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from gymposium_agents.serving.turns import ServedTurn, as_data, conversation
 from gymposium_agents.serving.watching import Watch
 
 NOT_ENFORCED = "x-gymposium-not-enforced"
-"""The header of an answer that lists the fields of the request that had no effect on the reply."""
+"""The answer header that lists the request's fields without effect on the reply."""
 CHARACTERS_PER_TOKEN = 16
-"""The most characters of a request for each token of the context. Text has about four; a longer request is refused
-before it is tokenized, because that takes long."""
+"""Maximum number of characters of a request per token of the context. Text has about four. A longer request is rejected
+before tokenization, because that takes long."""
 
 
 class ContextFull(BadRequest):
-    """A request whose messages leave no room for a reply in the model's context."""
+    """Error for a request whose messages leave no space for a reply in the model's context."""
 
     def __init__(self, size: str, context: int) -> None:
         super().__init__(
             "messages",
-            f"with the tools they have {size}, and the model reads {context} tokens, the reply included. End the "
-            f"session with truncated, or send fewer messages.",
+            f"with the tools they have {size}, but the model's context is {context} tokens, including the reply. End "
+            f"the session with truncated, or send fewer messages.",
             "context_length_exceeded",
         )
 
 
 class Session:
-    """A session answers requests with one policy. Each reply is a turn, which is kept before it is answered.
+    """A session that answers requests with one policy. Each reply is a turn, saved before it is sent.
 
-    Its methods are called in one event loop. Requests may overlap: those of several agents, or branches."""
+    Call its methods in one event loop. Requests may overlap, for example from several agents or branches."""
 
     def __init__(
         self,
@@ -58,15 +58,16 @@ class Session:
         counts: Counter[str] | None = None,
         turns: Sequence[ServedTurn] = (),
     ) -> None:
-        """`player` says who answers: its chat format, policy and sampling. `submit` asks its engine. `seed` is the seed
-        of the replies. `model` is the name of the model for clients, by default that of the policy.
-        `name` is the name of the session for engines (`TokenRequest.conversation`). `keep` is called
-        with each turn before it is answered. `counts` counts requests: by how their prompts begin, and those that were
-        `answered again`. `turns` are those that an earlier process kept."""
+        """`player` provides the chat format, policy and sampling. `submit` sends requests to its engine. `seed` is the
+        seed of the replies. `model` is the model's name for clients, by default that of the policy. `name` is the
+        session's name for engines (`TokenRequest.conversation`).
+
+        `keep` is called with each turn before it is sent. `counts` counts requests by how their prompts begin, and
+        those `answered again`. `turns` are those saved by an earlier process."""
         self.asked_at = time.monotonic()
-        """The time of the newest request; before the first one, that of the beginning."""
+        """The time of the latest request, or of the beginning before the first request."""
         self.turns: list[ServedTurn] = []
-        """The turns so far, in the order in which replies were complete."""
+        """The turns so far, in the order in which replies were completed."""
         self.chat = player.chat
         self._policy = player.current_policy
         self.model = model or str(self._policy)
@@ -81,7 +82,7 @@ class Session:
         self._asked: Counter[str] = Counter()
         """The number of times that each request was sampled."""
         self._under_way: dict[str, asyncio.Task[ServedTurn]] = {}
-        """The newest reply to each request that is being sampled."""
+        """The latest reply to each request that is being sampled."""
         for turn in turns:
             self.turns.append(turn)
             request = CompletionRequest(conversation(self.turns, turn.number), turn.tools)
@@ -96,11 +97,12 @@ class Session:
     async def complete(
         self, request: CompletionRequest, *, again: bool = False, watch: Watch | None = None
     ) -> ServedTurn:
-        """Answer a request. With `again` the client repeats a request whose answer it did not get: the newest reply to
-        it is returned once more, or awaited. `watch` watches the tokens.
+        """Answer a request. With `again`, the client repeats a request whose answer it did not get: the latest reply to
+        it is returned again, or awaited. `watch` watches the tokens.
 
-        The reply is sampled and kept to its end even if the caller is cancelled. Raises `BadRequest` if the chat
-        template refuses the messages or the tools, `ContextFull` if they are too long, and what the engine raises."""
+        The reply is sampled and saved completely even if the caller is cancelled. Raises `BadRequest` if the chat
+        template rejects the messages or the tools, `ContextFull` if they are too long, and whatever the engine
+        raises."""
         self.asked_at, key = time.monotonic(), _key(request)
         if again:
             before = next((turn for turn in reversed(self.turns) if turn.key == key), None)
@@ -115,8 +117,8 @@ class Session:
         return await asyncio.shield(task)
 
     async def stream(self, request: CompletionRequest, *, again: bool = False) -> AsyncIterator[dict[str, Any]]:
-        """Answer a request in chunks, `chat.completion.chunk` objects. The last ones come when the turn is kept. The
-        errors are those of `complete`, before the first chunk."""
+        """Answer a request in chunks, `chat.completion.chunk` objects. The last ones come when the turn is saved.
+        Raises the same errors as `complete`, before the first chunk."""
         loop, shown = asyncio.get_running_loop(), asyncio.Queue[str | None]()
         watch = Watch(request, self.chat, lambda text: loop.call_soon_threadsafe(shown.put_nowait, text))
         task = asyncio.create_task(self.complete(request, again=again, watch=watch))
@@ -134,7 +136,7 @@ class Session:
         if self._under_way.get(key) is task:
             del self._under_way[key]
         if not task.cancelled():
-            task.exception()  # the caller may be gone, and nobody else asks for it
+            task.exception()  # the caller may be gone, and nothing else retrieves it
 
     def _prompt(self, request: CompletionRequest) -> Prompt:
         """Return the prompt of a request. Raises `BadRequest` and `ContextFull`."""
@@ -184,14 +186,14 @@ class Session:
 
 
 def _count_characters(request: CompletionRequest) -> int:
-    """Return the size of all that a request adds to the prompt: messages, calls and tools."""
+    """Return the size of everything that a request adds to the prompt: messages, calls and tools."""
     contents = sum(len(message["content"]) for message in request.messages)
     calls = sum(len(call.json) for message in request.messages for call in message.get("tool_calls", ()))
     return contents + calls + sum(len(json.dumps(tool.as_function, ensure_ascii=False)) for tool in request.tools)
 
 
 def _key(request: CompletionRequest) -> str:
-    """A digest of all that decides the reply to a request."""
+    """Return a digest of everything that determines the reply to a request."""
     tools = [tool.as_function for tool in request.tools]
     parts = [as_data(request.messages), tools, request.max_tokens, request.stop]
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]

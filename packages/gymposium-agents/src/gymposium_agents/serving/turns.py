@@ -1,4 +1,4 @@
-"""The turns of a session, as they are kept and restored."""
+"""The turns of a session, as saved and restored."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class ServedTurn:
     """One request of a session, and the reply to it."""
 
     number: int
-    """The number of the turn, in the order in which replies were complete, counted from 0."""
+    """The number of the turn, counted from 0 in the order in which replies were completed."""
     key: str
-    """A digest of the request, by which a repeated request is recognized."""
+    """A digest of the request, for recognizing a repeated request."""
     beginning: Beginning
     parent: int | None
-    """The number of the turn whose tokens the prompt begins with; None if it begins anew."""
+    """The number of the turn whose tokens the prompt begins with, or None if it starts from scratch."""
     differs: str
-    """The first field of the request that the client changed, if `beginning` is `diverged`; else empty."""
+    """The first field of the request that the client changed, if `beginning` is `diverged`. Otherwise empty."""
     messages: tuple[Message, ...]
     """The messages of the request, without those up to the parent's reply."""
     tools: tuple[Tool, ...]
     not_enforced: tuple[str, ...]
-    """The fields of the request that had no effect on the reply."""
+    """The fields of the request without effect on the reply."""
     said: ParsedReply
     tokens: TurnTokens
     answer: Mapping[str, Any]
@@ -38,7 +38,7 @@ class ServedTurn:
 
 
 def conversation(turns: Sequence[ServedTurn], number: int) -> tuple[Message, ...]:
-    """All messages of the request of a turn. `turns` are the turns of a session, in order."""
+    """Return all messages of a turn's request. `turns` are the turns of a session, in order."""
     turn = turns[number]
     if turn.parent is None:
         return turn.messages
@@ -46,13 +46,13 @@ def conversation(turns: Sequence[ServedTurn], number: int) -> tuple[Message, ...
 
 
 def in_rows(turns: Sequence[ServedTurn]) -> list[ServedTurn]:
-    """The turns of a session in the order of its rows (`rows_of_turns`)."""
+    """Return the turns of a session in the order of its rows (`rows_of_turns`)."""
     rows = rows_of_turns({turn.number: turn.parent for turn in turns})
     return [turns[number] for row in rows for number in row]
 
 
 def as_data(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """Messages as plain data."""
+    """Convert messages to plain data."""
     made = []
     for message in messages:
         data: dict[str, Any] = {"role": message["role"], "content": message["content"]}
@@ -63,7 +63,7 @@ def as_data(messages: Iterable[Message]) -> list[dict[str, Any]]:
 
 
 def from_data(data: Iterable[Mapping[str, Any]]) -> tuple[Message, ...]:
-    """The messages of what `as_data` returned."""
+    """Convert the result of `as_data` back to messages."""
     messages = []
     for one in data:
         message: Message = {"role": one["role"], "content": one["content"]}

@@ -1,4 +1,4 @@
-"""The reply that is being sampled: its end at a stop text, and its text as it grows."""
+"""The reply being sampled: its end at a stop text, and its text as it grows."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _OPENING, _CLOSING = "<think>", "</think>"
 
 
 class Watch:
-    """The `TokenRequest.watch` of a request: it ends the reply at a stop text, and passes on the content that is sure
-    not to be a stop text or thoughts."""
+    """The `TokenRequest.watch` of a request. It ends the reply at a stop text, and passes on content that cannot be
+    part of a stop text or thoughts."""
 
     def __init__(self, request: CompletionRequest, chat: Chat, show: Callable[[str], object] | None) -> None:
-        """`show` is called with each piece of content. A request with tools has no content before its end is known,
+        """`show` is called with each piece of content. A request with tools has no content until its end is known,
         because the reply may be a call."""
         self._stop, self._stops = request.stop, chat.stops
         self._decode = chat.decoder()
@@ -24,13 +24,13 @@ class Watch:
         self._text = chat.opened
         self._show = None if request.tools else show
         self.shown: str = ""
-        """The content that was passed on."""
+        """The content passed on so far."""
         self.head: dict[str, Any] = {}
-        """The `id`, `created` and `model` of the answer, once it is being sampled."""
+        """The `id`, `created` and `model` of the answer, once sampling has begun."""
 
     @property
     def needed(self) -> bool:
-        """Whether the tokens have to be watched."""
+        """True if the tokens have to be watched."""
         return bool(self._stop) or self._show is not None
 
     def __call__(self, token: int) -> bool:
@@ -45,7 +45,7 @@ class Watch:
         return False
 
     def _content(self) -> str:
-        """The content so far, without an end that may become a stop text."""
+        """Return the content so far, without an end that may become a stop text."""
         text = self._text
         if text.lstrip().startswith(_OPENING):
             text = text.partition(_CLOSING)[2]

@@ -1,6 +1,6 @@
-"""Rendering of chat templates within limits on time, memory and text. A template is a program of its author.
+"""Rendering of chat templates within limits on time, memory and text. A template is a program by its author.
 
-This package does not import torch, so that the process in which templates run starts quickly.
+This package does not import torch, so that the process that runs templates starts quickly.
 """
 
 from gymposium_agents.chat.rendering.rendering import RenderingCost, RenderingRefusal, render_chat

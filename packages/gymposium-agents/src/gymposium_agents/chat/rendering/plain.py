@@ -1,6 +1,6 @@
-"""Plain chat templates: those whose size, with the size of the messages, bounds the time and text of their rendering.
+"""Plain chat templates: the sizes of template and messages limit the time and text of their rendering.
 
-They go through the messages in loops that are not nested, set no variables, and call nothing.
+They iterate over the messages in loops that are not nested, set no variables, and call nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from jinja2 import Environment, TemplateError, nodes
 from gymposium_agents.chat.small_size import CHAT_TEMPLATE
 
 _LONGEST = 1_000
-"""Characters. A template may write a message as often as it names it."""
+"""Maximum length in characters. A template may write a message as often as it names it."""
 _LIST = "messages"
 _NODES = (
     nodes.Output,
@@ -30,7 +30,8 @@ _NODES = (
 
 
 def is_plain(template: str) -> bool:
-    """Return whether a template is plain, or that of small models, whose time and text are linear in the messages."""
+    """Return True if a template is plain, or that of small models. Its time and text are then linear in the
+    messages."""
     if template == CHAT_TEMPLATE:
         return True
     if len(template) > _LONGEST:
@@ -57,7 +58,7 @@ def _is_plain(node: nodes.Node, *, in_loop: bool) -> bool:
 
 
 def _parts(loop: nodes.For) -> Iterator[nodes.Node]:
-    """Yield what a loop evaluates for each message."""
+    """Yield the expressions that a loop evaluates for each message."""
     yield from loop.body
     yield from loop.else_
     if loop.test is not None:

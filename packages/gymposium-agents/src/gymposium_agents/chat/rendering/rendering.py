@@ -1,4 +1,4 @@
-"""Rendering of a chat template: of a plain one here, of any other in a process with limits."""
+"""Rendering of chat templates: plain ones in this process, others in a process with limits."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from gymposium.util.isolated import CallFailed, Child
 from gymposium_agents.chat.rendering.plain import is_plain
 
 MOST_CHARACTERS = 8_000_000
-"""Length of the longest rendering. No model reads more."""
+"""Maximum length of a rendering. No model reads more."""
 
 _REFUSALS = (
     TemplateError, ArithmeticError, AttributeError, LookupError, RuntimeError, SyntaxError, TypeError, ValueError
 )  # fmt: skip
-"""What a template raises: it may divide by zero, add a text and a number, or be nested too deeply for Python."""
+"""Errors that a template may raise: it may divide by zero, add a text and a number, or be nested too deeply for
+Python."""
 _RENDERER = Child("its rendering", 60.0, cpu_seconds=2.0, memory=1 << 30)
 _plain = lru_cache(maxsize=64)(is_plain)
 
 
 class RenderingRefusal(GymposiumError):
-    """The template raised an error. The message is the error's."""
+    """Error raised by a template. The message is the template's."""
 
 
 class RenderingCost(GymposiumError):
-    """The rendering took too long, too much memory, or wrote too much. The message says which."""
+    """Error for a rendering that takes too much time or memory, or writes too much. The message says which."""
 
 
 def render_chat(
@@ -40,8 +41,8 @@ def render_chat(
     opened: bool,
     variables: Mapping[str, Any],
 ) -> str:
-    """Return what a chat template makes of messages and tools, as transformers renders it. With `opened` it ends with
-    the opening of the next reply. `variables` are what the template can see besides.
+    """Render messages and tools with a chat template, like transformers. With `opened`, the result ends with the
+    opening of the next reply. `variables` are the template's other variables.
 
     Raises `RenderingRefusal` or `RenderingCost`."""
     if _plain(template):
@@ -65,7 +66,7 @@ def _rendered(
     opened: bool,
     variables: Mapping[str, Any],
 ) -> tuple[str, str]:
-    """Return the beginning of the rendering and "", or "" and the error that the template raised."""
+    """Return the beginning of the rendering and "", or "" and the error raised by the template."""
     chat = [{key: value for key, value in message.items() if value is not None} for message in messages]
     try:
         rendered: Any = render_jinja_template(  # texts and positions, although its annotation says otherwise
