@@ -20,8 +20,8 @@ from gymposium_agents.lora.patterns import check_patterns
 
 
 class Adapters:
-    """The policies that a model can answer as. `policy` names the weights that the model comes with: those of its
-    active adapter, or its own if it has no adapter."""
+    """The policies that a model can answer as. `policy` names the model's initial weights: those of its active adapter,
+    or its own if it has no adapter."""
 
     def __init__(self, model: Any, policy: Policy | None) -> None:
         self.model = model
@@ -32,10 +32,12 @@ class Adapters:
             return
         active = model.active_adapters
         if len(active) != 1:
-            raise GymposiumError(f"The model must have one active adapter, not {active}: call set_adapter(name).")
+            raise GymposiumError(
+                f"The model must have exactly one active adapter, not {active}. Call set_adapter(name)."
+            )
         self.own = policy or Policy(active[0])
         if self.own == BASE:
-            raise GymposiumError("The model has an adapter: give the engine its policy. BASE is the model without it.")
+            raise GymposiumError("The model has an adapter. Give the engine its policy: BASE is the model without it.")
         self._names = {BASE: None, self.own: active[0]}
 
     @property
@@ -44,33 +46,33 @@ class Adapters:
         return tuple(policy for policy, name in self._names.items() if name is not None)
 
     def check(self, policy: Policy) -> None:
-        """Raises `GymposiumError` if the model cannot answer as `policy`."""
+        """Raise `GymposiumError` if the model cannot answer as `policy`."""
         if policy not in self._names:
             raise GymposiumError(
-                f"The engine holds no policy {str(policy)!r}. It holds {', '.join(map(str, self._names))}; publish an "
-                f"adapter before it is asked for."
+                f"Unknown policy {str(policy)!r}. The engine holds {', '.join(map(str, self._names))}. Publish an "
+                f"adapter before using it."
             )
 
     def rename(self, policy: Policy) -> None:
-        """Give the weights that the model came with the name `policy`, because they have changed."""
+        """Rename the model's initial weights to `policy`, because they have changed."""
         if policy != self.own and policy in self._names:
-            raise GymposiumError(f"{str(policy)!r} is an adapter that was published; its weights cannot have changed.")
+            raise GymposiumError(f"{str(policy)!r} is a published adapter, so its weights cannot have changed.")
         self._names = {policy if known == self.own else known: name for known, name in self._names.items()}
         self.own = policy
 
     def load(self, directory: Path, policy: Policy) -> None:
         """Load the adapter in `directory` as `policy`. Raises `GymposiumError` if it does not fit."""
         if policy in self._names:
-            raise GymposiumError(f"The engine holds {str(policy)!r} already; publish new weights under a new version.")
+            raise GymposiumError(f"The engine already holds {str(policy)!r}. Publish new weights under a new version.")
         from peft import PeftModel  # takes three seconds, so it is imported only if there are adapters
 
         from gymposium_agents.lora.attach import without_pefts_warning
 
         config = _readable(directory, self.model)
-        name = str(policy).replace("%", "%25").replace(".", "%2E")  # names of modules have no dots
+        name = str(policy).replace("%", "%25").replace(".", "%2E")  # module names have no dots
         first = not self._peft
         peft: Any = None if first else self.model
-        # PEFT draws random weights and overwrites them at once; this must not advance torch's random state
+        # PEFT draws random weights and immediately overwrites them: this must not advance torch's random state
         with _restored(self.model), without_pefts_warning(), fork_rng():
             try:
                 if first:
@@ -85,22 +87,22 @@ class Adapters:
                 elif peft is not None and name in peft.peft_config:
                     peft.delete_adapter(name)
                 raise GymposiumError(
-                    f"The adapter in {directory} does not fit the model: it was made for another base "
-                    f"(its adapter_config.json says {config.base_model_name_or_path!r}), or its files do not belong "
-                    f"together. Name the model that it was trained on. ({_begins(error)})"
+                    f"The adapter in {directory} does not fit the model: it was made for another base (its "
+                    f"adapter_config.json says {config.base_model_name_or_path!r}), or its files do not belong "
+                    f"together. Name the model it was trained on. ({_begins(error)})"
                 ) from error
             if first:
-                peft.base_model.disable_adapter_layers()  # between calls the model answers as before
+                peft.base_model.disable_adapter_layers()  # between calls, the model answers as before
         self.model, self._names[policy] = peft, name
 
     def digest(self, policy: Policy) -> str | None:
-        """The digest of a policy's tensors as they are in memory; None if it has no adapter."""
+        """Return the digest of a policy's tensors in memory, or None if it has no adapter."""
         self.check(policy)
         name = self._names[policy]
         return None if name is None else lora_digest(self.model, adapter=name)
 
     def unload(self, policy: Policy) -> None:
-        """Unload a published adapter. Raises `GymposiumError` for the weights that the model came with."""
+        """Unload a published adapter. Raises `GymposiumError` for the model's initial weights."""
         self.check(policy)
         name = self._names[policy]
         if policy == self.own or name is None:
@@ -115,7 +117,7 @@ class Adapters:
 
     @contextmanager
     def answering(self, policy: Policy) -> Iterator[None]:
-        """Let the model answer as `policy`, without dropout, for as long as the block lasts, and restore it then."""
+        """Make the model answer as `policy`, without dropout, inside the block, and restore it afterwards."""
         name, model = self._names[policy], self.model
         in_training = [module for module in model.modules() if module.training]
         for module in in_training:
@@ -141,7 +143,7 @@ class Adapters:
 
 
 def lora_digest(model: Any, *, adapter: str | None = None) -> str:
-    """The digest of a LoRA's tensors, as an engine that loaded them reports it (`TellsDigests`)."""
+    """Return the digest of a LoRA's tensors, as reported by an engine that loaded them (`TellsDigests`)."""
     from peft import get_peft_model_state_dict
 
     from gymposium_agents.lora.saving import active_adapter
@@ -151,8 +153,9 @@ def lora_digest(model: Any, *, adapter: str | None = None) -> str:
 
 
 def _readable(directory: Path, model: Any) -> Any:
-    """Read the configuration of the adapter in `directory`. Raises `GymposiumError` if there is none, if the adapter
-    does more than add low-rank matrices to an unchanged model, or if its expressions take long for this model."""
+    """Read the configuration of the adapter in `directory`. Raises `GymposiumError` if it does not exist, if the
+    adapter does more than add low-rank matrices to an unchanged model, or if its expressions are too slow for this
+    model."""
     from peft import PeftConfig
 
     files = read_adapter(directory)
@@ -168,13 +171,13 @@ def _readable(directory: Path, model: Any) -> Any:
 
 
 def _begins(error: Exception) -> str:
-    """The beginning of an error text: torch lists all tensors that do not fit, one on each line."""
+    """Return the beginning of an error text: torch lists all tensors that do not fit, one per line."""
     lines = [line.strip() for line in str(error).splitlines()]
     return " ".join(lines[:2]) + (f" And {len(lines) - 2} more." if len(lines) > 2 else "")
 
 
 def _answering_adapter(model: Any) -> str | None:
-    """The adapter that a PEFT model answers with now; None if its adapter layers are disabled."""
+    """Return the adapter that a PEFT model currently answers with, or None if its adapter layers are disabled."""
     from peft.tuners.tuners_utils import BaseTunerLayer
 
     layer = next(module for module in model.modules() if isinstance(module, BaseTunerLayer))

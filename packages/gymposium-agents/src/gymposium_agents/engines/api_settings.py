@@ -1,4 +1,4 @@
-"""Settings of a chat service: its address, the variable that holds its key, its prices and limits."""
+"""Settings of a chat service: its address, the environment variable with its key, its prices and limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PRICES = re.compile(r"(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Prices of a million tokens, in any currency."""
+    """Prices per million tokens, in any currency."""
 
     prompt: float
     completion: float
@@ -29,63 +29,65 @@ class Prices:
         """Parse prices written as `IN/OUT`, such as `0.15/0.60`. Raises `BadOption` for any other text."""
         prices = _PRICES.fullmatch(text)
         if prices is None:
-            raise BadOption(f"prices={text!r}: write the prices of a million tokens in and out as IN/OUT: 0.15/0.60.")
+            raise BadOption(
+                f"Invalid prices={text!r}. Write the prices per million input and output tokens as IN/OUT: 0.15/0.60"
+            )
         return cls(float(prices[1]), float(prices[2]))
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """The price of these numbers of tokens."""
+        """Return the price of these numbers of tokens."""
         return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
 
 
 @dataclass(frozen=True, slots=True)
 class ApiSettings:
-    """How to reach one model of a chat service. The settings hold the name of the environment variable with the key,
-    never the key itself.
+    """The connection settings for one model of a chat service. They contain the name of the environment variable with
+    the key, never the key.
 
-    Raises `BadOption` with what to write for an invalid setting."""
+    Raises `BadOption` with the fix for an invalid setting."""
 
     model: str
     base_url: str = OPENAI_URL
-    """The service's address up to `/v1`, or to the path that replaces it, as its documentation gives it. `/v1` is
-    appended to an address without a path."""
+    """The service's address up to `/v1`, or to the path that replaces it, as in its documentation. `/v1` is appended to
+    an address without a path."""
     key: str | None = None
     """The environment variable that holds the key. None: `OPENAI_API_KEY`, or no key for a server on this machine."""
     prices: Prices | None = None
-    """Prices that costs are computed from; None if costs are unknown."""
+    """Prices for computing costs, or None if costs are unknown."""
     rpm: int | None = None
-    """Maximum number of requests started in a minute, retries included, evenly spread; None for no limit."""
+    """Maximum number of requests started per minute, including retries, evenly spread. None for no limit."""
     at_once: int = 16
     """Maximum number of requests in flight."""
     timeout: float = 300.0
-    """Time limit of one attempt in seconds, from sending to the last byte."""
+    """Time limit per attempt in seconds, from sending to the last byte."""
     retries: int = 6
-    """Number of further attempts after rate limits, server errors, timeouts and lost connections."""
+    """Number of retries after rate limits, server errors, timeouts and lost connections."""
     seed: bool = True
-    """Whether a seed is sent with each request; some services refuse the field."""
+    """Whether to send a seed with each request. Some services refuse the field."""
     limit: Literal["max_tokens", "max_completion_tokens"] | None = None
     """The field that limits the length of a reply. None: `max_completion_tokens` for OpenAI, else `max_tokens`, or the
     other one if the service refuses it."""
     own_temperature: bool = False
-    """Whether the temperature is left to the service; some models refuse the field."""
+    """Whether to leave the temperature to the service. Some models refuse the field."""
 
     def __post_init__(self) -> None:
         if not self.model:
-            raise BadOption("Name the model:  api:MODEL")
+            raise BadOption("Name the model: api:MODEL")
         object.__setattr__(self, "base_url", _checked_url(self.base_url))
         if self.key is not None and not _VARIABLE.fullmatch(self.key):
-            # the value may be the key itself, so the message does not repeat it
-            raise BadOption("key= takes the name of the environment variable that holds the key, never the key itself.")
+            # the value may be the key, so the message does not repeat it
+            raise BadOption("key= must be the name of the environment variable with the key, never the key.")
         for name, value in (("rpm", self.rpm), ("at_once", self.at_once), ("timeout", self.timeout)):
             if value is not None and not value > 0:
-                raise BadOption(f"{name}={value}: give a number greater than 0.")
+                raise BadOption(f"Invalid {name}={value}. Use a number greater than 0.")
         if self.limit not in (None, "max_tokens", "max_completion_tokens"):
-            raise BadOption(f"limit={self.limit!r}: write max_tokens or max_completion_tokens.")
+            raise BadOption(f"Invalid limit={self.limit!r}. Use max_tokens or max_completion_tokens.")
         if self.retries < 0:
-            raise BadOption(f"retries={self.retries}: give 0 or more.")
+            raise BadOption(f"Invalid retries={self.retries}. Use 0 or more.")
 
     @property
     def variable(self) -> str | None:
-        """The environment variable that the key is read from for each request; None if no key is sent."""
+        """The environment variable that the key is read from for each request, or None if no key is sent."""
         return self.key or (None if self.is_local else DEFAULT_KEY)
 
     @property
@@ -98,39 +100,42 @@ class ApiSettings:
             return host == "localhost"
 
     def read_key(self) -> str | None:
-        """Return the key from the environment; None if no key is sent. The caller must use it at once and not store it.
+        """Return the key from the environment, or None if no key is sent. The caller must use it immediately and not
+        store it.
 
-        Raises `BadOption` if a key is needed and the environment has none, or one that cannot be a key."""
+        Raises `BadOption` if a required key is missing from the environment or malformed."""
         if self.variable is None:
             return None
         key = os.environ.get(self.variable, "").strip()
         if not key:
             other = "" if self.key else ", or name another variable with key=NAME"
             raise BadOption(
-                f"{self.base_url} requires a key: put it into the environment variable {self.variable}{other}."
+                f"{self.base_url} requires a key. Put it into the environment variable {self.variable}{other}."
             )
         if not (key.isascii() and key.isprintable()) or " " in key:
-            # a header cannot hold it, and the library's error about that would contain the key
-            raise BadOption(f"The environment variable {self.variable} does not hold a key: a key is a single word.")
+            # a header cannot contain it, and the library's error about that would contain the key
+            raise BadOption(
+                f"The environment variable {self.variable} does not contain a valid key: a key is a single word."
+            )
         return key
 
 
 def _checked_url(text: str) -> str:
-    """Return the address without a slash at its end, and with `/v1` if it has no path. Raises `BadOption`."""
+    """Return the address without a trailing slash, and with `/v1` if it has no path. Raises `BadOption`."""
     try:
         parts = urlsplit(text)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
         raise BadOption(f"base_url={text!r} is not an address ({error}).") from None
     if parts.username or parts.password or parts.query or parts.fragment:
-        # such an address may hold a key, so the message does not repeat it
+        # such an address may contain a key, so the message does not repeat it
         raise BadOption(
-            "base_url= takes an address without a user, a password, a query or a fragment: it is written to "
-            "records. Keys come from the environment variable that key= names."
+            "base_url= must be an address without a user, a password, a query or a fragment, because it is written "
+            "to records. Set key= to the environment variable with the key."
         )
     if parts.scheme not in ("http", "https") or not host:
-        raise BadOption(f"base_url={text!r}: write an address such as http://127.0.0.1:8000/v1.")
+        raise BadOption(f"Invalid base_url={text!r}. Write an address such as http://127.0.0.1:8000/v1")
     path = parts.path.rstrip("/")
     if path.endswith("/chat/completions"):
-        raise BadOption(f"base_url={text!r}: leave out /chat/completions, which is added to it.")
+        raise BadOption(f"Invalid base_url={text!r}. Omit /chat/completions, which is appended automatically.")
     return f"{parts.scheme}://{parts.netloc}{path or '/v1'}"

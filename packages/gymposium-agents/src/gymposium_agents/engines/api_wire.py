@@ -1,9 +1,9 @@
 """HTTP transport to a chat service, the only code that handles the key.
 
-The key is read from the environment for each attempt and put into the header of that attempt. The openai library never
-has it, so its attributes, logs and exceptions do not contain it. If a server repeats the key in an answer, it is
-removed before the answer is passed on. The library gets a body of bounded size, declared as UTF-8, and the few headers
-that it needs.
+The key is read from the environment for each attempt and put into that attempt's header. The openai library never sees
+it, so its attributes, logs and exceptions do not contain it. If a server repeats the key in an answer, it is removed
+before the answer is passed on. The library gets a body of bounded size, declared as UTF-8, and the few headers it
+needs.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from gymposium_agents.engines.failures_in_answers import find_failure
 from gymposium_agents.engines.secrets import without_secret
 
 _RETRY = "x-stainless-retry-count"
-"""The library's request header that holds the number of earlier attempts."""
+"""The library's request header with the number of earlier attempts."""
 _PADDING = re.compile(r"(?:[\s\ufeff]*:[^\n]*\n)*+[\s\ufeff]*")
-"""What services send before an answer: a byte order mark, and white space or comments that keep the connection open,
-such as OpenRouter's `: OPENROUTER PROCESSING`."""
+"""Padding before an answer: a byte order mark, and white space or comments that keep the connection open, such as
+OpenRouter's `: OPENROUTER PROCESSING`."""
 _NEEDED = ("retry-after", "retry-after-ms", "x-should-retry")
 """Response headers that the library obeys."""
 
@@ -80,7 +80,7 @@ class Wire(httpx.AsyncBaseTransport):
         content = without_secret(text, key).encode("utf-8", "surrogateescape")
         status = response.status_code
         if status == 200 and (failure := find_failure(content)) is not None:
-            status, content = failure  # the library retries it as any failure with this status
+            status, content = failure  # the library retries it like any failure with this status
         return httpx.Response(status, headers=headers, content=content, request=request)
 
     async def aclose(self) -> None:
@@ -88,7 +88,7 @@ class Wire(httpx.AsyncBaseTransport):
 
 
 async def _authorized(request: httpx.Request, key: str | None) -> httpx.Request:
-    """The request as it is sent, with the key in its header."""
+    """Return the request to send, with the key in its header."""
     headers = request.headers.copy()
     headers.pop("Authorization", None)
     headers["Accept-Encoding"] = "gzip"
@@ -100,7 +100,7 @@ async def _authorized(request: httpx.Request, key: str | None) -> httpx.Request:
 
 
 def _proxy(settings: ApiSettings) -> str | None:
-    """The proxy that the environment names for this service; None for a direct connection."""
+    """Return the environment's proxy for this service, or None for a direct connection."""
     parts = urlsplit(settings.base_url)
     if settings.is_local or proxy_bypass(parts.hostname or ""):
         return None

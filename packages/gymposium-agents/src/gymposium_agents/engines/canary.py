@@ -1,12 +1,12 @@
-"""The canary: a check after each publish that the engine plays the policy that learns.
+"""The canary: a check after each publish that the engine plays the learner's policy.
 
-Updates can be lost without an error: a server keeps an old adapter, or cached prefixes of old weights, or has another
-base model or number type below the same adapter (PrimeIntellect-ai/prime-rl, verl and vLLM each had one of these bugs:
-volcengine/verl#7495, vllm-project/vllm#42125). Training would then learn from replies of another policy. The canary
+Updates can be lost silently. A server may keep an old adapter or cached prefixes of old weights, or have another base
+model or number type below the same adapter. PrimeIntellect-ai/prime-rl, verl and vLLM each had one of these bugs
+(volcengine/verl#7495, vllm-project/vllm#42125). Training would then learn from replies of another policy. The canary
 compares three things, from exact to statistical:
 
 1. the digests of the adapter's tensors, if the engine reports them;
-2. the log-probabilities of a few tokens that the engine samples, within the tolerance of rounding;
+2. the log-probabilities of a few tokens sampled by the engine, within rounding tolerance;
 3. the changes of the log-probabilities of some hundred fixed tokens since an earlier version, in the engine and in the
    learner. Rounding to 16 bits hides single changes but not their correlation (`gymposium_agents.lora.moves`).
 """
@@ -26,17 +26,16 @@ from gymposium_agents.engines.protocol import AsksEachServer, TellsDigests, Toke
 from gymposium_agents.lora.moves import Moves
 
 TOKENS = 4
-"""Maximum number of tokens of each completion: enough to use the engine's cache, and cheap."""
+"""Maximum number of tokens per completion: enough to use the engine's cache, and cheap."""
 TAIL = 40
-"""Number of tokens at the end of each prompt that are scored after each publish."""
+"""Number of tokens at the end of each prompt to score after each publish."""
 
 Scorer = Callable[[Sequence[tuple[Tokens, Tokens]]], Sequence[Sequence[float]]]
-"""Function that returns the learner's log-probabilities, at temperature 1, of the tokens of each (prompt,
-completion)."""
+"""Returns the learner's log-probabilities, at temperature 1, of the tokens of each (prompt, completion)."""
 
 
 class EngineDisagrees(GymposiumError):
-    """Error for an engine that does not play the policy that was published."""
+    """Error for an engine that does not play the published policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,56 +45,56 @@ class Agreement:
     largest: float
     """The largest difference between the engine's and the learner's log-probability of a sampled token, in nats."""
     correlation: float | None
-    """The correlation between the engine's changes and the learner's, from 1 (equal) to 0 (unrelated); None if the
-    learner has not changed by more than rounding since the version of the comparison."""
+    """The correlation between the engine's changes and the learner's, from 1 (equal) to 0 (unrelated). None if the
+    learner has changed by no more than rounding since the reference version."""
 
 
 def tolerance_for(dtype: str) -> float:
-    """Return the largest difference, in nats, between two correct computations of one log-probability by a model whose
-    numbers have this type (`float32`, `bfloat16`, `float16`).
+    """Return the largest difference, in nats, between two correct computations of one log-probability by a model with
+    this number type (`float32`, `bfloat16`, `float16`).
 
-    Measured on models of 3 and 8 layers whose largest logits were 3 to 9, one side through the engine's cache and one
-    in a single pass, over 30 prompts each: float32 differs by 1e-5 at most, float16 (11 bits) by 0.013, bfloat16
-    (8 bits) by 0.09. The tolerances are at least three times as large, because a false alarm stops a run: logits of
-    large models are larger, and other kernels round differently."""
+    Measured on models of 3 and 8 layers whose largest logits were 3 to 9, with one side through the engine's cache and
+    one in a single pass, over 30 prompts each. float32 differs by at most 1e-5, float16 (11 bits) by 0.013, and
+    bfloat16 (8 bits) by 0.09. The tolerances are at least three times as large, because a false alarm stops a run:
+    logits of large models are larger, and other kernels round differently."""
     return {"float32": 1e-4, "float64": 1e-4, "float16": 0.04}.get(dtype, 0.3)
 
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """What an engine, or one server of it, answered."""
+    """The answers of an engine, or of one of its servers."""
 
     completions: list[Completion]
-    """A completion of each prompt."""
+    """One completion per prompt."""
     scores: list[tuple[float, ...]]
-    """The log-probabilities of the fixed tokens; empty if another policy answered."""
+    """The log-probabilities of the fixed tokens. Empty if another policy answered."""
     digest: str | None
-    """The digest of the adapter; None if it is not reported."""
+    """The digest of the adapter, or None if it is not reported."""
 
 
 class Canary:
-    """Checks one engine after each publish, or each of its servers if it has several. It stores the log-probabilities
-    of earlier versions, to compare changes."""
+    """A check of one engine after each publish, or of each of its servers. It stores the log-probabilities of earlier
+    versions, to compare changes."""
 
     def __init__(self, prompts: Sequence[Tokens], *, tolerance: float) -> None:
         """The engine answers `prompts`, which have two tokens or more, and both sides score them. `tolerance` is the
-        difference that rounding explains, in nats (`tolerance_for`)."""
+        maximum rounding difference, in nats (`tolerance_for`)."""
         self.prompts, self._tolerance = (*prompts,), tolerance
         cuts = [max(1, len(prompt) - TAIL) for prompt in prompts]
         self._fixed = [(prompt[:cut], prompt[cut:]) for prompt, cut in zip(prompts, cuts, strict=True)]
         self._moves: defaultdict[str, Moves] = defaultdict(lambda: Moves(tolerance))
-        """The changes of each server, by its name."""
+        """The changes of each server, by name."""
 
     def check(
         self, engine: TokenEngine, policy: Policy, score: Scorer, digest: Callable[[], str] | None = None
     ) -> Agreement:
         """Let `engine` answer as `policy`, with a fixed seed, and compare it with the learner. `score` returns the
-        learner's log-probabilities, `digest` the digest of its adapter if it has one
-        (`gymposium_agents.engines.adapters.lora_digest`). No other random stream is used. Of several servers, the
+        learner's log-probabilities, and `digest` the digest of its adapter, if any
+        (`gymposium_agents.engines.adapters.lora_digest`). No other random stream is used. With several servers, the
         agreement is that of the worst one.
 
         Raises `EngineDisagrees` if another adapter is loaded, another policy answered, a log-probability differs by
-        more than rounding explains, or the engine did not change as the learner did."""
+        more than rounding explains, or the engine did not change like the learner."""
         if isinstance(engine, AsksEachServer):
             answers = engine.each_server(lambda server: self._ask(server, policy))
         else:
@@ -134,8 +133,8 @@ class Canary:
         sampled: Sequence[Sequence[float]],
         fixed: Sequence[Sequence[float]],
     ) -> Agreement:
-        """Compare the log-probabilities of the engine, or of one server of it, with the learner's: of the tokens that
-        it sampled, and of the fixed ones."""
+        """Compare the log-probabilities of the engine, or of one of its servers, with the learner's: of the tokens it
+        sampled, and of the fixed ones."""
         who = _named(name)
         _compare_numbers(who, policy, [done.logprobs for done in answer.completions], sampled)
         _compare_numbers(who, policy, answer.scores, fixed)
@@ -147,20 +146,20 @@ class Canary:
         largest = math.nan if any(map(math.isnan, differences)) else max(differences)
         if not largest <= self._tolerance:  # a NaN is a disagreement
             raise EngineDisagrees(
-                f"{policy} was published, but {who} does not play it: its log-probabilities of the tokens that it "
-                f"sampled are up to {largest:.3g} nats from the learner's, and rounding explains {self._tolerance:g}. "
-                f"Its replies must not be learned from. Either the adapter never arrived ({who} answers with old "
-                f"weights, or with prefixes that it cached under them), or it holds another base model or adapter, or "
-                f"computes in another number type than the learner. {_PUT_RIGHT}"
+                f"{policy} was published, but {who} does not play it: the log-probabilities of its sampled tokens "
+                f"differ from the learner's by up to {largest:.3g} nats, but rounding only explains "
+                f"{self._tolerance:g}. Its replies must not be used for training. Either the adapter never arrived "
+                f"({who} answers with old weights, or with prefixes cached under them), or {who} uses another base "
+                f"model, adapter or number type than the learner. {_PUT_RIGHT}"
             )
         move = self._moves[name].compare([*chain(*answer.scores)], [*chain(*fixed)])
         if move is not None and not move.agrees:
             raise EngineDisagrees(
-                f"{policy} was published, but {who} did not change as the learner did: since the version of the "
-                f"comparison, the log-probabilities of {move.tokens} tokens moved by {move.learner:.2g} nats in the "
-                f"learner and {move.engine:.2g} in the engine, with a correlation of {move.correlation:.2f}, where at "
-                f"least {move.least:.2f} is expected. Its replies must not be learned from. Most likely the update "
-                f"never arrived: {who} answers with old weights. {_PUT_RIGHT}"
+                f"{policy} was published, but {who} did not change like the learner: since the reference version, the "
+                f"log-probabilities of {move.tokens} tokens moved by {move.learner:.2g} nats in the learner and "
+                f"{move.engine:.2g} in the engine, with a correlation of {move.correlation:.2f} instead of at least "
+                f"{move.least:.2f}. Its replies must not be used for training. Most likely the update never arrived: "
+                f"{who} answers with old weights. {_PUT_RIGHT}"
             )
         return Agreement(largest, None if move is None else move.correlation)
 
@@ -169,37 +168,37 @@ _PUT_RIGHT = "Fix the cause or restart the engine, then resume from the last che
 
 
 def _named(server: str) -> str:
-    """The engine, or one server of it, in errors."""
+    """Return the name of the engine, or of one of its servers, for errors."""
     return f"the server at {server}" if server else "the engine"
 
 
 def _compare_names(who: str, policy: Policy, answer: _Answers) -> None:
-    """Raises `EngineDisagrees` if another policy answered."""
+    """Raise `EngineDisagrees` if another policy answered."""
     if others := sorted({str(completion.policy) for completion in answer.completions if completion.policy != policy}):
         raise EngineDisagrees(
-            f"{policy} was published, but {who} answered as {', '.join(others)}. Its replies must not be learned from. "
-            f"The engine's log may say why it did not load the adapter. Then resume from the last checkpoint."
+            f"{policy} was published, but {who} answered as {', '.join(others)}. Its replies must not be used for "
+            f"training. Check the engine's log for why it did not load the adapter. Then resume from the last "
+            f"checkpoint."
         )
 
 
 def _compare_numbers(
     who: str, policy: Policy, by_engine: Sequence[Sequence[float]], by_learner: Sequence[Sequence[float]]
 ) -> None:
-    """Raises `EngineDisagrees` if the engine and the learner scored different numbers of tokens."""
+    """Raise `EngineDisagrees` if the engine and the learner scored different numbers of tokens."""
     engine, learner = [*map(len, by_engine)], [*map(len, by_learner)]
     if engine != learner:
         raise EngineDisagrees(
-            f"{policy} was published, but {who} returned {sum(engine)} log-probabilities for {sum(learner)} tokens, so "
-            f"it cannot be compared with the learner. It leaves out tokens or adds some: report this to the engine's "
-            f"authors."
+            f"{policy} was published, but {who} returned {sum(engine)} log-probabilities for {sum(learner)} tokens, "
+            f"so it cannot be compared with the learner. It omits or adds tokens: report this to the engine's authors."
         )
 
 
 def _compare_digests(who: str, policy: Policy, answer: _Answers, expected: str | None) -> None:
-    """Raises `EngineDisagrees` if the digest of another adapter than the learner's was reported."""
+    """Raise `EngineDisagrees` if the reported digest is not that of the learner's adapter."""
     if None not in (expected, answer.digest) and answer.digest != expected:
         raise EngineDisagrees(
             f"{policy} was published, but {who} holds other weights under that name: the digest of the adapter's "
             f"tensors is {str(answer.digest)[:12]} in the engine and {str(expected)[:12]} in the learner. Its replies "
-            f"must not be learned from: the update never arrived. {_PUT_RIGHT}"
+            f"must not be used for training, because the update never arrived. {_PUT_RIGHT}"
         )

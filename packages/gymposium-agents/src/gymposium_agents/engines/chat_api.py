@@ -33,7 +33,7 @@ _MOST_TOKENS = 10**9
 
 
 _CUT_OFF = {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"}
-"""Finish reasons of a reply that reached a limit of tokens: OpenAI's and vLLM's, Anthropic's and Gemini's, others'."""
+"""Finish reasons of a reply that reached a token limit: OpenAI's and vLLM's, Anthropic's and Gemini's, others'."""
 _WITHHELD = {
     "content_filter",
     "safety",
@@ -44,16 +44,16 @@ _WITHHELD = {
     "refusal",
     "sensitive",
 }
-"""Finish reasons of a reply that a filter ended: OpenAI's, Gemini's, Anthropic's and GLM's."""
+"""Finish reasons of a reply ended by a filter: OpenAI's, Gemini's, Anthropic's and GLM's."""
 _ENDED = {
     *("stop", "end_turn", "stop_sequence", "eos", "eos_token", "end", "complete", "completed", "finished", "none", ""),
     *("tool_calls", "tool_call", "tool_use", "function_call", "malformed_function_call", "unexpected_tool_call"),
 }
-"""Finish reasons of a reply that the model ended, also with a call of a tool or without a reason."""
+"""Finish reasons of a reply ended by the model, including with a tool call or without a reason."""
 _TEXTS = {"text", "output_text"}
-"""Types of the parts of a message that are its text."""
+"""Types of message parts that contain its text."""
 _NO_TEXTS = {"thinking", "redacted_thinking", "reasoning", "reasoning_text", "reference", "refusal"}
-"""Types of the parts that are not part of the reply."""
+"""Types of message parts that do not belong to the reply."""
 
 
 class _NoReply(ValueError):
@@ -61,10 +61,11 @@ class _NoReply(ValueError):
 
 
 class OpenAIChatEngine:
-    """A chat engine that asks one model of a chat service, with many requests at once."""
+    """A chat engine for one model of a chat service, with many concurrent requests."""
 
     def __init__(self, settings: ApiSettings) -> None:
-        """Raises `MissingExtra` without the openai library, `BadOption` if the environment has no key."""
+        """Raise `MissingExtra` without the openai library, and `BadOption` if the key is missing from the
+        environment."""
         try:
             import openai
         except ImportError:
@@ -73,16 +74,16 @@ class OpenAIChatEngine:
 
         from gymposium_agents.engines.api_wire import Wire
 
-        settings.read_key()  # fail before the first match if there is none
+        settings.read_key()  # fail before the first match if it is missing
         self.settings = settings
         self.counts: Counter[str] = Counter()
         """Counts of unusual events so far: `retries`, replies `withheld` by the service's filter, with `tool
         calls`, and with `uncounted` tokens."""
-        # OpenAI's newer models refuse max_tokens, and most other services know no other name
+        # OpenAI's newer models refuse max_tokens, and most other services only know that name
         openai_limit = "max_completion_tokens" if settings.base_url == OPENAI_URL else "max_tokens"
         self._accepted = AcceptedFields(settings.limit or openai_limit)
         self._slots = asyncio.Semaphore(settings.at_once)
-        # Any: the types that the library names here depend on its version; all versions take httpx's
+        # Any: the types that the library names here depend on its version, but all versions accept httpx's
         http: Any = {
             # no limit on the pool: a request that waits for a connection already holds a slot
             "timeout": httpx.Timeout(settings.timeout, connect=min(_CONNECT_SECONDS, settings.timeout), pool=None),
@@ -97,12 +98,12 @@ class OpenAIChatEngine:
         self._end.atexit = False
 
     def submit(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> Future[ChatCompletion]:
-        """Start one completion. The future raises `ApiError` with what to do, and its subclass `PromptTooLong` if there
-        is no room for a reply. The seed is sent, but few services guarantee that it has an effect."""
+        """Start one completion. The future raises `ApiError` with the fix, and its subclass `PromptTooLong` if there is
+        no space for a reply. The seed is sent, but few services guarantee that it has an effect."""
         return self._loop.submit(self._complete(messages, sampling, seed))
 
     def remarks(self) -> list[str]:
-        """Sentences about unusual events so far, such as retries."""
+        """Return sentences about unusual events so far, such as retries."""
         sentences = {
             "retries": "{} {request} had to be sent again.",
             "withheld": "{} {reply} {was} cut off by the service's content filter.",
@@ -157,8 +158,8 @@ class OpenAIChatEngine:
         return {name: value for name, value in fields.items() if name not in self._accepted.left_out}
 
     def _read(self, body: bytes) -> ChatCompletion:
-        """Return the completion in a service's answer. Services differ in the fields that they leave out; the fields
-        that are present must have the right types. Raises `ApiError`."""
+        """Return the completion in a service's answer. Services omit different fields, but existing fields must have
+        the right types. Raises `ApiError`."""
         key = self.settings.read_key()
         try:
             answer = parse_answer(body)
@@ -178,7 +179,7 @@ class OpenAIChatEngine:
                 self.counts["tool calls"] += 1
             finish = self._finish(reason)
             return ChatCompletion(text, finish, prompt, completion, self._cost(prompt, completion))
-        raise failure  # outside the handler, so that no chained exception holds the text of the service
+        raise failure  # outside the handler, so that no chained exception contains the service's text
 
     def _cost(self, prompt: int | None, completion: int | None) -> float | None:
         if prompt is None or completion is None:
@@ -199,11 +200,11 @@ def _with_nouns(sentence: str, count: int) -> str:
 
 
 def _content(content: Any) -> str:
-    """Return the text of a message's content: text itself, or the text parts of a list joined. It is empty if the
-    message holds only thoughts, a tool call or a refusal. Thoughts stand in another field or in other parts
+    """Return the text of a message's content: the text, or the joined text parts of a list. It is empty if the message
+    contains only thoughts, a tool call or a refusal. Thoughts are in another field or in other parts
     (`reasoning_content`, `thinking`), which are ignored.
 
-    Raises `_NoReply` if the content is not text that a reply may be, or has parts of unknown types."""
+    Raises `_NoReply` if the content cannot be a reply's text, or has parts of unknown types."""
     if not isinstance(content, list):
         content = [] if content is None else [{"type": "text", "text": content}]
     types: list[Any] = [part.get("type") if isinstance(part, dict) else None for part in content]
@@ -222,8 +223,8 @@ def _content(content: Any) -> str:
 
 
 def _counted(usage: object) -> tuple[int | None, int | None]:
-    """Return the numbers of tokens of the prompt and of the completion, None for a number that the service did not
-    report. Raises `_NoReply` for a value that is not a count."""
+    """Return the numbers of prompt and completion tokens, or None for a number that the service did not report. Raises
+    `_NoReply` for a value that is not a count."""
     if usage is not None and not isinstance(usage, dict):
         raise _NoReply("its usage is not an object")
     return _count(usage or {}, "prompt_tokens"), _count(usage or {}, "completion_tokens")

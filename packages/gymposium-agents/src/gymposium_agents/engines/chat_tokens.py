@@ -1,4 +1,4 @@
-"""Chat engine over a token engine, to get text from a model in this process."""
+"""Chat engine over a token engine, for getting text from a model in this process."""
 
 from __future__ import annotations
 
@@ -15,26 +15,28 @@ from gymposium_agents.engines.protocol import ChatCompletion, TokenEngine
 
 @cache
 def _worker() -> ThreadPoolExecutor:
-    """The one thread for all engines: players may share an engine, which handles one call at a time."""
+    """Return the single thread for all engines: players may share an engine that handles one call at a time."""
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="token chat")
 
 
 class TokenChatEngine:
-    """A chat engine that formats messages by a chat template and asks a token engine, one completion after the
+    """A chat engine that formats messages with a chat template and asks a token engine, one completion after the
     other."""
 
     def __init__(self, engine: TokenEngine, chat: Chat) -> None:
         self._engine, self._chat = engine, chat
 
     def submit(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> Future[ChatCompletion]:
-        """Start one completion. The future raises the errors of the engine, and `PromptTooLong` if there is no room for
-        a reply."""
+        """Start one completion. The future raises the errors of the engine, and `PromptTooLong` if there is no space
+        for a reply."""
         return _worker().submit(self._complete, messages, sampling, seed)
 
     def _complete(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> ChatCompletion:
         prompt = self._chat.conversation(messages)
         if len(prompt) >= self._engine.context:
-            raise PromptTooLong(f"The messages have {len(prompt)} tokens; the model reads {self._engine.context}.")
+            raise PromptTooLong(
+                f"The messages have {len(prompt)} tokens, but the model's context is {self._engine.context}."
+            )
         (completion,) = self._engine.generate([TokenRequest(prompt, random.Random(seed))], sampling)
         text = self._chat.read(completion.ids)
         return ChatCompletion(text, completion.finish_reason, len(prompt), len(completion.ids))

@@ -1,9 +1,9 @@
-"""Clean end of the program for engines that compute in this process.
+"""Clean shutdown of the program for engines that compute in this process.
 
-At the end of the program a daemon thread (of a player in the `streaming` schedule, or of a watchdog) may be in the
-middle of a forward pass. If torch then returns to an interpreter that is shutting down, it aborts the process. So such
-a thread stops for good between two passes, and the end of the program waits for that. The thread must not raise
-instead, because freeing its tensors would return from torch as well.
+At shutdown, a daemon thread (of a player in the `streaming` schedule, or of a watchdog) may be in the middle of a
+forward pass. If torch then returns to an interpreter that is shutting down, it aborts the process. So such a thread
+blocks forever between two passes, and the shutdown waits for that. The thread must not raise instead, because freeing
+its tensors would also return from torch.
 """
 
 from __future__ import annotations
@@ -19,22 +19,21 @@ _ended = Event()
 
 
 class Calls:
-    """The calls of one engine: one at a time, each in its caller's thread, and none after the end of the program has
-    begun."""
+    """The calls of one engine: one at a time, each in its caller's thread, and none after the shutdown has begun."""
 
     def __init__(self) -> None:
         self.lock = Lock()
-        """The lock that a call holds while it runs."""
+        """The lock held by a running call."""
         _all.add(self)
 
     def go_on(self) -> None:
-        """Check between two passes of a call whether the program is ending. If it is, this does not return."""
+        """Check between two passes of a call whether the program is shutting down. If it is, this never returns."""
         if _ended.is_set():
             self.lock.release()
             Event().wait()
 
     def end(self) -> None:
-        """Wait for the call that is running, and block all later ones."""
+        """Wait for the running call, and block all later ones."""
         self.lock.acquire(timeout=SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""Helpers for futures: convert the result of one, wait for several."""
+"""Helpers for futures: convert the result of one, or wait for several."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ R = TypeVar("R")
 
 
 def then(future: Future[T], make: Callable[[Future[T]], R]) -> Future[R]:
-    """A future of what `make` returns or raises for `future`. `make` is called when `future` is done, in the thread
-    that completes it. Cancelling the returned future cancels `future` as well."""
+    """Return a future of what `make` returns or raises for `future`. `make` is called when `future` is done, in the
+    thread that completes it. Cancelling the returned future also cancels `future`."""
     made: Future[R] = Future()
 
     def done(completed: Future[T]) -> None:
@@ -29,7 +29,7 @@ def then(future: Future[T], make: Callable[[Future[T]], R]) -> Future[R]:
 
 
 def results(futures: Sequence[Future[T]]) -> list[T]:
-    """The results of the futures, in order. If one fails, its error is raised and the others are cancelled."""
+    """Return the results of the futures, in order. If one fails, its error is raised and the others are cancelled."""
     try:
         wait(futures, return_when=FIRST_EXCEPTION)
         for future in futures:

@@ -1,8 +1,8 @@
-"""Cache of prefixes that prompts share, prefilled once for each set of weights: the rules of a game are read once, not
-once a turn.
+"""Cache of shared prompt prefixes, prefilled once per set of weights: the rules of a game are read once, not once per
+turn.
 
-The prompts of a batch decide which prefixes are cached. A prefix is stored in blocks of tokens, each computed alone
-after the blocks before it, and the plan for a batch depends on its prompts only. So results are the same to the bit
+The prompts of a batch determine which prefixes are cached. A prefix is stored in blocks of tokens, each computed
+separately after the blocks before it. The plan for a batch depends only on its prompts. So results are bitwise the same
 whether or not a block was cached.
 """
 
@@ -31,12 +31,12 @@ from gymposium_agents.modeling.forward import (
 )
 
 BLOCK = 32
-"""Number of tokens in a block."""
+"""Number of tokens per block."""
 PASS_TOKENS = 65_536
 """Maximum number of tokens in a pass that prefills several prompts."""
 FEW = 4
-"""Largest number of prompts of a batch in which single prompts are cached as well, because the next turn of the same
-match may begin with one."""
+"""Maximum number of prompts in a batch for also caching single prompts, because the next turn of the same match may
+begin with one."""
 
 Block = list[tuple[Tensor, Tensor]]
 """Keys and values of a block's tokens, [1, heads, BLOCK, size], for each layer."""
@@ -44,11 +44,11 @@ Block = list[tuple[Tensor, Tensor]]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Prompts that are run in one forward pass."""
+    """Prompts run in one forward pass."""
 
     prompts: list[Tokens]
     prefix: int
-    """Number of tokens of the prefix that all of them share: whole blocks, and at most all tokens but the last."""
+    """Number of tokens of their common prefix: whole blocks, and at most all tokens but the last."""
 
 
 def plan(prompts: Sequence[Tokens], capacity: int) -> list[Group]:
@@ -66,8 +66,8 @@ def plan(prompts: Sequence[Tokens], capacity: int) -> list[Group]:
 
 
 def _split(prompts: list[Tokens], depth: int, *, few: bool) -> Iterator[tuple[list[Tokens], int]]:
-    """Divide sorted `prompts`, which share `depth` tokens, into parts; yields each part and the number of tokens that
-    it shares. Prompts form a part if running them apart saves `WORTH_A_GROUP` tokens."""
+    """Divide sorted `prompts`, which share `depth` tokens, into parts, and yield each with the number of tokens it
+    shares. Prompts form a part if running them separately saves `WORTH_A_GROUP` tokens."""
     depth = max(depth, _whole_blocks(prompts))
     together: list[Tokens] = []
     for _, same in groupby(prompts, key=lambda prompt: prompt[depth : depth + BLOCK]):
@@ -86,7 +86,7 @@ def _whole_blocks(prompts: list[Tokens]) -> int:
 
 
 class PrefixCache:
-    """Keys and values of the most recently used prefixes, by the policy whose weights computed them."""
+    """Keys and values of the most recently used prefixes, by policy."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -94,7 +94,7 @@ class PrefixCache:
         self._blocks: OrderedDict[tuple[Policy, Tokens], Block] = OrderedDict()
 
     def __len__(self) -> int:
-        """Number of tokens in the cache."""
+        """Return the number of tokens in the cache."""
         return BLOCK * len(self._blocks)
 
     def fill(
@@ -126,7 +126,7 @@ class PrefixCache:
             run(model, ids, cache)
             layers: list[Any] = cache.layers
             self._blocks[key] = [(kv.keys[:, :, -BLOCK:].clone(), kv.values[:, :, -BLOCK:].clone()) for kv in layers]
-        for key in reversed(keys):  # the first block is dropped last, because the others are found only behind it
+        for key in reversed(keys):  # the first block is dropped last, because the others are only found after it
             self._blocks.move_to_end(key)
         while len(self) > self.capacity:
             self._blocks.popitem(last=False)
@@ -134,7 +134,7 @@ class PrefixCache:
 
 
 def _cache_of(blocks: list[Block]) -> DynamicCache:
-    """The cache with the keys and values of consecutive blocks; it is empty without blocks."""
+    """Return the cache with the keys and values of consecutive blocks. Empty without blocks."""
     layers = [
         (torch.cat([k for k, _ in states], dim=2), torch.cat([v for _, v in states], dim=2))
         for states in zip(*blocks, strict=True)

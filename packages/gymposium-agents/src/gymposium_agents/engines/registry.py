@@ -1,4 +1,4 @@
-"""Registry of engines: the specs that plugins add, by name, and the engines that they make."""
+"""Registry of engines: the specs added by plugins, by name, and construction of engines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gymposium_agents.engines.protocol import EngineStart, HostingEngine
 
 
 def engine_spec(name: str) -> EngineSpec:
-    """Return the spec of an engine. Raises `UnknownName` with the nearest names."""
+    """Return the spec of an engine. Raises `UnknownName` with the closest names."""
     engines = host().engines
     if name not in engines:
         raise unknown_name("engine", name, engines, host().plugins)
@@ -24,8 +24,8 @@ def engine_settings(where: str, spec: EngineSpec, values: Mapping[str, Any]) -> 
     """Return the settings of an engine, an object of the spec's settings class. `where` names their table or player in
     errors.
 
-    Raises `UnknownName` for a setting that the engine does not have, `BadOption` for a value that it does not accept,
-    and `PluginError` if the class cannot be imported."""
+    Raises `UnknownName` for an unknown setting, `BadOption` for an invalid value, and `PluginError` if the class cannot
+    be imported."""
     return read_settings(where, host().settings(spec), values)
 
 

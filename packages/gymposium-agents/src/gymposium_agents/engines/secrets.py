@@ -1,4 +1,4 @@
-"""Removal of API keys from the text of servers, which records, logs and pages repeat."""
+"""Removal of API keys from servers' text, which records, logs and pages repeat."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ HIDDEN = "[key]"
 """The text that replaces a key."""
 
 _LAYERS = 4
-"""Number of nested encodings that are undone in the search for a key."""
+"""Number of nested encodings to undo in the search for a key."""
 _MOST_LAYERS = 8
-"""Number of nested encodings that are undone at most, if there is a key below each few of them."""
+"""Maximum number of nested encodings to undo if keys keep appearing below them."""
 _SHORTEST = 8
-"""Number of characters of the shortest key that is removed. Shorter ones, such as `none` for a server on this machine,
-are no secrets, and occur in replies by chance."""
+"""Length of the shortest key that is removed, in characters. Shorter ones, such as `none` for a server on this machine,
+are not secrets, and occur in replies by chance."""
 
 _ESCAPE = re.compile(
     r"\\{1,8}(?:(?-i:U)[0-9a-f]{8}|u[0-9a-f]{4}|u\{[0-9a-f]{1,8}\}|x[0-9a-f]{2}|[01][0-7]{2}|[bfnrt]"
@@ -29,17 +29,17 @@ _ESCAPE = re.compile(
 )
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _TAGS = 0xE0000
-"""Difference between a tag character, which shows nothing, and its ASCII character."""
+"""Offset of an invisible tag character from its ASCII character."""
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _MOST_REMEMBERED = 10_000
 
 
 def without_secret(text: str, secret: str | None) -> str:
-    """Replace each occurrence of the secret in the text by `[key]`: plain, in base64 or hexadecimal digits, with the
-    escapes of JSON, HTML or URLs, which may be nested, in letters of other shapes, or with invisible characters
-    between. If the secret occurs in such forms only, the text is returned with all its escapes undone; if that takes
-    more than `_MOST_LAYERS` layers, only `[key]` is returned. A secret of fewer than eight characters stays, because it
-    may be a word or a move."""
+    """Replace each occurrence of the secret in the text with `[key]`. It may be plain, in base64 or hexadecimal,
+    escaped for JSON, HTML or URLs (even nested), in letters of other shapes, or interspersed with invisible characters.
+    If the secret only occurs in encoded forms, the text is returned with all its escapes undone. If that takes more
+    than `_MOST_LAYERS` layers, only `[key]` is returned. A secret of fewer than eight characters stays, because it may
+    be a word or a move."""
     if not secret or len(secret) < _SHORTEST:
         return text
     forms = _forms(secret)
@@ -57,7 +57,8 @@ def without_secret(text: str, secret: str | None) -> str:
 
 @lru_cache(maxsize=64)
 def _forms(secret: str) -> re.Pattern[str]:
-    """The secret, its hexadecimal digits, the part of its base64 form that is the same in any text, and its tags."""
+    """Return a pattern for the secret, its hexadecimal digits, the context-independent part of its base64 form, and its
+    tags."""
     data = secret.encode()
     forms = [secret]
     for before in range(3):
@@ -76,7 +77,7 @@ def _undo(text: str) -> str:
 
 
 class _PlainCharacters(dict[int, str]):
-    """The plain form of each character: ASCII for a letter of another shape, nothing for an invisible one."""
+    """The plain form of each character: ASCII for a letter of another shape, and nothing for an invisible one."""
 
     def __missing__(self, code: int) -> str:
         if len(self) >= _MOST_REMEMBERED:

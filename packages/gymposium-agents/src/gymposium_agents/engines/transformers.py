@@ -1,4 +1,4 @@
-"""Token engine that runs transformers in this process, on a CPU or a GPU; the reference for all other engines."""
+"""Token engine that runs transformers in this process, on a CPU or a GPU. It is the reference for all other engines."""
 
 from __future__ import annotations
 
@@ -25,30 +25,31 @@ from gymposium_agents.modeling.linear import quicken
 SCORED_TOKENS = 65_536
 """Maximum number of tokens in a pass that scores completions."""
 LOGIT_BUDGET = 2**26
-"""Maximum number of logits computed at once; a vocabulary can have 150,000 entries."""
+"""Maximum number of logits computed together. A vocabulary can have 150,000 entries."""
 GROWTH = 256
-"""Maximum number of tokens for which a batch gets memory ahead of them."""
+"""Maximum number of tokens that a batch preallocates memory for."""
 PART = 256
-"""Number of tokens of the vocabulary whose probabilities are summed together before one of them is sampled."""
+"""Number of vocabulary tokens whose probabilities are summed together before one of them is sampled."""
 PREFIX_TOKENS = 8_192
-"""Maximum number of tokens of shared prefixes whose keys and values are cached."""
+"""Maximum number of shared prefix tokens with cached keys and values."""
 
 
 class TransformersEngine:
     """A token engine that samples from a transformers model and hosts adapters (`AdapterHost`).
 
     Requests with the same tokens so far share one forward pass: equal prompts are prefilled once, and equal beginnings
-    of completions are continued once. A prefix of many prompts is prefilled once for each set of weights (`prefixes`).
+    of completions are continued once. A prefix shared by many prompts is prefilled once per set of weights
+    (`prefixes`).
 
-    The keys and values of a batch take a limited memory. It grows as the replies do; if it reaches the limit, some of
-    the replies are put aside and go on when the others are done.
+    The keys and values of a batch use limited memory. It grows with the replies. At the limit, some of the replies are
+    set aside and continue when the others are done.
 
-    Equal requests in the same order give equal completions to the bit, whatever was asked before: on a CPU with the
-    same number of threads, and on a GPU whose kernels are deterministic, with as much memory. In another batch a
-    log-probability may differ by rounding (1e-6 in float32), and so may a token that was drawn that close to another.
+    Equal requests in the same order give bitwise equal completions, regardless of earlier requests: on a CPU with the
+    same number of threads, and on a GPU with deterministic kernels and the same memory. In another batch, a
+    log-probability may differ by rounding (1e-6 in float32), and so may a token drawn that close to another.
 
-    A learner may share the model, because each call leaves it unchanged. `policy` names the weights that the model
-    comes with: those of its active adapter, or its own if it has no adapter.
+    A learner may share the model, because each call leaves it unchanged. `policy` names the model's initial weights:
+    those of its active adapter, or its own if it has no adapter.
     """
 
     def __init__(
@@ -61,8 +62,8 @@ class TransformersEngine:
         prefix_tokens: int = PREFIX_TOKENS,
         cache_bytes: int | None = None,
     ) -> None:
-        """`cache_bytes` limits the memory of the keys and values of a batch, by default to `CACHE_SHARE` of the
-        device's memory."""
+        """`cache_bytes` limits the memory for the keys and values of a batch. Default: `CACHE_SHARE` of the device's
+        memory."""
         self.stops, self.pad = stops, pad
         self._adapters = Adapters(model, policy)
         self._policy = self._adapters.own
@@ -71,8 +72,9 @@ class TransformersEngine:
             cache_bytes = int(CACHE_SHARE * device_memory(model.device))
         self._cached_tokens = cache_bytes // bytes_a_token(model.config, model.dtype)
         self.context = int(model.config.get_text_config(decoder=True).max_position_embeddings)
-        """The largest number of tokens of a prompt and its completion together."""
-        self._calls = Calls()  # in the `streaming` schedule two players of one model may ask at once, from two threads
+        """The maximum number of tokens of a prompt and its completion together."""
+        # in the `streaming` schedule, two players of one model may ask concurrently, from two threads
+        self._calls = Calls()
 
     @property
     def model(self) -> Any:
@@ -81,17 +83,17 @@ class TransformersEngine:
 
     @property
     def policy(self) -> Policy:
-        """The current policy, which answers requests that name no policy."""
+        """The current policy, which answers requests without a policy."""
         return self._policy
 
     @property
     def adapters(self) -> tuple[Policy, ...]:
-        """The adapters that are held, oldest first, including the one that the model came with."""
+        """The loaded adapters, oldest first, including the model's initial one."""
         return self._adapters.held
 
     def load(self, directory: Path, policy: Policy) -> None:
-        """Load the adapter in `directory` as `policy`, beside the others. Raises `GymposiumError` if it does not
-        fit."""
+        """Load the adapter in `directory` as `policy`, in addition to the others. Raises `GymposiumError` if it does
+        not fit."""
         with self._calls.lock:
             self._adapters.load(directory, policy)
 
@@ -103,21 +105,21 @@ class TransformersEngine:
             self._policy = policy
 
     def retire(self, policy: Policy) -> None:
-        """Unload a published adapter. Raises `GymposiumError` if it is the current policy or is not held."""
+        """Unload a published adapter. Raises `GymposiumError` if it is the current policy or not loaded."""
         if policy == self._policy:
-            raise GymposiumError(f"{str(policy)!r} is the current policy; publish another before it is retired.")
+            raise GymposiumError(f"{str(policy)!r} is the current policy. Publish another one before retiring it.")
         with self._calls.lock:
             self._adapters.unload(policy)
             self._prefixes.drop(policy)
 
     def digest(self, policy: Policy) -> str | None:
-        """The digest of the adapter that answers as `policy`; None if that policy has no adapter."""
+        """Return the digest of the adapter that answers as `policy`, or None if that policy has no adapter."""
         with self._calls.lock:
             return self._adapters.digest(policy)
 
     def weights_changed(self, policy: Policy) -> None:
-        """Rename the weights that the model came with, after a learner that shares the model changed them: they are
-        `policy` now, and the current policy."""
+        """Rename the model's initial weights to `policy` and make it current, after a learner that shares the model
+        changed them."""
         with self._calls.lock:
             base_changed = self._adapters.own not in self._adapters.held
             self._prefixes.drop(None if base_changed else self._adapters.own)  # all adapters depend on the base
@@ -125,15 +127,15 @@ class TransformersEngine:
             self._policy = policy
 
     def close(self) -> None:
-        """Do nothing: the engine holds only memory."""
+        """Do nothing: the engine only holds memory."""
 
     def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
-        """Return one completion for each request, in order."""
+        """Return one completion per request, in order."""
         for request in requests:
             if len(request.prompt) >= self.context:
                 raise GymposiumError(
-                    f"A prompt of {len(request.prompt)} tokens leaves no room for a reply in a context of "
-                    f"{self.context}. Take a shorter context (last-K or state), or a model with a longer one."
+                    f"A prompt of {len(request.prompt)} tokens leaves no space for a reply in a context of "
+                    f"{self.context}. Use a shorter context (last-K or state), or a model with a longer one."
                 )
         by_policy: dict[Policy, list[_Reply]] = {}
         replies = [self._unsaid(request, sampling) for request in requests]
@@ -150,10 +152,9 @@ class TransformersEngine:
     def score(
         self, pairs: Sequence[tuple[Tokens, Tokens]], *, temperature: float = 1.0, policy: Policy | None = None
     ) -> list[tuple[float, ...]]:
-        """Return the log-probabilities of given completions: for each pair one number for each token of the
-        completion."""
+        """Return the log-probabilities of given completions: for each pair, one number per completion token."""
         if temperature <= 0.0:
-            raise GymposiumError(f"temperature={temperature}: only probabilities at a temperature above 0 are scored.")
+            raise GymposiumError(f"temperature={temperature} is not supported: scores need a temperature above 0.")
         unique = list(dict.fromkeys(pairs))
         by_pair: dict[tuple[Tokens, Tokens], tuple[float, ...]] = {}
         with self._answering(self._policy if policy is None else policy) as (model, fill):
@@ -167,20 +168,20 @@ class TransformersEngine:
 
     @contextmanager
     def _answering(self, policy: Policy) -> Iterator[tuple[Any, Fill]]:
-        """Yields the transformers model, which answers as `policy`, and the function that prefills its prompts."""
+        """Yield the transformers model, which answers as `policy`, and the function that prefills its prompts."""
         self._adapters.check(policy)
         with self._calls.lock, self._adapters.answering(policy), torch.inference_mode():
-            quicken(self.model)  # an adapter that was loaded since has linear layers, too
+            quicken(self.model)  # an adapter loaded since then also has linear layers
             yield base_of(self.model), partial(self._prefixes.fill, policy)
 
     def _unsaid(self, request: TokenRequest, sampling: Sampling) -> _Reply:
-        """The reply to a request, of which nothing is sampled yet."""
+        """Return the reply to a request, with nothing sampled yet."""
         room = min(sampling.max_tokens, self.context - len(request.prompt))
         return _Reply(request, self._policy if request.policy is None else request.policy, room)
 
     def _sample(self, model: Any, fill: Fill, replies: list[_Reply], sampling: Sampling) -> list[_Reply]:
-        """Sample the rest of these replies. Returns those that were put aside because the keys and values of all would
-        take more memory than `cache_bytes`: they go on later, behind the tokens that they have."""
+        """Sample the rest of these replies. Returns those that were set aside because all keys and values together
+        would exceed `cache_bytes`. They continue later, after the tokens they have."""
         most = max(reply.room - len(reply.ids) for reply in replies)
         batch, place = fill(model, list({reply.tokens: None for reply in replies}), self.pad, min(most, GROWTH))
         node = {id(reply): place[reply.tokens] for reply in replies}  # each reply's row in the batch
@@ -208,8 +209,9 @@ class TransformersEngine:
             extend(model, batch, [parent for parent, _ in nodes], new, torch.ones_like(new))
 
     def _first_batch(self, replies: list[_Reply]) -> tuple[list[_Reply], list[_Reply]]:
-        """The first of these replies, which are sampled together, and the others. Their prompts, padded, with room for
-        the next tokens, and the logits of one token of each fit into the budgets, or there is only one."""
+        """Return the first of these replies, which are sampled together, and the others. Either the first ones fit into
+        the budgets, with their padded prompts, space for the next tokens, and one token's logits each, or there is only
+        one."""
         most = max(1, LOGIT_BUDGET // _vocabulary(self.model))
         longest = 0
         for count, reply in enumerate(replies):
@@ -221,7 +223,7 @@ class TransformersEngine:
 
 @dataclass(slots=True)
 class _Reply:
-    """A completion that is being sampled."""
+    """A completion being sampled."""
 
     request: TokenRequest
     policy: Policy
@@ -245,12 +247,12 @@ class _Reply:
         self.stopped = token in stops or (watch is not None and watch(token))
 
     def completion(self) -> Completion:
-        """What was sampled."""
+        """Return the sampled completion."""
         return Completion(tuple(self.ids), tuple(self.logprobs), "stop" if self.stopped else "length", self.policy)
 
 
 def base_of(model: Any) -> Any:
-    """The transformers model inside a PEFT model, which has its LoRA layers in place; other models are returned
+    """Return the transformers model inside a PEFT model, including its LoRA layers. Other models are returned
     unchanged."""
     return model.get_base_model() if hasattr(model, "get_base_model") else model
 
@@ -258,7 +260,7 @@ def base_of(model: Any) -> Any:
 def choose(
     batch: Prefilled, nodes: list[int], requests: list[TokenRequest], sampling: Sampling
 ) -> tuple[list[int], list[float]]:
-    """Sample the next token of each request, by inversion of the cumulative distribution; returns the tokens and their
+    """Sample the next token of each request by inverting the cumulative distribution, and return the tokens and their
     log-probabilities. Temperature 0 takes the most likely token."""
     greedy = sampling.temperature == 0.0
     scores = torch.log_softmax(batch.logits if greedy else batch.logits / sampling.temperature, dim=-1)
@@ -272,10 +274,11 @@ def choose(
 
 
 def _inverted(probabilities: Tensor, where: Tensor, draws: Tensor) -> Tensor:
-    """The tokens [N] at which the cumulative distributions of the rows `where` [N] of `probabilities` [B, V] pass
+    """Return the tokens [N] where the cumulative distributions of the rows `where` [N] of `probabilities` [B, V] pass
     `draws` [N], which are in [0, 1). The probability of each token is above 0.
 
-    The distribution is summed in parts of the vocabulary, and only the part that a draw falls into token by token."""
+    The distribution is summed in parts of the vocabulary. Only the part that a draw falls into is summed token by
+    token."""
     parts = padded(probabilities, (0, -probabilities.shape[1] % PART)).view(len(probabilities), -1, PART)
     sums = parts.sum(dim=-1, dtype=torch.float64)[where]
     ends = sums.cumsum(dim=-1)
@@ -287,7 +290,7 @@ def _inverted(probabilities: Tensor, where: Tensor, draws: Tensor) -> Tensor:
 
 
 def _below(numbers: Tensor, limits: Tensor) -> Tensor:
-    """The numbers, or the largest number below the limit where rounding has reached it."""
+    """Return the numbers, clamped to the largest number below the limit if rounding has reached it."""
     return torch.minimum(numbers, torch.nextafter(limits, torch.zeros_like(limits)))
 
 

@@ -1,1 +1,1 @@
-"""Token engine over a vLLM server, which runs in another virtual environment and process and is asked over HTTP."""
+"""Token engine over a vLLM server that runs in another virtual environment and process, accessed over HTTP."""

@@ -1,7 +1,6 @@
 """Connection to one vLLM server: its model, its limits and the adapters that it holds.
 
-Each request is sent once. What follows from a failure is decided by the fleet (`fleet.py`), which has the only layer of
-retries.
+Each request is sent once. The fleet (`fleet.py`) decides what to do after a failure. It has the only layer of retries.
 """
 
 from __future__ import annotations
@@ -40,16 +39,15 @@ class Failed(Exception):
 
 
 class Late(Exception):
-    """Error for a reply that did not arrive within its limit. Its message is for the user, if the server is
-    healthy."""
+    """Error for a reply that did not arrive in time. Its message is for the user, if the server is healthy."""
 
 
 FAILURES = (httpx.TransportError, Garbled, Failed)
-"""Errors after which a request may be sent again, to this server or to another one."""
+"""Errors after which a request may be sent again, to the same or another server."""
 
 
 class Refused(GymposiumError):
-    """Error for a request that the server refused; `status` is the HTTP status, `said` the server's message."""
+    """Error for a request that the server refused. `status` is the HTTP status, and `said` the server's message."""
 
     def __init__(self, status: int, said: str, message: str) -> None:
         super().__init__(message)
@@ -58,7 +56,7 @@ class Refused(GymposiumError):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An adapter that the server must hold."""
+    """An adapter that the server must load."""
 
     directory: Path
     """The directory of the adapter."""
@@ -70,30 +68,30 @@ class Held:
 
 
 TOKEN_BYTES = 1024
-"""Maximum number of bytes of an answer for each token of the prompt and of the reply, in addition to `MAX_BODY`."""
+"""Maximum number of bytes of an answer per token of prompt and reply, in addition to `MAX_BODY`."""
 _LONGEST = 500
-"""Maximum number of characters that messages quote from the server."""
+"""Maximum number of characters to quote from the server."""
 AT_ONCE = 64
-"""Number of requests in flight to a server that does not report how many it runs at once."""
+"""Number of requests in flight to a server that does not report its limit."""
 
 
 class Connection:
     """The connection of one engine to one server. `open` must be called first."""
 
     def __init__(self, url: str, model: str, probe: int, at_once: int | None, wait: Patience) -> None:
-        """`probe` is a token id that any model of this tokenizer has. `at_once` is the maximum number of requests in
-        flight, by default as many as the server runs at once."""
+        """`probe` is a token id that any model with this tokenizer has. `at_once` is the maximum number of requests in
+        flight, by default the server's own limit."""
         self.url, self.model = url.rstrip("/"), model
         self.server = server_of_this_process(self.url)
-        """The server if this process started it."""
+        """The server, if this process started it."""
         self.version = ""
         """The server's version of vLLM."""
         self.loaded: dict[Policy, Held] = {}
-        """The adapters that the server has loaded for this engine, as far as is known."""
+        """The adapters known to be loaded on the server for this engine."""
         self.longest = 0
         """The server's max_model_len."""
         self.base = ""
-        """The name under which the server serves the model."""
+        """The server's name for the model."""
         self.processed = False
         """Whether the server reports log-probabilities at the sampling temperature."""
         self._probe = probe
@@ -111,7 +109,7 @@ class Connection:
             headers=headers,
             # no limit on the wait for a free connection: requests queue in the fleet
             timeout=httpx.Timeout(wait.request, connect=wait.connect, pool=None),
-            # the server drops idle connections after 5 seconds; the client drops them before that
+            # the server drops idle connections after 5 seconds, so the client drops them earlier
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=2.0),
             trust_env=False,
         )
@@ -137,8 +135,8 @@ class Connection:
         await self._http.aclose()
 
     async def ask(self, body: dict[str, Any], policy: Policy, read: Callable[[dict[str, Any]], T]) -> T:
-        """Send `body` to the completions endpoint in the name of `policy`, which the server holds, and return the
-        answer as parsed by `read`.
+        """Send `body` to the completions endpoint in the name of a loaded `policy`, and return the answer parsed by
+        `read`.
 
         Raises `Refused` if the server refuses the request, `Late` if it does not answer within the time limit, and one
         of `FAILURES` if it fails."""
@@ -149,8 +147,8 @@ class Connection:
         return await self._complete(body, policy, send)
 
     async def follow(self, body: dict[str, Any], policy: Policy, arriving: Arriving) -> Completion:
-        """Send `body` as `ask` does, and take the answer in parts as it is sampled. If `arriving` ends it before the
-        server does, the server is told by the end of the connection."""
+        """Send `body` like `ask`, and receive the answer in parts as it is sampled. If `arriving` ends it before the
+        server does, closing the connection tells the server."""
 
         async def send(named: dict[str, Any], limit: float) -> Completion:
             arriving.begin()
@@ -183,14 +181,14 @@ class Connection:
         except (httpx.ReadTimeout, TimeoutError) as error:
             raise Late(
                 f"The vLLM server at {self.url} is healthy, but did not answer a request for up to {max_tokens} "
-                f"tokens within {limit:g} seconds ({self._wait.request:g} and {self._wait.token:g} a token). Raise "
+                f"tokens within {limit:g} seconds ({self._wait.request:g} and {self._wait.token:g} per token). Raise "
                 f"token_seconds (token_seconds= in the player's name, engine.token_seconds in a run's config), or "
-                f"have fewer requests in flight: at_once is {self.at_once} and must not be more than the server's "
+                f"have fewer requests in flight: at_once is {self.at_once} and must not exceed the server's "
                 f"--max-num-seqs{self.see_log()}"
             ) from error
 
     async def about(self) -> dict[str, Any]:
-        """Return the report of a server that gymposium started (`serving.py`); empty for any other server."""
+        """Return the report of a server started by gymposium (`serving.py`). Empty for any other server."""
         try:
             return await self._get("/v1/gymposium")
         except Refused as refused:
@@ -199,12 +197,11 @@ class Connection:
             return {}
 
     async def digests(self, policy: Policy) -> list[str]:
-        """Return the digests of an adapter, one from each of the server's workers; empty if the server does not report
-        them."""
+        """Return the digests of an adapter, one per server worker. Empty if the server does not report them."""
         return list((await self.about()).get("adapters", {}).get(str(policy)) or ())
 
     async def load(self, policy: Policy, held: Held) -> None:
-        """Let the server load an adapter. Raises `Refused` with what to do if it refuses."""
+        """Load an adapter on the server. Raises `Refused` with the fix if the server refuses."""
         body = {"lora_name": str(policy), "lora_path": str(held.directory)}
         try:
             await self._send("/v1/load_lora_adapter", body)
@@ -217,7 +214,7 @@ class Connection:
         self.loaded[policy] = held
 
     async def unload(self, policy: Policy) -> None:
-        """Let the server unload an adapter, which may be gone already."""
+        """Unload an adapter on the server, if it is still loaded."""
         try:
             await self._send("/v1/unload_lora_adapter", {"lora_name": str(policy)})
         except Refused as refused:
@@ -226,8 +223,8 @@ class Connection:
         self.loaded.pop(policy, None)
 
     async def hold(self, adapters: Mapping[Policy, Held]) -> None:
-        """Let the server load these adapters, and unload all others that it loaded for this engine. `adapters` may
-        change meanwhile: what it names at the end is what the server holds."""
+        """Load these adapters on the server, and unload all others loaded for this engine. `adapters` may change
+        meanwhile. The server ends up with its final contents."""
         while True:
             lacking = next((policy for policy, held in adapters.items() if self.loaded.get(policy) != held), None)
             spare = next((policy for policy in self.loaded if policy not in adapters), None)
@@ -239,7 +236,7 @@ class Connection:
                 return
 
     async def healthy(self, seconds: float = PROBE_SECONDS) -> bool:
-        """Whether the server answers and reports that it is healthy."""
+        """Return True if the server answers and reports that it is healthy."""
         try:
             async with self._http.stream("GET", "/health", timeout=seconds) as answer:
                 return answer.is_success
@@ -248,7 +245,7 @@ class Connection:
             return False
 
     async def greet(self) -> None:
-        """Check the server's model, and learn its version, its limits and which adapters it still holds.
+        """Check the server's model, and learn its version, its limits and its loaded adapters.
 
         Raises `GymposiumError` if it is not the expected server, and one of `FAILURES` if it fails."""
         version = await self._get("/version")
@@ -267,8 +264,8 @@ class Connection:
             others = ", ".join(f"{card['id']} ({card.get('root')})" for card in served) or "none"
             raise GymposiumError(
                 f"The vLLM server at {self.url} serves another model: {self.shown(others)}; expected {self.model}. "
-                f"Start one with:  {command_line('engine', 'start', '--model', self.model)}  "
-                f"(or name the model that it serves)."
+                f"Start one with:  {command_line('engine', 'start', '--model', self.model)}  (or name the model it "
+                f"serves)"
             )
         self.base, self.longest = str(expected[0]["id"]), count_of(expected[0].get("max_model_len"))
         names = {str(card["id"]) for card in models["data"]}
@@ -281,7 +278,7 @@ class Connection:
         self.processed = at_one != at_two
 
     async def _root(self, policy: Policy) -> str | None:
-        """The directory from which the server loaded an adapter; None if it does not hold it."""
+        """Return the directory that the server loaded an adapter from, or None if it is not loaded."""
         models = await self._get("/v1/models")
         return {str(card["id"]): card.get("root") for card in models["data"]}.get(str(policy))
 
@@ -290,7 +287,7 @@ class Connection:
             return self._read(answer, await read_body(answer))
 
     async def _send(self, path: str, body: dict[str, Any], limit: float | None = None) -> dict[str, Any]:
-        """POST `body` and return the parsed answer; `limit` replaces the time limit of a request without tokens."""
+        """POST `body` and return the parsed answer. `limit` replaces the time limit of a request without tokens."""
         async with self._posted(path, body, limit) as answer:
             return self._read(answer, await read_body(answer, _longest_answer(body)))
 
@@ -301,8 +298,8 @@ class Connection:
         return self._http.stream("POST", path, json=body, timeout=seconds)
 
     def _read(self, answer: httpx.Response, body: bytes) -> dict[str, Any]:
-        """Parse the server's answer; an answer that is not a JSON object gives `{}`. Raises `Refused` if the server
-        refuses the request, `Failed` if it fails."""
+        """Parse the server's answer. An answer that is not a JSON object gives `{}`. Raises `Refused` if the server
+        refuses the request, and `Failed` if it fails."""
         text = body.decode("utf-8", "replace")
         try:
             parsed = strict_json(text)
@@ -315,30 +312,30 @@ class Connection:
             raise Refused(
                 401,
                 said,
-                f"The vLLM server at {self.url} requires a key: set {KEY_VARIABLE} as it was at its start.",
+                f"The vLLM server at {self.url} requires a key. Set {KEY_VARIABLE} to the key it was started with.",
             )
-        if answer.is_server_error and "add_lora" not in said:  # for an adapter that does not fit the status is 500 too
+        if answer.is_server_error and "add_lora" not in said:  # an adapter that does not fit also gives the status 500
             raise Failed(f"HTTP {answer.status_code}: {said}")
         raise Refused(answer.status_code, said, f"The vLLM server at {self.url} refused a request: {said}")
 
     def shown(self, text: str) -> str:
-        """The server's text as errors and logs quote it: short, and without the key."""
+        """Return the server's text for errors and logs: short, and without the key."""
         text = visible(" ".join(without_secret(text, self._key).split()))
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
     def see_log(self) -> str:
-        """The end of a sentence in an error that names the server's log."""
+        """Return the end of an error sentence that names the server's log."""
         return f". Its log: {self.server.log}" if self.server else " (gymposium engine status names its log)"
 
 
 def _longest_answer(body: dict[str, Any]) -> int:
-    """The maximum number of bytes of the answer to a request."""
+    """Return the maximum number of bytes of the answer to a request."""
     tokens: int = len(body.get("prompt", ())) + body.get("max_tokens", 0)
     return MAX_BODY + TOKEN_BYTES * tokens
 
 
 def _event(line: bytes) -> dict[str, Any]:
-    """The object in a line of a stream of server-sent events. Raises `Garbled` for any other line."""
+    """Return the object in a line of a server-sent event stream. Raises `Garbled` for any other line."""
     field, _, value = line.partition(b":")
     try:
         parsed = strict_json(value.decode())
@@ -350,7 +347,7 @@ def _event(line: bytes) -> dict[str, Any]:
 
 
 def _same_model(expected: str, card: dict[str, Any]) -> bool:
-    """True if a model card of the server describes the expected model: by name, or as the same directory."""
+    """Return True if the server's model card describes the expected model: by name, or as the same directory."""
     if expected in (card["id"], card.get("root")):
         return True
     root = card.get("root")
@@ -358,28 +355,29 @@ def _same_model(expected: str, card: dict[str, Any]) -> bool:
 
 
 def _refusal(connection: Connection, policy: Policy, held: Held, refused: Refused) -> Refused:
-    """The error to raise for an adapter that the server refused: the reason, and what to do."""
+    """Return the error for an adapter refused by the server: the reason, and the fix."""
     again = command_line("engine", "start", "--model", connection.model, "--lora-rank", str(held.rank))
     server = connection.url
     if (
         refused.status == httpx.codes.NOT_FOUND and refused.said == "Not Found"
     ) or "LoRA is not enabled" in refused.said:
         message = (
-            f"The vLLM server at {server} takes no adapters: it was started without LoRA. Start one with:  {again}"
+            f"The vLLM server at {server} does not accept adapters, because it was started without LoRA. Start one "
+            f"with:  {again}"
         )
     elif "max_lora_rank" in refused.said:
         message = (
-            f"The adapter in {held.directory} has rank {held.rank}, which is more than the vLLM server at {server} "
-            f"makes room for. Start one with:  {again}  (its message: {refused.said})"
+            f"The adapter in {held.directory} has rank {held.rank}, which exceeds the limit of the vLLM server at "
+            f"{server}. Start one with:  {again}  (its message: {refused.said})"
         )
     elif "already been loaded" in refused.said:
         message = (
-            f"The vLLM server at {server} already holds an adapter called {policy}, from another place: publish under "
-            f"another name, or start the server again."
+            f"The vLLM server at {server} has already loaded an adapter called {policy} from another directory. "
+            f"Publish under another name, or restart the server."
         )
     else:
         message = (
-            f"The vLLM server at {server} does not take the adapter in {held.directory} (is it made for "
+            f"The vLLM server at {server} rejects the adapter in {held.directory} (is it made for "
             f"{connection.model}?). Its message: {refused.said}"
         )
     return Refused(refused.status, refused.said, message)

@@ -1,5 +1,4 @@
-"""Token engine over one or several vLLM servers: the same tokens in and out as the engine in process, and adapters by
-name."""
+"""Token engine over one or more vLLM servers, with the same tokens as the in-process engine, and adapters by name."""
 
 from __future__ import annotations
 
@@ -30,11 +29,11 @@ T = TypeVar("T")
 
 
 class VllmEngine(ServerRequests):
-    """A token engine that asks vLLM servers of one model. The requests of a conversation go to one server, whose cache
-    holds its beginning. If that server dies, they go to the next one until it is back.
+    """A token engine over vLLM servers of one model. The requests of a conversation go to one server, whose cache has
+    its beginning. If that server dies, they go to the next one until it is back.
 
-    A server that this process started is restarted when it dies; any other is awaited. The servers must see the
-    directories of adapters under the same paths."""
+    A server started by this process is restarted when it dies. Any other server is awaited. The servers must see the
+    adapter directories under the same paths."""
 
     def __init__(
         self,
@@ -45,18 +44,18 @@ class VllmEngine(ServerRequests):
         patience: Patience = DEFAULT_PATIENCE,
     ) -> None:
         """`urls` are those of the servers. `stops` are the tokens that end a reply. At most `at_once` requests are in
-        flight to each server, and the others wait here; by default as many as the server runs at once if gymposium
-        started it, otherwise 64.
+        flight per server, and the others wait here. The default is the server's own limit if gymposium started it, else
+        64.
 
-        Raises `GymposiumError` with what to do if a server does not answer, serves another model, or runs another
+        Raises `GymposiumError` with the fix if a server does not answer, serves another model, or runs a different
         version than the others."""
         if not urls:
-            raise BadOption("Name the URL of a vLLM server, or of several.")
+            raise BadOption("Give the URL of at least one vLLM server.")
         connections = [Connection(url, model, min(stops), at_once, patience) for url in urls]
         loop = BackgroundLoop("vllm-engine")
         super().__init__(loop, Fleet(connections, patience, loop.submit), Policies(), stops)
         self.owned = ExitStack()
-        """Resources that are closed with the engine, such as a server."""
+        """Resources closed with the engine, such as a server."""
         self._model = model
         self._changing = threading.Lock()
         # the connections and the thread end when the engine is garbage-collected
@@ -75,14 +74,14 @@ class VllmEngine(ServerRequests):
 
     @property
     def recoveries(self) -> int:
-        """Number of times that a server was away and came back."""
+        """Number of times that a server was unavailable and came back."""
         return sum(member.recoveries for member in self._fleet.members)
 
     # -- single servers
 
     def each_server(self, ask: Callable[[TokenEngine], T]) -> dict[str, T]:
-        """Call `ask` with an engine over each server alone, in a thread for each, and return the results by URL.
-        Servers that are away, or go away meanwhile, are left out; if all are, one is awaited."""
+        """Call `ask` with an engine over each single server, each in its own thread, and return the results by URL.
+        Unavailable servers are left out. If all are unavailable, one is awaited."""
         answers: dict[str, T] = {}
         shared = (self._loop, self._fleet, self._policies, self.stops)
         while not answers:
@@ -103,13 +102,14 @@ class VllmEngine(ServerRequests):
         return tuple(self._policies.adapters)
 
     def load(self, directory: Path, policy: Policy) -> None:
-        """Let the servers load an adapter, beside the others. Returns when each server that is present holds it; a
-        server that does not take it gets no requests until it does. An adapter that is held already stays unchanged."""
+        """Load an adapter on the servers, in addition to the others. Returns when each available server has loaded it.
+        A server that rejects it gets no requests until it accepts. An adapter that is already loaded stays
+        unchanged."""
         with self._changing:
             self._load(directory.absolute(), policy)
 
     def publish(self, directory: Path, policy: Policy) -> None:
-        """Load an adapter as `load` does, and make it the current policy."""
+        """Load an adapter like `load`, and make it the current policy."""
         with self._changing:
             self._load(directory.absolute(), policy)
             self._policies.current = policy
@@ -119,11 +119,11 @@ class VllmEngine(ServerRequests):
             before = self._policies.adapters[policy]
             if before != directory:
                 raise GymposiumError(
-                    f"{policy} is held already, from {before}: publish {directory} under another version."
+                    f"{policy} is already loaded from {before}. Publish {directory} under another version."
                 )
             return
         if policy == BASE:
-            raise GymposiumError("An adapter cannot be published as the base model; give it a name.")
+            raise GymposiumError("An adapter cannot be published as the base model. Give it a name.")
         adapter = read_adapter(directory)
         check_fits(adapter, directory, self._model)
         with (directory / WEIGHTS).open("rb") as file:
@@ -135,7 +135,7 @@ class VllmEngine(ServerRequests):
     def retire(self, policy: Policy) -> None:
         with self._changing:
             if policy == self.policy:
-                raise GymposiumError(f"{policy} is the current policy: publish another before it is retired.")
+                raise GymposiumError(f"{policy} is the current policy. Publish another one before retiring it.")
             self._policies.named(policy)
             del self._policies.adapters[policy]
             self._loop.run(self._fleet.unload(policy))
@@ -143,7 +143,8 @@ class VllmEngine(ServerRequests):
     # -- housekeeping
 
     def close(self) -> None:
-        """End the connections, cancel requests in flight and close what the engine owns. Other servers keep running."""
+        """Close the connections, cancel requests in flight and close everything the engine owns. Other servers keep
+        running."""
         self._end()
         self._loop.join()
         self.owned.close()

@@ -1,5 +1,5 @@
-"""Checks that vLLM can serve a model, and an adapter on it. vLLM copies the matrices of an unfit adapter as far as they
-fit and leaves out unknown ones without an error, so these checks come before a request."""
+"""Checks that vLLM can serve a model, and an adapter on it. vLLM silently truncates the matrices of an unfit adapter
+and omits unknown ones, so these checks run before a request."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ READS_HIDDEN = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "fc1")
 WRITES_HIDDEN = ("o_proj", "down_proj", "out_proj", "fc2")
 
 CPU_HEADS = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
-"""Widths of attention heads that vLLM 0.32 supports on CPUs (`v1/attention/backends/cpu_attn.py`)."""
+"""Attention head widths supported by vLLM 0.32 on CPUs (`v1/attention/backends/cpu_attn.py`)."""
 
 
 def check_fits(adapter: Adapter, directory: Path, model: str) -> None:
-    """Check that vLLM supports all parts of an adapter, and that the widths and the number of its layers match the
-    model's `config.json`. If that cannot be read, because `model` is a server's own name, only the canary notices an
-    adapter of another model.
+    """Check that vLLM supports all parts of an adapter, and that its widths and number of layers match the model's
+    `config.json`. If that cannot be read, because `model` is a server's own name, only the canary detects an adapter of
+    another model.
 
     Raises `GymposiumError` for an adapter that vLLM cannot serve, and for one of another model."""
     if reasons := unservable(adapter.config, adapter.shapes):
         raise GymposiumError(
-            f"vLLM cannot serve the adapter in {directory}: {'; '.join(reasons)}. Play it in this process (leave "
-            f"engine= out of the player's name), or merge it into a model and serve that (gymposium lora merge)."
+            f"vLLM cannot serve the adapter in {directory}: {'; '.join(reasons)}. Play it in this process (omit "
+            f"engine= from the player's name), or merge it into a model and serve that (gymposium lora merge)."
         )
     if (config := _text_config(model)) is None:
         return
@@ -43,29 +43,29 @@ def check_fits(adapter: Adapter, directory: Path, model: str) -> None:
 
 
 def check_heads(model: str) -> None:
-    """Check that the build for CPUs supports the width of this model's attention heads. A model whose `config.json`
-    cannot be read passes, and the server reports what is wrong with it.
+    """Check that the CPU build supports the width of this model's attention heads. A model with an unreadable
+    `config.json` passes, and the server reports what is wrong with it.
 
-    Raises `GymposiumError` with the widths that are supported."""
+    Raises `GymposiumError` with the supported widths."""
     if (config := _text_config(model)) is None:
         return
     width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     if unknown := heads_unknown(width):
         raise GymposiumError(
             f"vLLM cannot serve {model}: {unknown}. Play it in this process (without engine= or --start-server), or "
-            f"take another model."
+            f"use another model."
         )
 
 
 def heads_unknown(width: int) -> str | None:
-    """The reason why the build for CPUs does not support attention heads of this width; None if it does."""
+    """Return why the CPU build does not support attention heads of this width, or None if it does."""
     if width in CPU_HEADS:
         return None
-    return f"its attention heads are {width} wide, and vLLM for CPUs supports {', '.join(map(str, CPU_HEADS))}"
+    return f"its attention heads are {width} wide, but vLLM for CPUs only supports {', '.join(map(str, CPU_HEADS))}"
 
 
 def _text_config(model: str) -> Any | None:
-    """The configuration of a model's text part; None if it cannot be read."""
+    """Return the configuration of a model's text part, or None if it cannot be read."""
     from transformers import AutoConfig
 
     try:

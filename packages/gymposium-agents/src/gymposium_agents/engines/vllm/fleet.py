@@ -1,9 +1,9 @@
-"""The servers of one engine: which of them answers a request, what happens when one goes away, and their adapters. All
-of it runs in one event loop.
+"""The servers of one engine: which one answers a request, what happens when one fails, and their adapters. Everything
+runs in one event loop.
 
-No other layer retries. A request whose server is dead or broken goes to the next server that is present, unchanged and
-with its seed, so the answer is the same. If no server is present, it waits for one. A request that a server refuses
-(4xx) is never sent again.
+No other layer retries. A request whose server is dead or broken goes to the next available server, unchanged and with
+its seed, so the answer is the same. If no server is available, it waits for one. A request that a server refuses (4xx)
+is never sent again.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from gymposium_agents.engines.vllm.settings import Patience
 from gymposium_agents.engines.vllm.wire import Arriving, Garbled
 
 ATTEMPTS = 4
-"""Number of times that a request is sent to one server before its failure is raised; each further server adds one."""
+"""Number of times that a request is sent to one server before its failure is raised. Each further server adds one."""
 
 T = TypeVar("T")
 
 
 class _Again(Exception):
-    """Error after which a request may be tried again."""
+    """Error after which a request may be retried."""
 
 
 class Away(GymposiumError):
-    """Error for a request to one server among several that is not present."""
+    """Error for a request to one unavailable server among several."""
 
 
 class Fleet:
-    """The servers of one engine, one or several. `open` must be called first."""
+    """The servers of one engine, one or more. `open` must be called first."""
 
     def __init__(self, connections: Sequence[Connection], wait: Patience, start: Start) -> None:
-        """`start` starts a coroutine in the event loop, beside the requests."""
+        """`start` starts a coroutine in the event loop, alongside the requests."""
         self.adapters: dict[Policy, Held] = {}
-        """The adapters that each server must hold."""
+        """The adapters that each server must load."""
         self.members = [
             Member(connection, self.adapters, wait, start=start, check=self._check_alike, changed=self._changed)
             for connection in connections
@@ -53,7 +53,7 @@ class Fleet:
 
     async def open(self) -> None:
         """Check the servers and learn their limits. Raises `GymposiumError` if one does not answer, is not the expected
-        one, or runs another version than the others."""
+        one, or runs a different version than the others."""
         await asyncio.gather(*(member.connection.open() for member in self.members))
         for member in self.members:
             self._check_alike(member.connection)
@@ -64,8 +64,8 @@ class Fleet:
             await member.connection.close()
 
     def order(self, conversation: str | None, prompt: Tokens) -> list[Member]:
-        """The servers in the order in which a conversation prefers them, so that its requests meet the prefixes that
-        one server has cached. A conversation without a name is that of its prompt."""
+        """Return the servers in a conversation's order of preference, so that its requests find the prefixes cached by
+        one server. Without a name, the prompt identifies the conversation."""
         if len(self.members) == 1:
             return self.members
         name = " ".join(map(str, prompt)) if conversation is None else conversation
@@ -74,24 +74,24 @@ class Fleet:
     async def ask(
         self, body: dict[str, Any], policy: Policy, order: Sequence[Member], read: Callable[[dict[str, Any]], T]
     ) -> T:
-        """Send `body` to the first server of `order` that is present, in the name of `policy`, and return the answer as
-        parsed by `read`.
+        """Send `body` to the first available server of `order`, in the name of `policy`, and return the answer parsed
+        by `read`.
 
-        Raises `GymposiumError` if a healthy server does not answer within the time limit or no server comes back, and
-        `Away` if `order` names only some of the servers and none of them is present."""
+        Raises `GymposiumError` if a healthy server does not answer within the time limit or no server comes back.
+        Raises `Away` if `order` names only some of the servers and none of them is available."""
         return await self._complete(lambda connection: connection.ask(body, policy, read), policy, order)
 
     async def follow(
         self, body: dict[str, Any], policy: Policy, order: Sequence[Member], arriving: Arriving
     ) -> Completion:
-        """Send `body` as `ask` does, and take the answer in parts as it is sampled."""
+        """Send `body` like `ask`, and receive the answer in parts as it is sampled."""
         return await self._complete(lambda connection: connection.follow(body, policy, arriving), policy, order)
 
     async def digests(self, policy: Policy, only: Member | None) -> list[str]:
-        """The different digests of an adapter that the workers of the present servers report, or those of one server.
+        """Return the distinct digests of an adapter reported by the workers of the available servers, or of one server.
         Servers that do not report the digests of all workers are left out.
 
-        Raises `Away` if the server is one among several and is not present."""
+        Raises `Away` if the server is one of several and unavailable."""
         members = await self.present() if only is None else [only]
         digests: set[str] = set()
         for member in members:
@@ -111,7 +111,7 @@ class Fleet:
         return workers if all(workers) else []
 
     async def present(self) -> list[Member]:
-        """The servers that are present. Waits for one if there is none.
+        """Return the available servers. Waits for one if there is none.
 
         Raises `GymposiumError` if none is expected back."""
         while not (present := [member for member in self.members if member.present]):
@@ -124,8 +124,8 @@ class Fleet:
     # -- adapters
 
     async def load(self, policy: Policy, held: Held) -> None:
-        """Let every server load an adapter. Returns when each server that is present holds it; the others load it
-        before they are present again. Raises `Refused` if every server refuses it."""
+        """Load an adapter on every server. Returns when each available server has loaded it. The others load it before
+        they become available again. Raises `Refused` if every server refuses it."""
         self.adapters[policy] = held
         try:
             await self._load(policy, held)
@@ -152,7 +152,7 @@ class Fleet:
         await self.present()
 
     async def unload(self, policy: Policy) -> None:
-        """Let every server unload an adapter; one that is not present does so before it is present again."""
+        """Unload an adapter on every server. An unavailable one does so before it becomes available again."""
         del self.adapters[policy]
         present = await self.present()
         outcomes = await asyncio.gather(
@@ -166,19 +166,19 @@ class Fleet:
     # -- one layer of retries
 
     async def _complete(self, once: Callable[[Connection], Awaitable[T]], policy: Policy, order: Sequence[Member]) -> T:
-        """Ask for a completion, with as many requests in flight to each server as it may have."""
+        """Request a completion, within each server's limit on requests in flight."""
 
         async def attempt() -> T:
             while True:
                 member = await self._first_present(order)
                 async with member.room:
-                    if member.present:  # it may have gone away while the request waited for its turn
+                    if member.present:  # it may have become unavailable while the request waited for its turn
                         return await self._attempt(member, once, policy)
 
         return await self._insist(attempt)
 
     async def _first_present(self, order: Sequence[Member]) -> Member:
-        """The first member of `order` that is present; waits for one."""
+        """Return the first available member of `order`, waiting for one if necessary."""
         while True:
             for member in order:
                 if member.present:
@@ -188,7 +188,7 @@ class Fleet:
             await self.present()
 
     async def _insist(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Make attempts until one does not raise `_Again`."""
+        """Retry until an attempt does not raise `_Again`."""
         most = ATTEMPTS + len(self.members) - 1
         tries = AsyncRetrying(
             stop=stop_after_attempt(most), retry=retry_if_exception_type(_Again), reraise=True, sleep=asyncio.sleep
@@ -199,8 +199,8 @@ class Fleet:
             raise GymposiumError(f"A request failed {most} times: {error}") from error.__cause__
 
     async def _attempt(self, member: Member, once: Callable[[Connection], Awaitable[T]], policy: Policy = BASE) -> T:
-        """Make one attempt at a server, in the name of `policy`. If the server is at fault, it is lost, and `_Again` is
-        raised."""
+        """Make one attempt at a server, in the name of `policy`. If the server is at fault, marks it as lost and raises
+        `_Again`."""
         if policy != BASE and policy not in self.adapters:
             raise GymposiumError(f"{policy} was retired before a request in its name was answered.")
         before, connection = member.recoveries, member.connection
@@ -217,7 +217,7 @@ class Fleet:
                 raise GymposiumError(str(late)) from late
             reason, cause = "no answer in time", late
         except FAILURES as error:
-            # a garbled answer may hold the key, so it is not chained
+            # a garbled answer may contain the key, so it is not chained
             reason = connection.shown(f"{type(error).__name__} {error}")
             cause = None if isinstance(error, Garbled) else error
         member.lose(before)
@@ -226,12 +226,13 @@ class Fleet:
     # -- the members
 
     def _check_alike(self, connection: Connection) -> None:
-        """Raise `GymposiumError` if a server runs another version of vLLM than the others."""
+        """Raise `GymposiumError` if a server runs a different version of vLLM than the others."""
         for other in (member.connection for member in self.members):
             if other.version != connection.version:
                 raise GymposiumError(
-                    f"The vLLM servers at {other.url} and {connection.url} run different versions, {other.version} and "
-                    f"{connection.version}, so one request could have two answers. Run one version on all servers."
+                    f"The vLLM servers at {other.url} and {connection.url} run different versions, {other.version} "
+                    f"and {connection.version}, so one request could have two answers. Run the same version on all "
+                    f"servers."
                 )
 
     def _changed(self) -> None:
@@ -241,10 +242,11 @@ class Fleet:
 
 
 def ranking(conversation: str, servers: int) -> list[int]:
-    """The places 0 to `servers - 1` in the order in which a conversation prefers them (rendezvous hashing).
+    """Return the places 0 to `servers - 1` in a conversation's order of preference (rendezvous hashing).
 
-    The order depends on the name of the conversation alone. Without one of the servers, only its conversations move,
-    each to its next server; one more server at the end takes its share of the conversations, and the others stay."""
+    The order depends only on the name of the conversation. Without one of the servers, only its conversations move,
+    each to its next server. An additional server at the end takes its share of the conversations, and the others
+    stay."""
     return sorted(range(servers), key=lambda place: _weight(conversation, place), reverse=True)
 
 

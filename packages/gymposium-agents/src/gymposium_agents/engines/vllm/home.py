@@ -1,5 +1,4 @@
-"""The directory of a vLLM installation: its virtual environment, the logs of its servers, and notes of those that
-run."""
+"""The directory of a vLLM installation: its virtual environment, its servers' logs, and notes of running servers."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ HOME_VARIABLE = "GYMPOSIUM_ENGINE_HOME"
 
 @dataclass(frozen=True, slots=True)
 class EngineHome:
-    """A directory that holds one installation of vLLM."""
+    """A directory with one installation of vLLM."""
 
     root: Path
     """The path of the directory."""
@@ -35,7 +34,7 @@ class EngineHome:
 
     @property
     def marker(self) -> Path:
-        """The file that setup writes last; without it the installation is incomplete."""
+        """The file that setup writes last. Without it, the installation is incomplete."""
         return self.root / "complete.json"
 
     @property
@@ -45,31 +44,30 @@ class EngineHome:
 
     @property
     def running(self) -> Path:
-        """The directory of notes, one file for each server that `gymposium engine start` runs."""
+        """The directory of notes, one file per server run by `gymposium engine start`."""
         return self.root / "running"
 
     def installed(self) -> dict[str, Any] | None:
-        """Read the contents of the marker: `build`, `requirements`, `python` and `version`. None if the installation is
-        incomplete."""
+        """Read the contents of the marker: `build`, `requirements`, `python` and `version`. Returns None if the
+        installation is incomplete."""
         if not self.marker.is_file() or not self.python.exists():
             return None
         contents: dict[str, Any] = strict_json(read_plain_text(self.marker))
         return contents
 
     def require(self) -> dict[str, Any]:
-        """Read the contents of the marker. Raises `GymposiumError` with what to do if the installation is
-        incomplete."""
+        """Read the contents of the marker. Raises `GymposiumError` with the fix if the installation is incomplete."""
         contents = self.installed()
         if contents is None:
             raise GymposiumError(
-                f"There is no finished installation of vLLM in {self.root}. Make one with:  gymposium engine setup  "
-                f"(or name another place in {HOME_VARIABLE})."
+                f"There is no complete installation of vLLM in {self.root}. Install it with:  gymposium engine setup  "
+                f"(or name another directory in {HOME_VARIABLE})"
             )
         return contents
 
 
 def engine_home(directory: Path | None = None) -> EngineHome:
-    """The engine's home: `directory`, else the one that GYMPOSIUM_ENGINE_HOME names, else gymposium/engines/vllm in the
+    """Return the engine's home: `directory`, or else GYMPOSIUM_ENGINE_HOME, or else gymposium/engines/vllm in the
     user's data directory ($XDG_DATA_HOME, ~/.local/share)."""
     if named := directory or os.environ.get(HOME_VARIABLE):
         return EngineHome(Path(named).expanduser().absolute())

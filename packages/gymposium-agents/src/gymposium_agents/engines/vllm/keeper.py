@@ -1,9 +1,9 @@
-"""Supervisor process between a server and the process that started it; it ends the server with either of them.
+"""Supervisor process between a server and the process that started it. The server ends with either of them.
 
 It runs as a script (`python keeper.py COMMAND …`) and imports nothing of gymposium. It leads a process group with the
 server and all its children. When the server dies, the rest of the group is killed, because vLLM's workers do not notice
-the death of their parent. When standard input ends, the starter has closed it or has died (even by SIGKILL): the group
-gets SIGTERM, and SIGKILL if it does not end in time.
+the death of their parent. When standard input ends, the starter has closed it or has died (even by SIGKILL). The group
+then gets SIGTERM, and SIGKILL if it does not end in time.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def main() -> None:
         try:
             server.wait(GRACE_SECONDS)
         except subprocess.TimeoutExpired:
-            print("The server did not end in time and is killed.", flush=True)
+            print("The server did not end in time. Killing it.", flush=True)
             os.killpg(0, signal.SIGKILL)
 
     threading.Thread(target=watch, daemon=True).start()
     code = server.wait()
     if not ending.is_set():
-        print(f"The server ended by itself, with code {code}.", flush=True)
+        print(f"The server exited on its own with code {code}.", flush=True)
     os.killpg(0, signal.SIGKILL)  # the rest of the group, with this process
 
 

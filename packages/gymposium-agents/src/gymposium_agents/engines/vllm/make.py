@@ -16,9 +16,9 @@ from gymposium_agents.engines.vllm.settings import ServerSettings, VllmSettings,
 def vllm_engine(start: EngineStart, settings: VllmSettings) -> VllmEngine:
     """Make an engine over the servers at `settings.url`, or over new servers that end with the engine.
 
-    Raises `GymposiumError` if a server does not come up or serves another model, and for a player without a URL."""
+    Raises `GymposiumError` if a server does not start or serves another model, and for a player without a URL."""
     if start.load is not None and start.learner is None:
-        raise BadOption("load= and engine= exclude each other: a server has loaded its model already.")
+        raise BadOption("load= and engine= conflict, because a server has already loaded its model. Omit one of them.")
     with ExitStack() as resources:
         urls = settings.urls
         if not urls:
@@ -36,12 +36,12 @@ def vllm_engine(start: EngineStart, settings: VllmSettings) -> VllmEngine:
 
 
 def server_settings(start: EngineStart, settings: VllmSettings) -> list[ServerSettings]:
-    """Return the settings of the servers that a run starts: the learner's number type, room for its adapter's rank, and
-    a slot for each version that one batch may name. With fewer slots vLLM would load versions again and again.
+    """Return the settings of the servers that a run starts: the learner's number type, a sufficient adapter rank, and a
+    slot for each version that one batch may name. With fewer slots, vLLM would reload versions again and again.
 
-    Raises `BadOption` if the rank or the number of adapters is unknown: a player must name a server."""
+    Raises `BadOption` if the rank or the number of adapters is unknown, because a player must name a server."""
     if start.lora_rank is None or start.versions is None:
-        raise BadOption("engine=vllm: name a server by its URL, as in engine=http://127.0.0.1:8000, or use own.")
+        raise BadOption("engine=vllm needs a server. Name it by URL, such as engine=http://127.0.0.1:8000, or use own.")
     one = ServerSettings(
         model=str(Path(start.model).absolute()) if Path(start.model).is_dir() else start.model,
         lora_rank=start.lora_rank,

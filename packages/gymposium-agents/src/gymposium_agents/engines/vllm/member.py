@@ -1,4 +1,4 @@
-"""One server of a fleet: whether it is present, and how it comes back."""
+"""One server of a fleet: whether it is available, and its recovery."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from gymposium_agents.engines.vllm.client import FAILURES, Connection, Held
 from gymposium_agents.engines.vllm.settings import Patience
 
 PROBE_PAUSE = 0.2
-"""Number of seconds between two looks at a server that does not answer."""
+"""Seconds between two checks of a server that does not answer."""
 REFUSED_PAUSE = 5.0
-"""Number of seconds after which a server that answers, but is not as it must be, is tried again."""
+"""Seconds until a retry for a server that answers but is not as required."""
 
 Start = Callable[[Coroutine[Any, Any, None]], object]
-"""Starts a coroutine in the event loop of the fleet. What it returns is kept until the coroutine has ended."""
+"""Starts a coroutine in the event loop of the fleet. Its return value is kept until the coroutine has ended."""
 
 log = logging.getLogger(__name__)
 
 
 class Member:
-    """A server of a fleet. While it is present, it answers and holds all adapters of the fleet."""
+    """A server of a fleet. While it is available, it answers and has all adapters of the fleet loaded."""
 
     def __init__(
         self,
@@ -37,13 +37,13 @@ class Member:
         check: Callable[[Connection], None],
         changed: Callable[[], None],
     ) -> None:
-        """`adapters` are those that each server of the fleet must hold. `start` starts a coroutine beside the requests,
-        `check` raises `GymposiumError` for a server that does not go with the others, and `changed` is called when the
-        member comes back or has a problem."""
+        """`adapters` are those that each server of the fleet must load. `start` starts a coroutine alongside the
+        requests. `check` raises `GymposiumError` for a server that does not match the others. `changed` is called when
+        the member comes back or has a problem."""
         self.connection = connection
         self.present = True
         self.problem: Exception | None = None
-        """Why it is not expected back, while it is not present."""
+        """Why it is not expected back, while it is unavailable."""
         self.recoveries = 0
         """Number of times that it was lost and came back."""
         self.room = asyncio.Semaphore(0)
@@ -53,8 +53,8 @@ class Member:
         self._returning: object = None
 
     def lose(self, before: int, problem: GymposiumError | None = None) -> None:
-        """Send it no more requests until it has come back, which is tried from now on. `before` is the value of
-        `recoveries` when the request that failed was sent: if many fail together, the first one counts."""
+        """Stop sending it requests until it has come back, and start its recovery. `before` is the value of
+        `recoveries` when the failed request was sent: if many fail together, only the first one counts."""
         if self.present and self.recoveries == before:
             self.present = False
             if problem is not None:
@@ -62,8 +62,8 @@ class Member:
             self._returning = self._start(self._come_back())
 
     async def _come_back(self) -> None:
-        """Wait until the server answers and holds all adapters. A server that this process started is started again if
-        it is dead; one that cannot be is lost for good."""
+        """Wait until the server answers and has loaded all adapters. A dead server started by this process is
+        restarted. If that fails, it is lost for good."""
         try:
             await self._answer()
         except Exception as error:  # noqa: BLE001 - passed on to the requests that wait for it
@@ -82,30 +82,30 @@ class Member:
                 if await connection.healthy():
                     await connection.greet()
                     self._check(connection)
-                    await connection.hold(self._adapters)  # the last wait: what it holds now is what it must hold
+                    await connection.hold(self._adapters)  # the last wait: it must now hold exactly these
                     return
             except FAILURES as error:
                 last = f" ({connection.shown(str(error))})"
-                log.debug("The server at %s went away again: %s", connection.url, error)
+                log.debug("The server at %s became unavailable again: %s", connection.url, error)
             except GymposiumError as error:
                 self._tell(error)
                 pause = REFUSED_PAUSE
             late = time.monotonic() > deadline
             if server is not None and (late or not server.alive):
-                log.warning("The vLLM server at %s is gone; it is started again.", connection.url)
+                log.warning("The vLLM server at %s is gone. Restarting it.", connection.url)
                 await asyncio.to_thread(server.revive)
                 deadline = time.monotonic() + self._wait.absence
             elif late and self.problem is None:
                 self._tell(
                     GymposiumError(
                         f"The vLLM server at {connection.url} is gone and did not come back within "
-                        f"{self._wait.absence:.0f} seconds{last}. Start it again (gymposium engine start restarts "
-                        f"servers that die), then resume."
+                        f"{self._wait.absence:.0f} seconds{last}. Restart it (gymposium engine start restarts servers "
+                        f"that die), then resume."
                     )
                 )
             elif not warned and server is None:
                 warned = True
-                log.warning("The vLLM server at %s does not answer; waiting for it to come back.", connection.url)
+                log.warning("The vLLM server at %s does not answer. Waiting for it to come back.", connection.url)
             await asyncio.sleep(pause)
 
     def _tell(self, problem: Exception) -> None:

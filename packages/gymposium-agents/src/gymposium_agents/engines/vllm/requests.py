@@ -22,22 +22,23 @@ class Policies:
     """The policies that requests may name."""
 
     current: Policy = BASE
-    """The policy of requests that name none."""
+    """The policy of requests without a policy."""
     adapters: dict[Policy, Path] = field(default_factory=dict)
     """The adapters, oldest first, with their directories."""
 
     def named(self, policy: Policy | None) -> Policy:
-        """The policy that is to answer: the current one for None. Raises `GymposiumError` if it is not held."""
+        """Return the policy that is to answer: the current one for None. Raises `GymposiumError` if it is not
+        loaded."""
         if policy is None:
             return self.current
         if policy != BASE and policy not in self.adapters:
             held = ", ".join(map(str, (BASE, *self.adapters)))
-            raise GymposiumError(f"The engine holds no policy {policy}: publish it first. It holds: {held}.")
+            raise GymposiumError(f"Unknown policy {policy}. Publish it first. The engine holds: {held}.")
         return policy
 
 
 class ServerRequests:
-    """A token engine over the servers of a fleet, or over one of them alone."""
+    """A token engine over the servers of a fleet, or over a single one of them."""
 
     def __init__(
         self,
@@ -47,8 +48,8 @@ class ServerRequests:
         stops: frozenset[int],
         only: Member | None = None,
     ) -> None:
-        """`stops` are the tokens that end a reply. With `only` that server alone is asked; if the fleet has others,
-        requests raise `Away` while it is away."""
+        """`stops` are the tokens that end a reply. With `only`, just that server is asked. If the fleet has others,
+        requests raise `Away` while it is unavailable."""
         self.stops = stops
         self._loop, self._fleet, self._policies, self._only = loop, fleet, policies, only
 
@@ -58,8 +59,8 @@ class ServerRequests:
 
     @property
     def context(self) -> int:
-        """The largest number of tokens of a prompt and its completion together: one less than the lowest limit of the
-        servers, because scoring needs room for one more token."""
+        """The maximum number of tokens of a prompt and its completion together: one less than the lowest limit of the
+        servers, because scoring needs one more token."""
         return min(member.connection.longest for member in self._fleet.members) - 1
 
     def submit(self, request: TokenRequest, sampling: Sampling) -> Future[Completion]:
@@ -72,12 +73,13 @@ class ServerRequests:
         return self._loop.submit(asking)
 
     def _completion(self, request: TokenRequest, sampling: Sampling) -> Coroutine[Any, Any, Completion]:
-        """Build the request now, with its policy, because the caller may publish before the answer arrives."""
+        """Build the request immediately, including its policy, because the caller may publish before the answer
+        arrives."""
         policy = self._policies.named(request.policy)
         room = self.context - len(request.prompt)
         if not request.prompt or room < 1:
             raise GymposiumError(
-                f"A prompt of {len(request.prompt)} tokens leaves no room for a reply in a context of {self.context}."
+                f"A prompt of {len(request.prompt)} tokens leaves no space for a reply in a context of {self.context}."
             )
         if sampling.temperature not in (0.0, 1.0):
             self._check_processed(sampling.temperature)
@@ -88,18 +90,17 @@ class ServerRequests:
         return self._fleet.ask(body, policy, order, lambda answer: completion_of(answer, policy, self.stops))
 
     def _check_processed(self, temperature: float) -> None:
-        """Raise `GymposiumError` if a server's log-probabilities at `temperature` are not those of the samples."""
+        """Raise `GymposiumError` if a server's log-probabilities at `temperature` do not match its sampling."""
         for connection in (member.connection for member in self._fleet.members):
             if not connection.processed:
                 raise GymposiumError(
                     f"The vLLM server at {connection.url} reports log-probabilities at temperature 1 for every "
-                    f"temperature, so samples at {temperature:g} could not be learned from. Start it with "
-                    f"--logprobs-mode processed_logprobs, as gymposium engine start does, or play at temperature 0 or "
-                    f"1."
+                    f"temperature, so samples at {temperature:g} cannot be used for training. Start it with "
+                    f"--logprobs-mode processed_logprobs, like gymposium engine start, or play at temperature 0 or 1."
                 )
 
     def _order(self, conversation: str | None, prompt: Tokens) -> Sequence[Member]:
-        """The servers that may answer, in the order in which they are asked."""
+        """Return the servers that may answer, in the order to ask them."""
         return self._fleet.order(conversation, prompt) if self._only is None else [self._only]
 
     def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
@@ -109,11 +110,11 @@ class ServerRequests:
         self, pairs: Sequence[tuple[Tokens, Tokens]], *, temperature: float = 1.0, policy: Policy | None = None
     ) -> list[tuple[float, ...]]:
         """Return the log-probabilities of given completions, at temperature 1 only: a server has no other
-        log-probabilities of tokens that it did not sample."""
+        log-probabilities of tokens it did not sample."""
         if temperature != 1.0:
             raise GymposiumError(
-                f"A vLLM server scores given tokens at temperature 1 only, not {temperature:g}. Score at 1, "
-                f"or with the engine in process (leave engine= out of the player's name)."
+                f"A vLLM server scores given tokens only at temperature 1, not {temperature:g}. Score at 1, or with "
+                f"the in-process engine (omit engine= from the player's name)."
             )
         asked = self._policies.named(policy)
         return results([self._loop.submit(self._score(prompt, completion, asked)) for prompt, completion in pairs])
@@ -122,7 +123,7 @@ class ServerRequests:
         if not prompt or len(prompt) + len(completion) > self.context:
             raise GymposiumError(
                 f"A prompt of {len(prompt)} tokens and a completion of {len(completion)} cannot be scored: the prompt "
-                f"must not be empty, and both together have room for {self.context} tokens."
+                f"must not be empty, and both together may have at most {self.context} tokens."
             )
         if not completion:
             return ()
@@ -130,6 +131,6 @@ class ServerRequests:
         return await self._fleet.ask(body, policy, order, lambda answer: scores_of(answer, prompt, completion))
 
     def digest(self, policy: Policy) -> str | None:
-        """The digest of the tensors that the servers' workers loaded as `policy`; all digests if workers differ. None
-        if no server reports digests, because gymposium started none of them."""
+        """Return the digest of the tensors loaded as `policy` by the servers' workers, or all digests if workers
+        differ. Returns None if no server reports digests, because gymposium started none of them."""
         return ", ".join(self._loop.run(self._fleet.digests(self._policies.named(policy), self._only))) or None

@@ -1,4 +1,4 @@
-"""Notes of the servers that `gymposium engine start` runs, one small file for each in the engine's home."""
+"""Notes of servers run by `gymposium engine start`, one small file per server in the engine's home."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from gymposium_agents.engines.vllm.home import EngineHome
 from gymposium_agents.engines.vllm.server import Server, is_healthy
 
 STOP_SECONDS = 60.0
-"""Time limit for the end of a server, in seconds."""
+"""Time limit for stopping a server, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server that a `gymposium engine start` process runs."""
+    """A server run by a `gymposium engine start` process."""
 
     url: str
     port: int
@@ -36,7 +36,7 @@ class Running:
     pid: int
     """The id of the process that runs it."""
     began: str
-    """The start time of that process as the system reports it, which distinguishes it from a later process with the
+    """The start time of that process as reported by the system. It distinguishes the process from a later one with the
     same id."""
 
     @property
@@ -47,15 +47,15 @@ class Running:
 
 @contextmanager
 def noted(server: Server, home: EngineHome) -> Iterator[Running]:
-    """Keep a note of `server` for as long as the block lasts.
+    """Keep a note of `server` inside the block.
 
-    Raises `GymposiumError` if another server has the port, also while it loads: it does not listen yet, so the system
-    would give the port to both, and the answers of one would be taken for those of the other."""
+    Raises `GymposiumError` if another server has the port, even while it loads. It does not listen yet, so the system
+    would give the port to both, and the answers of one would be mistaken for those of the other."""
     for other in running_servers(home):
         if other.port == server.port:
             raise GymposiumError(
-                f"A server of {other.model} runs on port {other.port} already: use that one, end it with  "
-                f"{command_line('engine', 'stop', '--port', str(other.port))}  or take another port with --port."
+                f"A server of {other.model} already runs on port {other.port}. Use that one, stop it with  "
+                f"{command_line('engine', 'stop', '--port', str(other.port))}  or choose another port with --port."
             )
     home.running.mkdir(parents=True, exist_ok=True)
     settings, pid = server.settings, os.getpid()
@@ -71,7 +71,7 @@ def noted(server: Server, home: EngineHome) -> Iterator[Running]:
 
 
 def running_servers(home: EngineHome) -> list[Running]:
-    """The servers that run, in the order of their notes. Notes of killed processes are removed."""
+    """Return the running servers, in the order of their notes. Notes of killed processes are removed."""
     servers = []
     for file in sorted(home.running.glob("*.json")):
         running = Running(**strict_json(read_plain_text(file)))
@@ -83,12 +83,12 @@ def running_servers(home: EngineHome) -> list[Running]:
 
 
 def answers(running: Running) -> bool:
-    """True if the server answers and reports that it is healthy."""
+    """Return True if the server answers and reports that it is healthy."""
     return is_healthy(running.url)
 
 
 def end(running: Running) -> None:
-    """End a server through the process that runs it, and wait until it has ended. Raises `GymposiumError` if it does
+    """Stop a server through the process that runs it, and wait until it has ended. Raises `GymposiumError` if it does
     not end in time."""
     os.kill(running.pid, signal.SIGTERM)
     deadline = time.monotonic() + STOP_SECONDS
@@ -99,7 +99,7 @@ def end(running: Running) -> None:
 
 
 def _began(pid: int) -> str | None:
-    """The start time of a process, in ticks since boot; None if there is no such process or it is a zombie."""
+    """Return the start time of a process, in ticks since boot, or None if it does not exist or is a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:

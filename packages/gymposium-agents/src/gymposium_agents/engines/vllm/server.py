@@ -1,4 +1,4 @@
-"""A vLLM server as a child process, which ends with the process that started it."""
+"""A vLLM server as a child process that ends with the process that started it."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from gymposium_agents.engines.vllm.home import EngineHome, engine_home
 from gymposium_agents.engines.vllm.settings import ServerSettings
 
 READY_SECONDS = 1800.0
-"""Time limit for the start of a server, in seconds: a large model takes many minutes to load. The death of a server is
-noticed at once."""
+"""Time limit for starting a server, in seconds: a large model takes many minutes to load. A server's death is noticed
+immediately."""
 PROBE_SECONDS = 3.0
 """Time limit of a health check, in seconds."""
 MOST_RESTARTS, RESTART_WINDOW_SECONDS = 5, 600.0
-"""Maximum number of restarts in a window of time."""
+"""Maximum number of restarts within a time window, and its length in seconds."""
 LONGEST_PAUSE_SECONDS = 30.0
 """Longest pause before a restart, in seconds."""
 LOG_LINES, LOOKED_AT = 12, 300
-"""Number of last lines of the log that an error quotes, and of those that are searched for errors: the end of a
-server's log rarely shows the cause."""
+"""Number of final log lines quoted in an error, and number searched for errors: the end of a server's log rarely shows
+the cause."""
 
 
 class Server:
-    """A vLLM server that this process owns. Call `start` before use and `stop` afterwards. The server ends with this
+    """A vLLM server owned by this process. Call `start` before use and `stop` afterwards. The server ends with this
     process, even if that is killed."""
 
     def __init__(self, settings: ServerSettings, home: EngineHome | None = None) -> None:
-        """Raises `GymposiumError` if vLLM is not installed or the settings are not safe."""
+        """Raise `GymposiumError` if vLLM is not installed or the settings are not safe."""
         settings.check()
         self.settings = settings
         self.home = home or engine_home()
@@ -64,16 +64,16 @@ class Server:
 
     @property
     def alive(self) -> bool:
-        """True while its process exists; it may not answer yet."""
+        """True while its process exists. It may not answer yet."""
         return self._keeper is not None and self._keeper.poll() is None
 
     @property
     def group(self) -> int | None:
-        """The id of the process group of all its processes; None before the start."""
+        """The id of the process group of all its processes, or None before the start."""
         return None if self._keeper is None else self._keeper.pid
 
     def answers(self) -> bool:
-        """True if its process exists and reports that it is healthy."""
+        """Return True if its process exists and reports that it is healthy."""
         return self.alive and is_healthy(self.url)
 
     def start(self) -> None:
@@ -87,7 +87,7 @@ class Server:
         _SERVERS[self.url] = self
 
     def restart(self) -> None:
-        """End the server and start it again, after a pause that grows with the number of recent restarts.
+        """Stop the server and start it again, after a delay that grows with the number of recent restarts.
 
         Raises `GymposiumError` after too many recent restarts, or if the server does not answer."""
         with self._one_at_a_time:
@@ -112,7 +112,7 @@ class Server:
                 self.restart()
 
     def stop(self) -> None:
-        """End the server with all its processes. It cannot be started again."""
+        """Stop the server with all its processes. It cannot be started again."""
         self._stopped.set()
         with self._one_at_a_time:
             self._end()
@@ -160,7 +160,7 @@ class Server:
             except subprocess.TimeoutExpired:
                 self._keeper.kill()
                 self._keeper.wait()
-            with suppress(ProcessLookupError):  # if the keeper was killed, the server still runs
+            with suppress(ProcessLookupError):  # if the keeper was killed, the server is still running
                 os.killpg(self._keeper.pid, signal.SIGKILL)
             self._keeper = None
 
@@ -171,32 +171,32 @@ class Server:
 
 
 _SERVERS: WeakValueDictionary[str, Server] = WeakValueDictionary()
-"""The servers that this process started, by URL."""
+"""The servers started by this process, by URL."""
 
 
 def server_of_this_process(url: str) -> Server | None:
-    """The server at `url` if this process started it and still refers to it; else None."""
+    """Return the server at `url` if this process started it and still refers to it, else None."""
     return _SERVERS.get(url)
 
 
 @contextmanager
 def running_server(settings: ServerSettings, home: EngineHome | None = None) -> Iterator[Server]:
-    """Run a server for as long as the block lasts; yields it when it answers."""
+    """Run a server inside the block. Yields it when it answers."""
     with running_servers([settings], home) as [server]:
         yield server
 
 
 @contextmanager
 def running_servers(settings: Sequence[ServerSettings], home: EngineHome | None = None) -> Iterator[list[Server]]:
-    """Run servers for as long as the block lasts. They start at the same time; yields them when all answer. If one does
-    not start, all end, and its error is raised."""
+    """Run servers inside the block. They start concurrently. Yields them when all answer. If one does not start, all
+    are stopped, and its error is raised."""
     servers: list[Server] = []
     for one in settings:
         server = Server(one, home)
-        while not one.port and server.port in {other.port for other in servers}:  # none of them listens yet
+        while not one.port and server.port in {other.port for other in servers}:  # none of them is listening yet
             server = Server(one, home)
         servers.append(server)
-    with ThreadPoolExecutor(2 * len(servers)) as threads:  # the start of a server goes on while it is stopped
+    with ThreadPoolExecutor(2 * len(servers)) as threads:  # the start of a server continues while it is being stopped
         try:
             results([threads.submit(server.start) for server in servers])
             yield servers
@@ -205,7 +205,7 @@ def running_servers(settings: Sequence[ServerSettings], home: EngineHome | None 
 
 
 def is_healthy(url: str) -> bool:
-    """True if a server answers at `url` and reports that it is healthy."""
+    """Return True if a server answers at `url` and reports that it is healthy."""
     try:
         return httpx.get(f"{url}/health", timeout=PROBE_SECONDS, trust_env=False).is_success
     except httpx.TransportError:
@@ -219,16 +219,16 @@ def _free_port(host: str) -> int:
 
 
 def _check_free(host: str, port: int) -> None:
-    """Raises `GymposiumError` if the port is in use: the answers of the server there would be taken for those of the
-    new one."""
+    """Raise `GymposiumError` if the port is in use, because the other server's answers would be mistaken for those of
+    the new one."""
     with _socket(host) as free:
         free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             free.bind((host, port))
         except OSError as error:
             raise GymposiumError(
-                f"Port {port} of {host} cannot be used ({error.strerror}): take another with --port, or end what "
-                f"listens there; gymposium engine status lists the servers that run."
+                f"Port {port} of {host} is not available ({error.strerror}). Choose another one with --port, or stop "
+                f"what listens there. gymposium engine status lists the running servers."
             ) from error
 
 

@@ -1,10 +1,10 @@
 """vLLM's server with two changes: an additional route, and a fix for a bug of its CPU build.
 
-It runs as a script in vLLM's environment (`python -P serving.py ARGUMENTS …`) and imports nothing of gymposium. vLLM's
-processes are forked, or are spawned and execute this file again, so all of them have the changes.
+It runs as a script in vLLM's environment (`python -P serving.py ARGUMENTS …`) and imports nothing from gymposium.
+vLLM's processes are forked, or spawned and execute this file again, so all of them have the changes.
 
-The route `/v1/gymposium` reports how many requests the server runs at once and, for each adapter, the digest (`digest`)
-of the tensors that each worker loaded.
+The route `/v1/gymposium` reports the server's limit on concurrent requests and, for each adapter, the digest (`digest`)
+of the tensors loaded by each worker.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 
 def digest(tensors: Mapping[str, Any]) -> str:
-    """The SHA-256 digest of named torch tensors: names, shapes and values in float32, in the order of the names."""
+    """Return the SHA-256 digest of named torch tensors: names, shapes and values in float32, ordered by name."""
     import torch
 
     sha256 = hashlib.sha256()
@@ -28,7 +28,7 @@ def digest(tensors: Mapping[str, Any]) -> str:
 
 
 def note_digests() -> None:
-    """Let each worker compute the digest of every adapter when it loads its tensors, and report it on request."""
+    """Make each worker compute the digest of every adapter when it loads its tensors, and report it on request."""
     model = import_module("vllm.lora.lora_model").LoRAModel
     worker = import_module("vllm.v1.worker.worker_base").WorkerBase
     load = model.from_lora_tensors.__func__
@@ -39,7 +39,7 @@ def note_digests() -> None:
         return loaded
 
     def gymposium_digests(self: Any) -> dict[str, str]:
-        """The digests by the adapter's number, as text, because not every channel between vLLM's processes keeps
+        """Return the digests by the adapter's number, as text, because not every channel between vLLM's processes keeps
         numbers as keys. Empty if the worker reads only its part of the experts."""
         runner = self.model_runner
         if self.vllm_config.parallel_config.enable_expert_parallel or getattr(runner, "lora_manager", None) is None:
@@ -76,9 +76,9 @@ def add_route() -> None:
 def mend(package: Any) -> None:
     """Fix the CPU operations of vLLM 0.32 (`lora/ops/torch_ops/lora_ops.py`) for tokens without an adapter.
 
-    Such a token has the adapter index -1, which the operations take as the last slot: once all slots are filled, the
-    base model answers with the adapter in that slot. The fix lets `bgmv_shrink`, which all other operations use, return
-    0 for such tokens; it is replaced in its module and in the package that re-exports it."""
+    Such a token has the adapter index -1, which the operations treat as the last slot: once all slots are filled, the
+    base model answers with the adapter in that slot. The fix makes `bgmv_shrink`, which all other operations use,
+    return 0 for such tokens. It is replaced in its module and in the package that re-exports it."""
     shrink = package.lora_ops.bgmv_shrink
 
     def shrink_adapted(
@@ -91,7 +91,7 @@ def mend(package: Any) -> None:
 
 
 def main() -> None:
-    """Change vLLM, and run its server if this is the main process."""
+    """Patch vLLM, and run its server if this is the main process."""
     mend(import_module("vllm.lora.ops.torch_ops"))
     note_digests()
     add_route()

@@ -1,5 +1,4 @@
-"""Setup of the virtual environment that vLLM runs in, with versions of torch and transformers that may differ from
-those of gymposium."""
+"""Setup of vLLM's virtual environment, where versions of torch and transformers may differ from those of gymposium."""
 
 from __future__ import annotations
 
@@ -21,11 +20,11 @@ from gymposium_agents.engines.vllm.versions import BUILDS, BuildName
 Say = Callable[[str], object]
 
 CHECK = "import vllm.entrypoints.openai.api_server, vllm.version; print('version', vllm.version.__version__)"
-"""Program that imports the modules of a server and prints vLLM's version."""
+"""Program that imports a server's modules and prints vLLM's version."""
 
 
 def choose_build(build: Literal["auto", "cpu", "cuda"]) -> BuildName:
-    """Resolve `auto`: `cuda` if the driver of the machine lists an NVIDIA GPU, else `cpu`."""
+    """Resolve `auto`: `cuda` if the machine's driver lists an NVIDIA GPU, else `cpu`."""
     if build != "auto":
         return build
     nvidia_smi = shutil.which("nvidia-smi")
@@ -36,7 +35,7 @@ def choose_build(build: Literal["auto", "cpu", "cuda"]) -> BuildName:
 
 
 def set_up(home: EngineHome, build: BuildName, *, say: Say) -> dict[str, Any]:
-    """Install vLLM, unless this build is installed already; an installation that is incomplete or has other versions is
+    """Install vLLM, unless this build is already installed. An incomplete installation, or one with other versions, is
     replaced. pip's output goes to stderr. Returns the contents of the marker.
 
     Raises `GymposiumError` if pip fails or the installed vLLM cannot be imported."""
@@ -46,14 +45,14 @@ def set_up(home: EngineHome, build: BuildName, *, say: Say) -> dict[str, Any]:
         wanted = {"build": build, "requirements": list(BUILDS[build].requirements), "python": sys.version.split()[0]}
         installed = home.installed()
         if installed is not None and {key: installed.get(key) for key in wanted} == wanted:
-            say(f"vLLM {installed['version']} ({build} build) is installed in {home.root}; nothing to do.")
+            say(f"vLLM {installed['version']} ({build} build) is installed in {home.root}. Nothing to do.")
             return installed
         if installed is not None or home.environment.exists():
             state = "is incomplete" if installed is None else "has other versions"
-            say(f"The installation in {home.root} {state}; it is replaced.")
+            say(f"The installation in {home.root} {state}. Replacing it.")
         home.marker.unlink(missing_ok=True)
         if home.environment.is_symlink():
-            raise GymposiumError(f"{home.environment} is a link; remove it, or name another place with --into.")
+            raise GymposiumError(f"{home.environment} is a link. Remove it, or choose another directory with --into.")
         shutil.rmtree(home.environment, ignore_errors=True)
         say(f"Installing {BUILDS[build].summary}, into {home.root}")
         _install(home, build, say)
@@ -65,16 +64,16 @@ def set_up(home: EngineHome, build: BuildName, *, say: Say) -> dict[str, Any]:
 
 
 def _install(home: EngineHome, build: BuildName, say: Say) -> None:
-    _run(python_command("-m", "venv", str(home.environment)), "The virtual environment could not be made")
+    _run(python_command("-m", "venv", str(home.environment)), "Cannot create the virtual environment")
     pip = python_command("-m", "pip", python=home.python)
     _run([*pip, "install", *BUILDS[build].requirements], "pip could not install vLLM")
     if unwanted := BUILDS[build].unwanted:
         say(f"Removing {', '.join(unwanted)}, which break this build")
-        _run([*pip, "uninstall", "--yes", *unwanted], "pip could not remove what breaks vLLM")
+        _run([*pip, "uninstall", "--yes", *unwanted], "pip could not remove packages that break vLLM")
 
 
 def _imported_version(home: EngineHome) -> str:
-    """The version of the installed vLLM. Raises `GymposiumError` if it cannot be imported."""
+    """Return the version of the installed vLLM. Raises `GymposiumError` if it cannot be imported."""
     check = subprocess.run(
         python_command("-c", CHECK, python=home.python),
         env=clean_environment(os.environ),
@@ -94,24 +93,24 @@ def _run(command: Sequence[str], failed: str) -> None:
     code = subprocess.run(command, stdout=sys.stderr, env=clean_environment(os.environ), check=False).returncode
     if code:
         raise GymposiumError(
-            f"{failed}: {' '.join(command)} ended with code {code}; its messages are above. "
-            f"Fix the cause and run gymposium engine setup again; it starts from the beginning."
+            f"{failed}: {' '.join(command)} failed with exit code {code}. See its messages above. Fix the cause and "
+            f"run gymposium engine setup again. It starts from the beginning."
         )
 
 
 OURS = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PIP_CONSTRAINT", "PIP_REQUIREMENT", PLUGIN_FILES}
-"""Variables that lead to the packages of this process, or to their pins."""
+"""Variables that point to this process's packages, or to their pins."""
 
 TORCHRUN = (
     "TORCHELASTIC_ TORCH_NCCL_ RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK GROUP_WORLD_SIZE ROLE_RANK "
     "ROLE_WORLD_SIZE ROLE_NAME MASTER_ADDR MASTER_PORT"
 ).split()
-"""Prefixes of the variables that torchrun sets for the processes that it starts. A vLLM server forms other process
-groups: with `TORCHELASTIC_USE_AGENT_STORE` torch opens no store for a group that meets over TCP, and waits for one."""
+"""Prefixes of the variables that torchrun sets for its processes. A vLLM server forms other process groups: with
+`TORCHELASTIC_USE_AGENT_STORE`, torch opens no store for a group that meets over TCP, and waits for one."""
 
 
 def clean_environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables for a process in the engine's virtual environment: the safe path, and all but `OURS` and
+    """Return the variables for a process in the engine's virtual environment: the safe path, and all except `OURS` and
     those of torchrun."""
     return {
         name: value

