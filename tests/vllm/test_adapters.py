@@ -62,9 +62,11 @@ def test_what_is_loaded_answers_by_its_name_alone(
 
 
 def test_the_current_policy_and_strangers_are_not_retired(engine: VllmEngine) -> None:
-    with pytest.raises(GymposiumError, match="publish another before"):
+    with pytest.raises(GymposiumError, match="Publish another one before"):
         engine.retire(SECOND)
-    with pytest.raises(GymposiumError, match=r"no policy learner-v9.*It holds: base, learner-v1, learner-v2"):
+    with pytest.raises(
+        GymposiumError, match=r"Unknown policy learner-v9.*The engine holds: base, learner-v1, learner-v2"
+    ):
         engine.retire(Policy("learner", 9))
 
 
@@ -84,7 +86,7 @@ def test_the_server_tells_what_it_loaded(engine: VllmEngine, adapters: dict[Poli
 
 
 def test_an_adapter_that_is_not_held_is_not_asked(engine: VllmEngine, request_of: MakeRequest, warm: Sampling) -> None:
-    with pytest.raises(GymposiumError, match="holds no policy ghost-v1"):
+    with pytest.raises(GymposiumError, match="Unknown policy ghost-v1"):
         engine.generate([request_of(0, Policy("ghost", 1))], warm)
 
 
@@ -123,7 +125,7 @@ def test_an_earlier_run_of_the_same_name_does_not_linger(
 
 
 def test_a_directory_without_an_adapter(engine: VllmEngine, tmp_path: Path) -> None:
-    with pytest.raises(GymposiumError, match=r"holds no adapter \(adapter_config\.json is missing"):
+    with pytest.raises(GymposiumError, match=r"is not an adapter: adapter_config\.json is missing"):
         engine.publish(tmp_path, Policy("learner", 7))
 
 

@@ -66,7 +66,7 @@ def test_setup_finds_its_own_work_and_leaves_it(capsys: pytest.CaptureFixture[st
     home, said = engine_home(), []
     noted = home.require()
     assert set_up(home, noted["build"], say=said.append) == noted
-    assert "nothing to do" in said[0]
+    assert "Nothing to do" in said[0]
 
 
 def test_start_prints_the_player_to_use(started: Started) -> None:
@@ -99,7 +99,7 @@ def test_raw_logprobs_are_good_at_temperature_1_only(started: Started, request_o
 def test_a_port_in_use_is_not_taken_for_ones_own(started: Started) -> None:
     port = int(started.url.rpartition(":")[2])
     with (
-        pytest.raises(GymposiumError, match=f"Port {port} .* cannot be used"),
+        pytest.raises(GymposiumError, match=f"Port {port} .* is not available"),
         running_server(ServerSettings(str(started.model), port=port)),
     ):
         pass

@@ -69,7 +69,7 @@ def test_ctrl_c_stops_the_server_too(model_directory: Path, tmp_path: Path) -> N
     ) as process:
         assert process.stderr is not None
         for line in process.stderr:
-            if "It answers at" in line:
+            if "It is ready at" in line:
                 break
         # each thread has its own children
         threads = Path(f"/proc/{process.pid}/task").glob("*/children")

@@ -66,6 +66,6 @@ def test_at_another_temperature_the_server_cannot_score_and_samples_can_be_count
 ) -> None:
     player = seated(f"lm:{model_directory}?engine={server.url}&temperature=0.5&max_tokens=4")
     ask = MatchContext(load_game("tic_tac_toe").new(0), "m", 0).ask(0)
-    with pytest.raises(GymposiumError, match="at temperature 1 only"):
+    with pytest.raises(GymposiumError, match="only at temperature 1"):
         player.distribution(ask)
     assert estimate_distributions(player, [ask], samples=8)[0].samples == 8

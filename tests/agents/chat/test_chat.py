@@ -366,7 +366,7 @@ def test_whether_text_behind_a_token_begins_anew_is_the_tokens_own_matter(
 
 
 def test_a_tokenizer_that_does_not_find_its_own_control_tokens_is_refused(converted: PreTrainedTokenizerFast) -> None:
-    with pytest.raises(GymposiumError, match="Add them anew with normalized=False"):
+    with pytest.raises(GymposiumError, match="Add them again with normalized=False"):
         Chat(older(converted, AddedToken("[/INST]", normalized=True)))
 
 
@@ -384,7 +384,7 @@ def test_a_control_token_that_the_model_itself_makes_out_of_text_is_spelled(
 def test_a_control_token_that_text_cannot_do_without_is_refused(converted: PreTrainedTokenizerFast) -> None:
     tokenizer = copy.deepcopy(converted)
     tokenizer.add_special_tokens({"eos_token": "!"})
-    with pytest.raises(GymposiumError, match="cannot write '!'"):
+    with pytest.raises(GymposiumError, match="can only write '!' as a control token"):
         Chat(tokenizer)
 
 
@@ -466,7 +466,7 @@ def refused(**changes: Any) -> GymposiumError:
 def test_a_tokenizer_that_carries_no_chat_is_refused_with_what_to_do() -> None:
     assert "set tokenizer.chat_template" in str(refused(chat_template=None))
     assert "Set tokenizer.eos_token" in str(refused(eos_token=None))
-    assert "drops what the user says" in str(refused(chat_template="<|user|>b2<|end|><|assistant|>"))
+    assert "drops the user's messages" in str(refused(chat_template="<|user|>b2<|end|><|assistant|>"))
 
 
 def test_a_tokenizer_of_another_library_is_refused() -> None:

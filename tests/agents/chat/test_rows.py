@@ -76,7 +76,7 @@ def test_no_turns_are_no_rows() -> None:
 def test_a_turn_that_cannot_be_trained_on_is_refused() -> None:
     with pytest.raises(GymposiumError, match="Turn 1 has no prompt"):
         token_rows([turn((1,), (2,)), turn((), (2,))])
-    with pytest.raises(GymposiumError, match="2 sampled tokens and 1 log-prob"):
+    with pytest.raises(GymposiumError, match="2 sampled tokens but 1 log-prob"):
         token_rows([TurnTokens((1,), Completion((2, 3), (-1.0,), "stop", BASE))])
 
 

@@ -43,7 +43,7 @@ def test_what_is_no_option_is_refused(text: str) -> None:
 
 
 def test_an_option_given_twice_is_refused() -> None:
-    with pytest.raises(BadOption, match="gives 'reply' twice"):
+    with pytest.raises(BadOption, match="Duplicate option 'reply'"):
         parse_options("reply=tags&reply=json")
 
 
@@ -65,14 +65,14 @@ def test_options_of_the_caller_are_left_to_it_and_named_when_they_are_near() -> 
         ("reply", "tag", "Did you mean 'tags'"),
         ("context", "everything", "context"),
         ("context", "last-0", "last"),
-        ("prompt", "long", "write full or compact"),
+        ("prompt", "long", "Use full or compact"),
         ("temperature", "-0.1", "at least 0"),
         ("temperature", "nan", "at least 0"),
         ("temperature", "inf", "at least 0"),
         ("temperature", "warm", "must be a number"),
         ("max_tokens", "0", "at least 1"),
         ("max_tokens", "8.5", "whole number"),
-        ("thinking", "True", "write true or false"),
+        ("thinking", "True", "Use true or false"),
     ],
 )
 def test_values_are_checked(option: str, value: str, message: str) -> None:
@@ -111,14 +111,14 @@ def test_what_training_wrote_before_there_were_contexts_still_loads(tmp_path: Pa
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ({"style": "full", "top_p": 0.9}, "keys that this version does not know: top_p"),
+        ({"style": "full", "top_p": 0.9}, "unknown keys: top_p"),
         ({"max_tokens": "8"}, "max_tokens='8': must be a whole number"),
         ({"max_tokens": True}, "max_tokens=True: must be a whole number"),
         ({"thinking": 1}, "thinking=1: write true or false"),
         ({"temperature": None}, "temperature=None: must be a number"),
         ({"context": 3}, "context=3"),
         ({"reply": "prose"}, "'prose'"),
-        (["full"], "must hold a JSON object"),
+        (["full"], "must contain a JSON object"),
     ],
 )
 def test_a_file_that_is_wrong_says_so_and_where(tmp_path: Path, content: Any, message: str) -> None:
@@ -130,5 +130,5 @@ def test_a_file_that_is_wrong_says_so_and_where(tmp_path: Path, content: Any, me
 
 def test_a_file_that_is_no_json_says_so(tmp_path: Path) -> None:
     (tmp_path / "player.json").write_text("{")
-    with pytest.raises(BadOption, match=r"player\.json is not JSON"):
+    with pytest.raises(BadOption, match=r"player\.json is not valid JSON"):
         PlayerSettings.beside(tmp_path)

@@ -17,7 +17,7 @@ from gymposium_agents.chat.chat import Chat
 from .talking import ChatOf
 
 FORMATS = [
-    # family, thinking, dialect, grows after (user, tool), and the same if replies hold no thoughts
+    # family, thinking, dialect, grows after (user, tool), and the same if replies have no thoughts
     ("qwen2.5", False, "hermes", (True, True), (True, True)),
     ("qwen3", False, "hermes", (False, False), (False, False)),
     ("qwen3", True, "hermes", (False, True), (True, True)),
@@ -42,7 +42,7 @@ def test_the_dialect_and_what_grows_are_found_out(
     assert (chat.grows("user", thoughts=False), chat.grows("tool", thoughts=False)) == bare
     for after, does in zip(("user", "tool"), grows, strict=True):
         if not does:
-            with pytest.raises(GymposiumError, match=f"rewrites what went before a message of the {after}"):
+            with pytest.raises(GymposiumError, match=f"rewrites earlier parts before a message of the {after}"):
                 chat.more("!", after=after, ended=True)
 
 
@@ -52,10 +52,10 @@ def test_the_dialect_and_what_grows_are_found_out(
         (
             "qwen3",
             True,
-            "as in hermes; history before a result is kept, before a message of the user kept if replies hold",
+            "as in hermes; history before a result is kept, before a user message kept if replies have",
         ),
         ("glm4", True, "as in keys; history before a result is rewritten, before a message of the user rewritten."),
-        ("smollm2", False, "no known calls of tools; history before a message of the user is kept."),
+        ("smollm2", False, "no known tool calls; history before a user message is kept."),
     ],
 )
 def test_the_verdict_is_a_line(chat_of: ChatOf, family: str, thinking: bool, said: str) -> None:
@@ -98,7 +98,7 @@ def test_one_call_at_a_time_is_enough_to_grow(family_tokenizer: Tokenizers) -> N
         family_tokenizer("qwen2.5"), "'\\n<tool_call>\\n{", "('\\n<tool_call>\\n{' if loop.first else '{') ~ '"
     )
     assert chat.more("one", after="tool", ended=True)
-    with pytest.raises(GymposiumError, match="one call in many templates"):
+    with pytest.raises(GymposiumError, match="Many templates allow one call"):
         chat.more("one", "two", after="tool", ended=True)
 
 

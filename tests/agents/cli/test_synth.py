@@ -168,11 +168,11 @@ def test_more_matches_and_other_data_of_them_are_made_by_resuming(tmp_path: Path
     made(*ASKED, "--out", tmp_path / "a")
     ten = (tmp_path / "a" / "matches.jsonl").read_bytes()
     data = (tmp_path / "a" / "data.jsonl").read_bytes()
-    with pytest.raises(GymposiumError, match="never written over"):
+    with pytest.raises(GymposiumError, match="never overwritten"):
         made("--resume", tmp_path / "a", "--keep", "all")
     with pytest.raises(GymposiumError, match="leave out --seed"):
         made("--resume", tmp_path / "a", "--seed", "1")
-    with pytest.raises(GymposiumError, match="10 matches are planned"):
+    with pytest.raises(GymposiumError, match="already has 10 planned matches"):
         made("--resume", tmp_path / "a", "-n", "4")
     with pytest.raises(GymposiumError, match="is not empty"):
         made(*ASKED, "--out", tmp_path / "a")

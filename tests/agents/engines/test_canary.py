@@ -163,7 +163,7 @@ def test_the_changes_of_each_server_are_compared(model_directory: Path) -> None:
         behind.weights_changed(policy)
         check.check(servers, policy, scorer(learner))
 
-    with pytest.raises(EngineDisagrees, match="the server at behind did not change as the learner did"):
+    with pytest.raises(EngineDisagrees, match="the server at behind did not change like the learner"):
         [*map(update, range(1, 20))]
 
 
@@ -264,7 +264,7 @@ def test_updates_that_are_lost_from_some_version_on_are_found_by_moves_alone(mod
             pair.step(version, 2e-3)
             pair.publish(version)
 
-    with pytest.raises(EngineDisagrees, match="was published, but the engine did not change as the learner did"):
+    with pytest.raises(EngineDisagrees, match="was published, but the engine did not change like the learner"):
         publish_on()
 
 

@@ -589,7 +589,7 @@ def test_a_server_that_is_not_there() -> None:
     ("options", "says"),
     [
         ({"model": ""}, "api:MODEL"),
-        ({"base_url": "localhost:8000"}, "write an address such as"),
+        ({"base_url": "localhost:8000"}, "Write an address such as"),
         ({"base_url": "http://x:port"}, "is not an address"),
         ({"base_url": "http://127.0.0.1/v1/chat/completions"}, "leave out /chat/completions"),
         ({"rpm": 0}, "rpm=0"),
@@ -631,7 +631,7 @@ def test_a_key_in_the_wrong_place_is_refused_and_not_repeated(option: str) -> No
 def test_a_variable_that_cannot_be_sent_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     for value in (f"{KEY} {KEY}", f"{KEY}\nX: y", f"{KEY}é"):
         monkeypatch.setenv("THEIR_KEY", value)
-        with pytest.raises(BadOption, match="THEIR_KEY does not hold a key") as caught:
+        with pytest.raises(BadOption, match="THEIR_KEY does not contain a valid key") as caught:
             OpenAIChatEngine(ApiSettings("gpt", key="THEIR_KEY"))
         assert KEY not in "".join(traceback.format_exception(caught.value))
 

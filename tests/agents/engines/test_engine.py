@@ -109,7 +109,7 @@ def test_a_model_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_an_adapter_that_is_none(model_directory: Path, tmp_path: Path) -> None:
-    with pytest.raises(GymposiumError, match="holds no adapter"):
+    with pytest.raises(GymposiumError, match="is not an adapter"):
         load_model(model_directory, tmp_path)
 
 
@@ -120,7 +120,7 @@ def test_the_end_of_the_context_cuts_a_reply_off(tiny: LoadedModel) -> None:
     completions = engine.generate(asked, Sampling(1.0, 5))
     assert [len(completion.ids) for completion in completions] == [1, 3, 5]
     assert {completion.finish_reason for completion in completions} == {"length"}
-    with pytest.raises(GymposiumError, match="leaves no room for a reply in a context of 1024"):
+    with pytest.raises(GymposiumError, match="leaves no space for a reply in a context of 1024"):
         engine.generate([TokenRequest((5,) * engine.context, random.Random(0))], Sampling(1.0, 5))
 
 
@@ -131,7 +131,7 @@ def test_scores_are_log_probabilities_at_the_temperature(tiny: LoadedModel) -> N
     pairs = [(request.prompt, completion.ids) for request, completion in zip(asked, completions, strict=True)]
     for scores, completion in zip(engine.score(pairs, temperature=0.7), completions, strict=True):
         assert scores == pytest.approx(completion.logprobs, abs=1e-5)
-    with pytest.raises(GymposiumError, match="at a temperature above 0"):
+    with pytest.raises(GymposiumError, match="need a temperature above 0"):
         engine.score(pairs, temperature=0.0)
 
 

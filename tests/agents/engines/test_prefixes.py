@@ -140,7 +140,7 @@ def test_sliding_windows_in_eager_attention() -> None:
 def test_layers_that_keep_a_state_are_refused() -> None:
     sizes = {**SIZE, "layer_types": ["linear_attention", "linear_attention", "full_attention"]}
     model = Qwen3_5ForCausalLM(Qwen3_5TextConfig(**sizes)).eval()
-    with pytest.raises(GymposiumError, match=r"not for linear_attention. Take a vLLM server"):
+    with pytest.raises(GymposiumError, match=r"not linear_attention. Use a vLLM server"):
         engine_of(model).generate(asked(MIXED[:2]), Sampling(1.0, 2))
 
 

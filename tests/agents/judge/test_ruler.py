@@ -293,9 +293,9 @@ def test_what_stands_in_the_brackets() -> None:
         ("ruler(m,rubrik=x)", BadOption, "write ruler(MODEL?OPTIONS,rubric=TEXT)"),
         ("ruler(m?base_url=http://127.0.0.1:9,rubric= )", BadOption, "rubric= is empty"),
         ("ruler(m?base_url=http://127.0.0.1:9&temperature=1)", BadOption, "temperature 0"),
-        ("ruler(m?base_url=http://127.0.0.1:9&context=full)", BadOption, "context= says how a player is asked"),
+        ("ruler(m?base_url=http://127.0.0.1:9&context=full)", BadOption, "context= is an option of players"),
         ("ruler(m?base_ur=http://127.0.0.1:9)", UnknownName, "Did you mean 'base_url'"),
-        ("ruler(m?key=sk-secret)", BadOption, "never the key itself"),
+        ("ruler(m?key=sk-secret)", BadOption, "never the key"),
     ],
 )
 def test_wrong_names_say_what_to_write(text: str, error: type[GymposiumError], message: str) -> None:

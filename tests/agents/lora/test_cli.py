@@ -71,14 +71,14 @@ def test_a_merged_model_plays(store: AdapterStore, model_directory: Path, tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("list", "{empty}"), "holds no published adapters"),
-        (("rollback", "{store}", "11"), "Versions of 'learner' there: 10, 12"),
+        (("list", "{empty}"), "has no published adapters"),
+        (("rollback", "{store}", "11"), "versions of 'learner' there: 10, 12"),
         (
             ("rollback", "{store}", "10", "--name", "critic"),
-            "holds the adapters learner: choose one of them",
+            "contains the adapters learner. Choose one",
         ),
         (("show", "{empty}"), "adapter_config.json is missing"),
-        (("show", "nowhere"), "There is no adapter at 'nowhere'"),
+        (("show", "nowhere"), "No adapter at 'nowhere'"),
         (("merge", "nowhere", "{store}", "{empty}"), "There is no model at 'nowhere'"),
     ],
 )

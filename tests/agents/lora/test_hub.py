@@ -229,7 +229,7 @@ def test_a_private_push_to_a_public_repository_is_refused(hub: Hub, adapter: Pat
     (adapter / "secret.json").write_text("{}")
     done = push(hub, tmp_path, adapter, "alice/open", "--private")
     assert done.returncode == 2
-    assert "it is public, so nothing was pushed" in done.stderr
+    assert "is public, so nothing was pushed" in done.stderr
     assert "secret.json" not in hub.repositories["alice/open"].branches["main"]
 
 
@@ -250,8 +250,8 @@ def test_what_is_refused_says_what_to_do(hub: Hub, adapter: Path, tmp_path: Path
     (tmp_path / "empty").mkdir()
     for arguments, token, message in (
         ((adapter, "alice/ttt"), None, "Run hf auth login, or set HF_TOKEN"),
-        ((adapter, "bob/ttt"), "given", "The token may not write there"),
-        ((adapter, "a/b/c"), "given", "The hub did not take"),
+        ((adapter, "bob/ttt"), "given", "The token cannot write to that repository"),
+        ((adapter, "a/b/c"), "given", "The hub rejected"),
         ((tmp_path / "empty", "alice/ttt"), "given", "neither an adapter nor a model"),
         ((tmp_path / "none", "alice/ttt"), "given", "not a directory"),
     ):
@@ -267,5 +267,5 @@ def test_a_hub_that_is_not_there_is_told(hub: Hub, adapter: Path, tmp_path: Path
     gone = {**hub.environment(tmp_path), "HF_ENDPOINT": "http://127.0.0.1:9"}
     done = run_command("lora", "push", adapter, "alice/ttt", folder=tmp_path, env=gone)
     assert done.returncode == 2, done.stderr
-    assert "The hub did not take" in done.stderr
+    assert "The hub rejected" in done.stderr
     assert "Traceback" not in done.stderr

@@ -54,7 +54,7 @@ def test_an_adapter_with_a_slow_expression_is_not_loaded(saved: Path, model: Any
 def test_each_field_with_expressions_is_tried(model: Any, field: str) -> None:
     """An invalid expression shows, without the wait for a slow one, that the field is compiled and matched."""
     invalid = json.loads(json.dumps(FIELDS[field]).replace(json.dumps(SLOW)[1:-1], "(a"))
-    with pytest.raises(GymposiumError, match=rf"{field} holds an invalid one"):
+    with pytest.raises(GymposiumError, match=rf"{field} contains an invalid one"):
         check_patterns({field: invalid}, model, "adapter")
 
 

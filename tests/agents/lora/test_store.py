@@ -71,7 +71,7 @@ def test_rolling_back_deletes_nothing_and_can_be_undone(model: Any, tmp_path: Pa
 def test_a_version_is_published_once(model: Any, tmp_path: Path) -> None:
     store = AdapterStore(tmp_path)
     store.publish(filled(model, 1.0), 10)
-    with pytest.raises(GymposiumError, match="holds learner-v10 already, with other weights"):
+    with pytest.raises(GymposiumError, match="already contains learner-v10 with other weights"):
         store.publish(filled(model, 2.0), 10)
     assert values(store.path(TEN)) == {1.0}
 
@@ -84,7 +84,7 @@ def test_the_same_weights_are_the_same_version(model: Any, tmp_path: Path) -> No
     assert store.publish(filled(model, 1.0), 10) == TEN == store.current()
     assert store.list() == (TEN, TWELVE)
     (store.path(TEN) / "COMPLETE").unlink()
-    with pytest.raises(GymposiumError, match="holds learner-v10 already"):  # an incomplete directory is no version
+    with pytest.raises(GymposiumError, match="already contains learner-v10"):  # an incomplete directory is no version
         store.publish(filled(model, 1.0), 10)
 
 
@@ -92,11 +92,11 @@ def test_the_current_version_is_not_removed(model: Any, tmp_path: Path) -> None:
     store = AdapterStore(tmp_path)
     store.publish(model, 10)
     store.publish(model, 12)
-    with pytest.raises(GymposiumError, match="roll back to another first"):
+    with pytest.raises(GymposiumError, match="Roll back to another version first"):
         store.remove(TWELVE)
     store.remove(TEN)
     assert store.list() == (TWELVE,)
-    with pytest.raises(GymposiumError, match=r"holds no learner-v10\. Versions of 'learner' there: 12"):
+    with pytest.raises(GymposiumError, match=r"learner-v10 is not in .* Its versions of 'learner': 12"):
         store.path(TEN)
     store.publish(model, 10)  # its number can be used again
     assert store.current() == TEN
@@ -122,13 +122,13 @@ def test_names_share_a_directory(model: Any, tmp_path: Path) -> None:
         ("critic", Policy("critic", 1)),
         ("learner", TEN),
     ]
-    with pytest.raises(GymposiumError, match="no version of 'learner'"):
+    with pytest.raises(GymposiumError, match="is not a version of 'learner'"):
         AdapterStore(tmp_path).path(Policy("critic", 1))
 
 
 @pytest.mark.parametrize("name", ["", "base", "a/b", "..", "learner-v3", "-x"])
 def test_names_that_would_be_misread_are_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(GymposiumError, match="cannot be called"):
+    with pytest.raises(GymposiumError, match="Invalid adapter name"):
         AdapterStore(tmp_path, name)
 
 
@@ -138,7 +138,7 @@ def test_half_a_copy_is_not_listed(model: Any, tmp_path: Path) -> None:
     (tmp_path / "learner-v000011").mkdir()
     (tmp_path / "learner-v000011" / "adapter_config.json").write_text("{}")
     assert (store.list(), store.current()) == ((TEN,), TEN)
-    with pytest.raises(GymposiumError, match="holds no learner-v11"):
+    with pytest.raises(GymposiumError, match="learner-v11 is not in"):
         store.roll_back(Policy("learner", 11))
 
 

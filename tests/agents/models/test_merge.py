@@ -75,7 +75,7 @@ def test_a_quantized_base_is_refused(model_directory: Path, adapter_directory: P
     config = json.loads((model_directory / "config.json").read_text())
     config["quantization_config"] = {"quant_method": "bitsandbytes", "load_in_4bit": True}
     (tmp_path / "quantized" / "config.json").write_text(json.dumps(config))
-    with pytest.raises(GymposiumError, match="is quantized, and a merge would round the adapter"):
+    with pytest.raises(GymposiumError, match="is quantized, so a merge would round away"):
         merge_lora(tmp_path / "quantized", adapter_directory, tmp_path / "merged")
     assert not (tmp_path / "merged").exists()
 
@@ -87,14 +87,14 @@ def test_a_base_that_is_not_whole_is_refused(model_directory: Path, adapter_dire
     tensors = load_file(base / "model.safetensors")
     tensors.pop("model.decoder.layers.0.fc1.weight")
     save_file(tensors, base / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(GymposiumError, match=r"are not whole: model\.decoder\.layers\.0\.fc1"):
+    with pytest.raises(GymposiumError, match=r"are incomplete: model\.decoder\.layers\.0\.fc1"):
         merge_lora(base, adapter_directory, tmp_path / "merged")
     assert not (tmp_path / "merged").exists()
 
 
 def test_a_directory_in_use_is_left_alone(model_directory: Path, adapter_directory: Path, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    with pytest.raises(GymposiumError, match="is in use already"):
+    with pytest.raises(GymposiumError, match="is already in use"):
         merge_lora(model_directory, adapter_directory, tmp_path)
     assert [p.name for p in tmp_path.iterdir()] == ["notes.txt"]
     (tmp_path / "empty").mkdir()
@@ -106,6 +106,6 @@ def test_what_is_not_there_is_told_and_nothing_is_left(
 ) -> None:
     with pytest.raises(GymposiumError, match="There is no model at"):
         merge_lora(tmp_path / "none", adapter_directory, tmp_path / "merged")
-    with pytest.raises(GymposiumError, match="There is no adapter at"):
+    with pytest.raises(GymposiumError, match="No adapter at"):
         merge_lora(model_directory, tmp_path / "none", tmp_path / "merged")
     assert list(tmp_path.iterdir()) == []

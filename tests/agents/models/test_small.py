@@ -51,7 +51,7 @@ def test_a_chat_without_tools_is_roles_and_texts_alone(begins: list[Any], opened
 
 
 def test_its_template_takes_tools(tiny: LoadedModel) -> None:
-    assert tiny.chat.verdict.startswith("Chat template: calls of tools as in hermes; history before a result is kept")
+    assert tiny.chat.verdict.startswith("Chat template: tool calls as in hermes; history before a result is kept")
 
 
 BOARDS = [f"rules of the game\n1{row}\nlegal a1 b1 c10" for row in ("x..x", "..ox", "xx.o", "....")]

@@ -272,7 +272,7 @@ def test_options_are_read() -> None:
 
 @pytest.mark.parametrize("reply", ["tools", "tools-hermes", "tools-llama", "tools-keys", "tools-functions"])
 def test_a_form_of_replies_that_the_prompt_does_not_explain_is_refused(reply: str) -> None:
-    with pytest.raises(BadOption, match=f"reply={reply}: .* Write reply=tags"):
+    with pytest.raises(BadOption, match=f"reply={reply}: .* Use reply=tags"):
         api_player("tiny", f"base_url=http://127.0.0.1:9/v1&reply={reply}")
 
 
@@ -286,7 +286,7 @@ def test_without_options_a_stranger_is_told_everything_and_has_room_to_think() -
     ("options", "error", "says"),
     [
         ({"api_key": KEY}, UnknownName, "option of a player called 'api_key'"),
-        ({"key": KEY}, BadOption, "never the key itself"),
+        ({"key": KEY}, BadOption, "never the key"),
         ({"rpm": "often"}, BadOption, "rpm='often'"),
         ({"seed": "7"}, BadOption, "seed='7'"),
         ({"prices": "3"}, BadOption, "IN/OUT"),

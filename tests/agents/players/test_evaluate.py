@@ -63,7 +63,7 @@ def test_an_uneven_share_of_seats_is_refused() -> None:
 
 
 def test_a_missing_opponent_is_refused() -> None:
-    with pytest.raises(BadOption, match="name an opponent"):
+    with pytest.raises(BadOption, match="Name an opponent"):
         evaluate(make_player("random"), None, load_game("kuhn_poker"), matches=2, seed=0, tag="t")
 
 

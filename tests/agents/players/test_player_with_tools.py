@@ -129,7 +129,7 @@ def test_a_reply_without_a_call_is_asked_again_by_the_user(family_tokenizer: Any
 
 def test_a_template_without_tools_says_what_to_write_instead(family_tokenizer: Any) -> None:
     chat = Chat(family_tokenizer("gemma"))
-    with pytest.raises(BadOption, match="reply=tools: the chat template of 'gemma' knows no tools"):
+    with pytest.raises(BadOption, match="reply=tools is not supported: the chat template of 'gemma' has no tools"):
         LanguageModelPlayer("lm", Scripted(chat, []), chat, sampling=Sampling(1.0, 9), reply="tools")
 
 

@@ -117,7 +117,7 @@ def schema_of_tool(name: str, **schema: Any) -> dict[str, Any]:
     ],
 )
 def test_an_invalid_schema_of_a_tool_is_refused_by_name(schema: dict[str, Any], fault: str) -> None:
-    why = rf"^tools\[1\].function.parameters: the schema of look_up is not valid: .*{fault}"
+    why = rf"^tools\[1\].function.parameters: the schema of look_up is invalid: .*{fault}"
     with pytest.raises(BadRequest, match=why) as caught:
         read(ASK, tools=[schema_of_tool("fine"), schema_of_tool("look_up", **schema)])
     assert caught.value.status == 400
@@ -154,7 +154,7 @@ def test_an_error_names_its_field_for_programs() -> None:
 
 
 def test_there_may_not_be_too_many_messages() -> None:
-    with pytest.raises(BadRequest, match="messages: there are"):
+    with pytest.raises(BadRequest, match=r"messages: .* are too many"):
         read(*[ASK] * 100_000)
 
 

@@ -85,7 +85,7 @@ def test_no_part_of_a_request_is_tokenized_if_it_is_far_too_long(
 ) -> None:
     """The tokenizer takes a minute for four megabytes, and holds up other clients."""
     monkeypatch.setattr(Chat, "rendering", lambda *given: pytest.fail("it was rendered"))
-    with pytest.raises(ContextFull, match=r"[\d,]+ characters, and the model reads 4096 tokens"):
+    with pytest.raises(ContextFull, match=r"[\d,]+ characters, but the model's context is 4096 tokens"):
         ask(session(chat, "no"), *messages, tools=tools)
 
 

@@ -86,8 +86,8 @@ def test_a_player_names_an_engine_and_its_settings(plugin: object, model_directo
         ("engine=strange&workers=two", BadOption, "must be a whole number"),
         ("workers=2", UnknownName, "option of a player"),
         ("engine=shared", BadOption, "no player can name it"),
-        ("engine=vllm", BadOption, "name a server by its URL"),
-        ("engine=http://127.0.0.1:1&at_once=0", BadOption, "take 1 or more requests"),
+        ("engine=vllm", BadOption, "Name it by URL"),
+        ("engine=http://127.0.0.1:1&at_once=0", BadOption, "Use 1 or more concurrent requests"),
     ],
 )
 def test_engines_that_cannot_play_are_refused(

@@ -173,7 +173,7 @@ def test_matches_end_under_the_policy_that_began_them(
             )
             assert said.policy == Policy("learner", 0)
         it.step()
-        with pytest.raises(GymposiumError, match="holds no policy 'learner-v0'"):
+        with pytest.raises(GymposiumError, match="Unknown policy 'learner-v0'"):
             begun.engine.score(it.pairs, policy=begun.policy)
 
 

@@ -126,7 +126,7 @@ def test_every_setting_is_documented_and_has_a_default_or_must_be_given() -> Non
         ),
         (
             {"games": ["a"], "model": {"small": {"hidden": 97}}},
-            ["A small model's hidden is 97", "a multiple of 4"],
+            ["A small model's hidden size of 97", "a multiple of 4"],
         ),
         (
             {"games": ["a"], "stages": [{}, {"promot": 1}]},

@@ -201,7 +201,7 @@ def test_layers_that_a_model_has_not_are_told_before_a_cold_start(
     if named:  # the layers of the small model are known before there is one
         assert problems(*wrong) == ()
     [found] = problems(*wrong, at_hand=named)
-    assert found.startswith("model.lora.targets: A LoRA cannot go on w_proj: the model's linear layers are called")
+    assert found.startswith("model.lora.targets: A LoRA cannot target w_proj. Use linear layers of the model")
     assert problems(*model, 'model.lora.targets=["q_proj","v_proj"]', at_hand=True) == ()
     assert capfd.readouterr() == ("", "")
 
@@ -215,7 +215,7 @@ def test_a_server_that_could_not_start_is_told_before_a_cold_start(
     small = ("engine.kind=vllm", "model.tune=lora", "model.small.heads=4")
     assert problems(*small) == ()
     [found] = problems(*small, at_hand=True)
-    assert found.startswith("engine.kind = vllm: There is no finished installation")
+    assert found.startswith("engine.kind = vllm: There is no complete installation")
     assert "gymposium engine setup" in found
     assert problems(*small, "engine.url=http://127.0.0.1:9", at_hand=True) == ()  # another has started it
     assert problems(*small, "steps=0", at_hand=True) == ()  # nobody plays before there is something to learn

@@ -273,7 +273,7 @@ def test_a_run_learns_calls_and_says_what_the_template_does(
     )
     run = start_run(tmp_path / "run", config)
     assert capsys.readouterr().err.count(loaded.chat.verdict) == 1
-    assert "calls of tools as in hermes" in loaded.chat.verdict
+    assert "tool calls as in hermes" in loaded.chat.verdict
     assert run.results()["cold_start"]["replies"] > 0
     [step] = [entry for entry in run.metrics() if entry["stage"] == "train"]
     assert step["sync/canary"] < 1e-5

@@ -45,7 +45,7 @@ def test_a_model_that_vllm_has_no_code_for_on_cpus_is_refused_before_it_starts(t
     check_heads(str(tmp_path / "1"))
     check_heads(str(tmp_path / "2"))
     with pytest.raises(
-        GymposiumError, match=r"cannot serve .*are 16 wide, and vLLM for CPUs supports 32, .* in this process"
+        GymposiumError, match=r"cannot serve .*are 16 wide, but vLLM for CPUs only supports 32, .* in this process"
     ):
         check_heads(str(tmp_path / "4"))
     check_heads(str(tmp_path / "nowhere"))  # the server reports what is wrong with it

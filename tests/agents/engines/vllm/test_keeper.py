@@ -50,7 +50,7 @@ def test_the_end_of_the_starter_ends_server_and_workers() -> None:
 def test_the_death_of_the_server_ends_its_workers() -> None:
     kept = Kept()
     os.kill(kept.server, signal.SIGKILL)
-    assert "ended by itself, with code -9" in kept.last_words()
+    assert "exited on its own with code -9" in kept.last_words()
 
 
 def test_a_signal_to_the_group_ends_the_server_and_the_keeper_says_so() -> None:

@@ -34,7 +34,7 @@ def server(home: EngineHome, model: str) -> Server:
 def test_a_port_belongs_to_a_server_from_before_it_listens_until_it_ends(home: EngineHome) -> None:
     with noted(server(home, "first"), home) as first:
         with (
-            pytest.raises(GymposiumError, match=f"first runs on port {PORT} already.*stop --port {PORT}"),
+            pytest.raises(GymposiumError, match=f"first already runs on port {PORT}.*stop --port {PORT}"),
             noted(server(home, "second"), home),
         ):
             pytest.fail("two servers have one port")

@@ -107,7 +107,7 @@ def test_servers_are_named_with_commas_between_them(url: str | None, urls: tuple
         ({"url": "http://a,"}, "a URL is empty"),
         ({"url": "http://a,http://b,http://a/"}, "duplicate URL http://a"),
         ({"servers": 0}, "servers=0"),
-        ({"servers": 2, "devices": ("1", "2", "3")}, "3 cannot be divided among 2 servers"),
+        ({"servers": 2, "devices": ("1", "2", "3")}, "3 GPUs cannot be divided evenly among 2 servers"),
     ],
 )
 def test_servers_that_cannot_be(wrong: dict[str, Any], said: str) -> None:
@@ -126,7 +126,7 @@ def test_each_server_of_a_run_has_gpus_of_its_own() -> None:
 
 
 def test_a_rank_that_vllm_has_no_room_for() -> None:
-    with pytest.raises(BadOption, match="512 at most"):
+    with pytest.raises(BadOption, match="up to rank 512"):
         ServerSettings("m", lora_rank=513).check()
 
 

@@ -55,7 +55,7 @@ def test_setup_begins_anew_until_it_got_to_its_end(tmp_path: Path, monkeypatch: 
     assert noted["version"] == "1.0"
     said.clear()
     assert set_up(home, "cpu", say=said.append) == noted
-    assert [line for line in said if "nothing to do" not in line] == []
+    assert [line for line in said if "Nothing to do" not in line] == []
 
 
 def test_a_home_is_named_or_in_the_users_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
