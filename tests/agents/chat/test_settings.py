@@ -114,7 +114,7 @@ def test_what_training_wrote_before_there_were_contexts_still_loads(tmp_path: Pa
         ({"style": "full", "top_p": 0.9}, "unknown keys: top_p"),
         ({"max_tokens": "8"}, "max_tokens='8': must be a whole number"),
         ({"max_tokens": True}, "max_tokens=True: must be a whole number"),
-        ({"thinking": 1}, "thinking=1: write true or false"),
+        ({"thinking": 1}, "thinking=1. Use true or false"),
         ({"temperature": None}, "temperature=None: must be a number"),
         ({"context": 3}, "context=3"),
         ({"reply": "prose"}, "'prose'"),

@@ -192,7 +192,7 @@ def test_the_reader_of_the_dialect_reads_what_is_written(chat_of: ChatOf, family
     assert chat.dialect is not None
     calls = [Call("look_up", {"word": f"b{n}"}) for n in range(count)]
     if count > 1 and family not in SEVERAL:
-        with pytest.raises(GymposiumError, match="Many templates allow one call"):
+        with pytest.raises(GymposiumError, match="one call"):
             chat.reply("", calls)
         return
     read = chat.read(chat.reply("<think>\nb\n</think>\n\n", calls))

@@ -54,7 +54,7 @@ def test_the_dialect_and_what_grows_are_found_out(
             True,
             "as in hermes; history before a result is kept, before a user message kept if replies have",
         ),
-        ("glm4", True, "as in keys; history before a result is rewritten, before a message of the user rewritten."),
+        ("glm4", True, "as in keys; history before a result is rewritten, before a user message rewritten."),
         ("smollm2", False, "no known tool calls; history before a user message is kept."),
     ],
 )

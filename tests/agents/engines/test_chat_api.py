@@ -591,7 +591,7 @@ def test_a_server_that_is_not_there() -> None:
         ({"model": ""}, "api:MODEL"),
         ({"base_url": "localhost:8000"}, "Write an address such as"),
         ({"base_url": "http://x:port"}, "is not an address"),
-        ({"base_url": "http://127.0.0.1/v1/chat/completions"}, "leave out /chat/completions"),
+        ({"base_url": "http://127.0.0.1/v1/chat/completions"}, "Omit /chat/completions"),
         ({"rpm": 0}, "rpm=0"),
         ({"at_once": 0}, "at_once=0"),
         ({"timeout": float("nan")}, "timeout=nan"),

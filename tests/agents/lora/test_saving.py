@@ -156,7 +156,7 @@ def test_a_model_without_an_adapter_is_refused(base: Any, tmp_path: Path) -> Non
         ({"alpha": 0}, "cannot have alpha 0"),
         ({"targets": ["q_proj", "lm_head"]}, "cannot target lm_head.*q_proj"),
         ({"targets": ["query"]}, "cannot go on query: .*q_proj"),
-        ({"targets": []}, "no layer at all"),
+        ({"targets": []}, "no layers"),
     ],
 )
 def test_attaching_what_cannot_be_trained_or_served_is_refused(

@@ -111,8 +111,8 @@ def test_options_change_how_it_is_asked(model_directory: Path) -> None:
     [
         ("contxt=full", "Did you mean 'context'"),
         ("lod=4bit", "Did you mean 'load'"),
-        ("load=8bit", "write 4bit"),
-        ("load=4bit&engine=http://127.0.0.1:1", "exclude each other"),
+        ("load=8bit", "Use 4bit"),
+        ("load=4bit&engine=http://127.0.0.1:1", "conflict"),
         ("temperature=-1", "at least 0"),
         ("context", "not of the form name=value"),
     ],

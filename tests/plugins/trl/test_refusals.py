@@ -130,7 +130,7 @@ def test_a_template_without_tools_in_a_game_with_tools(guess: str, model_directo
     template = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}<|assistant|>"
     (toolless / "chat_template.jinja").write_text(template, encoding="utf-8")
     trainer = trainer_for(Rollout(guess, max_tokens=4), toolless, tmp_path)
-    with pytest.raises(BadOption, match=r"reply=tools: the chat template .* knows no tools"):
+    with pytest.raises(BadOption, match=r"reply=tools: the chat template .* has no tools"):
         trainer.train()
     assert trainer.state.global_step == 0
 

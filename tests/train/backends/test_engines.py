@@ -85,7 +85,7 @@ def test_a_player_names_an_engine_and_its_settings(plugin: object, model_directo
         ("engine=strange&worker=2", UnknownName, "Did you mean 'workers'"),
         ("engine=strange&workers=two", BadOption, "must be a whole number"),
         ("workers=2", UnknownName, "option of a player"),
-        ("engine=shared", BadOption, "no player can name it"),
+        ("engine=shared", BadOption, "not available to players"),
         ("engine=vllm", BadOption, "Name it by URL"),
         ("engine=http://127.0.0.1:1&at_once=0", BadOption, "Use 1 or more concurrent requests"),
     ],

@@ -81,7 +81,7 @@ def test_gpus_of_their_own_or_a_share_that_was_chosen(visible: str, learners: in
             "0 1 2",
             1,
             {"servers": 2, "devices": ("1", "2"), "arguments": ("-tp", "2")},
-            "requests 2 GPUs, and each server may use 1",
+            "requests 2 GPUs, but each server may use 1",
         ),
         ("GPU-a GPU-b", 1, {"devices": ("1",)}, "names its GPUs GPU-a, GPU-b.*Use the same names"),
         ("0", 1, {"arguments": ("--gpu-memory-utilization", "much")}, "engine.arguments: .*much"),

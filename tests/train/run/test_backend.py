@@ -123,14 +123,14 @@ def test_an_engine_plays_the_models_of_its_backend_alone(plugin: Any) -> None:
     kind = "engine.kind = own: this engine plays models of backend.kind=local, but the model learns on noted"
     with pytest.raises(BadConfig, match=kind):
         check(config_from({**as_data(config), "engine": {"kind": "own"}}), at_hand=False)
-    kind = "engine.kind = of_noted: it plays models of backend.kind=noted, and the model learns on local"
+    kind = "engine.kind = of_noted: this engine plays models of backend.kind=noted, but the model learns on local"
     with pytest.raises(BadConfig, match=kind):
         check(config_from({"games": ["kuhn_poker"], "engine": {"kind": "of_noted"}}), at_hand=False)
 
 
 def test_only_the_local_backend_is_distributed(plugin: Any) -> None:
     config = config_from({"games": ["kuhn_poker"], "backend": {"kind": "noted"}})
-    with pytest.raises(BadConfig, match=r"backend.kind = noted: the model does not learn here"):
+    with pytest.raises(BadConfig, match=r"backend.kind = noted: the model does not learn on this machine"):
         check_processes(config, 2)
 
 

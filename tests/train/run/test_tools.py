@@ -290,5 +290,5 @@ def test_a_run_learns_calls_and_says_what_the_template_does(
 def test_a_template_without_tools_is_told_before_a_run(models: Models, parcels: Game, tmp_path: Path) -> None:
     models("gemma").save(tmp_path / "model")
     table = {"model": {"name": str(tmp_path / "model")}, "prompting": {"reply": "tools"}, "games": [parcels.name]}
-    with pytest.raises(BadConfig, match=r"prompting\.reply: .* knows no tools"):
+    with pytest.raises(BadConfig, match=r"prompting\.reply: .* has no tools"):
         check(config_from(table))

@@ -172,7 +172,7 @@ def test_an_error_names_the_field_at_fault(path: str, body: Any, param: str, ask
         ("/s/x/v1/responses", "use_responses_api=False"),
         ("/s/x/v1/messages", "Anthropic"),
         ("/s/x/v1/completions", "client.chat.completions.create"),
-        ("/s/x/chat/completions", "ends in /v1"),
+        ("/s/x/chat/completions", "must end in /v1"),
     ],
 )
 def test_a_path_of_another_api_is_answered_with_what_to_set(ask: Ask, path: str, advice: str) -> None:
@@ -226,8 +226,8 @@ def test_long_messages_are_refused_before_they_are_tokenized(ask: Ask) -> None:
         ("/v1/responses", 'set_default_openai_api("chat_completions")'),
         ("/v1/messages", "Anthropic"),
         ("/v1/completions", "client.chat.completions.create"),
-        ("/chat/completions", "ends in /v1"),
-        ("/models", "ends in /v1"),
+        ("/chat/completions", "must end in /v1"),
+        ("/models", "must end in /v1"),
         ("/nothing", "Completions are at /v1/chat/completions"),
     ],
 )

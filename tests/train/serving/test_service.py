@@ -88,7 +88,7 @@ def test_what_ends_a_session_is_checked(service: Service) -> None:
     played(service, "a", 0, 1.0)
     row, secret = begin(service, "a", 1)
     say(service, secret, "hello")
-    with pytest.raises(Conflict, match="all sessions of a group have the same names: none"):
+    with pytest.raises(Conflict, match="all sessions of a group must have the same names: none"):
         end(service, row, 1.0, parts={"exact": 1.0})
     with pytest.raises(Conflict, match="give 1 numbers, one per reply"):
         end(service, row, 1.0, turn_rewards=[0.5, 0.5])

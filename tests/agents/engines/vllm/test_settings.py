@@ -104,7 +104,7 @@ def test_servers_are_named_with_commas_between_them(url: str | None, urls: tuple
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"url": "http://a,"}, "a URL is empty"),
+        ({"url": "http://a,"}, "empty URL"),
         ({"url": "http://a,http://b,http://a/"}, "duplicate URL http://a"),
         ({"servers": 0}, "servers=0"),
         ({"servers": 2, "devices": ("1", "2", "3")}, "3 GPUs cannot be divided evenly among 2 servers"),
