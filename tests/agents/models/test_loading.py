@@ -102,12 +102,12 @@ def test_a_directory_without_weights(copy: Path) -> None:
         load_model(copy)
 
 
-@pytest.mark.parametrize("fault", ["missing", "do not match config.json"])
+@pytest.mark.parametrize("fault", ["missing", "another shape"])
 def test_weights_that_are_not_whole(copy: Path, fault: str) -> None:
     name = "model.decoder.layers.0.fc1.weight"
     tensors = load_file(copy / "model.safetensors")
     tensor = tensors.pop(name)
-    if fault == "do not match config.json":
+    if fault == "another shape":
         tensors[name] = tensor[:8].clone()
     save_file(tensors, copy / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(GymposiumError, match=f"incomplete: {name} are missing or do not match"):
