@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def _of_seed(seed: int, given: argparse.Namespace, place: Path) -> dict[str, list[Point]]:
-    """The curve of each backend."""
+    """Return the curve of each backend."""
     taught = {
         "games": ["tic_tac_toe"],
         "seed": seed,
@@ -115,8 +115,8 @@ def _point(entry: dict[str, Any], matches: int) -> Point:
 
 
 def _differences(found: dict[str, dict[str, list[Point]]]) -> dict[int, tuple[float, float]]:
-    """The mean difference of the backends over the seeds after each step, and the half width of its 95 % interval,
-    which one seed does not have."""
+    """Return the mean difference of the backends over the seeds after each step, and the half width of its 95 %
+    interval, which one seed does not have."""
     each: dict[int, list[float]] = {}
     for curves in found.values():
         for here, there in zip(*(curves[backend] for backend in BACKENDS), strict=True):

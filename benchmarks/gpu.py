@@ -111,7 +111,7 @@ def device() -> torch.device:
 
 
 def made(size: Size, dtype: torch.dtype, *, lora: bool = True, on: torch.device | None = None) -> Any:
-    """A model with random weights, and a LoRA of rank 32 unless all weights are to be trained."""
+    """Return a model with random weights, and a LoRA of rank 32 unless all weights are to be trained."""
     config = Qwen3Config(
         vocab_size=size.vocabulary,
         **size.model,
@@ -310,7 +310,7 @@ def about() -> Found:
 
 
 def text(data: Found) -> str:
-    """The page."""
+    """Return the page."""
     facts = data["about"]
     lines = ["# gpu", "", f"`{facts['command']}`, {facts['date']}, {facts['machine']}.", ""]
     if not data["parts"]:

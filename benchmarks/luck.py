@@ -45,8 +45,8 @@ VERSIONS = ("gymposium", "numpy", "open_spiel")
 
 
 def measured(name: str, deals: int, number: int, opponent: str) -> Row:
-    """The intervals of one pairing over all repeats: its median ratio of the plain width by the corrected one, and the
-    shares of intervals that hold the truth (`held`, `plain_held`)."""
+    """Return the intervals of one pairing over all repeats: its median ratio of the plain width by the corrected one,
+    and the shares of intervals that hold the truth (`held`, `plain_held`)."""
     game, fixed = load_game(name), fixed_table(load_game(name)).policy
     kind = POLICIES[number]
     policy = Simulated(game, kind, number, fixed.table, mixed=0.5).policy
@@ -92,7 +92,7 @@ def _interval(
 def _outcomes(
     policy: Policy, other: Policy, known: Policy | None, corrector: Corrector, deals: int, rng: random.Random
 ) -> Iterator[MatchOutcome]:
-    """The matches of all deals, each from both seats. Chance is the same in both, as far as the moves are."""
+    """Yield the matches of all deals, each from both seats. Chance is the same in both, as far as the moves are."""
     for deal in range(deals):
         seed = rng.getrandbits(48)
         for seat in (0, 1):
@@ -106,7 +106,7 @@ def _outcomes(
 def _played(
     seated: tuple[Policy, Policy], chance: random.Random, rng: random.Random
 ) -> tuple[list[Event], tuple[float, ...], int | None]:
-    """One match: its events, returns, and the seat that forfeits."""
+    """Return one match: its events, returns, and the seat that forfeits."""
     graph, here, events = graph_of(seated[0].game), 0, list[Event]()
     while graph.positions[here].seat != OVER:
         position = graph.positions[here]
@@ -123,7 +123,7 @@ def _played(
 
 
 def text(rows: Sequence[Row]) -> str:
-    """The table and its verdict, as Markdown."""
+    """Return the table and its verdict, as Markdown."""
     lines, verdicts = [], []
     for name, least in GAMES.items():
         for opponent, deals in product(OPPONENTS, DEALS):

@@ -73,7 +73,7 @@ BREAKS = "where the move is a mistake 0.3, else 0.03"
 
 @cache
 def solved() -> tuple[Graph, list[float]]:
-    """All positions of tic-tac-toe, with their minimax values for the first seat."""
+    """Return all positions of tic-tac-toe, with their minimax values for the first seat."""
     graph = graph_of(load_game("tic_tac_toe"))
     values = [0.0] * len(graph.positions)
     for i in reversed(range(len(graph.positions))):
@@ -87,7 +87,7 @@ def solved() -> tuple[Graph, list[float]]:
 
 @cache
 def policy_of(skill: float) -> Policy:
-    """The policy that plays perfectly with this probability, and at random otherwise."""
+    """Return the policy that plays perfectly with this probability, and at random otherwise."""
     graph, values = solved()
     found = {}
     for i, position in enumerate(graph.positions):
@@ -100,7 +100,7 @@ def policy_of(skill: float) -> Policy:
 
 @cache
 def truth() -> list[float]:
-    """The ratings of the policies from infinitely many matches without failures."""
+    """Return the ratings of the policies from infinitely many matches without failures."""
     points = np.zeros((len(SKILLS), len(SKILLS)))
     for one, other in combinations(range(len(SKILLS)), 2):
         mean = value(policy_of(SKILLS[one]), policy_of(SKILLS[other])).mean
@@ -120,7 +120,7 @@ class Board:
 
 
 def simulated(fails: Callable[[Seen], float], rng: random.Random) -> Board:
-    """One board in a world."""
+    """Return one board in a world."""
     graph, values = solved()
     board = Board([], [])
     for deal in range(DEALS):
@@ -152,7 +152,7 @@ def simulated(fails: Callable[[Seen], float], rng: random.Random) -> Board:
 
 
 def measured(world: str, repeats: int) -> Row:
-    """One world: for each way of rating the share of intervals that hold the truth, and the median width."""
+    """Return one world: for each way of rating the share of intervals that hold the truth, and the median width."""
     ways = ("plain", "unweighted", "play")
     held, widths, errors = ({way: list[float]() for way in ways} for _ in range(3))
     sizes = []
@@ -192,7 +192,7 @@ def measured(world: str, repeats: int) -> Row:
 
 
 def text(rows: Sequence[Row]) -> str:
-    """The table and its verdict, as Markdown."""
+    """Return the table and its verdict, as Markdown."""
     head = [
         "replies fail",
         "play: held",

@@ -116,12 +116,12 @@ def program(*arguments: str | Path, log: Path | None = None, statuses: Sequence[
 
 
 def fetched(model: Path | None) -> Path:
-    """The directory of the model."""
+    """Return the directory of the model."""
     return model or Path(json.loads(program("model", "fetch", "smollm2", "--json"))["model"])
 
 
 def demonstrated(task: Task, runs: Path) -> Path:
-    """The file of chats that a task imitates, the same for all seeds."""
+    """Return the file of chats that a task imitates, the same for all seeds."""
     file = runs / f"{task.name}-synth" / "data.jsonl"
     if not file.is_file():
         begun = (
@@ -134,7 +134,7 @@ def demonstrated(task: Task, runs: Path) -> Path:
 
 
 def as_it_comes(task: Task, model: Path, seed: int, matches: str) -> dict[str, Any]:
-    """The scores of the model before it learns anything."""
+    """Return the scores of the model before it learns anything."""
     opponents = ("--opponents", "random") if "random" in "".join(task.settings) else ()
     found = json.loads(
         program(
@@ -148,12 +148,12 @@ def as_it_comes(task: Task, model: Path, seed: int, matches: str) -> dict[str, A
 
 
 def last_of(*settings: str) -> tuple[str, ...]:
-    """The last setting of each name."""
+    """Return the last setting of each name."""
     return tuple({text.partition("=")[0]: text for text in settings}.values())
 
 
 def run_directory(runs: Path, task: Task, seed: int) -> Path:
-    """Where a run goes."""
+    """Return where a run goes."""
     return runs / f"{task.name}-{seed}"
 
 
@@ -192,7 +192,7 @@ def do(task: Task, seed: int, model: Path, runs: Path, settings: Sequence[str]) 
 
 
 def text(rows: Sequence[Row]) -> str:
-    """The table and its verdict, as Markdown."""
+    """Return the table and its verdict, as Markdown."""
     head = ["task, seed, player", "wins", "mean return", "legal replies", "CPU s"]
     lines = []
     for row in rows:
@@ -217,7 +217,7 @@ def text(rows: Sequence[Row]) -> str:
 
 
 def verdict(rows: Sequence[Row]) -> str:
-    """Whether imitation taught legal replies, and GRPO raised the wins, in words."""
+    """Return whether imitation taught legal replies, and GRPO raised the wins, in words."""
     legal = [row["players"]["cold start"]["readings"]["move"][0] >= LEGAL for row in rows]
     wins = [[row["players"][who]["results"]["win"] for who in ("cold start", "trained")] for row in rows]
     higher = [after[0] > before[0] for before, after in wins]

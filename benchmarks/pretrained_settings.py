@@ -83,7 +83,7 @@ def tried(name: str, seed: int, runs: Path) -> Row:
 
 
 def _trained(path: Path, given: Sequence[str | Path], settings: Sequence[str]) -> dict[str, Any]:
-    """The results of a run, which begins or goes on."""
+    """Return the results of a run, which begins or goes on."""
     print(f"[{path.name}] begins", flush=True)
     begun = ("--resume", path) if (path / "config.json").exists() else ("--game", TASK.game, "--out", path, *given)
     new = () if begun[0] == "--resume" else settings
@@ -98,7 +98,7 @@ def _score(results: dict[str, Any], who: str) -> dict[str, Any]:
 
 
 def text(rows: Sequence[Row]) -> str:
-    """The table, as Markdown."""
+    """Return the table, as Markdown."""
     before = {row["seed"]: _wins(row) for row in rows if row["trial"] is None}
     lines = []
     for name in TRIALS:

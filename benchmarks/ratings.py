@@ -325,7 +325,8 @@ def run_flip(given: argparse.Namespace) -> bool:
 
 
 def _fewest(game: Comparisons) -> int | None:
-    """The fewest deals, up to `MOST_REMOVED`, without which somebody else is first, by a fit without every set."""
+    """Return the fewest deals, up to `MOST_REMOVED`, without which somebody else is first, by a fit without every
+    set."""
     whole = game.points.sum(axis=0)
     prior, pairs = expected(whole + whole.T > 0.0), game.pairs.sum(axis=0)
     strengths = fit_many((pairs + prior)[None])[0]

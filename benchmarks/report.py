@@ -41,7 +41,7 @@ def about(*distributions: str) -> dict[str, Any]:
 
 
 def _commit() -> str | None:
-    """The commit of this code; None without git."""
+    """Return the commit of this code; None without git."""
     git = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=12", "HEAD"]
     try:
         return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
@@ -84,7 +84,7 @@ class KeptRows:
         self._made = data.get("about", about(*distributions))
 
     def __contains__(self, facts: Row) -> bool:
-        """Whether a row has these facts."""
+        """Return whether a row has these facts."""
         return any(facts.items() <= row.items() for row in self.rows)
 
     def add(self, row: Row, *, key: Callable[[Row], Any] | None = None) -> None:

@@ -81,7 +81,7 @@ def _played(game: Game, name: str, matches: int) -> Iterator[Record]:
 
 
 def text(rows: Sequence[Row]) -> str:
-    """The table and its verdict, as Markdown."""
+    """Return the table and its verdict, as Markdown."""
     head = ["game", "player", "moves", "share that gave something away", "given away per move"]
     for search in SEARCHES:
         head += [f"error of {search}", "CPU s a match"]

@@ -63,7 +63,7 @@ class Entry:
 
 
 def entries() -> Iterator[Entry]:
-    """The players that are added, in their order."""
+    """Yield the players that are added, in their order."""
     yield Entry(f"sb3:{PLAYERS}/connect_four-ppo.zip", ("connect_four",), "MaskablePPO, Connect Four")
     for folder, options, learned, label in SMALL:
         for stage, when in (("cold_start", "before training"), ("model", "after training")):

@@ -116,7 +116,7 @@ def do(job: Job, runs: Path, matches: int) -> Row:
 
 
 def _row(job: Job, scores: Mapping[str, Any], **facts: Any) -> Row:
-    """A run as it is kept."""
+    """Return a run as it is kept."""
     players = {
         what: {
             "return": score["return"],
@@ -153,7 +153,7 @@ def do_all(jobs: Sequence[Job], given: argparse.Namespace, name: str, text: Call
 
 
 def _key(row: Row) -> tuple[Any, ...]:
-    """The key of the job of a row."""
+    """Return the key of the job of a row."""
     return row["game"], row["seed"], row["learner"], row["budget"], tuple(row["settings"])
 
 
@@ -177,20 +177,20 @@ class Mean:
 
 
 def fell(row: Row) -> bool:
-    """Whether the run ended below its cold start, by more than the interval of their difference."""
+    """Return whether the run ended below its cold start, by more than the interval of their difference."""
     before, after = (row["players"][what]["return"] for what in ("cold start", "trained"))
     half = sqrt(sum(((high - low) / 2) ** 2 for _, low, high in (before, after)))
     return bool(after[0] < before[0] - half)
 
 
 def by_game(rows: Sequence[Row], learner: str) -> dict[str, list[Row]]:
-    """The rows of a learner by game."""
+    """Return the rows of a learner by game."""
     games = dict.fromkeys(row["game"] for row in rows)
     return {game: [row for row in rows if row["game"] == game and row["learner"] == learner] for game in games}
 
 
 def published(rows: Sequence[Row]) -> str:
-    """The table and its verdict, as Markdown, as far as the runs are done."""
+    """Return the table and its verdict, as Markdown, as far as the runs are done."""
     ours, ppo = {game: found for game, found in by_game(rows, OURS).items() if found}, by_game(rows, PPO)
     lines, above, ratios = [], 0, []
     for game, of_game in ours.items():
@@ -231,7 +231,7 @@ def published(rows: Sequence[Row]) -> str:
 
 
 def searched(rows: Sequence[Row]) -> str:
-    """All that was tried on development games, as Markdown."""
+    """Return all that was tried on development games, as Markdown."""
     games = [*dict.fromkeys(row["game"] for row in rows)]
     lines = []
     for settings, budget in dict.fromkeys((tuple(row["settings"]), row["budget"]) for row in rows):

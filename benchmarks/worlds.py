@@ -105,7 +105,7 @@ def mean_score(game: Game, player: Player, matches: int) -> float:
 
 
 def mail_questions(number: int) -> tuple[int, int]:
-    """The number of questions asked, and of those with exactly one answer, which is the generator's."""
+    """Return the number of questions asked, and of those with exactly one answer, which is the generator's."""
     asked = proven = 0
     for world in range(-(-number // ASKED_OF_EACH)):
         box = mailbox(world, SIZES["mail"][world % len(SIZES["mail"])])
@@ -124,7 +124,7 @@ def mail_questions(number: int) -> tuple[int, int]:
 
 
 def tables_questions(number: int) -> tuple[int, int]:
-    """The same of questions about databases."""
+    """Return the same of questions about databases."""
     asked = proven = 0
     for world in range(-(-number // ASKED_OF_EACH)):
         split: Literal["train", "test"] = "test" if world % 2 else "train"
@@ -150,7 +150,7 @@ def proofs(number: int) -> Iterator[Measured]:
 
 
 def players(matches: int) -> Iterator[Measured]:
-    """What an expert, random calls and a player that knows nothing score."""
+    """Yield what an expert, random calls and a player that knows nothing score."""
     for name, unknown in UNKNOWN_MOVES.items():
         game = load_game(name)
         expert = mean_score(game, make_player(f"{name}-expert"), matches)
@@ -204,7 +204,7 @@ def replays(matches: int) -> Iterator[Measured]:
 
 
 def with_another_result(record: Record) -> Record:
-    """The record with another text as the first result."""
+    """Return the record with another text as the first result."""
     events = list(record.events)
     outcome = json.loads(events[2].move)
     outcome["results"][0]["text"] += " (changed)"
@@ -266,7 +266,7 @@ class WaitingTasks:
 
 
 def waiting() -> Iterator[Measured]:
-    """The wall time of matches that are played at once, as a multiple of that of the longest alone."""
+    """Yield the wall time of matches that are played at once, as a multiple of that of the longest alone."""
     spec = GameSpec(
         name="waiting", title="Waiting", summary="Wait.", entry_point="benchmarks.worlds:game", seats=1,
         information="imperfect", chance=True, utility="score", free_text=True, tools="pure",

@@ -45,7 +45,7 @@ def _lines() -> Iterator[str]:
 
 
 def _described() -> dict[str, list[Path]]:
-    """The pages that describe each module."""
+    """Return the pages that describe each module."""
     described: dict[str, list[Path]] = {}
     for file in sorted(DOCS.rglob("*.md")):
         for name in DIRECTIVE.findall(file.read_text(encoding="utf-8")):
@@ -57,7 +57,7 @@ def _described() -> dict[str, list[Path]]:
 
 
 def _module(name: str) -> str:
-    """The module that defines a documented name."""
+    """Return the module that defines a documented name."""
     parts = name.split(".")
     module = next(found for end in range(len(parts), 0, -1) if _file(found := ".".join(parts[:end])))
     for node in _tree(module).body:
@@ -86,7 +86,7 @@ def _tree(module: str) -> ast.Module:
 
 
 def _summary(module: str) -> str:
-    """The first sentence of the module's docstring, as a cell of a table."""
+    """Return the first sentence of the module's docstring, as a cell of a table."""
     first = " ".join((ast.get_docstring(_tree(module)) or "").partition("\n\n")[0].split())
     return re.split(r"(?<=\.)\s(?=[A-Z`])", first)[0].removesuffix(".").replace("|", "\\|")
 

@@ -30,8 +30,8 @@ OF_THEME = {
 
 
 def css_variables() -> tuple[dict[str, str], dict[str, str]]:
-    """The variables of the theme for light and for dark screens. Raises `KeyError` where `base.css` has none of that
-    name."""
+    """Return the variables of the theme for light and for dark screens. Raises `KeyError` where `base.css` has none of
+    that name."""
     light, dark = (
         dict(re.findall(r"--([\w-]+): (.+?);", block))
         for block in re.findall(r":root \{(.*?)\}", CSS.read_text(encoding="utf-8"), re.DOTALL)

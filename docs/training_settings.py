@@ -14,12 +14,12 @@ HERE = "<!-- settings -->"
 
 
 def tables() -> str:
-    """All settings as Markdown: a heading and a table of settings for each table of a config."""
+    """Return all settings as Markdown: a heading and a table of settings for each table of a config."""
     return "\n".join(_table("", whole()))
 
 
 def _table(name: str, node: Node) -> Iterator[str]:
-    """The Markdown of a table and of the tables in it; a union has a section for each kind."""
+    """Yield the Markdown of a table and of the tables in it; a union has a section for each kind."""
     settings, below = {}, {}
     for key, found in properties(node, {"kind": None}).items():
         entry = plain(plain(found)["items"]) if plain(found).get("type") == "array" else plain(found)
@@ -53,7 +53,7 @@ def _rows(path: str, settings: dict[str, Node]) -> Iterator[str]:
 
 
 def _list(name: str, node: Node) -> Iterator[str]:
-    """The Markdown of a list of tables, `[[stages]]` in TOML."""
+    """Yield the Markdown of a list of tables, `[[stages]]` in TOML."""
     heading, *rest = _table(name, plain(node["items"]))
     yield f"## `[[{name}]]`\n" if heading.startswith("## ") else heading
     yield f"{_text(node)} An entry is written `[[{name}]]` in a file and `{name}.0` on the command line:\n"
@@ -69,7 +69,7 @@ def _text(node: Node) -> str:
 
 
 def _default(name: str, node: Node) -> str:
-    """The default of a setting, and that of a pretrained model if it is another."""
+    """Return the default of a setting, and that of a pretrained model if it is another."""
     default: Any = node.get("default")
     if default is None:
         return "not set" if "default" in node else "required"

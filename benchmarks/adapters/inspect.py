@@ -42,7 +42,7 @@ def measure(repeats: int, tiny: bool) -> tuple[dict[str, Any], str]:
 
 
 def text_of(data: dict[str, Any]) -> str:
-    """The table, and whether the target was reached."""
+    """Return the table, and whether the target was reached."""
     lines = []
     for row in data["games"]:
         each = [1e3 * median(row["cpu_seconds"][figure]) / row["generate_calls"] for figure in FIGURES]
@@ -84,7 +84,7 @@ def _compared(game: str, matches: int, repeats: int) -> dict[str, Any]:
 
 
 def _run(side: dict[str, Any]) -> Any:
-    """What one eval found, in a process of its own."""
+    """Return what one eval found, in a process of its own."""
     with TemporaryDirectory() as folder:
         env = {**os.environ, "INSPECT_TRACE_FILE": str(Path(folder, "trace.log")), "INSPECT_LOG_DIR": folder}
         done = subprocess.run(
@@ -107,7 +107,7 @@ class Clock:
         self.seconds: defaultdict[str, float] = defaultdict(float)
 
     def timed(self, name: str, function: Callable[..., T]) -> Callable[..., T]:
-        """The function, whose CPU time counts under `name`, whichever thread calls it."""
+        """Return the function, whose CPU time counts under `name`, whichever thread calls it."""
 
         def called(*arguments: Any) -> T:
             began = time.thread_time()
@@ -140,7 +140,7 @@ class Steps(Generic[T]):
 
 
 def _measured(side: dict[str, Any]) -> dict[str, Any]:
-    """The CPU seconds of one eval and those inside gymposium, and the calls of `generate` of each sample."""
+    """Return the CPU seconds of one eval and those inside gymposium, and the calls of `generate` of each sample."""
     from anyio import to_thread
     from inspect_ai import Task, eval as inspect_eval
     from inspect_ai.dataset import Sample

@@ -73,7 +73,7 @@ class ByHand:
         }
 
     def _said(self, state: Any, seat: int, before: list[int]) -> list[int]:
-        """The tokens of the next message."""
+        """Return the tokens of the next message."""
         board = "\n".join(" ".join(line) for line in str(state).splitlines())
         legal = " ".join(PLACES[action] for action in state.legal_actions())
         text = f"{board}\nlegal {legal}\nmove:"
@@ -205,7 +205,7 @@ def _returns(completions: Any, returns: list[float], **_: Any) -> list[float]:
 
 
 def text(data: dict[str, Any]) -> str:
-    """The result as a table, with a verdict."""
+    """Return the result as a table, with a verdict."""
     rows = [
         [
             name,

@@ -121,7 +121,7 @@ def train(game: str, budget: int, runs: Path) -> None:
 
 
 def text(rows: Sequence[Row]) -> str:
-    """The table and what it says, as Markdown."""
+    """Return the table and what it says, as Markdown."""
     head = [
         "player, game, words",
         "matches",
@@ -157,7 +157,7 @@ _NOTE = (
 
 
 def verdict(rows: Sequence[Row]) -> str:
-    """Where plain and disguised play are apart, in words."""
+    """Return where plain and disguised play are apart, in words."""
     found = {(row["player"], row["game"], row["words"]): row for row in rows}
     lines = []
     for (player, game, words), plain in found.items():

@@ -36,14 +36,14 @@ SOLVED: Mapping[str, Mapping[str, Any]] = {
 
 
 def optimum(game: Game) -> Any:
-    """The best results against random play, or a policy near an equilibrium if the game hides something."""
+    """Return the best results against random play, or a policy near an equilibrium if the game hides something."""
     if game.spec.information == "imperfect":
         return average_policy(game, ITERATIONS)
     return optima_against_random(game)
 
 
 def walked(name: str, positions: int) -> Row:
-    """The comparison of one game with its disguises. Raises `CheckFailed` at the first difference."""
+    """Return the comparison of one game with its disguises. Raises `CheckFailed` at the first difference."""
     each = [InStep(load_game(name), load_game(name, disguise=seed), seed) for seed in SEEDS]
     for number, walks in enumerate(each):
         walks.walk(positions // len(each) + (number < positions % len(each)))
@@ -62,7 +62,7 @@ def walked(name: str, positions: int) -> Row:
 
 
 def text(rows: Sequence[Row]) -> str:
-    """The table and its verdict, as Markdown."""
+    """Return the table and its verdict, as Markdown."""
     optima = {None: "–", True: "equal", False: "DIFFERENT"}
     lines = [
         [row["game"], *(f"{row[key]:,}" for key in ("positions", "matches", "moves", "views")), optima[row["optimum"]]]

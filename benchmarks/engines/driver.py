@@ -81,7 +81,7 @@ def model_time(model: Any) -> Iterator[Clock]:
 
 
 def outside(directory: Path, size: SmallModel, texts: list[str], matches: int, repeats: int) -> dict[str, Any]:
-    """How much of the CPU time of `matches` is not the model's, for a model of this size made in `directory`."""
+    """Return how much of the CPU time of `matches` is not the model's, for a model of this size made in `directory`."""
     make_small_model(directory, texts, seed=CONFIG.seed, size=size)
     loaded = load_model(directory)
     loaded_engine = loaded.engine()

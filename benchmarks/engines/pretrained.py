@@ -77,7 +77,7 @@ class Workload:
     """Number of tokens that are sampled for each prompt."""
 
     def rounds(self, chat: Chat, seed: int) -> list[Round]:
-        """The prompts. Each move is a random legal one, so they do not depend on a model's weights."""
+        """Return the prompts. Each move is a random legal one, so they do not depend on a model's weights."""
         asked = Asked(chat.end)
         player = LanguageModelPlayer(
             "model", asked, chat, sampling=Sampling(1.0, 1), style=self.style, reply=self.reply
@@ -187,7 +187,7 @@ def requests_of(prompts: Round) -> list[TokenRequest]:
 
 
 def in_process(directory: Path) -> dict[str, Side]:
-    """The engine, also with a LoRA, and `generate`, in each number type."""
+    """Return the engine, also with a LoRA, and `generate`, in each number type."""
     sides: dict[str, Side] = {}
     for name, dtype in TYPES.items():
         loaded = load_model(directory, dtype=dtype)
@@ -223,7 +223,7 @@ def generating(model: Any, pad: int) -> Side:
 
 
 def served(url: str, group: int, path: str, body: Callable[[TokenRequest, int], dict[str, Any]]) -> Side:
-    """A server, which gets the requests of a round at once."""
+    """Return a server, which gets the requests of a round at once."""
 
     def side(rounds: list[Round], new: int) -> float:
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=AT_ONCE, keepalive_expiry=2.0)
@@ -300,7 +300,7 @@ def _asked(url: str, path: str) -> Any:
 
 
 def compare_tokenizers(url: str, chat: Chat) -> dict[str, Any]:
-    """How many of 200 texts llama.cpp's tokenizer splits as the model's does, with the first that differs."""
+    """Return how many of 200 texts llama.cpp's tokenizer splits as the model's does, with the first that differs."""
     rng = random.Random(0)
     rounds = [prompts for work in WORKLOADS for prompts in work.rounds(chat, 0)]
     texts = [chat.tokenizer.decode([*prompt]) for prompts in rounds for prompt in dict.fromkeys(prompts[:12])]
@@ -317,7 +317,7 @@ def compare_tokenizers(url: str, chat: Chat) -> dict[str, Any]:
 
 
 def text(data: dict[str, Any]) -> str:
-    """The table of each workload, and the comparison of the tokenizers."""
+    """Return the table of each workload, and the comparison of the tokenizers."""
     parts = []
     for one in data["workloads"]:
         rates = one["tokens_per_cpu_second"]

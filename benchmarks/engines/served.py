@@ -57,7 +57,7 @@ class Notes:
     tokens: int = 0
 
     def idle(self, started: float, ended: float) -> float:
-        """The share of the wall time in which nothing was in flight."""
+        """Return the share of the wall time in which nothing was in flight."""
         idle, last, flying = 0.0, started, 0
         for moment, change in sorted(self.edges):
             idle += moment - last if flying == 0 else 0.0
@@ -142,7 +142,7 @@ def driver(engine: NotingEngine, player: ConcurrentLanguageModelPlayer, matches:
 
 
 async def bare(url: str, notes: Notes) -> dict[str, float]:
-    """The same requests, each sent as soon as fewer than 64 are under way."""
+    """Return the same requests, each sent as soon as fewer than 64 are under way."""
     waiting = iter(notes.bodies)
     tokens = 0
 

@@ -129,7 +129,7 @@ def main(given: argparse.Namespace) -> None:
 
 
 def make_adapter(model: Path, directory: Path, seed: int) -> Path:
-    """A LoRA with random weights."""
+    """Return a LoRA with random weights."""
     made = attach_lora(load_model(model).model, rank=8, alpha=8, seed=seed)
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
@@ -149,7 +149,7 @@ def play_game(
     *,
     kill: bool,
 ) -> Outcome:
-    """The matches of one game, in rounds, so that what is asked when does not depend on the clock."""
+    """Return the matches of one game, in rounds, so that what is asked when does not depend on the clock."""
     engine.publish(engine.places[ADAPTERS[0]], ADAPTERS[0])
     engine.asked, engine.swap_at, engine.kill_at = 0, matches, matches + 3 if kill else -1
     before = engine.recoveries

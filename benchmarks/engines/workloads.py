@@ -100,7 +100,8 @@ def _ratio(theirs: Sequence[float], ours: Sequence[float]) -> list[float]:
 
 @torch.inference_mode()
 def _apart(model: Any, requests: Sequence[TokenRequest], completions: Sequence[Completion]) -> float:
-    """The largest difference between the completions' log-probabilities and those of a forward pass without a cache."""
+    """Return the largest difference between the completions' log-probabilities and those of a forward pass without a
+    cache."""
     most = 0.0
     for request, completion in zip(requests, completions, strict=True):
         logits, tokens, _ = logits_of(model, [(request.prompt, completion.ids)], PAD)

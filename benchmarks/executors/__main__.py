@@ -68,7 +68,7 @@ def _compared(nodes: faults.Nodes, fault: str, seed: int) -> dict[str, Any]:
 
 
 def text_of(found: dict[str, Any]) -> str:
-    """The tables of all parts that were measured."""
+    """Return the tables of all parts that were measured."""
     text = ""
     if rows := found.get("faults"):
         text += "## Boards of a Ray cluster beside those of local workers\n\n"

@@ -82,7 +82,7 @@ def driver(nodes: Nodes) -> dict[str, Any]:
 
 
 def _lineup(folder: Path, player: str) -> tuple[LineupMatches, Board]:
-    """The only lineup of a board: a player against greedy play, in many deals."""
+    """Return the only lineup of a board: a player against greedy play, in many deals."""
     text = f'name = "cost"\ngroups = 100_000\nplayers = ["greedy", "{player}"]\n[[games]]\nname = "tic_tac_toe"'
     board = Board.begin(folder / "board", parse_suite(text))
     entries = board.entries()

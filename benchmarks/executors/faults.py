@@ -85,7 +85,7 @@ def two_nodes() -> Iterator[Nodes]:
 
 
 def new_board(path: Path, seed: int, fault: str) -> Board:
-    """A board without matches."""
+    """Return a board without matches."""
     hangs = fault == "a player hangs"
     names = ", ".join(f'"{player}"' for player in ("random", "mcts-10", "hanging" if hangs else "greedy"))
     suite = SUITE.format(seed=seed, players=names)
@@ -93,7 +93,7 @@ def new_board(path: Path, seed: int, fault: str) -> Board:
 
 
 def content(board: Board) -> dict[str, bytes]:
-    """All match files, by path."""
+    """Return all match files, by path."""
     files = sorted(board.path.glob("entries/*/matches/*/*.jsonl"))
     return {str(file.relative_to(board.path)): file.read_bytes() for file in files}
 
@@ -130,19 +130,19 @@ def play_on_ray(board: Board, nodes: Nodes, fault: str, seed: int) -> Tournament
 
 
 def ray_executor(address: str) -> Executor:
-    """The executor of a cluster."""
+    """Return the executor of a cluster."""
     from gymposium_ray.executor import RayExecutor
 
     return RayExecutor(ExecutorStart(plugins=(PLUGIN,), address=address))
 
 
 def actors() -> list[psutil.Process]:
-    """The processes of the actors."""
+    """Return the processes of the actors."""
     return [process for process in _mine() if _command(process).startswith("ray::Worker")]
 
 
 def workers() -> list[psutil.Process]:
-    """The worker processes of the actors."""
+    """Return the worker processes of the actors."""
     children = [child for actor in actors() for child in actor.children()]
     return [child for child in children if "spawn_main" in _command(child)]
 

@@ -28,7 +28,7 @@ LADDERS = tomllib.loads((Path(__file__).parent / "ladders.toml").read_text(encod
 
 
 def measure(name: str, given: argparse.Namespace) -> dict[str, Any]:
-    """All figures of one game."""
+    """Return all figures of one game."""
     game, start = load_game(name), time.process_time()
     rungs = LADDERS["games"].get(name, LADDERS["rungs"])
     return {
@@ -42,7 +42,7 @@ def measure(name: str, given: argparse.Namespace) -> dict[str, Any]:
 
 
 def row(found: dict[str, Any]) -> list[str]:
-    """One game in the table."""
+    """Return one game in the table."""
     random = found["random"]
     top = next((rung for rung in reversed(found["ladder"]) if "refused" not in rung), None)
     last = "" if top is None else top["player"]

@@ -20,8 +20,8 @@ from gymposium.records.scores import Score, mean
 
 
 def ladder(game: Game, rungs: Sequence[str], matches: int, seed: int) -> list[dict[str, Any]]:
-    """The rungs from the lowest on, each with how it did. A player that does not play the game is listed with its
-    reason, and the next is held against the one before it."""
+    """Return the rungs from the lowest on, each with how it did. A player that does not play the game is listed with
+    its reason, and the next is held against the one before it."""
     found: list[dict[str, Any]] = []
     below: list[str] = []
     for name in rungs:
@@ -45,8 +45,8 @@ def _table(game: Game, name: str, other: str) -> list[str]:
 
 
 def contest(game: Game, names: Sequence[str], matches: int, seed: int) -> dict[str, Any]:
-    """How the first player does. Where the others are not its like they change seats from match to match, and the
-    matches of one round over the seats share a deal: intervals are over rounds."""
+    """Return how the first player does. Where the others are not its like they change seats from match to match, and
+    the matches of one round over the seats share a deal: intervals are over rounds."""
     swap = len(set(names)) > 1
     made = {name: make_player(name) for name in names}
     players: list[Player] = [made[name] for name in names]

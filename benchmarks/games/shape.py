@@ -27,7 +27,7 @@ class Counting(RandomPlayer):
 
 
 def shape(game: Game, matches: int, seed: int) -> dict[str, Any]:
-    """What so many random matches look like; of each seat, its results and its mean return."""
+    """Return what so many random matches look like; of each seat, its results and its mean return."""
     counting, scores, lengths = Counting(), [Score() for _ in range(game.seats)], list[int]()
 
     def jobs() -> Sequence[MatchJob]:
@@ -52,5 +52,5 @@ def shape(game: Game, matches: int, seed: int) -> dict[str, Any]:
 
 
 def plain(found: Estimate) -> list[float]:
-    """A value and the ends of its interval."""
+    """Return a value and the ends of its interval."""
     return [round(found.value, 4), round(found.low, 4), round(found.high, 4)]

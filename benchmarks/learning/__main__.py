@@ -27,8 +27,8 @@ INTERRUPTED = 130
 
 
 def do(task: Task, seed: int, given: argparse.Namespace) -> dict[str, Any] | None:
-    """One run in a process of its own, its lines shown; what was measured of it, or why it failed. None where it was
-    interrupted."""
+    """Return one run in a process of its own, its lines shown; what was measured of it, or why it failed. None where it
+    was interrupted."""
     command = [sys.executable, "-m", "benchmarks.learning.one", task.name, str(seed), str(given.runs)]
     command += ["--command", about()["command"], *(["--measure-only"] if given.measure_only else [])]
     for setting in given.settings:
@@ -54,7 +54,7 @@ def do(task: Task, seed: int, given: argparse.Namespace) -> dict[str, Any] | Non
 
 
 def all_of(tasks: Sequence[Task], given: argparse.Namespace) -> dict[str, dict[int, dict[str, Any]]]:
-    """Every task on every seed, a seed of all tasks before the next. Raises `KeyboardInterrupt` where one was
+    """Return every task on every seed, a seed of all tasks before the next. Raises `KeyboardInterrupt` where one was
     interrupted, when the others that had begun have stopped, too."""
     for task in () if given.measure_only else tasks:
         demonstrate(task, given.runs)

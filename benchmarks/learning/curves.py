@@ -15,7 +15,7 @@ _COLOURS = ("#2563eb", "#d97706", "#059669", "#7c3aed", "#dc2626", "#0891b2")
 
 
 def draw(tasks: list[Task], results: Results) -> Any:
-    """A matplotlib figure. Runs that failed have no curve."""
+    """Return a matplotlib figure. Runs that failed have no curve."""
     from matplotlib.figure import Figure
 
     panels = [(task, game) for task in tasks for game in results[task.name]["config"]["games"]]
@@ -60,7 +60,7 @@ LEGEND = (
 
 
 def as_svg(figure: Any) -> str:
-    """The figure as it stands in a page."""
+    """Return the figure as it stands in a page."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()

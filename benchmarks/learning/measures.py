@@ -43,12 +43,12 @@ CURVES = {
 
 
 def kind_of(game: str) -> str:
-    """The name of a game without its parameters."""
+    """Return the name of a game without its parameters."""
     return parse_name(game)[0]
 
 
 def figures(game: str, player: PlayerAt, seed: int, tag: str) -> Figures:
-    """All figures of a player in a game. What is played follows from `seed`; match ids begin with `tag`."""
+    """Return all figures of a player in a game. What is played follows from `seed`; match ids begin with `tag`."""
     return _FIGURES[kind_of(game)](game, player, seed, tag)
 
 
@@ -69,7 +69,7 @@ def _tic_tac_toe(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
 
 
 def _result(response: Outcome) -> str:
-    """How a match against its best response ends for a greedy player, who leaves nothing to chance."""
+    """Return how a match against its best response ends for a greedy player, who leaves nothing to chance."""
     return "loss" if response.mean_return > 0 else "draw" if response.mean_return == 0 else "win"
 
 
@@ -102,7 +102,7 @@ def _2048(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
 
 
 def _questions(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
-    """How many answers are right, of tasks like those that were learned from, and of the game's test tasks."""
+    """Return how many answers are right, of tasks like those that were learned from, and of the game's test tasks."""
     kind, params = parse_name(name)
     unseen = format_name(kind, {**params, "split": "test"})
     learned, other = (_matches(game, player(0.0), None, TASKS_EACH, seed, tag) for game in (name, unseen))
@@ -114,8 +114,8 @@ def _questions(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
 
 
 def _right(score: Score) -> Estimate:
-    """The share of all matches whose answer is right: by what a world reports, or the return of a question without a
-    world. A match that was forfeited has no answer."""
+    """Return the share of all matches whose answer is right: by what a world reports, or the return of a question
+    without a world. A match that was forfeited has no answer."""
     return rate(round(sum(score.reports.get("exact", score.returns))), score.matches)
 
 

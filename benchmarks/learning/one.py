@@ -46,17 +46,17 @@ VERSIONS = ("gymposium", "gymposium-agents", "gymposium-train", "gymposium-2048"
 
 
 def run_directory(runs: Path, task: Task, seed: int) -> Path:
-    """Where a run goes."""
+    """Return where a run goes."""
     return runs / f"{task.name}-{seed}"
 
 
 def measured_file(runs: Path, task: Task, seed: int) -> Path:
-    """What was measured of a run, beside what the run itself notes."""
+    """Return what was measured of a run, beside what the run itself notes."""
     return run_directory(runs, task, seed) / "measured.json"
 
 
 def config_of(task: Task, seed: int, runs: Path, settings: Sequence[str]) -> TrainConfig:
-    """The task's file for one seed, with further settings in place of its own."""
+    """Return the task's file for one seed, with further settings in place of its own."""
     overrides = [*map(parse, settings), Override(("seed",), seed, "--seeds")]
     if task.demonstrations:
         files = [str(_chats(runs, task, shown)) for shown in task.demonstrations]
@@ -82,7 +82,8 @@ def _chats(runs: Path, task: Task, shown: Demonstrations) -> Path:
 
 
 def learn(task: Task, seed: int, runs: Path, settings: Sequence[str], *, may_train: bool) -> RunDirectory:
-    """The finished run. Raises `BadOption` where another one stands in its place, or none and it may not be done."""
+    """Return the finished run. Raises `BadOption` where another one stands in its place, or none and it may not be
+    done."""
     path, config = run_directory(runs, task, seed), config_of(task, seed, runs, settings)
     run = RunDirectory(path)
     if run.config_file.is_file() and read_config(run.config_file) != fitted(config):

@@ -23,7 +23,7 @@ WEIGHTS = "weights|"
 
 
 def has_points(game: str) -> bool:
-    """Whether the learning curve of a game shows exploitability."""
+    """Return whether the learning curve of a game shows exploitability."""
     return CURVES[kind_of(game)][0] == "exploitability"
 
 

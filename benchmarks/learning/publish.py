@@ -19,7 +19,8 @@ NAME = "learning"
 
 
 def merged(earlier: Results, task: Task, found: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
-    """A task's results: those of these seeds, and earlier ones of others that were made with the same settings."""
+    """Return a task's results: those of these seeds, and earlier ones of others that were made with the same
+    settings."""
     runs = {str(seed): run for seed, run in found.items()}
     configs = [run.pop("config") for run in runs.values() if "config" in run]
     before = earlier.get(task.name, {})
@@ -29,12 +30,12 @@ def merged(earlier: Results, task: Task, found: Mapping[int, dict[str, Any]]) ->
 
 
 def _of_no_seed(config: Mapping[str, Any]) -> dict[str, Any]:
-    """What is the same on all seeds."""
+    """Return what is the same on all seeds."""
     return {name: setting for name, setting in config.items() if name != "seed"}
 
 
 def read(out: Path) -> Results:
-    """What was published earlier; nothing where there is no such file yet."""
+    """Return what was published earlier; nothing where there is no such file yet."""
     file = out / f"{NAME}.json"
     if not file.is_file():
         return {}

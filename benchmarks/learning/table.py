@@ -28,12 +28,12 @@ LEGEND = (
 
 
 def rows(tasks: list[Task], results: Results) -> list[list[str]]:
-    """A row for each goal of the tasks that there are results of."""
+    """Return a row for each goal of the tasks that there are results of."""
     return [_row(goal, task, results) for task in tasks for goal in task.goals]
 
 
 def anchors(tasks: list[Task]) -> Iterator[str]:
-    """What others reach, task by task."""
+    """Yield what others reach, task by task."""
     told: set[str] = set()
     for task in tasks:
         for anchor in task.anchors:
@@ -43,7 +43,7 @@ def anchors(tasks: list[Task]) -> Iterator[str]:
 
 
 def misses(tasks: list[Task], results: Results) -> Iterator[str]:
-    """What was not reached, in words, and what was not done yet."""
+    """Yield what was not reached, in words, and what was not done yet."""
     for task in TASKS:
         if left := [str(seed) for seed in SEEDS if task not in tasks or str(seed) not in results[task.name]["seeds"]]:
             yield f"{task.name}: not done yet on {', '.join(left)}."
@@ -100,7 +100,7 @@ def _cell(goal: Goal, who: str, task: Task, seed: str, results: Results) -> str:
 
 
 def number(goal: Goal, found: float) -> str:
-    """A figure of this goal as it is written."""
+    """Return a figure of this goal as it is written."""
     if goal.single is not None:
         return f"{found:+.1f}"
     if goal.figure in ("score", "held"):

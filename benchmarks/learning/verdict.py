@@ -18,7 +18,7 @@ def measured(task: Task, results: Results) -> dict[str, dict[str, Any]]:
 
 
 def failed(task: Task, results: Results) -> dict[str, str]:
-    """Why the others stopped, by seed."""
+    """Return why the others stopped, by seed."""
     return {seed: found["failed"] for seed, found in results[task.name]["seeds"].items() if "failed" in found}
 
 
@@ -28,8 +28,8 @@ def spent(found: Mapping[str, Any]) -> float:
 
 
 def value(goal: Goal, who: str, task: Task, seed: str, results: Results) -> float | None:
-    """A goal's figure for one of those who were measured. None where there is none: a single run that was not done, or
-    a player without a legal move."""
+    """Return a goal's figure for one of those who were measured. None where there is none: a single run that was not
+    done, or a player without a legal move."""
     mine = _figure(goal, who, task.name, seed, results)
     if goal.single is None:
         return mine
@@ -46,7 +46,7 @@ def _figure(goal: Goal, who: str, task: str, seed: str, results: Results) -> flo
 
 
 def is_missed(goal: Goal, task: Task, results: Results) -> bool:
-    """Whether there is something that must be reached, and it was not, on some seed or on too many."""
+    """Return whether there is something that must be reached, and it was not, on some seed or on too many."""
     if goal.must is None and goal.ahead is None:
         return False
     return bool(failed(task, results) or over(task, results) or _below(goal, task, results)) or _behind(
@@ -60,7 +60,7 @@ def over(task: Task, results: Results) -> list[str]:
 
 
 def verdict(goal: Goal, task: Task, results: Results) -> str:
-    """What came of a goal, in words."""
+    """Return what came of a goal, in words."""
     runs = measured(task, results)
     said = [f"run failed on {_seeds(failed(task, results))}"] if failed(task, results) else []
     if late := over(task, results):
@@ -83,21 +83,21 @@ def verdict(goal: Goal, task: Task, results: Results) -> str:
 
 
 def reaches(goal: Goal, found: float | None, bar: float | None) -> bool:
-    """Whether a figure is as good as `bar` asks."""
+    """Return whether a figure is as good as `bar` asks."""
     if found is None or bar is None:
         return False
     return found <= bar if goal.falls or goal.single is not None else found >= bar
 
 
 def _behind(goal: Goal, task: Task, results: Results) -> bool:
-    """Whether there are too many seeds on which the trained model is not ahead."""
+    """Return whether there are too many seeds on which the trained model is not ahead."""
     if goal.ahead is None:
         return False
     return len(measured(task, results)) - len(_ahead(goal, task, results)) > len(SEEDS) - goal.ahead
 
 
 def _ahead(goal: Goal, task: Task, results: Results) -> list[str]:
-    """The seeds on which the trained model is above its cold start and its control, intervals apart."""
+    """Return the seeds on which the trained model is above its cold start and its control, intervals apart."""
 
     def interval(who: str, found: Mapping[str, Any]) -> list[float]:
         ends: list[float] = found["figures"][who][goal.game][f"{goal.figure} interval"]

@@ -110,7 +110,8 @@ PLUGINS = [
 
 
 def rows(seed: int, wanted: Wanted) -> Iterator[Row]:
-    """A row for each plugin, with a new installation for each round. `seed` is that of the first round's matches."""
+    """Yield a row for each plugin, with a new installation for each round. `seed` is that of the first round's
+    matches."""
     with tempfile.TemporaryDirectory() as folder:
         games = _games(_run(Path(folder), _LIST))
     for broken in PLUGINS:
@@ -120,7 +121,7 @@ def rows(seed: int, wanted: Wanted) -> Iterator[Row]:
 
 
 def _round(broken: Broken, seed: int, games: set[str]) -> Iterator[str]:
-    """What was wrong with two commands beside a plugin that was just installed."""
+    """Yield what was wrong with two commands beside a plugin that was just installed."""
     run = ["run", "tic_tac_toe", "--players", "fine,random", "-n", "2", "--seed", str(seed), "--json"]
     with tempfile.TemporaryDirectory() as folder:
         _install(Path(folder), "fine", FINE.encode(), ENTRY_POINTS.replace(b"broken", b"fine"), METADATA)
@@ -134,7 +135,7 @@ def _round(broken: Broken, seed: int, games: set[str]) -> Iterator[str]:
 
 
 def _unfound(folder: Path, broken: Broken) -> Iterator[str]:
-    """What was wrong with the search for a plugin that ends its process."""
+    """Yield what was wrong with the search for a plugin that ends its process."""
     if _run(folder, _LIST).stdout:
         yield f"{broken.what}: the process did not end"
     listed = {one["name"]: one for one in json.loads(_run(folder, _ISOLATED).stdout)["plugins"]}
@@ -172,7 +173,7 @@ def _games(done: subprocess.CompletedProcess[str]) -> set[str]:
 
 
 def _faults(folder: Path, command: list[str], broken: Broken, wanted: set[str]) -> Iterator[str]:
-    """What was wrong with one command beside the broken plugin."""
+    """Yield what was wrong with one command beside the broken plugin."""
     done = _run(folder, command)
     if done.returncode:
         yield f"exit code {done.returncode}: {done.stderr.strip()[-300:]}"

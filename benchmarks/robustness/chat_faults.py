@@ -34,7 +34,7 @@ ROUNDS = 7
 
 
 def rows(seed: int, wanted: Wanted) -> Iterator[Row]:
-    """A row for each fault."""
+    """Yield a row for each fault."""
     os.environ[VARIABLE] = KEY
     for name, fault in FAULTS.items():
         if not wanted(name):
@@ -51,7 +51,7 @@ def rows(seed: int, wanted: Wanted) -> Iterator[Row]:
 
 
 def _command(player: str, seed: int) -> Iterator[str]:
-    """What is wrong with `gymposium run` against the server."""
+    """Yield what is wrong with `gymposium run` against the server."""
     command = [sys.executable, "-m", "benchmarks.robustness.peak_memory", "run", "tic_tac_toe"]
     command += ["--players", f"{player},random", "-n", "2", "--seed", str(seed)]
     with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +82,7 @@ def _command(player: str, seed: int) -> Iterator[str]:
 
 
 def _guarded(text: str, schedule: str, seed: int) -> Iterator[str]:
-    """What is wrong with matches that are played as a tournament plays them."""
+    """Yield what is wrong with matches that are played as a tournament plays them."""
     player, random = make_player(text), make_player("random")
     game = load_game("tic_tac_toe")
     jobs = [MatchJob(f"m{i}", game, [player, random] if i % 2 == 0 else [random, player], seed + i) for i in range(2)]

@@ -45,7 +45,7 @@ def truncated(data: bytes, rng: random.Random) -> bytes:
 
 
 def flipped(data: bytes, rng: random.Random) -> bytes:
-    """Some bytes changed."""
+    """Return some bytes changed."""
     found = bytearray(data or b"\0")
     for _ in range(rng.choice((1, 5, 50))):
         found[rng.randrange(len(found))] = rng.randrange(256)
@@ -53,7 +53,7 @@ def flipped(data: bytes, rng: random.Random) -> bytes:
 
 
 def doubled(data: bytes, rng: random.Random) -> bytes:
-    """A part of it twice."""
+    """Return a part of it twice."""
     start = rng.randrange(max(1, len(data)))
     return data[:start] + data[rng.randrange(start + 1) :]
 
@@ -89,7 +89,7 @@ def _replaced(value: Any, way: Sequence[Any], by: Any) -> Any:
 
 
 def odd_json(text: str, rng: random.Random) -> str:
-    """A JSON text in which a value is another, a key is there twice, missing or new."""
+    """Return a JSON text in which a value is another, a key is there twice, missing or new."""
     data = json.loads(text)
     way = rng.choice([*_places(data)])
     mark = "here is the place"
@@ -104,12 +104,12 @@ def odd_json(text: str, rng: random.Random) -> str:
 
 
 def json_value(data: bytes, rng: random.Random) -> bytes:
-    """A value of a JSON document is another."""
+    """Return a value of a JSON document is another."""
     return odd_json(data.decode(), rng).encode("utf-8", "surrogatepass")
 
 
 def json_line(data: bytes, rng: random.Random) -> bytes:
-    """A value in one line of JSON is another."""
+    """Return a value in one line of JSON is another."""
     lines = data.decode().splitlines()
     number = rng.randrange(len(lines))
     lines[number] = odd_json(lines[number], rng)
@@ -117,7 +117,7 @@ def json_line(data: bytes, rng: random.Random) -> bytes:
 
 
 def toml_value(data: bytes, rng: random.Random) -> bytes:
-    """A value of a TOML document is another, or is given twice."""
+    """Return a value of a TOML document is another, or is given twice."""
     lines = data.decode().splitlines()
     with_value = [number for number, line in enumerate(lines) if re.match(r"\s*[\w.\"-]+\s*=", line)]
     number = rng.choice(with_value)
@@ -128,7 +128,7 @@ def toml_value(data: bytes, rng: random.Random) -> bytes:
 
 
 def zip_member(data: bytes, rng: random.Random) -> bytes:
-    """A zip with a member missing, changed, huge, hidden, or named to lie elsewhere."""
+    """Return a zip with a member missing, changed, huge, hidden, or named to lie elsewhere."""
     with zipfile.ZipFile(io.BytesIO(data)) as sound:
         members = [(info.filename, sound.read(info)) for info in sound.infolist()]
     number = rng.randrange(len(members))

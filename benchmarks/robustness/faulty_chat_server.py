@@ -46,7 +46,7 @@ class Request:
         self.send(self.completion(usage=usage, content=content), status, *headers)
 
     def completion(self, *, usage: Any = None, content: Any = None) -> bytes:
-        """The body of a chat completion."""
+        """Return the body of a chat completion."""
         message = {"role": "assistant", "content": self.move if content is None else content}
         choice = {"index": 0, "message": message, "finish_reason": "stop"}
         counts = {"prompt_tokens": 9, "completion_tokens": 2} if usage is None else usage
@@ -94,7 +94,7 @@ def _raw(body: bytes, *headers: str) -> PlayerFailure:
 
 
 def _at_first(fault: PlayerFailure) -> PlayerFailure:
-    """Every other request meets the fault; the next one is answered."""
+    """Return every other request meets the fault; the next one is answered."""
     return lambda request: fault(request) if request.number % 2 == 0 else request.answer()
 
 
@@ -206,7 +206,7 @@ def faulty_server(fault: PlayerFailure) -> Iterator[str]:
 
 
 def _asked(connection: socket.socket) -> tuple[str, str] | None:
-    """The key and a legal move of a request; None where the client hangs up instead."""
+    """Return the key and a legal move of a request; None where the client hangs up instead."""
     text = b""
     while b"\r\n\r\n" not in text:
         if not (more := connection.recv(65_536)):

@@ -235,7 +235,7 @@ def tried(command: str, folder: Path) -> Tried:
 
 
 def _left(group: int) -> bool:
-    """Whether processes of a group are there some seconds after its first has ended. They are ended."""
+    """Return whether processes of a group are there some seconds after its first has ended. They are ended."""
     for _ in range(100):
         try:
             os.killpg(group, 0)
@@ -276,7 +276,7 @@ def _run(words: list[str], folder: Path, log: Path) -> None:
 
 
 def fault(found: Tried, folder: Path) -> str:
-    """What is wrong with the end of a command; empty if nothing is."""
+    """Return what is wrong with the end of a command; empty if nothing is."""
     if found.late:
         return f"did not end in {_WALL:.0f} s"
     if found.rc not in _RC:
@@ -320,7 +320,7 @@ def one_try(kind: Kind, home: Path, number: int, seed: int) -> str:
 
 
 def rows(seed: int, wanted: Wanted) -> Iterator[Row]:
-    """All kinds of files."""
+    """Yield all kinds of files."""
     os.environ |= {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "COLUMNS": "200"}
     torch.set_num_threads(1)
     host()

@@ -88,7 +88,7 @@ class Running:
     """Bytes of its log that were looked at."""
 
     def fault(self) -> str:
-        """What is wrong with the server now; empty if nothing is."""
+        """Return what is wrong with the server now; empty if nothing is."""
         if self.process.poll() is not None:
             return f"ended with {self.process.returncode}: {self._new()[-200:]}"
         try:
@@ -110,7 +110,7 @@ class Running:
 
 
 def _peak(process: int) -> int:
-    """The largest number of bytes that a process has held."""
+    """Return the largest number of bytes that a process has held."""
     for line in Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines():
         if line.startswith("VmHWM"):
             return int(line.split()[1]) * 1024
@@ -154,13 +154,13 @@ def raw(port: int, data: bytes, wait: float = 5.0) -> bytes:
 
 
 def request(method: str, path: str, body: bytes, headers: Sequence[bytes] = ()) -> bytes:
-    """The bytes of a request."""
+    """Return the bytes of a request."""
     named = [f"Content-Length: {len(body)}".encode(), b"Content-Type: application/json", b"Host: 127.0.0.1", *headers]
     return b"\r\n".join((f"{method} {path} HTTP/1.1".encode(), *named, b"Connection: close", b"", body))
 
 
 def server_error(answer: bytes) -> str:
-    """The status line of an answer that says the server is at fault."""
+    """Return the status line of an answer that says the server is at fault."""
     line = answer.split(b"\r\n", 1)[0].decode("latin-1")
     return line if line.split(" ")[1:2] in (["500"], ["502"], ["504"]) else ""
 
@@ -297,7 +297,7 @@ TALK: Sequence[Mapping[str, Any]] = (
 
 
 def attacks(served: Running, lent: Running, asked: Running, viewed: Running) -> Iterator[tuple[str, Running, Any]]:
-    """The kinds of requests, each with its server."""
+    """Yield the kinds of requests, each with its server."""
     with Server(f"http://127.0.0.1:{served.port}") as client:
         talk = client.session("attacked", 0)
     complete = talk.base_url.partition(str(served.port))[2] + "/chat/completions"
@@ -327,7 +327,7 @@ def attacks(served: Running, lent: Running, asked: Running, viewed: Running) -> 
 
 
 def rows(seed: int, wanted: Wanted) -> Iterator[Row]:
-    """All kinds of requests."""
+    """Yield all kinds of requests."""
     with TemporaryDirectory() as place, ExitStack() as opened:
         home = Path(place)
         make_tiny_model(home / "tiny", ["hello 1 2"])

@@ -174,7 +174,7 @@ def tried(command: Command, whole: int, share: float, rng: random.Random, kept: 
 
 
 def records(folder: Path) -> list[str]:
-    """Every whole record below a folder."""
+    """Return every whole record below a folder."""
     files = sorted(folder.rglob("*.jsonl")) if folder.exists() else []
     lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines(keepends=True)]
     return [line for line in lines if line.startswith('{"id":') and line.endswith("\n")]
@@ -186,7 +186,7 @@ def _id(line: str) -> str:
 
 
 def differences(whole: Path, other: Path) -> list[str]:
-    """The files that are not the same but for times."""
+    """Return the files that are not the same but for times."""
     names = {path.relative_to(folder) for folder in (whole, other) for path in folder.rglob("*") if path.is_file()}
     return sorted(str(name) for name in names if _content(whole / name) != _content(other / name))
 
@@ -265,7 +265,8 @@ def a_training(home: Path) -> Command:
 
 
 def rows(seed: int, wanted: Wanted) -> Iterator[Row]:
-    """A row for each command, and two for `gymposium run`: reproducible players in rounds, and others as they come."""
+    """Yield a row for each command, and two for `gymposium run`: reproducible players in rounds, and others as they
+    come."""
     for what, make, tries in (
         ("`run` in rounds, reproducible players", a_run, 50),
         ("`run` streaming, other players", a_stream, 50),

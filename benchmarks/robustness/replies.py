@@ -50,7 +50,7 @@ def garbage(rng: random.Random, longest: int = 40) -> str:
 
 
 def payload(rng: random.Random, legal: Sequence[str]) -> str:
-    """A legal move, something that is almost one, or garbage."""
+    """Return a legal move, something that is almost one, or garbage."""
     move, other = rng.choice(legal), rng.choice(legal)
     at = rng.randrange(len(move) + 1)
     return rng.choice(
@@ -79,7 +79,7 @@ def payload(rng: random.Random, legal: Sequence[str]) -> str:
 
 
 def tagged(rng: random.Random, text: str, other: str) -> Attack:
-    """A reply in tags, well formed or not."""
+    """Return a reply in tags, well formed or not."""
     thought = rng.choice([garbage(rng), other, f"<move>{other}</move>", "<think>", "a\n" * rng.randrange(300)])
     whole = "<move>" not in text and "</move>" not in text
     bare = text.replace("<move>", "").replace("</move>", "")  # a tag in it would complete a tag that is missing
@@ -106,7 +106,7 @@ def tagged(rng: random.Random, text: str, other: str) -> Attack:
 
 
 def as_json(rng: random.Random, text: str, other: str) -> Attack:
-    """A reply in JSON, well formed or not."""
+    """Return a reply in JSON, well formed or not."""
     quoted, ascii_only, others = (
         json.dumps(text, ensure_ascii=False),
         json.dumps(text),
@@ -137,7 +137,7 @@ def as_json(rng: random.Random, text: str, other: str) -> Attack:
 
 
 def plain(rng: random.Random, text: str, other: str) -> Attack:
-    """A reply without a form; rarely a huge one."""
+    """Return a reply without a form; rarely a huge one."""
     if rng.random() < 0.002:
         return Attack(text * 100_000)
     return Attack(rng.choice([text, f"{text}\n", f"I play {text}.", f"{text} <move>{other}", garbage(rng, 400)]))
@@ -147,7 +147,7 @@ KINDS_OF_ATTACK: tuple[Callable[[random.Random, str, str], Attack], ...] = (plai
 
 
 def faults(match: Match, seat: int, attack: Attack, apply: bool) -> Iterator[str]:
-    """What is wrong with how each reader reads the reply."""
+    """Yield what is wrong with how each reader reads the reply."""
     legal, pattern = match.legal_moves(seat), match.game.move_pattern
     for name, how in READERS.items():
         try:
@@ -168,7 +168,7 @@ def faults(match: Match, seat: int, attack: Attack, apply: bool) -> Iterator[str
 
 
 def refused(match: Match, seat: int, text: str) -> Iterator[str]:
-    """What is wrong with how the match refuses a text that is no legal move."""
+    """Yield what is wrong with how the match refuses a text that is no legal move."""
     before = list(match.events)
     moves = {other: (match.legal_moves(other) or [""])[0] for other in match.to_move()}
     try:
@@ -181,7 +181,7 @@ def refused(match: Match, seat: int, text: str) -> Iterator[str]:
 
 
 def attack_game(name: str, tries: int, seed: int) -> Row:
-    """One game, attacked in positions of random play."""
+    """Return one game, attacked in positions of random play."""
     game, rng = load_game(name), stream(seed, "attacks", name)
     done, failures = 0, list[str]()
     while done < tries:
@@ -199,7 +199,7 @@ def attack_game(name: str, tries: int, seed: int) -> Row:
 
 
 def rows(seed: int, wanted: Wanted) -> Iterator[Row]:
-    """A row for each game."""
+    """Yield a row for each game."""
     names = list(host().games)
     for name in filter(wanted, names):
         yield attack_game(name, -(-TRIES // len(names)), seed)

@@ -142,7 +142,7 @@ def killed(model: Path, folder: Path, rng: random.Random, phase: str) -> str:
 
 
 def digest(folder: Path) -> str:
-    """The digest of the weights that a run ended with."""
+    """Return the digest of the weights that a run ended with."""
     return hashlib.sha256((folder / "model" / "model.safetensors").read_bytes()).hexdigest()
 
 

@@ -61,7 +61,7 @@ def make_board(path: Path, seed: int) -> None:
 
 
 def is_found(path: Path) -> bool:
-    """Whether verification says that something is wrong with a board."""
+    """Return whether verification says that something is wrong with a board."""
     try:
         return bool(verify_board(Board(path), sample=99, rerun=99, seed=1).findings)
     except GymposiumError:
@@ -343,7 +343,7 @@ GROUPS = {
 
 
 def rows(seed: int, wanted: Wanted) -> Iterator[Row]:
-    """The table's rows, one for each kind of tampering."""
+    """Yield the table's rows, one for each kind of tampering."""
     with tempfile.TemporaryDirectory() as folder:
         boards = [Path(folder) / f"board-{number}" for number in range(BOARDS)]
         for number, board in enumerate(boards):
@@ -362,7 +362,7 @@ def rows(seed: int, wanted: Wanted) -> Iterator[Row]:
 
 
 def _tried(board: Path, name: str, tamper: Way) -> str:
-    """What is wrong with how the tampering with a copy of the board is found; empty if nothing is."""
+    """Return what is wrong with how the tampering with a copy of the board is found; empty if nothing is."""
     with tempfile.TemporaryDirectory() as own:
         copy = Path(own) / "board"
         shutil.copytree(board, copy)

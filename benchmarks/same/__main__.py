@@ -49,7 +49,7 @@ class Side:
     work: Path
 
     def run(self, case: str) -> Path:
-        """The run directory of a case."""
+        """Return the run directory of a case."""
         return self.work / "runs" / case
 
     def train(self, step: Callable[[], object]) -> dict[str, dict[str, Any]]:
@@ -100,7 +100,7 @@ class Side:
 
 
 def compared(case: str, sides: Sequence[Side], said: Sequence[dict[str, dict[str, Any]]]) -> Comparison:
-    """How the two runs of a case compare; a run that failed is a difference."""
+    """Return how the two runs of a case compare; a run that failed is a difference."""
     failures = [
         f"{side.name} failed: {entries[case]['failure']}"
         for side, entries in zip(sides, said, strict=True)
@@ -167,7 +167,7 @@ def _sides(options: argparse.Namespace, scratch: Path) -> list[Side]:
 
 
 def _train_and_compare(sides: Sequence[Side], jobs: int) -> tuple[dict[str, Comparison], dict[str, float]]:
-    """How the runs of each case compare, and the CPU seconds that each side took."""
+    """Return how the runs of each case compare, and the CPU seconds that each side took."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar, ThreadPoolExecutor(jobs) as pool:
         tasks = [bar.add_task(side.name, total=len(side.configs)) for side in sides]

@@ -20,7 +20,8 @@ class NoCheckout(Exception):
 
 
 def checkout(name: str, scratch: Path) -> Path:
-    """The folder of a checkout; a git revision is unpacked into `scratch`. Raises `NoCheckout` if it is neither."""
+    """Return the folder of a checkout; a git revision is unpacked into `scratch`. Raises `NoCheckout` if it is
+    neither."""
     if Path(name).is_dir():
         folder = Path(name).resolve()
     else:
@@ -36,12 +37,13 @@ def checkout(name: str, scratch: Path) -> Path:
 
 
 def sources(folder: Path) -> list[Path]:
-    """The folders of a checkout that Python imports from."""
+    """Return the folders of a checkout that Python imports from."""
     return sorted([*folder.glob("packages/*/src"), *folder.glob("plugins/*/src")])
 
 
 def cases(folder: Path) -> dict[str, dict[str, Any]]:
-    """The configs of a checkout by name, each with the settings that all share. Raises `NoCheckout` if it has none."""
+    """Return the configs of a checkout by name, each with the settings that all share. Raises `NoCheckout` if it has
+    none."""
     files = {file.stem: file for file in sorted((folder / CASES).glob("*.toml"))}
     if COMMON not in files:
         raise NoCheckout(
@@ -52,7 +54,7 @@ def cases(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Two nested tables as one; where both have a value, that of `above` counts."""
+    """Return two nested tables as one; where both have a value, that of `above` counts."""
     tables = {
         name: merged(below[name], value)
         for name, value in above.items()

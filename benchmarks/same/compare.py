@@ -49,7 +49,7 @@ def compare(old: Path, new: Path) -> Comparison:
 
 
 def _metrics(run: Path) -> dict[str, str]:
-    """Every metric as JSON text, by stage, step and name."""
+    """Return every metric as JSON text, by stage, step and name."""
     figures = {}
     for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines():
         entry = json.loads(line)
@@ -61,14 +61,14 @@ def _metrics(run: Path) -> dict[str, str]:
 
 
 def _idle_steps(metrics: Mapping[str, str]) -> Iterator[str]:
-    """A sentence for each step that had no rows to learn from: a case with such a step compares too little."""
+    """Yield a sentence for each step that had no rows to learn from: a case with such a step compares too little."""
     for name, value in metrics.items():
         if name.endswith(", metric train/rows") and value == "0":
             yield f"{name}: 0 in OLD, so this step learned nothing; change the case"
 
 
 def _results(run: Path) -> dict[str, str]:
-    """Every value of results.json but seconds, as JSON text, by its path."""
+    """Return every value of results.json but seconds, as JSON text, by its path."""
     results = json.loads((run / "results.json").read_text(encoding="utf-8"))
     return {f"results, {path}": json.dumps(value) for path, value in _leaves(results) if "seconds" not in path}
 
@@ -83,7 +83,7 @@ def _leaves(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _tensors(run: Path) -> dict[str, Tensor]:
-    """Every tensor of a run, by its folder and name, whichever of a checkpoint's files it is in."""
+    """Return every tensor of a run, by its folder and name, whichever of a checkpoint's files it is in."""
     tensors = {}
     for folder in WEIGHTS:
         for file in sorted((run / folder).rglob("*.safetensors")):
@@ -93,7 +93,8 @@ def _tensors(run: Path) -> dict[str, Tensor]:
 
 
 def _read(file: Path) -> Iterator[tuple[str, Tensor]]:
-    """The tensors of a safetensors file, sorted by name: the length of a JSON header, the header, then the values."""
+    """Yield the tensors of a safetensors file, sorted by name: the length of a JSON header, the header, then the
+    values."""
     data = file.read_bytes()
     start = 8 + int.from_bytes(data[:8], "little")
     header = json.loads(data[8:start])

@@ -74,7 +74,7 @@ def main() -> None:
 
 
 def text_of(found: dict[str, Any]) -> str:
-    """The tables of all parts that were measured."""
+    """Return the tables of all parts that were measured."""
     text = ""
     for part, title in (("exact", "Tokens of the openai client"), ("cost", "Cost")):
         for row in found.get(part, ()):

@@ -90,7 +90,7 @@ def serving(chat: Chat, engine: Any, max_tokens: int) -> Iterator[tuple[str, Ser
 
 
 def measured(model: Path, sessions: int, at_once: int) -> dict[str, Any]:
-    """The figures of this many sessions, so many at once."""
+    """Return the figures of this many sessions, so many at once."""
     loaded = load_model(model)
     with serving(loaded.chat, loaded.engine(), 12) as (address, service):
         with Server(address) as server:  # so that the engine's thread is there
@@ -117,7 +117,7 @@ def measured(model: Path, sessions: int, at_once: int) -> dict[str, Any]:
 
 
 def first_tokens(model: Path) -> dict[str, Any]:
-    """The time from the engine's first token to the client, of streams one after the other."""
+    """Return the time from the engine's first token to the client, of streams one after the other."""
     loaded = load_model(model)
     engine = Timed(loaded.engine())
     late = []
@@ -130,8 +130,8 @@ def first_tokens(model: Path) -> dict[str, Any]:
 
 
 def first_tokens_of_vllm(model: Path) -> dict[str, Any]:
-    """The time from a request to the first token: of a vLLM server asked directly, and of a session that it answers,
-    by turns."""
+    """Return the time from a request to the first token: of a vLLM server asked directly, and of a session that it
+    answers, by turns."""
     chat = load_chat(model)
     direct, session = [], []
     with (

@@ -80,7 +80,7 @@ def play(server: Server, game: str, number: int) -> None:
 
 
 def measured(model: Path, game: str, number: int) -> dict[str, Any]:
-    """The figures of this many sessions of a game, with the model in a directory."""
+    """Return the figures of this many sessions of a game, with the model in a directory."""
     with TemporaryDirectory() as home:
         out = Path(home, "run")
         arguments = ["--model", str(model), "--steps", "1", "rollout.group_size=2", "optimizer.precision=fp32"]

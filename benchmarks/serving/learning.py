@@ -73,7 +73,7 @@ def trained(task: Task, model: Path, seed: int, out: Path) -> dict[str, Any]:
 
 
 def through_url(task: Task, model: Path, seed: int, out: Path) -> dict[str, Any]:
-    """An agent in a process of its own, and `gymposium serve`; returns the figures."""
+    """Return an agent in a process of its own, and `gymposium serve`; returns the figures."""
     given = settings({**COMMON, **task.settings, "rollout.group_size": task.size})
     left_out = ("prompting.on_illegal", "rollout.growth")
     given = [one for one in given if not one.startswith(left_out)]
@@ -92,7 +92,7 @@ def through_url(task: Task, model: Path, seed: int, out: Path) -> dict[str, Any]
 
 
 def figures(task: Task, out: Path, seed: int) -> dict[str, Any]:
-    """The returns and results of the trained model, in matches of their own."""
+    """Return the returns and results of the trained model, in matches of their own."""
     game = load_game(task.game)
     opponent = make_player("random") if game.seats > 1 else None
     found = evaluate(

@@ -18,7 +18,7 @@ EACH, MIDDLE = 0.4, 0.6
 
 
 def measure(given: argparse.Namespace) -> tuple[dict[str, Any], str]:
-    """All figures, and their table."""
+    """Return all figures, and their table."""
     found = [_one(name, given) for name in given.games or GAMES]
     middle = round(median(one["ratio"] for one in found), 3)
     data = {

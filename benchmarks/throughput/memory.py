@@ -27,7 +27,7 @@ MOST = 1.0
 
 
 def peaks(side: str, game: str, decisions: int) -> list[float]:
-    """The peak in MiB after a tenth of the decisions, and after all."""
+    """Return the peak in MiB after a tenth of the decisions, and after all."""
     play: Play = through_gymnasium(game) if side == "gymnasium" else match_with_text(load_game(game))
     found, done, seeds = [], 0, count()
     for stop in (decisions // TENFOLD, decisions):
@@ -43,7 +43,7 @@ def _peak() -> float:
 
 
 def measure(given: argparse.Namespace) -> tuple[dict[str, Any], str]:
-    """All figures, and their table."""
+    """Return all figures, and their table."""
     found = []
     spawn = multiprocessing.get_context("spawn")
     for name in given.games or GAMES:

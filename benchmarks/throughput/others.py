@@ -54,7 +54,7 @@ def _python(name: str, home: Path) -> Path:
 
 
 def _environment() -> dict[str, str]:
-    """The variables without those that carry our own packages or the pins that hold for them; one thread."""
+    """Return the variables without those that carry our own packages or the pins that hold for them; one thread."""
     ours = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PIP_CONSTRAINT", "PIP_REQUIREMENT"}
     kept = {name: value for name, value in os.environ.items() if name not in ours}
     return {**kept, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYGAME_HIDE_SUPPORT_PROMPT": "1"}

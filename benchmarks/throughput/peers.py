@@ -26,7 +26,7 @@ OURS = {"match": "`Match`", "gymnasium": "`gymnasium.make`", "aec": "our AEC", "
 
 
 def measure(given: argparse.Namespace) -> tuple[dict[str, Any], str]:
-    """All figures, and their table."""
+    """Return all figures, and their table."""
     if given.setup:
         for name in given.peers:
             set_up(name, given.home)

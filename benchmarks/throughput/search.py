@@ -25,7 +25,7 @@ GAMES = ("tic_tac_toe", "connect_four", "othello", "hex", "breakthrough", "clobb
 
 
 def measure(given: argparse.Namespace) -> tuple[dict[str, Any], str]:
-    """All figures, and their table."""
+    """Return all figures, and their table."""
     envs = given.envs or ENVS
     found = [_one(name, envs, given) for name in given.games or GAMES]
     data = {

@@ -19,7 +19,7 @@ from gymposium.util.streams import draw
 
 
 def match_with_text(game: Game) -> Play:
-    """A `Match`, and for each decision the whole prompt: rules, position, legal moves, how to answer."""
+    """Return a `Match`, and for each decision the whole prompt: rules, position, legal moves, how to answer."""
     prompt, rng = prompt_for(game, "full", reader("move")), random.Random(0)
 
     def play(seed: int) -> int:
@@ -42,7 +42,7 @@ def match_with_text(game: Game) -> Play:
 
 
 def bare_pyspiel(engine: pyspiel.Game) -> Play:
-    """The engine alone: its text of the position, and one for each legal action."""
+    """Return the engine alone: its text of the position, and one for each legal action."""
     rng, players = random.Random(0), range(engine.num_players())
     observes = engine.get_type().provides_observation_string  # liars_dice has the other one only
 
@@ -74,7 +74,7 @@ def bare_pyspiel(engine: pyspiel.Game) -> Play:
 
 
 def engine_of(name: str) -> pyspiel.Game:
-    """The engine's game as our game of this name plays it: the same variant."""
+    """Return the engine's game as our game of this name plays it: the same variant."""
     game = load_game(name)
     assert isinstance(game, OpenSpielGame)
     params = game.engine.get_parameters()
@@ -82,7 +82,7 @@ def engine_of(name: str) -> pyspiel.Game:
 
 
 def environment(name: str, **keywords: Any) -> gymnasium.Env[Any, Any]:
-    """The game as `gymnasium.make` makes it, against random play."""
+    """Return the game as `gymnasium.make` makes it, against random play."""
     return gymnasium.make(load_game(name).spec.env_id, **{"opponent": "random", **keywords})
 
 

@@ -14,12 +14,12 @@ Side = Callable[[float], float]
 
 
 def here(play: Play) -> Side:
-    """A side that plays whole matches in this process."""
+    """Return a side that plays whole matches in this process."""
     return partial(rate, play, count())
 
 
 def take_turns(sides: Mapping[str, Side], repeats: int, seconds: float) -> dict[str, list[float]]:
-    """The rates of each side over `repeats` slices. A first slice, which fills caches, is not counted."""
+    """Return the rates of each side over `repeats` slices. A first slice, which fills caches, is not counted."""
     for side in sides.values():
         side(seconds / 4)
     rates: dict[str, list[float]] = {name: [] for name in sides}
@@ -30,11 +30,11 @@ def take_turns(sides: Mapping[str, Side], repeats: int, seconds: float) -> dict[
 
 
 def compare(rates: Mapping[str, list[float]], one: str, other: str) -> dict[str, object]:
-    """How many times as fast `one` is as `other`: the median over the slices, and the range."""
+    """Return how many times as fast `one` is as `other`: the median over the slices, and the range."""
     ratios = [a / b for a, b in zip(rates[one], rates[other], strict=True)]
     return {"ratio": round(median(ratios), 3), "ratio_range": [round(min(ratios), 3), round(max(ratios), 3)]}
 
 
 def medians(rates: Mapping[str, list[float]]) -> dict[str, int]:
-    """Each side's rate."""
+    """Return each side's rate."""
     return {name: round(median(found)) for name, found in rates.items()}

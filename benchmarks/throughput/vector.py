@@ -24,7 +24,7 @@ Clock = Callable[[], float]
 
 
 def single(name: str, opponent: str, clock: Clock) -> Side:
-    """One environment; whole matches."""
+    """Return one environment; whole matches."""
     env, rng = environment(name, opponent=opponent), random.Random(0)
     env.reset(seed=0)
 
@@ -63,7 +63,7 @@ def many(name: str, opponent: str, envs: int, clock: Clock) -> Side:
 
 
 def measure(given: argparse.Namespace) -> tuple[dict[str, Any], str]:
-    """All figures, and their table."""
+    """Return all figures, and their table."""
     envs = given.envs or ENVS
     found = [_one(name, envs, given) for name in given.games or GAMES]
     data = {
@@ -85,12 +85,12 @@ def _one(name: str, envs: int, given: argparse.Namespace) -> dict[str, Any]:
 
 
 def head(envs: int, second: str) -> list[str]:
-    """The columns' names."""
+    """Return the columns' names."""
     return ["game", f"{envs} at once, decisions per {second}", "one", "ratio", "range"]
 
 
 def row(one: dict[str, Any]) -> list[str]:
-    """One game in the table."""
+    """Return one game in the table."""
     rates = one["decisions_per_second"]
     return [
         one["game"],

@@ -34,7 +34,7 @@ VERSIONS = ("gymposium", "gymposium-train", "gymposium-trl", "numpy", "torch", "
 
 
 def measured(trainer: RowTrainer, seed: int) -> Row:
-    """One run of the kit."""
+    """Return one run of the kit."""
     started = time.process_time()
     failed: dict[str, list[str]] = {"a": [], "b": []}
     messages: dict[str, str] = {}
@@ -46,20 +46,20 @@ def measured(trainer: RowTrainer, seed: int) -> Row:
 
 
 def run_of_loop(defect: Defect | None, seed: int) -> Row:
-    """One run on the trainer that was written by hand."""
+    """Return one run on the trainer that was written by hand."""
     with tempfile.TemporaryDirectory() as scratch, loop_trainer(Path(scratch), defect) as trainer:
         return measured(trainer, seed)
 
 
 def run_of(name: str, seed: int) -> Row:
-    """One run on a trainer that a module holds."""
+    """Return one run on a trainer that a module holds."""
     module, _, attribute = name.partition(":")
     return measured(getattr(import_module(module), attribute)(), seed)
 
 
 def planned(part: str, files: Sequence[Path]) -> list[tuple[Row, Callable[[], Row]]]:
-    """What is to be run: the facts of each row, and its run. A row names its `defect`, None in a clean run, and the
-    check that names it (`named_by`, "" if it was planted blind)."""
+    """Return what is to be run: the facts of each row, and its run. A row names its `defect`, None in a clean run, and
+    the check that names it (`named_by`, "" if it was planted blind)."""
     if part in OTHERS:
         clean = partial(run_of, OTHERS[part])
         return [({"trainer": part, "seed": seed, "defect": None}, partial(clean, seed)) for seed in range(CLEAN_OTHERS)]
@@ -77,7 +77,7 @@ def planned(part: str, files: Sequence[Path]) -> list[tuple[Row, Callable[[], Ro
 
 
 def text(rows: Sequence[Row]) -> str:
-    """The tables and their verdict, as Markdown."""
+    """Return the tables and their verdict, as Markdown."""
     planted = [row for row in rows if row.get("named_by")]
     blind = [row for row in rows if row.get("named_by") == ""]
     lines = [

@@ -28,14 +28,14 @@ class Defect:
     """The check that names the defect; empty if it was planted by somebody who did not know the checks."""
 
     def planted(self, source: str) -> str:
-        """The source with the defect. Raises `ValueError` unless the piece is there once."""
+        """Return the source with the defect. Raises `ValueError` unless the piece is there once."""
         if source.count(self.old) != 1:
             raise ValueError(f"{self.name}: its piece is {source.count(self.old)} times in the loop, not once.")
         return source.replace(self.old, self.new)
 
 
 def defects(file: Path) -> list[Defect]:
-    """The defects of a file."""
+    """Return the defects of a file."""
     return [Defect(**one) for one in tomllib.loads(file.read_text(encoding="utf-8"))["defect"]]
 
 

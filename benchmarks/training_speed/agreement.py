@@ -17,8 +17,8 @@ Sampled = Sequence[Sequence[Completion]]
 
 
 def differences(learner: Noting, work: Work, pad: int, ours: Sampled, bare: Sampled) -> dict[str, float]:
-    """How far the log-probabilities that came with samples are from those of the other side's forward pass, so that
-    four computations must give one number. All at temperature 1."""
+    """Return how far the log-probabilities that came with samples are from those of the other side's forward pass, so
+    that four computations must give one number. All at temperature 1."""
     return {
         "our engine, bare forward": _largest(ours, _bare(learner, work, pad, ours)),
         "bare generation, our forward": _largest(bare, learner.score(_pairs(work, bare))),

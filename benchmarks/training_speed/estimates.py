@@ -58,7 +58,8 @@ def measure(scale: Scale) -> tuple[dict[str, Any], str]:
 
 
 def settled(how: dict[str, Any]) -> tuple[Optimizer, Callable[[], Any], int, int]:
-    """A configuration: the optimizer's settings, the model, its vocabulary, and the number of tokens of a prompt."""
+    """Return a configuration: the optimizer's settings, the model, its vocabulary, and the number of tokens of a
+    prompt."""
     how = dict(how)
     vocabulary, lora = how.pop("vocabulary", VOCABULARY), how.pop("lora", False)
     size = SIZE if how.pop("tiny") else WIDER

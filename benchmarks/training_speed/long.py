@@ -62,7 +62,8 @@ def measure(scale: Scale) -> tuple[dict[str, Any], str]:
 
 
 def apart(work: Callable[..., Any], *given: Any) -> Any:
-    """The result of a function in a process of its own, which begins with the libraries loaded and nothing else."""
+    """Return the result of a function in a process of its own, which begins with the libraries loaded and nothing
+    else."""
     context = get_context("forkserver")
     context.set_forkserver_preload([__name__])
     with ProcessPoolExecutor(1, mp_context=context) as process:
@@ -70,7 +71,7 @@ def apart(work: Callable[..., Any], *given: Any) -> Any:
 
 
 def model(vocabulary: int, size: dict[str, Any] | None = None, *, tied: bool = False) -> Any:
-    """A model with random weights."""
+    """Return a model with random weights."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     config = Qwen3Config(
@@ -171,7 +172,8 @@ def _beside_trl(length: int, scale: Scale) -> dict[str, Any]:
 
 
 def attention(length: int, repeats: int) -> dict[str, Any]:
-    """The ratio of the CPU time of eight packed rows to that of the eight alone, for equal and unequal lengths."""
+    """Return the ratio of the CPU time of eight packed rows to that of the eight alone, for equal and unequal
+    lengths."""
     torch.set_num_threads(1)
     layer = type("Layer", (), {"num_key_value_groups": 2, "is_causal": True})()
 
@@ -206,7 +208,7 @@ def peak(length: int, vocabulary: int) -> float:
 
 
 def _vocabulary(length: int, few: int, many: int) -> dict[str, float]:
-    """How far the peak rises with the vocabulary, and what the head takes: four numbers for each weight."""
+    """Return how far the peak rises with the vocabulary, and what the head takes: four numbers for each weight."""
     rise = apart(peak, length, many) - apart(peak, length, few)
     head = 4 * 4 * (many - few) * SIZE["hidden_size"] / 2**20
     piece = min(LOGIT_BYTES, 8 * many * (length // 2)) / 2**20 - min(LOGIT_BYTES, 8 * few * (length // 2)) / 2**20

@@ -90,7 +90,7 @@ def peak(side: str, vocabulary: int, prompt: int) -> float:
 
 
 def status(field: str) -> float:
-    """A line of Linux's account of this process, in MiB. `getrusage` would count the parent's memory too."""
+    """Return a line of Linux's account of this process, in MiB. `getrusage` would count the parent's memory too."""
     line = next(one for one in Path("/proc/self/status").read_text().splitlines() if one.startswith(field))
     return int(line.split()[1]) / 1024
 

@@ -39,7 +39,7 @@ ONE_TRL_STEP: dict[str, Any] = {
 
 
 def make_characters() -> PreTrainedTokenizerFast:
-    """A tokenizer with a token for each printable ASCII character and for the line's end."""
+    """Return a tokenizer with a token for each printable ASCII character and for the line's end."""
     words = [*SPECIAL, *ascii_letters, *digits, *punctuation, " ", "\n"]
     tokenizer = Tokenizer(models.WordLevel({word: n for n, word in enumerate(words)}, unk_token="?"))
     tokenizer.pre_tokenizer = pre_tokenizers.Split("", behavior="isolated")
@@ -79,7 +79,7 @@ def make_model(directory: Path, size: Mapping[str, Any]) -> None:
 
 
 def load_whole(directory: Path) -> LoadedModel:
-    """The model, all of whose weights are to be learned."""
+    """Return the model, all of whose weights are to be learned."""
     loaded = load_model(directory)
     loaded.model.requires_grad_(True)
     return loaded

@@ -54,7 +54,7 @@ def cpu_seconds(work: Callable[[], object]) -> float:
 
 
 def must_agree(differences: Mapping[str, float], norms: Mapping[str, float]) -> dict[str, Any]:
-    """What is published of the sides' agreement. Raises `SystemExit` where they do not compute the same."""
+    """Return what is published of the sides' agreement. Raises `SystemExit` where they do not compute the same."""
     apart = abs(norms["ours"] / norms["bare"] - 1.0)
     if not (all(d <= LOGPROB_TOLERANCE for d in differences.values()) and apart <= GRADIENT_TOLERANCE):
         raise SystemExit(f"The sides do not compute the same: log-probabilities {differences}, gradient norms {norms}.")

@@ -102,7 +102,7 @@ def _context(context: str, scale: Scale) -> dict[str, Any]:
 
 
 def _first(mine: Ours, floor: Floor, trl: Trl | None) -> dict[str, Any]:
-    """The first step warms all sides up, and shows that they do the same: floor and learner begin with the same
+    """Return the first step warms all sides up, and shows that they do the same: floor and learner begin with the same
     weights. The log-probabilities are compared behind it, when both have taken the same step."""
     step = mine.step(0)
     _, _, norm = floor.step(step)

@@ -100,7 +100,7 @@ class Journeys:
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
-    """The game of these tasks."""
+    """Return the game of these tasks."""
     return tool_game(spec, params, Journeys(**params))
 
 

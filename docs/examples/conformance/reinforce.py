@@ -50,11 +50,11 @@ class Vocabulary:
         return move[: len(move) // 2], move[len(move) // 2 :]
 
     def question(self, text: str) -> tuple[int, ...]:
-        """An observation as tokens."""
+        """Return an observation as tokens."""
         return (*(self.ids[f" {word}"] for word in text.split()), ASK)
 
     def answer(self, move: str) -> tuple[int, ...]:
-        """A move as tokens, as a tokenizer would write it."""
+        """Return a move as tokens, as a tokenizer would write it."""
         return self.ids[move], END
 
     def text(self, tokens: Sequence[int]) -> str:
@@ -148,7 +148,7 @@ class Loop:
     # play
 
     def read(self, match: Match, seat: int, before: Sequence[int]) -> list[int]:
-        """What a seat reads: the conversation so far, if it remembers, and the observation."""
+        """Return what a seat reads: the conversation so far, if it remembers, and the observation."""
         question = self.vocabulary.question(match.observe(seat, "compact").text)
         return [*before, *question] if self.remembers else [*question]
 
@@ -176,7 +176,7 @@ class Loop:
         return Episode(self.game.new(seed), random.Random(seed), seats, self.version)
 
     def _move(self, episode: Episode, seat: int) -> str:
-        """The move of the seat's last reply, or a random one for a seat that the model does not play."""
+        """Return the move of the seat's last reply, or a random one for a seat that the model does not play."""
         if seat in episode.seats:
             return next(turn.move or "" for turn in reversed(episode.turns) if turn.seat == seat)
         return episode.rng.choice(episode.match.legal_moves(seat) or [""])
@@ -202,7 +202,7 @@ class Loop:
         return replies
 
     def rows(self, episodes: Sequence[Episode]) -> list[Row]:
-        """The rows of episodes: one for each seat, or for each turn if the model does not remember."""
+        """Return the rows of episodes: one for each seat, or for each turn if the model does not remember."""
         rows: list[Row] = []
         for number, episode in enumerate(episodes):
             for seat in episode.seats:
@@ -232,7 +232,7 @@ class Loop:
         self.sampler.load_state_dict(self.policy.state_dict())
 
     def loss(self, rows: Sequence[Row], kl_weight: float) -> Tensor:
-        """The loss of the policy gradient, and the KL term (the estimator k3 of Schulman, 2020)."""
+        """Return the loss of the policy gradient, and the KL term (the estimator k3 of Schulman, 2020)."""
         tokens, mask = padded([row.tokens for row in rows]), padded([row.mask for row in rows])
         log_probs = self.log_probs(self.policy, tokens)
         losses = -self.advantages(rows)[:, None] * log_probs
@@ -242,13 +242,13 @@ class Loop:
         return (losses * mask).sum() / len(rows)
 
     def log_probs(self, policy: nn.Module, tokens: Tensor) -> Tensor:
-        """The log-probability of each token given those before it: [B, T]; 0 for the first."""
+        """Return the log-probability of each token given those before it: [B, T]; 0 for the first."""
         found = torch.log_softmax(policy(tokens[:, :-1]) / TEMPERATURE, dim=-1)
         picked = found.gather(-1, tokens[:, 1:, None])[..., 0]
         return torch.cat([torch.zeros_like(picked[:, :1]), picked], dim=1)
 
     def advantages(self, rows: Sequence[Row]) -> Tensor:
-        """The rewards less the mean reward of the same seat."""
+        """Return the rewards less the mean reward of the same seat."""
         rewards = torch.tensor([row.reward for row in rows], dtype=torch.float64)
         seats = torch.tensor([row.seat for row in rows])
         for seat in (0, 1):
@@ -258,7 +258,7 @@ class Loop:
 
 
 def said(episode: Episode, seat: int) -> list[int]:
-    """What a seat has read and replied so far."""
+    """Return what a seat has read and replied so far."""
     last = next((turn for turn in reversed(episode.turns) if turn.seat == seat), None)
     return [] if last is None else last.prompt + last.reply
 

@@ -105,7 +105,7 @@ class LoopModel:
         return [of_row[: len(row)] for of_row, row in zip(found, rows, strict=True)]
 
     def probability(self, prompt: TokenIds, reply: TokenIds) -> float:
-        """The probability of a reply."""
+        """Return the probability of a reply."""
         return math.exp(sum(self.log_probs([prompt + reply])[0][len(prompt) :]))
 
     def gradient(self, prompt: TokenIds, reply: TokenIds) -> Vector:
@@ -126,5 +126,5 @@ class LoopModel:
 
 
 def flat(tensor: torch.Tensor) -> Vector:
-    """A gradient as a vector."""
+    """Return a gradient as a vector."""
     return tensor.detach().flatten().double().numpy().copy()

@@ -128,7 +128,7 @@ class TableDataset(RLDataset):
 
 
 def config(groups: TableGroups, out: Path, base_url: str | None = None) -> train.Config:
-    """The settings of a run of tinker-cookbook."""
+    """Return the settings of a run of tinker-cookbook."""
     return train.Config(
         model_name=groups.model_name,
         renderer_name=groups.renderer_name,

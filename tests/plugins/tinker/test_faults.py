@@ -139,7 +139,7 @@ def test_a_service_that_lost_the_model_ends_the_run_which_can_be_resumed(
             server.on_request = lambda path: None
 
     server.on_request = lose
-    with pytest.raises(GymposiumError, match=r"The Tinker service did not do what it was asked to.*--resume"):
+    with pytest.raises(GymposiumError, match=r"A request to the Tinker service failed.*--resume"):
         train(config_of(player_model, server.url, **TABLES), out=tmp_path / "run")
     run = train(resume=tmp_path / "run")
     assert numbers(run) == numbers(uninterrupted)

@@ -135,6 +135,6 @@ def test_the_outline_says_the_price(tables: dict[str, Any], passes: int, model_d
 def test_a_file_alone_does_not_decide_where_the_key_is_sent(model_directory: Path) -> None:
     check_permitted(config_of(model_directory, "http://127.0.0.1:9"))
     elsewhere = config_of(model_directory, "https://example.org/tinker")
-    with pytest.raises(NotAllowed, match=r"backend\.base_url: it opens an address, to which rows and a key go"):
+    with pytest.raises(NotAllowed, match=r"backend\.base_url: it opens an address that rows and a key are sent to"):
         check_permitted(elsewhere)
     assert to_allow(elsewhere) == ["https://example.org/tinker"]

@@ -25,7 +25,7 @@ pytestmark = QUIET
 
 @pytest.mark.parametrize("context", ["state", "truncated", "last-2"])
 def test_a_context_that_rewrites_history(context: str) -> None:
-    with pytest.raises(BadOption, match=rf"context={context}: each turn would be a row of its own"):
+    with pytest.raises(BadOption, match=rf"context={context}: each turn would be a separate row"):
         Rollout("tic_tac_toe", context=context)
 
 

@@ -61,7 +61,7 @@ class GuardedJobConfig(JobConfig):
 
 
 class _NoCluster(GymposiumError):
-    """Error for an address at which there is no cluster."""
+    """An error for an address without a cluster."""
 
     def __init__(self, address: str | None, error: Exception) -> None:
         super().__init__(
@@ -71,7 +71,7 @@ class _NoCluster(GymposiumError):
 
 
 def _check_answers(address: str) -> None:
-    """Raise `_NoCluster` unless something listens at an address HOST:PORT, for which Ray itself waits for minutes."""
+    """Raise `_NoCluster` unless something listens at HOST:PORT. Ray alone would wait for minutes."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if not host or not port.isdecimal():
         return  # a word such as `auto`
@@ -82,7 +82,7 @@ def _check_answers(address: str) -> None:
 
 
 def _of_this_machine() -> str | None:
-    """The address of a cluster that `ray start` started on this machine; None if there is none."""
+    """Return the address of a cluster that `ray start` started on this machine, or None."""
     from ray._private.services import find_gcs_addresses
 
     found = sorted(find_gcs_addresses())

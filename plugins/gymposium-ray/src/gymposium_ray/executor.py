@@ -28,7 +28,7 @@ class RayExecutor:
     """Plays parts on a Ray cluster. Nothing of a run is kept there."""
 
     def __init__(self, start: ExecutorStart) -> None:
-        """Connects to the cluster. Raises `GymposiumError` if there is none, or no node of it can be used."""
+        """Connect to the cluster. Raises `GymposiumError` if it is missing or has no usable node."""
         connect(start.address)
         self._setup, self._note = Setup.here(start.plugins), start.note
         self._nodes = Nodes(self._setup, start.note)

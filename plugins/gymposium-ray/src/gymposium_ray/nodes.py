@@ -18,7 +18,7 @@ from gymposium_ray.surroundings import Setup, difference, surroundings
 DISTRIBUTIONS = ("gymposium", "gymposium-ray")
 """What a node must have in the version of this process before it can be asked anything else."""
 PATIENCE = 60.0
-"""Number of seconds in which a node must answer."""
+"""Time limit in seconds for a node's answer."""
 LABEL = "ray.io/node-id"
 """Ray's label of each node with its id."""
 
@@ -46,7 +46,7 @@ class Nodes:
         return node not in self._refused
 
     def total(self, resource: str) -> float:
-        """The amount of a resource on the nodes that can be used."""
+        """Return the amount of a resource on the nodes that can be used."""
         usable = (node for node in _alive() if self.can_use(node["NodeID"]))
         return sum(float(node["Resources"].get(resource, 0)) for node in usable)
 

@@ -21,10 +21,10 @@ GRACE = 10.0
 
 
 class Rank:
-    """The process of one rank. Each stream of its output, and its end, may be waited for in a thread of its own."""
+    """The process of one rank. Each stream of its output, and its end, may be waited for in a separate thread."""
 
     def __init__(self, setup: Setup) -> None:
-        """Sets this process up, which the rank's process inherits."""
+        """Set up this process; the rank's process inherits it."""
         setup.apply()
         self._process: subprocess.Popen[bytes] | None = None
         self._reaping, self._gone = Lock(), Event()

@@ -17,8 +17,7 @@ def _end_with_starter() -> None:
 
 
 def main() -> None:
-    """Run the command. Ctrl-C and SIGTERM reach it, though the threads of a Ray worker, from which it is started, block
-    signals."""
+    """Run the command. Ctrl-C and SIGTERM reach it, although the Ray worker threads that start it block signals."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
     signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=_end_with_starter, daemon=True).start()

@@ -44,11 +44,11 @@ class Setup:
 
     plugins: tuple[OneFilePlugin, ...]
     switches: dict[str, str]
-    """The environment variables by which the user allows names and chooses plugins."""
+    """The environment variables that allow names and choose plugins."""
 
     @classmethod
     def here(cls, plugins: Sequence[Path]) -> Self:
-        """The setup of this process with these one-file plugins."""
+        """Return the setup of this process with these one-file plugins."""
         return cls(
             tuple(map(OneFilePlugin.read, plugins)), {name: os.environ[name] for name in SWITCHES if name in os.environ}
         )
@@ -87,7 +87,7 @@ def surroundings() -> dict[str, str]:
 
 
 def difference(here: dict[str, str], there: dict[str, str]) -> str | None:
-    """The differences of another node from this process, as what it has; None if there is none."""
+    """Return the differences of another node from this process, as what it has; None if they are equal."""
     found = []
     for name in sorted(here.keys() | there.keys()):
         if name not in there:

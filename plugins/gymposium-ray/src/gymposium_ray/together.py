@@ -23,9 +23,9 @@ from gymposium_ray.rank import GRACE, Rank
 from gymposium_ray.surroundings import Setup
 
 PATIENCE = 60.0
-"""Number of seconds after which the user is told that the cluster has no room."""
+"""Seconds before telling the user that the cluster is full."""
 TICK = 1.0
-"""Number of seconds after which a signal is noticed, at most."""
+"""Maximum number of seconds before a signal is noticed."""
 TAIL = 8192
 """Number of bytes of the last output of a process that are shown if it fails."""
 MOST_INTERRUPTIONS = 2
@@ -50,7 +50,7 @@ def run_together(
     arguments: Sequence[str], processes: int, setup: Setup, nodes: Nodes, note: Callable[[str], object]
 ) -> int:
     """Run `gymposium ARGUMENTS` in several processes that find each other by torch's environment variables, on those of
-    `nodes` that can be used. The output of the first one is printed here. Each has a GPU of its own, if there are
+    `nodes` that can be used. The output of the first one is printed here. Each has its own GPU, if there are
     enough. Ctrl-C and SIGTERM are passed on to all. If a process fails, the others are ended and its last output is
     shown.
 
@@ -72,7 +72,7 @@ def run_together(
     except RayActorError as error:
         nodes.look()
         raise GymposiumError(
-            f"A process was lost ({cause(error)}). The run goes on from its last checkpoint with --resume."
+            f"A process was lost ({cause(error)}). Resume the run from its last checkpoint with --resume."
         ) from error
     finally:
         if stops := [rank.stop.remote() for rank in ranks]:
@@ -81,7 +81,7 @@ def run_together(
 
 
 def _placed(processes: int, gpu: int, nodes: Nodes, note: Callable[[str], object]) -> PlacementGroup:
-    """A group of places for the processes, all on nodes that can be used."""
+    """Return a group of places for the processes, all on nodes that can be used."""
     while True:
         selectors = [nodes.selector] * processes if nodes.selector else None
         bundles = [{"CPU": 1, "GPU": gpu} if gpu else {"CPU": 1}] * processes
@@ -89,8 +89,8 @@ def _placed(processes: int, gpu: int, nodes: Nodes, note: Callable[[str], object
         try:
             if not group.wait(PATIENCE):
                 note(
-                    f"Waiting for room on the Ray cluster: {processes} processes with a CPU each were asked for, and "
-                    f"the nodes that can be used have {nodes.total('CPU'):g} CPUs."
+                    f"Waiting for space on the Ray cluster: {processes} processes with one CPU each were requested, "
+                    f"but the usable nodes have {nodes.total('CPU'):g} CPUs."
                 )
                 ray.get(group.ready())
             if not nodes.look():
@@ -195,7 +195,7 @@ class _Following:
 
     @contextmanager
     def _counting_signals(self) -> Iterator[None]:
-        """Context in which Ctrl-C and SIGTERM are counted. In other threads than the main one, where Python allows no
+        """Count Ctrl-C and SIGTERM in this context. In other threads than the main one, where Python allows no
         handlers, nothing is changed."""
 
         def count(number: int, frame: FrameType | None) -> None:

@@ -18,14 +18,14 @@ from gymposium_ray.nodes import Nodes
 from gymposium_ray.surroundings import Setup
 
 PATIENCE = 60.0
-"""Number of seconds without a free node after which the user is told."""
+"""Seconds without a free node before telling the user."""
 
 MOST_FAILURES = 10
 """Number of workers that may die before they have answered at all."""
 
 
 class Worker:
-    """The actor that plays parts in a process of its own, one after the other."""
+    """The actor that plays parts in a separate process, one after another."""
 
     def __init__(self, setup: Setup) -> None:
         setup.apply()
@@ -60,7 +60,7 @@ class Job:
 
 
 class Team:
-    """The workers of one executor. A worker that dies is replaced, wherever the cluster has room."""
+    """The workers of one executor. A worker that dies is replaced, wherever the cluster has space."""
 
     def __init__(self, workers: int, setup: Setup, nodes: Nodes, note: Callable[[str], object]) -> None:
         """`workers` start on those of `nodes` that can be used. `note` is called with remarks for the user."""
@@ -74,7 +74,7 @@ class Team:
         """Number of workers that died before they answered."""
 
     def run(self, jobs: Iterator[Job], died: Callable[[Job, str], Iterable[Job]]) -> Iterator[tuple[Job, Any]]:
-        """Do jobs as workers become free, and yield each with its result. `died` is called with a job in which a worker
+        """Do jobs as workers become free, and yield each with its result. `died` is called with a job whose worker
         died, and how; it returns the jobs to do instead.
 
         Raises what a job raises, and `GymposiumError` if no node can be used or the cluster is gone."""
@@ -126,8 +126,8 @@ class Team:
         self._starting[worker.node.remote()] = worker
 
     def _wait(self) -> list[Any]:
-        """The references that are ready; none if nothing happened for a while. Raises `GymposiumError` if the cluster
-        is gone."""
+        """Return the references that are ready; none if nothing happened for a while. Raises `GymposiumError` if the
+        cluster is gone."""
         try:
             ready, _ = ray.wait([*self._starting, *self._working], num_returns=1, timeout=PATIENCE)
         except RayError as error:
@@ -157,6 +157,6 @@ class Team:
 
     def _tell_of_no_room(self) -> None:
         self._note(
-            f"Waiting for room on the Ray cluster: {len(self._starting)} workers with one CPU each were asked for, and "
-            f"the nodes that can be used have {self._nodes.total('CPU'):g} CPUs."
+            f"Waiting for space on the Ray cluster: {len(self._starting)} workers with one CPU each were requested, "
+            f"but the usable nodes have {self._nodes.total('CPU'):g} CPUs."
         )

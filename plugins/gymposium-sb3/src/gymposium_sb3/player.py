@@ -27,7 +27,7 @@ class Sb3Player:
     repeats: Repeats = "quickly"
 
     def __init__(self, path: str) -> None:
-        """Raises `BadOption` if the file holds no policy that can play."""
+        """Raise `BadOption` if the file holds no policy that can play."""
         self._path = path
         self.name = f"sb3:{path}"
         self._policy = read_policy(path)
@@ -39,7 +39,7 @@ class Sb3Player:
         return Identity({self._path: file_digest(self._path)})
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        """Raises `BadOption` if the policy was trained on another game."""
+        """Raise `BadOption` if the policy was trained on another game."""
         for ask in asks:
             if ask.game is not self._game:
                 self._policy.check_game(ask.game)

@@ -1,4 +1,4 @@
-"""Files saved by stable-baselines3, of which only the weights and plain JSON are read.
+"""Files saved by stable-baselines3; only the weights and plain JSON are read.
 
 Such a zip also holds pickled Python objects, and unpickling runs any code that they name. `PPO.load` unpickles them, so
 it is for your own files. This module does not: it loads the weights with `weights_only`, and reads the layers from the
@@ -179,7 +179,7 @@ def _linear(weights: Mapping[str, Tensor], name: str) -> nn.Linear:
 
 
 def _checked(weights: Mapping[str, Tensor], name: str, dimensions: int) -> Tensor:
-    """Return a tensor of finite numbers, all of which are in the file.
+    """Return a tensor of finite numbers that are all in the file.
 
     Raises `ValueError` if it is sparse, expanded from fewer numbers, or of another shape or kind."""
     tensor = weights[name]

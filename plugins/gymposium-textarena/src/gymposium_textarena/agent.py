@@ -39,8 +39,8 @@ class TextArenaAgent(ta.Agent):  # type: ignore[misc]  # TextArena publishes no 
         """The replies so far, with their readings and traces."""
 
     def __call__(self, observation: str) -> str:
-        """The action for an observation. Raises `WrongType` for one that is no text, `BadOption` if the player needs a
-        list of moves, and what the player raises."""
+        """Return the action for an observation. Raises `WrongType` for one that is no text, `BadOption` if the player
+        needs a list of moves, and what the player raises."""
         if not isinstance(observation, str):
             raise WrongType("An observation", "text, as of textarena.wrappers.LLMObservationWrapper", observation)
         self._context.match = _GAME.with_task(Event(CHANCE, observation), None)
@@ -48,8 +48,8 @@ class TextArenaAgent(ta.Agent):  # type: ignore[misc]  # TextArena publishes no 
             [reply] = ask_player(self.player, [self._context.ask(0)])
         except (BadOption, NoSampler) as error:
             raise BadOption(
-                f"{self.player.name} does not play TextArena's own games, in which a player gets text and no list of "
-                f"moves. Take a language model, such as lm:MODEL or api:MODEL, or a person."
+                f"{self.player.name} does not play TextArena's own games, which give players text but no list of "
+                f"moves. Use a language model, such as lm:MODEL or api:MODEL, or a person."
             ) from error
         cut_off = reply.finish_reason != "stop"
         reading = read(reply.text, None, self._reader, None, cut_off=cut_off)

@@ -86,11 +86,11 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
         return self._state
 
     def record(self) -> Record:
-        """The record of the match. Raises `GymposiumError` before its end."""
+        """Return the record of the match. Raises `GymposiumError` before its end."""
         return self.table.record()
 
     def reset(self, num_players: int, seed: int | None = None) -> None:
-        """Begins an episode. `num_players` is the number of seats of the game, those of `players` included. No global
+        """Begin an episode. `num_players` is the number of seats of the game, those of `players` included. No global
         generator is seeded.
 
         Raises `BadOption` for another number, and what `gymposium.Table` raises."""
@@ -105,7 +105,7 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
         self._show()
 
     def step(self, action: str) -> tuple[bool, dict[str, Any]]:
-        """Plays the reply of the current player, and what follows up to the next one. If the players of `players` ended
+        """Play the current player's reply, and what follows up to the next one. If the players of `players` ended
         the match before anybody else was asked, the first step says so and plays nothing.
 
         Raises `NotAsked` after the end, `WrongType` for an action that is no text, and what `Table.answer` raises."""
@@ -124,12 +124,12 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
         return done
 
     def _rules(self, player_id: int, game_state: Any) -> str:
-        """What the prompts of a seat begin with."""
+        """Return what the prompts of a seat begin with."""
         nothing = Observation(player_id, "", None)
         return self._prompt(nothing).removesuffix(self._prompt(nothing, rules=False))
 
     def _show(self) -> None:
-        """Shows the position to the seat that is asked next, or ends the episode."""
+        """Show the position to the seat that is asked next, or end the episode."""
         table, state = self.table, self.state
         for seat, info in state.game_info.items():
             info["turn_count"] = sum(turn.seat == seat and turn.reading == "move" for turn in table.turns)
@@ -144,7 +144,7 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
             self._end(table.played)
 
     def _end(self, played: MatchResult) -> None:
-        """Writes rewards and infos as TextArena's games do."""
+        """Write rewards and infos as TextArena's games do."""
         state, reason = self.state, played.ending.in_words("Player {}".format)
         state.add_observation(reason, ta.ObservationType.GAME_BOARD)
         for seat, info in state.game_info.items():
@@ -157,7 +157,8 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
 
 
 def reward_of(played: MatchResult, seat: int) -> float:
-    """The reward of a seat on TextArena's scale, see `GymposiumEnv`. Penalties for failed replies do not change it."""
+    """Return the reward of a seat on TextArena's scale, see `GymposiumEnv`. Penalties for failed replies do not change
+    it."""
     forfeit = played.ending.seat
     if seat == forfeit:
         return -1.0
@@ -166,7 +167,7 @@ def reward_of(played: MatchResult, seat: int) -> float:
 
 
 def register_games(*names: str) -> list[str]:
-    """Registers games with TextArena and returns their ids: `kuhn_poker` becomes `gymposium:kuhn_poker`, and
+    """Register games with TextArena and return their ids: `kuhn_poker` becomes `gymposium:kuhn_poker`, and
     `gymposium:kuhn_poker-raw` without a wrapper. Without arguments, all games with their default parameters.
     `textarena.make(id, players={1: "mcts-100"})` passes keywords to `GymposiumEnv`.
 
@@ -182,5 +183,5 @@ def register_games(*names: str) -> list[str]:
 
 
 def _has_one_result(game: Game) -> bool:
-    """True if no seat does better than another."""
+    """Return whether no seat does better than another."""
     return game.seats == 1 or game.spec.utility == "cooperative"

@@ -38,13 +38,13 @@ class Episode:
     """SHA-256, in hexadecimal, of all observations and of `rewards` and `game_info`."""
 
     def line(self) -> str:
-        """The episode as a line of JSON."""
+        """Return the episode as a line of JSON."""
         values = {field: getattr(self, field) for field in _FIELDS}
         return json.dumps({"format": FORMAT, **values}, allow_nan=False)
 
     @classmethod
     def parse(cls, line: str) -> Episode:
-        """The episode of a line. Raises `BadRecord`."""
+        """Return the episode of a line. Raises `BadRecord`."""
         try:
             data = strict_json(line)
         except ValueError as error:
@@ -92,13 +92,13 @@ def _episode(line: bytes, where: str) -> Episode:
 
 
 def digest_of(shown: Sequence[Any], rewards: Any, game_info: Any) -> str:
-    """The digest of an episode. `shown` holds the player and the observation of each turn."""
+    """Return the digest of an episode. `shown` holds the player and the observation of each turn."""
     text = json.dumps([shown, rewards, game_info], allow_nan=False, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON holds it: keys are text, tuples are lists, and members of an `Enum` their names. Raises
+    """Return a value as JSON holds it: keys are text, tuples are lists, and members of an `Enum` their names. Raises
     `GymposiumError` for what JSON cannot hold."""
     match value:
         case None | bool() | int() | float() | str():

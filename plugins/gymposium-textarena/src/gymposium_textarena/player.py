@@ -55,7 +55,7 @@ class TextArenaPlayer:
         self.context = context
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        """The agent's reply to each ask. Raises `BadAgent` unless it is text."""
+        """Return the agent's reply to each ask. Raises `BadAgent` unless it is text."""
         return [self._reply(ask) for ask in asks]
 
     def _reply(self, ask: Ask) -> Reply:

@@ -21,7 +21,7 @@ class Recorded(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no type
     with keywords is noted without them, so its episode does not replay."""
 
     def __init__(self, env: Any, path: str | Path | None = None) -> None:
-        """`path` is a file to which `close` appends the episode.
+        """`close` appends the episode to the file `path`.
 
         Raises `BadOption` for an environment that is not as `textarena.make` returns it, and for one of gymposium's."""
         super().__init__(env)
@@ -31,7 +31,7 @@ class Recorded(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no type
             wrappers.insert(0, type(inner))
             inner = inner.env
         if isinstance(inner, GymposiumEnv):
-            raise BadOption("A game of gymposium has a record of its own: GymposiumEnv.record().")
+            raise BadOption("gymposium's games record themselves: use GymposiumEnv.record().")
         self._id: str = getattr(inner, "env_id", "")
         if self._id not in ENV_REGISTRY or (ENV_REGISTRY[self._id].default_wrappers or []) != wrappers:
             raise BadOption(f"{env!r} is not as textarena.make returned it: wrap it in Recorded first.")
@@ -52,11 +52,11 @@ class Recorded(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no type
         return self._episode
 
     def reset(self, num_players: int, seed: int | None = None) -> Any:
-        """Begins the episode. Raises `BadOption` without a seed, and for a second one."""
+        """Begin the episode. Raises `BadOption` without a seed, and for a second one."""
         if isinstance(seed, bool) or not isinstance(seed, int):
-            raise BadOption(f"seed={seed!r}: give a number, with which the episode can be replayed.")
+            raise BadOption(f"seed={seed!r}: give a number, so that the episode can be replayed.")
         if self._begun is not None:
-            raise BadOption("Recorded is for one episode: call textarena.make and Recorded again.")
+            raise BadOption("Recorded is for one episode. Call textarena.make and Recorded again.")
         self._begun = (num_players, seed)
         return self.env.reset(num_players=num_players, seed=seed)
 
@@ -66,7 +66,7 @@ class Recorded(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no type
         return self._turn
 
     def step(self, action: str) -> tuple[bool, dict[str, Any]]:
-        """Plays an action. Raises `WrongType` for one that is no text, and whatever the environment raises."""
+        """Play an action. Raises `WrongType` for one that is not text, and the environment's errors."""
         if not isinstance(action, str):
             raise WrongType("An action", "text", action)
         player, observation = self.get_observation()
@@ -77,7 +77,7 @@ class Recorded(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no type
         return self._done, info
 
     def close(self) -> tuple[Any, Any]:
-        """The rewards and infos of the environment. The episode is written now if it is over.
+        """Return the rewards and infos of the environment. The episode is written now if it is over.
 
         Raises `GymposiumError` for rewards or infos that JSON cannot hold, or if the file cannot be written."""
         rewards, game_info = self.env.close()

@@ -1,4 +1,4 @@
-"""Replay of TextArena's episodes, in a process of its own.
+"""Replay TextArena's episodes in a separate process.
 
 TextArena's environments seed Python's global generator, and some ask a service on the network with the user's key. The
 process has a time limit for each episode, its environment holds no keys, and it opens no connection.
@@ -38,7 +38,7 @@ class Replayed:
 
     episode: Episode
     difference: str
-    """The first difference that was found, in a sentence; empty if there is none."""
+    """The first difference found, in a sentence; empty if the episode matches."""
 
     @property
     def same(self) -> bool:
@@ -47,7 +47,7 @@ class Replayed:
 
 
 def replay(*episodes: Episode, seconds: float = SECONDS) -> list[Replayed]:
-    """Plays episodes again with the TextArena that is installed, each from its seed with its actions, and compares.
+    """Replay episodes with the installed TextArena, each from its seed with its actions, and compares.
     `seconds` is the time limit of one episode. Only environments that TextArena registers are made."""
     found: list[Replayed] = []
     while len(found) < len(episodes):  # a process that ended is started anew
@@ -57,7 +57,7 @@ def replay(*episodes: Episode, seconds: float = SECONDS) -> list[Replayed]:
 
 
 def _differences(episodes: tuple[Episode, ...], seconds: float) -> Iterator[str]:
-    """The difference of each episode, up to the first one that ends the process."""
+    """Yield the difference of each episode, up to the first one that ends the process."""
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     with subprocess.Popen(
         python_command("-c", "from gymposium_textarena.replaying import _serve; _serve()"),
@@ -76,7 +76,7 @@ def _differences(episodes: tuple[Episode, ...], seconds: float) -> Iterator[str]
 
 
 def _ask(process: subprocess.Popen[str], episode: Episode, seconds: float) -> tuple[str, bool]:
-    """The answer of the process, empty if it has ended, and whether it was killed for the time that it took."""
+    """Return the answer of the process, empty if it has ended, and whether it was killed for the time that it took."""
     assert process.stdin is not None
     assert process.stdout is not None
     late = Event()
@@ -99,7 +99,7 @@ def _ask(process: subprocess.Popen[str], episode: Episode, seconds: float) -> tu
 
 
 def _difference(episode: Episode) -> str:
-    """Plays an episode in this process; the first difference."""
+    """Play an episode in this process, and return the first difference."""
     env = Recorded(ta.make(episode.env))
     env.reset(num_players=episode.num_players, seed=episode.seed)
     done = False
@@ -125,7 +125,7 @@ def _no_connection(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _serve() -> None:
-    """Answers each line of standard input, an episode, with its difference."""
+    """Answer each line of standard input, an episode, with its difference."""
     sys.addaudithook(_no_connection)
     limit_process()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")

@@ -76,8 +76,8 @@ class TinkerBackend:
 
 
 def prices(config: TrainConfig) -> str:
-    """The forward passes that the settings of a run cost beyond one forward and backward pass of each update, in words;
-    empty if there are none."""
+    """Return the forward passes that the settings of a run cost beyond one forward and backward pass of each update, in
+    words; empty without any."""
     passes = []
     if config.kl.weight > 0:
         passes.append(f"the reference of kl.estimator={config.kl.estimator} reads every row")

@@ -15,8 +15,8 @@ from gymposium_train.learner.token_batch import TokenBatch, token_batch
 
 
 def datum(ids: Tokens, **inputs: Sequence[float]) -> Datum:
-    """A row of tokens: all but the last are read, all but the first are targets. Each of `inputs` has a number for each
-    target."""
+    """Return a row of tokens: all but the last are read, all but the first are targets. Each of `inputs` has a number
+    for each target."""
     tensors = {
         name: TensorData(data=[*values], dtype="float32", shape=[len(values)]) for name, values in inputs.items()
     }
@@ -25,7 +25,7 @@ def datum(ids: Tokens, **inputs: Sequence[float]) -> Datum:
 
 
 def sampled(row: Row, numbers: Callable[[Span], Sequence[float]]) -> list[float]:
-    """A number for each target of a row: those of its sampled tokens, and 0 for the others."""
+    """Return a number for each target of a row: those of its sampled tokens, and 0 for the others."""
     values = [0.0] * (len(row.ids) - 1)
     for span in row.spans:
         values[span.start - 1 : span.stop - 1] = numbers(span)
@@ -33,7 +33,7 @@ def sampled(row: Row, numbers: Callable[[Span], Sequence[float]]) -> list[float]
 
 
 def scored(ids: Tokens) -> Datum:
-    """A row of which only the log-probabilities are wanted."""
+    """Return a row for computing log-probabilities only."""
     return datum(ids, weights=[0.0] * (len(ids) - 1))
 
 
@@ -54,7 +54,7 @@ def imitated(demonstrations: Sequence[Demonstration | Pair], weight: float) -> l
 
 
 def logprobs(output: ForwardBackwardOutput, data: Sequence[Datum]) -> list[Tensor]:
-    """The log-probability of each target of each datum. Raises `GymposiumError` if the service returned another
+    """Return the log-probability of each target of each datum. Raises `GymposiumError` if the service returned another
     number of them."""
     found = [torch.tensor(one["logprobs"].data, dtype=torch.float32) for one in output.loss_fn_outputs]
     targets, returned = [len(one.loss_fn_inputs["target_tokens"].data) for one in data], [len(row) for row in found]
@@ -78,7 +78,7 @@ def of_sampled(rows: Sequence[Row], scores: Sequence[Tensor]) -> Tensor:
 
 
 def flat(rows: Sequence[Row]) -> TokenBatch:
-    """The sampled tokens of rows as flat tensors, in the order of `of_sampled`."""
+    """Return the sampled tokens of rows as flat tensors, in the order of `of_sampled`."""
     starts = [0]
     for row in rows:
         starts.append(starts[-1] + row.sampled)

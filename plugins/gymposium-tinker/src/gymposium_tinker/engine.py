@@ -89,8 +89,8 @@ def _completion(done: Future[SampleResponse], request: TokenRequest, policy: Pol
 
 
 def _of_reply(scores: Sequence[float | None], prompt: Tokens, reply: Tokens) -> tuple[float, ...]:
-    """The log-probabilities of a reply's tokens among those of prompt and reply. The first token of all has none: some
-    servers write None for it, others leave it out."""
+    """Return the log-probabilities of a reply's tokens among those of prompt and reply. The first token of all has
+    none: some servers write None for it, others leave it out."""
     missing = len(prompt) + len(reply) - len(scores)
     found = scores[len(prompt) - missing :]
     if missing not in (0, 1) or None in found:

@@ -45,7 +45,7 @@ class TinkerLearner:
 
     critic = None
     tolerance = tolerance_for("bfloat16")
-    """The service does not say in which number type it computes."""
+    """The service does not report its number type."""
 
     def __init__(
         self,
@@ -227,7 +227,7 @@ class TinkerLearner:
         return self._paths[name]
 
     def _of_spans(self, client: TrainingClient, rows: Sequence[Row]) -> Iterator[tuple[Any, tuple[float, ...]]]:
-        """Each span of the rows, with the log-probabilities of its tokens."""
+        """Yield each span of the rows, with the log-probabilities of its tokens."""
         scores = iter(of_sampled(rows, self._forward(client, [scored(row.ids) for row in rows])).tolist())
         for span in (span for row in rows for span in row.spans):
             yield span, tuple(islice(scores, len(span)))

@@ -29,7 +29,7 @@ class ServiceLoss(NamedTuple):
 
 
 def service_loss(config: TrainConfig) -> ServiceLoss | None:
-    """The loss of the service that is the config's; None if the service has none.
+    """Return the loss of the service that is the config's; None if the service has none.
 
     The service's `importance_sampling` does not truncate ratios, as pg does. That makes no difference where ratios are
     1: in the only optimizer step on rollouts of the policy itself. Otherwise pg is cispo without a lower bound."""

@@ -87,7 +87,7 @@ def reinforcing(start: BackendStart, settings: TinkerSettings) -> Iterator[Tinke
 
 
 def player(start: BackendStart, settings: TinkerSettings, learned: Learned) -> LanguageModelPlayer:
-    """The greedy player of what the run saved."""
+    """Return the greedy player of what the run saved."""
     config, directory = start.config, start.directory
     saved = directory.adapter if learned == "trained" else directory.cold_start if config.cold_start.steps else None
     model = base_model(config, settings)
@@ -139,7 +139,7 @@ def _model(
 
 
 def _new(config: TrainConfig, settings: TinkerSettings, service: ServiceClient) -> TrainingClient:
-    """The client of a new LoRA, whose weights follow from the run's seed."""
+    """Return the client of a new LoRA, whose weights follow from the run's seed."""
     with explained():
         return settled(
             service.create_lora_training_client(
@@ -154,14 +154,14 @@ def _new(config: TrainConfig, settings: TinkerSettings, service: ServiceClient) 
 
 
 def _context(config: TrainConfig, settings: TinkerSettings) -> int:
-    """The context of the model as the service tells it, otherwise as the model's own files do."""
+    """Return the context of the model as the service tells it, otherwise as the model's own files do."""
     told = offered(settings, base_model(config, settings))
     assert config.model.name is not None, "a config without it is refused"
     return own_context(config.model.name, config.model.trust) if told is None else told
 
 
 def _format(config: TrainConfig) -> tuple[Chat, frozenset[int]]:
-    """The chat format of a run, and the tokens that end a reply."""
+    """Return the chat format of a run, and the tokens that end a reply."""
     name, trust = config.model.name, config.model.trust
     assert name is not None, "a config without it is refused"
     prompting = config.prompting
@@ -170,7 +170,7 @@ def _format(config: TrainConfig) -> tuple[Chat, frozenset[int]]:
 
 
 def _read(directory: Path) -> dict[str, str]:
-    """Where the service holds what was saved in a directory."""
+    """Return where the service holds what was saved in a directory."""
     file = directory / STATE
     if not file.is_file():
         raise GymposiumError(f"{directory} was not written by a run with backend.kind=tinker: it has no {STATE}.")

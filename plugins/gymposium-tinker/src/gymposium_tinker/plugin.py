@@ -16,7 +16,7 @@ def gymposium_backends() -> Iterable[BackendSpec]:
         summary="Learning on the Tinker service: a LoRA on a model that the service holds.",
         entry_point="gymposium_tinker.backend:TinkerBackend",
         settings="gymposium_tinker.settings:TinkerSettings",
-        opens={"base_url": "an address, to which rows and a key go"},
+        opens={"base_url": "an address that rows and a key are sent to"},
     )
 
 

@@ -28,7 +28,7 @@ WITHOUT_EFFECT = (
 
 
 def refusals(config: TrainConfig, settings: TinkerSettings) -> Iterator[str]:
-    """A sentence for each setting that the service cannot do."""
+    """Yield a sentence for each setting that the service cannot do."""
     credit, several = make_credit(config.credit), config.optimizer.epochs * config.optimizer.minibatches > 1
     if config.model.name is None:
         yield (

@@ -32,8 +32,8 @@ PROBES = ("The quick brown fox.", " 12 a1\n\tb2 {}<>", "Grüße, 你好 🙂")
 
 
 def key() -> str:
-    """The key of the service. Raises `BadOption` if it is not set. The SDK's telemetry, which sends the headers of
-    failed requests with the key, is switched off unless the user has set TINKER_TELEMETRY."""
+    """Return the key of the service. Raises `BadOption` if it is not set. The SDK's telemetry, which sends the headers
+    of failed requests with the key, is switched off unless the user has set TINKER_TELEMETRY."""
     os.environ.setdefault("TINKER_TELEMETRY", "0")
     if not os.environ.get(KEY):
         raise BadOption(f"{KEY} is not set: put the key of your Tinker account into this environment variable.")
@@ -83,7 +83,7 @@ def start_closing(service: tinker.ServiceClient, status: Literal["success", "err
 
 
 def check_answers(settings: TinkerSettings) -> None:
-    """Raise `GymposiumError` unless something answers at the address of the service, for which the SDK itself waits for
+    """Raise `GymposiumError` unless something answers at the service's address. The SDK alone would wait for
     minutes."""
     address = (settings.base_url or os.environ.get(BASE_URL) or PRODUCTION).rstrip("/")
     try:
@@ -96,7 +96,7 @@ def check_answers(settings: TinkerSettings) -> None:
 
 
 def base_model(config: TrainConfig, settings: TinkerSettings) -> str:
-    """The service's name of the base model."""
+    """Return the service's name of the base model."""
     assert config.model.name is not None, "a config without it is refused"
     return settings.model or config.model.name
 
@@ -112,7 +112,7 @@ def explained() -> Iterator[None]:
         if not isinstance(error, tinker.TinkerError) and not _is_of_sdk(error):
             raise
         raise GymposiumError(
-            f"The Tinker service did not do what it was asked to: {type(error).__name__}: {error}. The run goes on "
+            f"A request to the Tinker service failed: {type(error).__name__}: {error}. Resume the run "
             f"from its last checkpoint with --resume."
         ) from error
 
@@ -126,8 +126,8 @@ def _is_of_sdk(error: Exception) -> bool:
 
 
 def offered(settings: TinkerSettings, model: str) -> int | None:
-    """The context in tokens of a model that the service trains; None if the service does not say. Raises `BadOption`
-    if it does not train the model."""
+    """Return the context in tokens of a model that the service trains; None if the service does not say. Raises
+    `BadOption` if it does not train the model."""
     api_key = key()
     check_answers(settings)
     sessionless = getattr(tinker, "RestClient", tinker.ServiceClient)  # older SDKs ask without a session here

@@ -31,5 +31,4 @@ class TinkerSettings(BackendSettings):
     train_output: bool = False
     """Whether the LoRA is on the output layer."""
     checkpoint_days: int = Field(default=30, ge=1, le=3650)
-    """Number of days after which the service deletes checkpoints and versions. What the run ends with is never
-    deleted."""
+    """Days before the service deletes checkpoints and versions. The final ones are never deleted."""

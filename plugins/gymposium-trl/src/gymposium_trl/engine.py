@@ -15,7 +15,7 @@ from gymposium_agents.engines.transformers import TransformersEngine
 
 
 class TrainerEngine(TransformersEngine):
-    """A `TransformersEngine` on the model of a trainer, in the precision in which that trains. Make a new one for each
+    """A `TransformersEngine` on a trainer's model, in its training precision. Make a new one for each
     rollout, since the weights change in between."""
 
     def __init__(self, trainer: Any, chat: Chat) -> None:

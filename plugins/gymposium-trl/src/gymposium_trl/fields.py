@@ -13,8 +13,8 @@ from gymposium_agents.chat.rows import token_rows
 
 
 def trajectory_of(played: MatchResult, seat: int) -> Trajectory | None:
-    """The trajectory to learn from. None if there is none: the match broke off, another seat forfeited it, or the seat
-    was never asked.
+    """Return the trajectory to learn from, or None: the match broke off, another seat forfeited it, or
+    the seat was never asked.
 
     Raises `GymposiumError` if the first prompt of the seat left no room for a reply."""
     if played.ending.broke_off or played.ending.seat not in (None, seat):
@@ -24,14 +24,14 @@ def trajectory_of(played: MatchResult, seat: int) -> Trajectory | None:
         return trajectory
     if trajectory.truncated:
         raise GymposiumError(
-            f"The first prompt of match {played.job.id} has {len(trajectory.unanswered)} tokens, which leaves no room "
-            f"for a reply in what the model reads. Take prompt=compact, or a model that reads more."
+            f"The first prompt of match {played.job.id} has {len(trajectory.unanswered)} tokens, which leaves no space "
+            f"for a reply in the model's context. Use prompt=compact, or a model with a larger context."
         )
     return None
 
 
 def fields_of(trajectories: Sequence[Trajectory | None], empty: int) -> dict[str, list[Any]]:
-    """The fields of TRL: `prompt_ids` up to the first sampled token, `completion_ids` from there to the last,
+    """Return the fields of TRL: `prompt_ids` up to the first sampled token, `completion_ids` from there to the last,
     `logprobs`, `env_mask` (1 for a sampled token), and `trajectory` for reward functions.
 
     TRL needs a row for every prompt. Where there is nothing to learn from it has one token `empty` that is masked."""
@@ -54,7 +54,8 @@ def _row(trajectory: Trajectory) -> tuple[list[int], list[int], list[float], lis
 
 
 def groups_of(prompts: Sequence[str], trajectories: Sequence[Trajectory | None]) -> list[list[int]]:
-    """The places of the trajectories of each group: neighbours with the same prompt, without those that are None."""
+    """Return the places of the trajectories of each group: neighbours with the same prompt, without those that are
+    None."""
     groups: list[list[int]] = []
     for place, (prompt, trajectory) in enumerate(zip(prompts, trajectories, strict=True)):
         if place == 0 or prompt != prompts[place - 1]:
@@ -65,8 +66,8 @@ def groups_of(prompts: Sequence[str], trajectories: Sequence[Trajectory | None])
 
 
 def metrics_of(trajectories: Sequence[Trajectory | None]) -> dict[str, float]:
-    """Metrics of a batch of matches: turns of a match, the share of replies that were no legal move, and the share of
-    matches that are left out of learning."""
+    """Return the metrics of a batch of matches: turns per match, the share of replies that were no legal move, and the
+    share of matches that are left out of learning."""
     learned = [trajectory for trajectory in trajectories if trajectory is not None]
     metrics = {"match/left_out": 1.0 - len(learned) / len(trajectories)}
     if learned:

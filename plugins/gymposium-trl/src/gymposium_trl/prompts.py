@@ -27,8 +27,8 @@ class MatchPrompt(NamedTuple):
 
     @classmethod
     def of(cls, text: object, game: Game) -> MatchPrompt:
-        """The match that a row's prompt names. Raises `BadOption` for any other prompt, and for a match of another
-        game than `game`."""
+        """Return the match that a row's prompt names. Raises `BadOption` for any other prompt, and for a match of
+        another game than `game`."""
         named = _FORM.fullmatch(text) if isinstance(text, str) else None
         if named is None:
             raise BadOption(f"The prompt {text!r} names no match: make the dataset with Rollout.dataset().")

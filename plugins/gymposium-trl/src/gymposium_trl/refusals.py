@@ -32,17 +32,17 @@ NEUTRAL: dict[str, object] = {
 
 
 def check_context(game: Game, settings: PlayerSettings, on_illegal: FailurePolicy) -> None:
-    """Raises `BadOption` for a context that rewrites history between the turns of a match, because TRL takes one row
+    """Raise `BadOption` for a context that rewrites history between the turns of a match, because TRL takes one row
     for each completion."""
     if not context(settings.context).grows and not _has_one_turn(game, on_illegal):
         raise BadOption(
-            f"context={settings.context}: each turn would be a row of its own, and TRL takes one row for each match. "
-            f"Leave it out, or write context=full."
+            f"context={settings.context}: each turn would be a separate row, but TRL takes one row per match. "
+            f"Leave it out, or use context=full."
         )
 
 
 def check_template(game: Game, settings: PlayerSettings, on_illegal: FailurePolicy, chat: Chat) -> None:
-    """Raises `BadOption` for a chat template that knows no tools if it must list them, and for one that rewrites
+    """Raise `BadOption` for a chat template that knows no tools if it must list them, and for one that rewrites
     history between the turns of a match."""
     calls = isinstance(reader_of(settings.reply, chat), ToolsReader)  # raises for a template without tools
     if _has_one_turn(game, on_illegal):
@@ -64,13 +64,13 @@ def check_template(game: Game, settings: PlayerSettings, on_illegal: FailurePoli
 
 
 def check_trainer(trainer: Any, chat: Chat, rows: int) -> None:
-    """Raises `BadOption` with the first reason why a trainer cannot take these rows."""
+    """Raise `BadOption` with the first reason why a trainer cannot take these rows."""
     for reason in _reasons(trainer, chat, rows):
         raise BadOption(reason)
 
 
 def tokenizer_of(trainer: Any) -> PreTrainedTokenizerBase:
-    """The tokenizer of a trainer. Raises `BadOption` for a processor of text and images."""
+    """Return the tokenizer of a trainer. Raises `BadOption` for a processor of text and images."""
     tokenizer = trainer.processing_class
     if not isinstance(tokenizer, PreTrainedTokenizerBase):
         raise BadOption(
@@ -117,5 +117,5 @@ def _reasons(trainer: Any, chat: Chat, rows: int) -> Iterator[str]:
 
 
 def _has_one_turn(game: Game, on_illegal: FailurePolicy) -> bool:
-    """Whether a match has a single turn, before which there is no history."""
+    """Return whether a match has a single turn, and so no history."""
     return game.max_decisions == 1 and on_illegal.kind in ("forfeit", "random")

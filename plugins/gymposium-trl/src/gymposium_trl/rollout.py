@@ -77,7 +77,8 @@ class Rollout:
         the policy for failed replies, `reward` a reward by its name (`gymposium.make_reward`). The records of each
         batch of matches are appended to the JSONL file `records`.
 
-        Raises `BadOption` and `UnknownName` for wrong arguments, and for a context in which a match is not one row."""
+        Raises `BadOption` and `UnknownName` for wrong arguments, and for a context that splits a match into several
+        rows."""
         self.game = load_game(game) if isinstance(game, str) else game
         self.on_illegal = on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal)
         how = reply or (TOOLS if tools_of(self.game) else "move")
@@ -92,7 +93,7 @@ class Rollout:
         """The number of earlier calls in the same mode and at the same step."""
 
     def dataset(self, size: int, *, seed: int, seats: int | Iterable[int] | None = None) -> Dataset:
-        """`size` rows, each a match with a deal of its own that follows from `seed`. `seats` are the seats of the
+        """`size` rows, each a match with its own deal that follows from `seed`. `seats` are the seats of the
         model, which take turns; by default all seats of the game. The columns are `prompt`, which names the match,
         `seat` and `seed`.
 
@@ -140,8 +141,8 @@ class Rollout:
         log_metric: Callable[[str, float], None],
         **fields: object,
     ) -> list[float | None]:
-        """The rewards of matches, for `reward_funcs`. None for a match that is not learned from, which TRL leaves out
-        of its group. Reports the parts of the reward and metrics of the matches.
+        """Return the rewards of matches, for `reward_funcs`. None for a match that is not learned from, which TRL
+        leaves out of its group. Reports the parts of the reward and metrics of the matches.
 
         Raises `BadReward` as `gymposium.make_reward` says. A group that cannot be rated (`Unrated`) gets a warning and
         no rewards."""
@@ -162,7 +163,8 @@ class Rollout:
         return [None if reward is None else reward.total for reward in rewards]
 
     def _chat_of(self, trainer: Any) -> Chat:
-        """The chat format of the trainer's tokenizer. Raises `BadOption` for a chat template that does not fit."""
+        """Return the chat format of the trainer's tokenizer. Raises `BadOption` for a chat template that does not
+        fit."""
         tokenizer = tokenizer_of(trainer)
         if self._chat is None or self._chat.tokenizer is not tokenizer:
             chat = Chat(tokenizer, thinking=self.settings.thinking, history=self.settings.history)
@@ -171,7 +173,8 @@ class Rollout:
         return self._chat
 
     def _next_call(self, mode: str, step: int) -> str:
-        """A name of this call that a resumed training gives it, too: TRL may generate several times in a step."""
+        """Return a name of this call that a resumed training gives it, too: TRL may generate several times in a
+        step."""
         self._calls = self._calls + 1 if self._last == (mode, step) else 0
         self._last = mode, step
         return f"{mode}-{step}-{self._calls}"
@@ -189,7 +192,7 @@ class Rollout:
         )
 
     def _played(self, jobs: Sequence[MatchJob]) -> list[MatchResult]:
-        """Plays the matches together. Those that ended before an error are recorded, too."""
+        """Play the matches together. Those that ended before an error are recorded, too."""
         ended: list[MatchResult] = []
         try:
             return [*recorded(play(jobs, at_once=len(jobs)), ended.append)]

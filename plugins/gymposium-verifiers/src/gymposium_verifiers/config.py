@@ -15,7 +15,7 @@ ID = "gymposium-verifiers"
 
 
 class ChatHarnessConfig(vf.HarnessConfig):
-    """The harness of the agents, which has no settings of its own."""
+    """The agents' harness, which has no settings."""
 
 
 class MatchesConfig(vf.TasksetConfig):
@@ -49,7 +49,7 @@ class MatchesConfig(vf.TasksetConfig):
         return self
 
     def matches(self) -> Matches:
-        """The matches that these settings describe. Raises `GymposiumError` if there are none."""
+        """Return the matches that these settings describe. Raises `GymposiumError` if there are no such matches."""
         return Matches.of(
             self.game,
             opponents=self.opponents,
@@ -63,7 +63,7 @@ class MatchesConfig(vf.TasksetConfig):
 
 
 def _agent() -> vf.AgentConfig:
-    """The agent of one seat: the run's model, in this process."""
+    """Return the agent of one seat: the run's model, in this process."""
     return vf.AgentConfig(runtime=vf.SubprocessConfig())
 
 
@@ -92,12 +92,12 @@ class MatchEnvConfig(vf.EnvConfig):
 
 
 def _check_agent(role: str, harness: vf.HarnessConfig, runtime: vf.RuntimeConfig, matches: Matches) -> None:
-    """Raises `BadOption` for an agent that cannot play these matches."""
+    """Raise `BadOption` for an agent that cannot play these matches."""
     if isinstance(harness, ChatHarnessConfig):
         if not isinstance(runtime, vf.SubprocessConfig):
             raise BadOption(f"{role}.runtime: the harness runs in this process. Leave runtime.type=subprocess.")
     elif matches.calls_tools:
         raise BadOption(
             f"{role}.harness.id={harness.id}: {matches.game.name} offers tools, which that harness does not pass on. "
-            f"Leave the harness out, or write taskset.reply=tags, with which the prompt describes the tools."
+            f"Leave out the harness, or use taskset.reply=tags, which describes the tools in the prompt."
         )

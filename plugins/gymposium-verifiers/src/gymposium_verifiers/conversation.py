@@ -37,9 +37,9 @@ class SeatConversation:
         """The calls of the last reply, which the next messages answer."""
 
     async def reply(self, asked: AskedSeat) -> Reply:
-        """The agent's reply to an ask. An agent that has spent its tokens or turns has no room for one.
+        """Return the agent's reply to an ask. An agent that has used up its tokens or turns is out of context.
 
-        Raises `SeatStopped` if the agent failed or was stopped otherwise."""
+        Raises `SeatStopped` if the agent failed or was stopped for another reason."""
         segment = await self._interaction.turn(self._messages(asked))
         self._begun = True
         trace = self._interaction.trace
@@ -73,7 +73,7 @@ class SeatConversation:
         ]
 
     def _no_room(self, trace: vf.Trace) -> Reply:
-        """The reply of an agent that gives none. Raises `SeatStopped` unless its context or a budget is full."""
+        """Return the reply of an agent that gives none. Raises `SeatStopped` unless its context or a budget is full."""
         if trace.errors:
             raise SeatStopped(
                 f"The match broke off: the agent of seat {self._seat} failed with {trace.errors[-1].type}: "
@@ -88,8 +88,8 @@ class SeatConversation:
 
 
 def in_dialect(content: str, calls: Iterable[vf.ToolCall]) -> str:
-    """A reply that calls tools, as text of the dialect that records use. Text beside the calls stands as thoughts.
-    Arguments that are no JSON object are written so that they cannot be read."""
+    """Return a reply that calls tools, as text of the dialect that records use. Text beside the calls stands as
+    thoughts. Arguments that are no JSON object are written so that they cannot be read."""
     thoughts = content.replace("<think>", "").replace("</think>", "").strip()
     return (f"<think>{thoughts}</think>\n" if thoughts else "") + "\n".join(map(_written, calls))
 

@@ -24,13 +24,13 @@ from gymposium_verifiers.taskset import MatchTask, MatchTaskset
 
 
 class MatchEnv(vf.Env[MatchEnvConfig]):
-    """One episode is one match. Each seat in the task is played by the agent `playerN` in a rollout of its own, with a
-    trace of its own; the other seats are played by gymposium's players, which leave no traces and no tokens.
+    """One episode is one match. The agent `playerN` plays each seat in the task in a separate rollout with its own
+    trace. gymposium's players play the other seats and leave no traces or tokens.
 
     An agent that names its own model or endpoint is not trainable."""
 
     def __init__(self, config: MatchEnvConfig) -> None:
-        """Raises `BadOption` for a taskset without matches, and the errors of `make_player`."""
+        """Raise `BadOption` for a taskset without matches, and the errors of `make_player`."""
         super().__init__(config)
         if not isinstance(self.taskset, MatchTaskset):
             raise BadOption(f"The taskset {config.taskset.id!r} has no matches to play: take {ID}.")
@@ -39,13 +39,13 @@ class MatchEnv(vf.Env[MatchEnvConfig]):
         self._opponents: dict[str, Player] = {name: SharedPlayer(make_player(name)) for name in names}
 
     async def setup(self, agents: vf.Agents) -> None:
-        """Marks the agents that do not play with the run's own model as not trainable."""
+        """Mark agents that do not use the run's own model as not trainable."""
         for role, spec in self._agent_specs.items():
             if spec.model is not None or spec.client is not None:
                 getattr(agents, role).trainable = False
 
     async def run(self, task: MatchTask, agents: vf.Agents) -> None:
-        """Plays the match of a task, and scores the agents.
+        """Play a task's match, and score the agents.
 
         Raises `SeatStopped` and `EngineError` if the match breaks off; nothing is scored then."""
         matches, data = self.matches, task.data
@@ -71,8 +71,8 @@ class MatchEnv(vf.Env[MatchEnvConfig]):
 
 
 def load_environment(game: str, **settings: Any) -> MatchEnv:
-    """The environment of a game: `load_environment("goofspiel", opponents="mcts-100", seats="all")`. `settings` are the
-    fields of `MatchesConfig`. Raises `BadOption` for settings that no match can have."""
+    """Return the environment of a game: `load_environment("goofspiel", opponents="mcts-100", seats="all")`. `settings`
+    are the fields of `MatchesConfig`. Raises `BadOption` for settings that no match can have."""
     try:
         return MatchEnv(MatchEnvConfig(taskset=MatchesConfig(id=ID, game=game, **settings)))
     except ValidationError as error:
@@ -80,14 +80,14 @@ def load_environment(game: str, **settings: Any) -> MatchEnv:
 
 
 def _told(error: Any) -> str:
-    """One of pydantic's errors as a clause. An error of gymposium's stands for itself."""
+    """Return one of pydantic's errors as a clause. gymposium's errors stay unchanged."""
     where = ".".join(map(str, error["loc"]))
     said = str(error["msg"]).removeprefix("Value error, ")
     return f"{where}: {said}" if where else said
 
 
 async def _play(table: Table, seats: dict[int, SeatConversation]) -> MatchResult:
-    """Plays a match to its end. Opponents think in a thread."""
+    """Play a match to its end. Opponents think in a thread."""
     await asyncio.to_thread(table.go_on)
     if table.error is not None:
         raise table.error
@@ -97,12 +97,12 @@ async def _play(table: Table, seats: dict[int, SeatConversation]) -> MatchResult
             if isinstance(reply, BaseException):
                 raise reply
             await asyncio.to_thread(table.answer, one.seat, reply)
-    assert table.played is not None, "nobody is asked, so the match is over"
+    assert table.played is not None, "no one is asked, so the match is over"
     return table.played
 
 
 def _note(traces: dict[int, vf.Trace], played: MatchResult) -> None:
-    """Notes the match on all traces, with its record on the first."""
+    """Note the match on all traces, with its record on the first."""
     first = min(traces)
     for seat, trace in traces.items():
         note(trace, played, seat, record=seat == first)

@@ -38,8 +38,8 @@ class ChatSession(vf.HarnessSession):
         self._messages: list[Any] = [{"role": "system", "content": system}] if system else []
 
     async def _run(self, messages: vf.Messages) -> vf.ProgramResult:
-        """One request to the model, with `messages` added. A conversation that the model has no room for gets no
-        answer."""
+        """Return one request to the model, with `messages` added. A conversation that exceeds the model's context gets
+        no answer."""
         self._messages += map(message_to_wire, messages)
         try:
             completion = await self._client.chat.completions.create(
@@ -53,23 +53,22 @@ class ChatSession(vf.HarnessSession):
         return _DONE
 
     async def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
         await super().close()
         await self._client.close()
 
 
 class ChatHarness(vf.Harness[ChatHarnessConfig]):
-    """A chat without a program of its own. It offers the model the tools of the task, whose calls the environment
-    answers."""
+    """A chat without a program. It offers the model the task's tools, and the environment answers their calls."""
 
     APPENDS_SYSTEM_PROMPT = True
     EXECUTES_CODE = False
     NEEDS_CONTAINER = False
 
     async def session(self, *given: Any) -> ChatSession:
-        """The session of one rollout; the arguments are those of `vf.HarnessSession`."""
+        """Return the session of one rollout; the arguments are those of `vf.HarnessSession`."""
         return ChatSession(self, *given)
 
     async def launch(self, *given: Any) -> vf.ProgramResult:
-        """Not used: a harness with sessions of its own launches no program."""
+        """Do nothing: a harness with its own sessions launches no program."""
         raise NotImplementedError("sessions of this harness launch no program")

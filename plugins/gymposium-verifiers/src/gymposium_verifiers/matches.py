@@ -25,9 +25,9 @@ from gymposium.tasks.tools.dialects import DIALECTS
 from gymposium.tasks.tools.reader import ToolsReader
 
 SEATS = 10
-"""Number of seats that agents can play: each has a role of its own in the environment's config."""
+"""Number of seats that agents can play: each has its own role in the environment's config."""
 DIALECT = DIALECTS["hermes"]
-"""The dialect in which calls of tools stand in records."""
+"""The dialect of tool calls in records."""
 _TOOLS = "tools"
 
 
@@ -67,7 +67,7 @@ class Matches:
         on_illegal: str,
         reward: str,
     ) -> Self:
-        """The matches with these settings, which are those of `MatchesConfig`. No opponent is made.
+        """Return the matches with these settings, which are those of `MatchesConfig`. No opponent is made.
 
         Raises `GymposiumError` for settings that no match can have, and `NotAllowed` for a game or an opponent that
         opens something (a model, a path, an address) and that the user has not allowed: a config may be a file."""
@@ -118,7 +118,7 @@ class Matches:
         return frozenset(seat for lineup in self.lineups for seat in lineup)
 
     def rows(self) -> Iterator[Row]:
-        """The rows, without end: each seed with every line-up of seats."""
+        """Yield the rows, without end: each seed with every line-up of seats."""
         for seed in count(self.seed):
             for lineup in self.lineups:
                 yield Row(seed, lineup)
@@ -129,8 +129,8 @@ class Matches:
         return any(len(lineup) < self.game.seats for lineup in self.lineups)
 
     def table(self, row: Row, names: Mapping[int, str], players: Mapping[str, Player]) -> Table:
-        """The table of a row, at which nobody has been asked. `names` are the names of the agents by seat, for the
-        record; `players` are the opponents by name. Raises `BadOption` for a row of other matches."""
+        """Return a row's table before any ask. `names` are the names of the agents by seat, for
+        the record; `players` are the opponents by name. Raises `BadOption` for a row of other matches."""
         if row.seats not in self.lineups or row.seed < 0:
             raise BadOption(
                 f"The task has seed {row.seed} and seats {row.seats}, which is no task of {self.game.name} with these "
@@ -147,7 +147,7 @@ class Matches:
 
 
 def _lineups(seats: int | str | Sequence[int], count: int) -> tuple[tuple[int, ...], ...]:
-    """The line-ups that `seats` describes in a game of `count` seats. Raises `BadOption`."""
+    """Return the line-ups that `seats` describes in a game of `count` seats. Raises `BadOption`."""
     lineups: tuple[tuple[int, ...], ...]
     if seats == "each":
         lineups = tuple((seat,) for seat in range(count))
@@ -176,7 +176,7 @@ def _numbers(seats: int | str | Sequence[int], count: int) -> tuple[int, ...]:
 
 
 def _reader(reply: str | None, game: Game) -> Reader:
-    """The reader called `reply`, or the game's default. Raises `UnknownName` and `BadOption`."""
+    """Return the reader called `reply`, or the game's default. Raises `UnknownName` and `BadOption`."""
     offers = tools_of(game)
     if reply is None:
         reply = _TOOLS if offers else "move"

@@ -17,8 +17,8 @@ TRACES = "traces.jsonl"
 
 
 def records_of(run: str | Path) -> Iterator[Record]:
-    """The record of each match of a run, from the run's folder, in the order in which the matches ended. Episodes that
-    failed before their match began have none.
+    """Yield the record of each match of a run, from the run's folder, in the order of the matches' ends. Episodes
+    that failed before their match began have none.
 
     Raises `BadRecord` for a line that is no episode or holds no valid record, and for a file that cannot be read."""
     path = Path(run) / TRACES

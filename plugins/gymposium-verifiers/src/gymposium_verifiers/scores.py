@@ -12,14 +12,14 @@ from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.protocol import CheckedReward, Reward
 
 INFO = "gymposium"
-"""The key of `Trace.info` under which a match stands."""
+"""The key of a match in `Trace.info`."""
 FAILED_READINGS = ("illegal", "unparsable", "cut off")
 CAUSES = (*FAILED_READINGS, "out of context")
-"""Why a seat forfeits: the reading of its last reply, or no room for one."""
+"""Why a seat forfeits: the reading of its last reply, or a full context."""
 
 
 def score(trace: vf.Trace, played: MatchResult, seat: int, reward: CheckedReward) -> None:
-    """Records the seat's reward and metrics on the trace of its agent. Raises what the reward raises."""
+    """Record the seat's reward and metrics on its agent's trace. Raises the reward's errors."""
     trajectory = Trajectory.of(played, seat)
     [given] = reward([trajectory])
     trace.record_reward(reward.name, given.total)
@@ -27,14 +27,14 @@ def score(trace: vf.Trace, played: MatchResult, seat: int, reward: CheckedReward
 
 
 def note(trace: vf.Trace, played: MatchResult, seat: int, *, record: bool) -> None:
-    """Notes on the trace which match it was, and with `record` the record itself, as a line of JSON."""
+    """Note on the trace which match it was, and with `record` the record itself, as a line of JSON."""
     facts = {"match": played.job.id, "seat": seat}
     trace.info[INFO] = {**facts, "record": Record.of(played).line()} if record else facts
 
 
 def metrics_of(trajectory: Trajectory, reward: Reward) -> Mapping[str, float]:
-    """The metrics of one seat: its return and result, forfeits by cause, counts of replies, the match's reports as
-    `report.NAME`, and the parts of the reward as `reward.NAME`."""
+    """Return the metrics of one seat: its return and result, forfeits by cause, counts of replies, the match's reports
+    as `report.NAME`, and the parts of the reward as `reward.NAME`."""
     metrics = {"return": trajectory.returns[trajectory.seat]}
     if trajectory.game.seats > 1:
         metrics |= {result: float(trajectory.result == result) for result in ("win", "draw", "loss")}
@@ -50,7 +50,7 @@ def metrics_of(trajectory: Trajectory, reward: Reward) -> Mapping[str, float]:
 
 
 def _cause(trajectory: Trajectory) -> str | None:
-    """Why the seat forfeited, as one of `CAUSES`; None if it did not."""
+    """Return why the seat forfeited, as one of `CAUSES`; None if it did not."""
     if not trajectory.forfeited:
         return None
     return trajectory.ending.causes((trajectory.seat, turn.reading) for turn in trajectory.turns)[trajectory.seat]

@@ -12,7 +12,7 @@ from gymposium_verifiers.config import MatchesConfig
 
 
 class MatchData(vf.TaskData):
-    """A match to play. Its prompts follow from the match as it is played, so the task has none."""
+    """A match to play. Its prompts follow from the match in play, so the task has none."""
 
     game: str
     """The game's full name."""
@@ -43,7 +43,7 @@ class MatchTaskset(vf.Taskset[MatchTask, MatchesConfig]):
         self.matches = config.matches()
 
     def load(self) -> Iterator[MatchTask]:
-        """The tasks in order."""
+        """Yield the tasks in order."""
         name = self.matches.game.name
         for row in self.matches.rows():
             task = MatchTask(MatchData(game=name, seed=row.seed, seats=row.seats), self.config.task)

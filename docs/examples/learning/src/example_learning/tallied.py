@@ -25,7 +25,7 @@ class TalliedSettings:
 
 
 def make_engine(start: EngineStart, settings: TalliedSettings) -> HostingEngine:
-    """The engine of a model."""
+    """Return the engine of a model."""
     from gymposium_agents.engines.transformers import TransformersEngine  # brings torch
     from gymposium_agents.models.loading import load_model
 
