@@ -93,8 +93,8 @@ def serving(how: str) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
-        ("gzip", "encoded as 'gzip'"),
-        ("gzip, gzip", "encoded as 'gzip, gzip'"),
+        ("gzip", "unrequested encoding 'gzip'"),
+        ("gzip, gzip", "unrequested encoding 'gzip, gzip'"),
         ("long", "more than 16,777,216 bytes"),
         ("pages", "list of tools has more than"),
         ("empty pages", "list of tools has more than"),

@@ -127,7 +127,9 @@ def test_a_server_for_which_there_is_no_place(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr("gymposium_mcp.server._PLACE_SECONDS", 0.01)
     with playing(write_start(tmp_path, at_once=1)) as game:
         held = game.new(0)
-        with pytest.raises(GymposiumError, match=r"1 servers run, .* End matches, or raise at_once in \[server\]"):
+        with pytest.raises(
+            GymposiumError, match=r"1 servers are running, .* End matches, or raise at_once in \[server\]"
+        ):
             game.new(1)
         held.apply({0: call("answer", "4")})
         assert game.new(1).to_move() == (0,)
