@@ -109,7 +109,7 @@ def test_a_verified_board_has_right_reviews(board: Board) -> None:
     assert "its review differs from the judge's" in found(matches={**content["matches"], match: forged})
     assert "which the match file does not have" in found(matches={"nobody": review})
     assert "is wrong" in found(returns=[-2, 1])
-    assert "Write exact, cfr-N or search-N" in found(judge="magic")
+    assert "Use exact, cfr-N or search-N" in found(judge="magic")
     assert "holds no reviews" in found(format="other")
     file.write_text(json.dumps(content))
     assert not verify_board(board, seed=1).findings

@@ -54,7 +54,7 @@ def test_what_is_left_out_is_written_out() -> None:
         (TINY + '[[games]]\nname = "tic_tac_toe"\n', "duplicate in games: tic_tac_toe"),
         (TINY.replace('"tiny"', '"Tiny one"'), "lower-case letters"),
         ("watchdog = 0.0\n" + TINY, "seconds greater than 0"),
-        ('on_illegal = "sometimes"\n' + TINY, "is not a policy"),
+        ('on_illegal = "sometimes"\n' + TINY, "Unknown policy"),
         (TINY + '[[games]]\nname = "trace"\nopening = 2\n', "takes free text"),
     ],
 )

@@ -139,7 +139,7 @@ def put(*path: Any) -> Callable[[dict[str, Any]], None]:
         (put("events", 2, 1, "fold"), "not legal"),
         (put("events", 2, 0, 1), "it is seat 0's turn"),
         (put("returns", [99.0, -99.0]), r"returns: \[99.0, -99.0\] is recorded, but the replay gives \["),
-        (put("returns", [0.5]), "there are 1 returns"),
+        (put("returns", [0.5]), "the record has 1 returns"),
         (put("results", ["draw", "win"]), "results: .* is recorded, but the replay gives"),
         (
             put("ending", asdict(Ending("no legal move", 0))),
@@ -159,9 +159,9 @@ def put(*path: Any) -> Callable[[dict[str, Any]], None]:
         (lambda data: data["turns"].append(data["turns"][0]), "after the end of the match"),
         (lambda data: data["events"].pop(), "the record stops before (seat [01]'s move|a chance outcome)"),
         (lambda data: data["events"].append([0, "call"]), "after the end of the match"),
-        (put("on_illegal", "sometimes"), "is not a policy"),
+        (put("on_illegal", "sometimes"), "Unknown policy"),
         (put("prompts", 0, "reader", "mve"), "way of replying"),
-        (put("players", ["random"]), "there are 1 players"),
+        (put("players", ["random"]), "the record has 1 players"),
         (put("prompts", 1, "hash", "000000000000"), "prompt differs: seat 1 read one of digest '000000000000'"),
         (put("prompts", 0, "style", "full"), "prompt differs: seat 0"),
         (put("prompts", 0, "style", "terse"), "write 'full' or 'compact'"),
@@ -200,7 +200,7 @@ def test_tampering_with_leduc_is_found(change: Callable[[dict[str, Any]], None],
 def test_a_field_of_a_wrong_form_breaks_the_record(change: Callable[[dict[str, Any]], None], field: str) -> None:
     data = json.loads(Record.of(clean("tic_tac_toe")).line())
     change(data)
-    with pytest.raises(BadRecord, match=f"{field} is not of the right form"):
+    with pytest.raises(BadRecord, match=f"{field} (is malformed|has the wrong form)"):
         Record.parse(json.dumps(data))
 
 

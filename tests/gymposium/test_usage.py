@@ -72,7 +72,7 @@ def test_it_stands_in_the_record_where_it_is_told() -> None:
 def test_what_is_no_count_breaks_the_record(wrong: dict[str, Any]) -> None:
     data = json.loads(Record.of(match(Usage(1, 1, 1))).line())
     data["turns"][0].update(wrong)
-    with pytest.raises(BadRecord, match="turns is not of the right form"):
+    with pytest.raises(BadRecord, match="turns is malformed"):
         Record.parse(json.dumps(data))
 
 

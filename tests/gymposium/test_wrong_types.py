@@ -24,9 +24,9 @@ def test_names_are_text(call: Any, given: Any) -> None:
 @pytest.mark.parametrize(
     ("game", "players", "told"),
     [
-        ("pig", ["random", "random"], r"game must be a game, as load_game\('tic_tac_toe'\) returns one, not 'pig'"),
-        (None, ["random", "random"], r"each player must be a player, as make_player\('random'\) returns one, not 'ran"),
-        (None, "random", "players must be a sequence with one player for each seat, not 'random' of type str"),
+        ("pig", ["random", "random"], r"game must be a game, such as load_game\('tic_tac_toe'\), not 'pig'"),
+        (None, ["random", "random"], r"each player must be a player, such as make_player\('random'\), not 'ran"),
+        (None, "random", "players must be a sequence with one player per seat, not 'random' of type str"),
         (None, None, "players must be a sequence"),
     ],
 )
@@ -42,7 +42,7 @@ def test_a_match_job_takes_games_and_players_not_their_names(game: Any, players:
         (
             "on_illegal",
             "random",
-            r"on_illegal must be a policy, as FailurePolicy.parse\('random'\) returns one",
+            r"on_illegal must be a policy, such as FailurePolicy.parse\('random'\)",
         ),
         ("seed", "7", "seed must be an integer, not '7' of type str"),
         ("seed", None, "seed must be an integer, not None"),

@@ -313,7 +313,7 @@ def test_many_matches_are_answered_at_once_and_as_they_would_be_alone(trained: P
         ({"game": "trace"}, r"takes free text.*gymposium train --game"),
         ({"seat": 2}, "write a seat from 0 to 1, or 'random'"),
         ({"seat": "left"}, "write a seat from 0 to 1, or 'random'"),
-        ({"on_illegal": "shrug"}, "Write forfeit, random"),
+        ({"on_illegal": "shrug"}, "Use forfeit, random"),
         ({"opponent": "randon"}, "Did you mean 'random'"),
         ({"opponent": "human"}, "name another player"),
         ({"decisions": 63}, "64 is the least"),
@@ -373,7 +373,7 @@ def test_a_policy_is_its_file_and_plays_the_same_when_it_is_asked_again(trained:
 @pytest.mark.parametrize("algorithm", [MaskablePPO, PPO, DQN])
 def test_on_text_it_says_what_to_do(algorithm: type[MaskablePPO | PPO | DQN]) -> None:
     env = gymnasium.make("TextTicTacToe-v0")
-    with pytest.raises(BadOption, match="cannot learn from text: make the environment with observation='tensor'"):
+    with pytest.raises(BadOption, match=r"cannot learn from text\. Make the environment with observation='tensor'"):
         algorithm("MlpPolicy", env)
 
 

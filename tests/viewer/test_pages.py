@@ -77,7 +77,7 @@ def test_files_of_another_version_are_named_from_the_first_page_on(serve: Any, l
     expect(page.locator(".card").first).to_contain_text("1 other file")
     page.locator(".card").first.click()
     page.locator(".banner summary").click()
-    expect(page.locator(".banner li")).to_contain_text("old.jsonl not a match record of format")
+    expect(page.locator(".banner li")).to_contain_text("old.jsonl not a match record in format")
 
 
 def test_stepping_by_keys(serve: Any, look: Any, runs: Path) -> None:

@@ -285,7 +285,7 @@ def test_where_nothing_is_hidden_the_others_moves_are_told() -> None:
         ({"game": "tic_tac_toe", "opponent": ["random", "random"]}, "for a game with one other seat"),
         ({"game": "tic_tac_toe", "seat": "2"}, "Enter a seat from 0 to 1, or random."),
         ({"game": "tic_tac_toe", "seed": "-1"}, "Enter a non-negative number"),
-        ({"game": "tic_tac_toe", "on_illegal": "shrug"}, "is not a policy"),
+        ({"game": "tic_tac_toe", "on_illegal": "shrug"}, "Unknown policy"),
         ({"game": "goofspiel", "parameter.num_cards": "1000"}, "num_cards=1000: must be"),
         ({"game": "goofspiel", "parameter.num_crads": "4"}, "num_cards"),
     ],
@@ -300,7 +300,7 @@ def test_what_cannot_be_played_is_said(visitor: Visitor, fields: dict[str, Any],
 def test_a_player_that_refuses_the_game_says_why(visitor: Visitor, tmp_path: Path) -> None:
     visitor.begin("kuhn_poker", seat="1", opponent="exact")
     assert "It has no result." in visitor.text
-    assert "exact optima need two seats in turn" in visitor.text
+    assert "exact optima need two seats that alternate" in visitor.text
     assert records(tmp_path)[0].ending.broke_off
 
 

@@ -203,10 +203,10 @@ def test_events_tell_each_change_and_the_end(serve: Any, served: Served, trainin
 @pytest.mark.parametrize(
     ("damage", "told"),
     [
-        ("text", "cannot be read as a file of sessions"),
+        ("text", "cannot be read as a sessions file"),
         ("folder", "is not a file"),
-        ("version", "holds sessions of version 7"),
-        ("tables", "has other tables"),
+        ("version", "has sessions in version 7"),
+        ("tables", "has tables that gymposium did not create"),
         ("json", "malformed JSON"),
         ("number", "TypeError"),
         ("ending", "KeyError"),

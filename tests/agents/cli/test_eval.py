@@ -148,7 +148,7 @@ def test_exact_figures_of_a_player_that_cannot_say_its_odds_are_refused_before_a
 ) -> None:
     done = run("eval", "mcts-10", "--game", "kuhn_poker", "-n", "2", "--exact", "--out", "m")
     assert done.returncode == 2
-    assert "mcts-10 does not say how likely it plays each move" in done.stderr
+    assert "mcts-10 does not report its move probabilities" in done.stderr
     assert not (tmp_path / "m").exists()
 
 

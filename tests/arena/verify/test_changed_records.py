@@ -70,7 +70,7 @@ def test_a_board_as_it_was_played_agrees(copy: Copy) -> None:
         (put("prompts", 1, "version", 0), "record", "prompts"),
         (put("id", "small/tic_tac_toe/random--mcts-5/9-0"), "schedule", "the schedule has no such match"),
         (put("format", "gymposium-match-2"), "file", "not a match record"),
-        (put("events", 0), "file", "fields are missing or wrong"),
+        (put("events", 0), "file", "fields are missing or invalid"),
     ],
 )
 def test_a_changed_record_is_found(change: Callable[[Any], object], about: str, said: str, copy: Copy) -> None:

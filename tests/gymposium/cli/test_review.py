@@ -37,5 +37,5 @@ def test_what_is_not_reviewed(gymposium: Run, tmp_path: Path) -> None:
     assert gymposium("run", "solitaire", "--players", "random", "-n", "1", "--out", "r").returncode == 0
     done = gymposium("review", "r")
     assert done.returncode == 2
-    assert "moves are judged in zero-sum games with two seats" in done.stderr
+    assert "moves can be judged only in zero-sum games with two seats" in done.stderr
     assert gymposium("review", "r", "--judge", "deep-blue").returncode == 2

@@ -111,7 +111,7 @@ def test_other_settings_and_other_folders_are_refused(gymposium: Run, tmp_path: 
         (("--resume", "run", "--seed", "1"), "leave out --seed"),
         (("kuhn_poker", "--resume", "run", "-n", "8"), "leave out GAME, -n"),
         (("--resume", "run", "--out", "other"), "leave out --out"),
-        (("--resume", "nowhere"), "there is no run of gymposium run"),
+        (("--resume", "nowhere"), "not a run of gymposium run"),
         (("kuhn_poker",), "Name a game and its players"),
         (("kuhn_poker", "--players", "random,random", "--out", "run"), "--resume run"),
     ):

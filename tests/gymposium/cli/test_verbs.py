@@ -136,7 +136,7 @@ def test_run_plays_the_same_in_both_schedules(gymposium: Run, tmp_path: Path) ->
     assert lines[0] == lines[1]
     refused = gymposium(*arguments, "m", "--schedule", "stream")
     assert refused.returncode == 2
-    assert "schedule='stream': write rounds or streaming." in refused.stderr
+    assert "Unknown schedule='stream'. Use rounds or streaming." in refused.stderr
 
 
 def test_run_swaps_seats_and_shares_the_deal(gymposium: Run, tmp_path: Path) -> None:
@@ -440,7 +440,7 @@ def test_records_of_a_game_that_is_not_there(gymposium: Run, tmp_path: Path) -> 
     [
         ("", "it is empty"),
         ("# a page\n\nwith text\n", "line 1 is not JSON (Expecting value: line 1 column 1 (char 0))"),
-        ('\n{"a": 1}\n' * 50, "line 2 is not a match record of format 'gymposium-match-4'"),
+        ('\n{"a": 1}\n' * 50, "line 2 is not a match record in format 'gymposium-match-4'"),
     ],
 )
 def test_a_file_without_a_record_is_an_error(gymposium: Run, tmp_path: Path, text: str, why: str) -> None:

@@ -90,5 +90,5 @@ def test_a_player_that_does_not_follow_from_the_seed_cannot_be_copied_in_mid_mat
     copy.deepcopy(env).reset(seed=0)
     env.reset(seed=0)
     env.step(0)
-    with pytest.raises(GymposiumError, match="random does not follow from the seed alone"):
+    with pytest.raises(GymposiumError, match="random does not depend only on the seed"):
         copy.deepcopy(env)

@@ -439,13 +439,13 @@ def test_rendering_without_a_mode_warns() -> None:
         ("opponent", None, r"None is not a player: write a player's name, such as 'random', or give a player\."),
         ("opponent", 3, "3 is not a player: write a player's name"),
         ("opponent", [None], "None is not a player: write a player's name"),
-        ("on_illegal", None, "on_illegal=None is not a policy. Write forfeit"),
-        ("on_illegal", 3, "on_illegal=3 is not a policy. Write forfeit"),
+        ("on_illegal", None, "Unknown policy on_illegal=None. Use forfeit"),
+        ("on_illegal", 3, "Unknown policy on_illegal=3. Use forfeit"),
         ("reply", None, "reply=None: write 'move', 'tags', 'json'"),
         ("reply", 1, "reply=1: write 'move'"),
-        ("seat", True, "seat=True: write a seat from 0 to 1, or 'random'"),
-        ("seat", 1.0, "seat=1.0: write a seat"),
-        ("seat", None, "seat=None: write a seat"),
+        ("seat", True, "seat=True must be a seat from 0 to 1, or 'random'"),
+        ("seat", 1.0, "seat=1.0 must be a seat"),
+        ("seat", None, "seat=None must be a seat"),
     ],
 )
 def test_keywords_of_a_wrong_type_say_what_to_write(keyword: str, value: Any, told: str) -> None:

@@ -147,14 +147,14 @@ def test_the_seats_that_can_be_answered() -> None:
 @pytest.mark.parametrize(
     ("keywords", "error", "message"),
     [
-        ({"seats": 2}, BadOption, r"seats=2: write a seat from 0 to 1, or a list of them\."),
-        ({"seats": [0, 0]}, BadOption, "each of them once"),
-        ({"seats": ()}, BadOption, "name at least one seat"),
-        ({"seats": True}, BadOption, "seats=True: write a seat"),
-        ({"seats": "0"}, BadOption, "seats='0': write a seat"),
+        ({"seats": 2}, BadOption, r"seats=2 must be a seat from 0 to 1, or a list of them\."),
+        ({"seats": [0, 0]}, BadOption, "no duplicates"),
+        ({"seats": ()}, BadOption, "at least one seat"),
+        ({"seats": True}, BadOption, "seats=True must be a seat"),
+        ({"seats": "0"}, BadOption, "seats='0' must be a seat"),
         ({"opponents": ["random", "random"]}, BadOption, "2 players were given for 1 other seats"),
         ({"opponents": "mtcs-100"}, UnknownName, "mtcs-100"),
-        ({"on_illegal": "shrug"}, BadOption, "on_illegal='shrug' is not a policy"),
+        ({"on_illegal": "shrug"}, BadOption, "Unknown policy on_illegal='shrug'"),
         ({"prompt": "loud"}, BadOption, "prompt='loud'"),
     ],
 )

@@ -265,7 +265,7 @@ def test_one_broken_engine_leaves_the_others_going(tic_tac_toe: Any, where: str,
     assert truncated.tolist() == [False, True, False]
     assert (rewards[broken], over[broken]) == (0.0, False)
     (warning,) = caught
-    assert "Match 1 of 3 broke off, the others go on. The engine of tic_tac_toe failed" in str(warning.message)
+    assert "Match 1 of 3 broke off; the others continue. The engine of tic_tac_toe failed" in str(warning.message)
     (played,) = env.ended
     assert played.ending.broke_off
     assert played.ending.detail.startswith("RuntimeError")
@@ -338,10 +338,10 @@ def test_wrong_use_is_refused_before_anything_is_played() -> None:
     with pytest.raises(ResetNeeded):
         env.step([0, 0])
     env.reset(seed=0)
-    with pytest.raises(InvalidAction, match="3 actions were given for 2"):
+    with pytest.raises(InvalidAction, match="Got 3 actions for 2"):
         env.step([0, 0, 0])
     for no_sequence in (0, "ab"):
-        with pytest.raises(InvalidAction, match="give a sequence of 2 actions"):
+        with pytest.raises(InvalidAction, match="must be a sequence of 2 actions"):
             env.step(no_sequence)
     with pytest.raises(InvalidAction, match="from 0 to 8"):
         env.step([0, 9])
@@ -356,10 +356,10 @@ def test_wrong_use_is_refused_before_anything_is_played() -> None:
     ("keywords", "told"),
     [
         ({"autoreset_mode": "Next"}, "'NextStep', 'SameStep', 'Disabled'"),
-        ({"num_envs": 0}, "num_envs=0: must be a whole number, 1 or more"),
-        ({"num_envs": "2"}, "num_envs='2': must be a whole number"),
-        ({"max_episode_steps": 0}, "max_episode_steps=0: must be a whole number, 1 or more"),
-        ({"seat": 2}, "seat=2: write a seat from 0 to 1"),
+        ({"num_envs": 0}, "num_envs=0 must be an integer, 1 or more"),
+        ({"num_envs": "2"}, "num_envs='2' must be an integer"),
+        ({"max_episode_steps": 0}, "max_episode_steps=0 must be an integer, 1 or more"),
+        ({"seat": 2}, "seat=2 must be a seat from 0 to 1"),
     ],
 )
 def test_wrong_keywords_say_what_is_right(keywords: dict[str, Any], told: str) -> None:
@@ -390,7 +390,7 @@ def test_wrong_options_say_what_is_right(options: dict[str, Any], told: str) -> 
 
 def test_lists_of_seeds_are_of_one_length() -> None:
     env = TextGameVectorEnv("kuhn_poker", num_envs=2)
-    with pytest.raises(BadOption, match="3 seeds were given for 2"):
+    with pytest.raises(BadOption, match="got 3 seeds for 2"):
         env.reset(seed=[1, 2, 3])
     env.reset(seed=[5, 5])
     assert events(env, 0) == events(env, 1)

@@ -109,16 +109,16 @@ def test_environments_in_threads_share_the_file_of_records(tmp_path: Path) -> No
 
 
 def test_what_cannot_be_wrapped_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadOption, match="RecordMatches goes around a text game of gymposium"):
+    with pytest.raises(BadOption, match="RecordMatches needs a gymposium text game"):
         RecordMatches(gymnasium.make("CartPole-v1"), tmp_path / "matches.jsonl")
     (tmp_path / "file").touch()
     with pytest.raises(BadOption, match="cannot be written"):
         RecordMatches(gymnasium.make("TextTicTacToe-v0"), tmp_path / "file" / "matches.jsonl")
-    with pytest.raises(BadOption, match="goes around a text game of gymposium, not around"):
+    with pytest.raises(BadOption, match="needs a gymposium text game, not"):
         ScoreReward(gymnasium.make("CartPole-v1"))
-    with pytest.raises(BadOption, match="cost=0: give a number greater than 0"):
+    with pytest.raises(BadOption, match="cost=0 must be a number greater than 0"):
         StepPenalty(gymnasium.make("TextTicTacToe-v0"), 0)
-    with pytest.raises(BadOption, match="discount=2: give a number above 0, up to 1"):
+    with pytest.raises(BadOption, match="discount=2 must be a number above 0 and at most 1"):
         PotentialShaping(gymnasium.make("TextTicTacToe-v0"), lambda *_: 0.0, 2)
 
 

@@ -110,5 +110,5 @@ def test_a_record_that_lies_about_it_is_found() -> None:
     assert "but the replay gives 'The game is over.'" in (first_difference(record) or "")
     data = json.loads(record.line())
     data["ending"]["seat"] = -1
-    with pytest.raises(BadRecord, match="ending is not of the right form"):
+    with pytest.raises(BadRecord, match="ending has the wrong form"):
         Record.parse(json.dumps(data))

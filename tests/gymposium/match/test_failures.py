@@ -30,7 +30,7 @@ def test_policies_in_words() -> None:
 @given(st.text())
 def test_any_other_text_says_how_to_write_it(text: str) -> None:
     assume(not text.strip().startswith(("forfeit", "random", "retry", "penalty")))
-    with pytest.raises(BadOption, match=r"Write forfeit, random, retry\(n\)"):
+    with pytest.raises(BadOption, match=r"Use forfeit, random, retry\(n\)"):
         FailurePolicy.parse(text)
 
 

@@ -141,7 +141,7 @@ def test_what_one_seat_draws_does_not_shift_the_other() -> None:
 
 def test_wrong_numbers_are_errors() -> None:
     random = make_player("random")
-    with pytest.raises(ValueError, match="2 seats, but 1 players"):
+    with pytest.raises(ValueError, match="2 seats, but got 1 players"):
         list(play([MatchJob("m", load_game("tic_tac_toe"), (random,), 0)]))
 
     class Mute(Scripted):

@@ -54,11 +54,11 @@ def counting(utility: str, pay: tuple[float, ...], decisions: int = 4) -> RulesG
 BROKEN = {
     "range": (
         counting("general_sum", (1.0, -1.5)),
-        r"counting: returns \(1.0, -1.5\) at the end are outside utility_ra",
+        r"counting: final returns \(1.0, -1.5\) are outside utility_ra",
     ),
-    "nan": (counting("general_sum", (1.0, float("nan"))), "counting: returns must be a finite number"),
-    "zero sum": (counting("zero_sum", (1.0, 1.0)), "counting: the spec says utility='zero_sum', but .* sum to 2"),
-    "cooperative": (counting("cooperative", (1.0, 0.5)), "counting: the spec says utility='cooperative', but .* equal"),
+    "nan": (counting("general_sum", (1.0, float("nan"))), "counting: returns must be one finite number"),
+    "zero sum": (counting("zero_sum", (1.0, 1.0)), "counting: the spec has utility='zero_sum', but .* sum to 2"),
+    "cooperative": (counting("cooperative", (1.0, 0.5)), "counting: the spec has utility='cooperative', but .* equal"),
     "longer": (counting("zero_sum", (1.0, -1.0), 5), "counting: max_decisions is 4, but the match continues"),
     "endless": (counting("zero_sum", (1.0, -1.0), -1), "counting: max_decisions is 4, but the match continues"),
 }

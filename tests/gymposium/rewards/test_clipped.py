@@ -72,13 +72,13 @@ def test_who_was_never_asked_gets_nothing() -> None:
 
 
 def test_a_match_that_did_not_note_its_pay_is_refused() -> None:
-    with pytest.raises(BadReward, match=r"did not note it: play it with MatchJob\(note_pay=True\)"):
+    with pytest.raises(BadReward, match=r"did not store it. Play it with MatchJob\(note_pay=True\)"):
         make_reward("clipped(1)")([random_match("2048", 1, noted=False)])
 
 
 @pytest.mark.parametrize("text", ["clipped", "clipped()", "clipped(0)", "clipped(-1)", "clipped(inf)", "clipped(much)"])
 def test_bounds_that_are_none_are_refused(text: str) -> None:
-    with pytest.raises(BadOption, match=r"write clipped\(MOST\) with a number above 0"):
+    with pytest.raises(BadOption, match=r"Use clipped\(MOST\) with a number above 0"):
         make_reward(text)
 
 

@@ -54,10 +54,10 @@ def test_a_folder_that_is_in_use_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (None, "no run of gymposium run"),
+        (None, "not a run of gymposium run"),
         ("{", "cannot be read"),
-        ("[1]", "no settings of format"),
-        ('{"format": "gymposium-run-9", "settings": {}}', "no settings of format"),
+        ("[1]", "no settings in format"),
+        ('{"format": "gymposium-run-9", "settings": {}}', "no settings in format"),
         ('{"format": "gymposium-run-1", "command": "eval", "settings": {}}', "of another command, eval"),
     ],
 )
@@ -224,7 +224,7 @@ def test_a_manifest_that_cannot_be_read_is_a_problem(tmp_path: Path, change: dic
 
 
 def test_a_folder_without_matches_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadOption, match=f"{tmp_path} is not the folder of a run"):
+    with pytest.raises(BadOption, match=f"{tmp_path} is not a run's folder"):
         match_files(tmp_path)
     (tmp_path / "matches").mkdir()
     (tmp_path / "matches" / "train.jsonl").touch()

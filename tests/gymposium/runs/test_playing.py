@@ -81,13 +81,13 @@ def test_with_out_it_writes_a_run_that_can_be_verified_and_is_complete(gymposium
 @pytest.mark.parametrize(
     ("arguments", "options", "kind", "told"),
     [
-        (("kuhn_poker", "random"), {}, WrongType, "players must be a list with a player for each seat"),
+        (("kuhn_poker", "random"), {}, WrongType, "players must be a list with one player per seat"),
         (("kuhn_poker", ["random"]), {}, BadOption, "kuhn_poker needs 2 players, not 1"),
         (("kuhn_poker", ["random", 3]), {}, BadOption, "3 is not a player"),
         (("kuhn_poker", ["random", "human"]), {}, BadOption, "gymposium play kuhn_poker"),
         (("kuhn_poker", ["random", "mct-5"]), {}, UnknownName, "Did you mean 'mcts-N'"),
         (("kuhn_poke", ["random", "random"]), {}, UnknownName, "Did you mean 'kuhn_poker'"),
-        (("kuhn_poker", ["random", "random"], 0), {}, BadOption, "n=0: play at least 1 match"),
+        (("kuhn_poker", ["random", "random"], 0), {}, BadOption, "n=0 must be at least 1"),
         (("kuhn_poker", ["random", "random"]), {"schedule": "waves"}, BadOption, "write rounds or streaming"),
         (("kuhn_poker", ["random", "random"]), {"on_illegal": "skip"}, GymposiumError, "not a policy"),
     ],

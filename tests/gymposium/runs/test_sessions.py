@@ -64,7 +64,7 @@ def test_a_run_with_a_journal_that_names_a_file_is_not_resumed(path: Path, tmp_p
     change(other, "CREATE TABLE runs (name TEXT)")
     check_contained(path.parent)
     plant_journal(other, tmp_path / "victim")
-    with pytest.raises(Exception, match=r"mlflow\.db-journal is a journal of SQLite that would remove another file"):
+    with pytest.raises(Exception, match=r"mlflow\.db-journal is an SQLite journal that would delete another file"):
         check_contained(path.parent)
 
 
@@ -95,7 +95,7 @@ def test_no_file_that_is_shared_with_another_folder_is_written(path: Path, tmp_p
 @pytest.mark.parametrize("read_only", [False, True])
 def test_code_in_the_file_is_refused(path: Path, code: str, read_only: bool) -> None:
     change(path, code)
-    with pytest.raises(BadRecord, match="has other tables"):
+    with pytest.raises(BadRecord, match="has tables that gymposium did not create"):
         SessionsFile(path, read_only=read_only)
 
 
@@ -114,5 +114,5 @@ def test_pages_that_are_used_again_and_again_are_not_read_for_ever(path: Path) -
         pointers = b"".join((start + 5 * n).to_bytes(2) for n in range(500))
         content[(page - 1) * PAGE : page * PAGE] = (header + pointers).ljust(start, b"\0") + cells
     path.write_bytes(content)
-    with pytest.raises(BadRecord, match=r"interrupted|more than the file holds"), reading(path) as file:
+    with pytest.raises(BadRecord, match=r"interrupted|more than the file's size"), reading(path) as file:
         file.newest_jobs(1_000_000_000)

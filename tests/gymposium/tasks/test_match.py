@@ -104,8 +104,8 @@ def test_text_that_is_no_call_is_no_move(move: str) -> None:
     [
         ("raise", "The tool misbehave failed: OSError: the server is gone"),
         ("hang", "The tool misbehave took more than 0.05 s"),
-        ("no result", "A tool returned str where a Result is wanted."),
-        ("no json", "A report or the value of a result is not JSON: Object of type object is not JSON serializable"),
+        ("no result", "A tool returned str; it must return a Result."),
+        ("no json", "A report or a result's value is not valid JSON: Object of type object is not JSON serializable"),
     ],
 )
 def test_a_tool_that_fails_breaks_the_world_and_leaves_the_match(
@@ -151,7 +151,7 @@ def test_a_loaded_match_shows_the_same_and_goes_on_where_it_was() -> None:
 def test_a_loaded_match_of_a_recorded_world_cannot_go_on() -> None:
     game = guessing("recorded")
     again = game.load(game.new(4).events)
-    with pytest.raises(GymposiumError, match="cannot be played on"):
+    with pytest.raises(GymposiumError, match="cannot continue a recorded match"):
         again.apply({0: a_guess(4)})
 
 
@@ -179,7 +179,7 @@ def test_a_pure_world_does_not_record_its_tools() -> None:
 )
 def test_a_record_with_tools_that_are_none_is_refused(tools: str) -> None:
     game = guessing("recorded").recorded([Event(CHANCE, TASK.move.replace("{", f'{{"tools": {tools}, ', 1))])
-    with pytest.raises(BadRecord, match="Event 0 is not a task with its tools"):
+    with pytest.raises(BadRecord, match="Event 0 must be a task with its tools"):
         assert game.tools
 
 
@@ -188,7 +188,7 @@ def test_a_changed_result_is_found_when_the_match_goes_on() -> None:
     match = game.new(4)
     match.apply({0: a_guess(2)})
     changed = [*match.events[:2], Event(CHANCE, match.events[2].move.replace("higher", "lower"))]
-    with pytest.raises(BadRecord, match="guess returned 'lower' in the record, and now 'higher'"):
+    with pytest.raises(BadRecord, match="guess returned 'lower' in the record, but now 'higher'"):
         game.load(changed).apply({0: a_guess(4)})
 
 

@@ -54,16 +54,16 @@ def test_a_question_is_written_with_its_choices() -> None:
 @pytest.mark.parametrize(
     ("value", "reason"),
     [
-        ([], 'an object with a text "question"'),
-        ({"question": "?"}, 'an object with a text "question"'),
-        ({"question": "?", "answer": True}, 'an object with a text "question"'),
+        ([], 'an object with a string "question"'),
+        ({"question": "?"}, 'an object with a string "question"'),
+        ({"question": "?", "answer": True}, 'an object with a string "question"'),
         ({"question": " ", "answer": "a"}, "must not be empty"),
         ({"question": "?", "answer": "a", "check": "near"}, "check 'near' must be one of exact, numeric, choice"),
         ({"question": "?", "answer": "a", "check": "numeric"}, "the answer 'a' is not a number"),
         ({"question": "?", "answer": "a", "choices": ["b", "c"]}, "not one of the choices"),
-        ({"question": "?", "answer": "a", "choices": ["a", "a"]}, "must be different"),
-        ({"question": "?", "answer": "a", "choices": "ab"}, "must be a list of texts"),
-        ({"question": "?", "answer": "a", "choices": ["a", "b"], "check": "exact"}, "only with it"),
+        ({"question": "?", "answer": "a", "choices": ["a", "a"]}, "different choices"),
+        ({"question": "?", "answer": "a", "choices": "ab"}, "must be a list of strings"),
+        ({"question": "?", "answer": "a", "choices": ["a", "b"], "check": "exact"}, "needs choices"),
         ({"question": "?", "answer": "a", "hint": "b"}, "unknown keys: .hint."),
         ({"question": "?" * 20_001, "answer": "a"}, "more than 20,000"),
         ({"question": "?", "answer": "a" * 3_000_000}, "the answer has 3,000,000 characters"),
@@ -71,8 +71,8 @@ def test_a_question_is_written_with_its_choices() -> None:
         ({"question": "?", "answer": "a", "check": "n" * 3_000_000}, "check 'nnn.*must be one of"),
         ({"question": "?", "answer": "a" * 20_000, "check": "numeric"}, "the answer 'aaa.*is not a number"),
         ({"question": "?", "answer": "a", "k" * 3_000_000: 1}, "unknown keys: 'kkk"),
-        ({"question": "\ud800", "answer": "a"}, "the question has a NUL character or a lone surrogate"),
-        ({"question": "?", "answer": "a\0"}, "the answer has a NUL character or a lone surrogate"),
+        ({"question": "\ud800", "answer": "a"}, "the question contains a NUL character or a lone surrogate"),
+        ({"question": "?", "answer": "a\0"}, "the answer contains a NUL character or a lone surrogate"),
     ],
 )
 def test_what_is_no_question(value: Any, reason: str) -> None:

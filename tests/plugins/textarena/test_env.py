@@ -269,7 +269,7 @@ def test_mistakes_say_what_to_do() -> None:
         GymposiumEnv("tic_tac_toe", players={2: "random"})
     with pytest.raises(BadOption, match="leave a seat to an agent"):
         GymposiumEnv("tic_tac_toe", players={0: "random", 1: "random"})
-    with pytest.raises(BadOption, match="is not a policy"):
+    with pytest.raises(BadOption, match="Unknown policy"):
         GymposiumEnv("tic_tac_toe", on_illegal="twice")
     with pytest.raises(UnknownName, match="tic_tac_toe"):
         register_games("tictactoe")

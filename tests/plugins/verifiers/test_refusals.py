@@ -35,7 +35,7 @@ from .evaluations import ID, evaluate
         ({"game": "chess", "seats": "both"}, "write 'each', 'all'"),
         ({"game": "chess", "reply": "tools"}, "chess has no tools to call"),
         ({"game": "chess", "reply": "xml"}, "There is no way of replying called 'xml'"),
-        ({"game": "chess", "on_illegal": "ignore"}, "is not a policy"),
+        ({"game": "chess", "on_illegal": "ignore"}, "Unknown policy"),
         ({"game": "chess", "reward": "retruns"}, "Did you mean 'returns'?"),
         ({"game": "chess", "seed": -1}, "seed: Input should be greater than or equal to 0"),
         ({"game": "chess", "opponent": "random"}, "opponent: Extra inputs are not permitted"),

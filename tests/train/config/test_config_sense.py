@@ -82,7 +82,7 @@ GAE = "credit.kind=gae"
         ),
         (("prompting.on_illegal=retry(2)",), "a reply that was not played would share the credit"),
         (("prompting.on_illegal=random",), "a reply that was not played would share the credit"),
-        (("prompting.on_illegal=shrug",), "prompting.on_illegal: on_illegal='shrug' is not a policy"),
+        (("prompting.on_illegal=shrug",), "prompting.on_illegal: Unknown policy on_illegal='shrug'"),
         (("prompting.thinking=true",), "prompting.thinking = true: with prompting.reply=move"),
         (
             ('games=["mail"]', "prompting.reply=tools"),

@@ -1,4 +1,4 @@
-"""gymposium: text games as environments for learning and for language models.
+"""gymposium: text games as environments for reinforcement learning and language models.
 
 Importing the package registers every game, built in or from a plugin, with Gymnasium and PettingZoo:
 
@@ -74,7 +74,7 @@ _ON_USE = {
     "make_reward": "gymposium.rewards.grammar",
     "play": "gymposium.runs.playing",
 }
-"""Names that are imported on first use, with their modules."""
+"""Lazily imported names, with their modules."""
 
 
 def __getattr__(name: str) -> Any:
@@ -98,20 +98,21 @@ def _register() -> None:
 
     register_envs()
     if _named_as_command():
-        return  # a worker process of the command, which has shown the complaints
+        return  # a worker process of the command, which has already shown the complaints
     for complaint in host().all_complaints():
         try:
             warnings.warn(complaint, PluginWarning, stacklevel=3)  # the line that imports gymposium
         except PluginWarning:
-            # With -W error a warning is an error. A broken plugin must not stop this import even then: the switch for
+            # With -W error, warnings are errors. A broken plugin must not stop this import even then: the switch for
             # that is GYMPOSIUM_PLUGINS_STRICT.
             print(complaint, file=sys.stderr)
 
 
 def _is_command() -> bool:
-    """Whether this process was started as the `gymposium` command, by its script or with -m, or as the trial of a
-    plugin. Such processes load plugins and register games only when they need them; --version, --help and `list`
-    import neither Gymnasium nor PettingZoo."""
+    """Return whether this process is the `gymposium` command, run by script or `-m`, or the trial of a plugin.
+
+    Such processes load plugins and register games only when needed. --version, --help and `list` import neither
+    Gymnasium nor PettingZoo."""
     modules = ("gymposium", "gymposium_agents", "gymposium_train", "gymposium.cli.main")
     if any(flag == "-m" and module in modules for flag, module in pairwise(sys.orig_argv)):
         return True
@@ -122,8 +123,10 @@ def _is_command() -> bool:
 
 
 def _named_as_command() -> bool:
-    """Whether `sys.argv` names the command's script or its module. Another script named `gymposium` cannot get here:
-    `import gymposium` would import that script instead of this package."""
+    """Return whether `sys.argv` names the command's script or module.
+
+    Another script named `gymposium` cannot get here: `import gymposium` would import that script instead of this
+    package."""
     started = Path(sys.argv[0]) if sys.argv else Path()
     package = started.parent.name if started.name == "__main__.py" else ""
     return (

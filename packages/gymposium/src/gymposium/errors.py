@@ -1,4 +1,4 @@
-"""Errors that tell the user what to do next. All errors that a user can cause derive from `GymposiumError`."""
+"""Errors with a fix in the message. All errors that a user can cause derive from `GymposiumError`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ class GymposiumError(Exception):
     """Base class of all errors that gymposium raises on purpose."""
 
     tells_what_to_do: ClassVar[bool] = True
-    """True if the message tells the user what to do next: such an error is passed on as it is. False for a mistake of
-    the code that called gymposium, such as a player's or a game engine's."""
+    """Whether the message tells the user what to do next. Such an error is passed on unchanged.
+
+    False for a mistake in the calling code, such as a player or a game engine."""
 
 
 class UnknownName(GymposiumError, LookupError):
-    """No plugin registers a game, player, command or the like with this name; the message lists similar names."""
+    """An unknown name of a game, player, command and so on. The message lists similar names."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str | None = None, remark: str = "") -> None:
-        """`hint` says what to write instead; by default, similar names. `remark` follows it."""
-        import difflib  # for the error alone: this module is part of every `import gymposium`
+        """`hint` says what to use instead; the default is similar names. `remark` follows it."""
+        import difflib  # imported late, because every `import gymposium` loads this module
 
         known = sorted(known)
         near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
@@ -32,25 +33,25 @@ class UnknownName(GymposiumError, LookupError):
 
 
 class BadParameter(GymposiumError, ValueError):
-    """A parameter of a game is unknown, of the wrong type or out of range."""
+    """A game parameter that is unknown, of the wrong type or out of range."""
 
 
 class BadOption(GymposiumError, ValueError):
-    """The value of an option or a keyword is not one of the allowed forms."""
+    """An invalid value for an option or keyword argument."""
 
 
 class WrongType(GymposiumError, TypeError):
-    """An argument has the wrong type; the message says what was expected and what was given."""
+    """An argument of the wrong type. The message gives the expected and the actual type."""
 
     def __init__(self, what: str, expected: str, given: object) -> None:
         super().__init__(f"{what} must be {expected}, not {given!r} of type {type(given).__name__}.")
 
 
 class NotAllowed(GymposiumError):
-    """A file or a web form names a thing that needs the user's permission, which was not given."""
+    """A name in a file or web form that needs the user's permission."""
 
     def __init__(self, name: str, why: str, flag: str) -> None:
-        """`why` is a clause that says what the name would do; `flag` allows it on the command line."""
+        """`why` is a clause about what the name would do. `flag` allows it on the command line."""
         super().__init__(
             f"A file or a web form names {name!r}, which needs your permission: {why}. If you trust it, allow it:  "
             f"gymposium {flag} …  (or in the environment variable "
@@ -60,7 +61,7 @@ class NotAllowed(GymposiumError):
 
 
 class IllegalMove(GymposiumError, ValueError):
-    """A move that is not legal in this position; `legal_moves` holds those that are."""
+    """A move that is illegal in this position. `legal_moves` holds the legal ones."""
 
     tells_what_to_do = False
 
@@ -72,7 +73,7 @@ class IllegalMove(GymposiumError, ValueError):
 
 
 class WrongSeat(GymposiumError, ValueError):
-    """`Match.apply` was called with moves for other seats than those to move."""
+    """A call of `Match.apply` with moves for the wrong seats."""
 
     tells_what_to_do = False
 
@@ -83,28 +84,27 @@ class WrongSeat(GymposiumError, ValueError):
 
 
 class NotAsked(GymposiumError, ValueError):
-    """A reply was given for a seat that has nothing to answer."""
+    """A reply for a seat that was not asked."""
 
     tells_what_to_do = False
 
 
 class WorldBroke(GymposiumError):
-    """What a match needs besides its game failed: a tool raised, took too long, or its server is gone. The match has no
-    result."""
+    """A failure outside the game: a tool raised or timed out, or its server is gone. The match has no result."""
 
     tells_what_to_do = False
 
 
 class CannotPlayOn(GymposiumError):
-    """A recorded match cannot be played on, because its tools would not return the same again."""
+    """A recorded match that cannot continue, because its tools may now return different results."""
 
 
 class NoSampler(GymposiumError):
-    """Search cannot sample worlds for this seat without looking at hidden information."""
+    """A game without a way to sample worlds for this seat that respects hidden information."""
 
 
 class MissingExtra(GymposiumError, ImportError):
-    """An optional part is not installed; the message holds the command that installs it."""
+    """A missing optional dependency. The message has the install command."""
 
     def __init__(self, what: str, install: str) -> None:
         super().__init__(f"{what} is not installed. Install it with:  pip install {install}")
@@ -112,16 +112,17 @@ class MissingExtra(GymposiumError, ImportError):
 
 
 class PluginError(GymposiumError):
-    """A plugin is broken. Raised in strict mode and on use; otherwise `gymposium plugins list` shows it."""
+    """A broken plugin. Raised in strict mode and on use; otherwise `gymposium plugins list` shows it."""
 
 
 class BadReward(GymposiumError, ValueError):
-    """A reward function did not return one finite reward for each trajectory."""
+    """A reward function that did not return one finite reward per trajectory."""
 
 
 class Unrated(GymposiumError):
-    """A reward function could not rate this group of trajectories. Training drops the group and counts it under
-    `reason`, a few words that are equal for all groups that failed in the same way."""
+    """A group of trajectories that a reward function could not rate.
+
+    Training drops the group and counts it under `reason`, a few words shared by all groups with the same failure."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         """`detail` is a sentence about this group."""
@@ -130,26 +131,27 @@ class Unrated(GymposiumError):
 
 
 class LoggerError(GymposiumError):
-    """A logger could not start, or failed during a run; the cause is the exception that it raised."""
+    """A logger that could not start or failed during a run. The cause is its exception."""
 
 
 class BadRecord(GymposiumError, ValueError):
-    """A match record cannot be read, or replaying it gives another match."""
+    """A match record that is unreadable or replays to a different match."""
 
 
 def tells_what_to_do(error: BaseException) -> bool:
-    """True for an error of gymposium whose message tells the user what to do next."""
+    """Return whether an error's message tells the user what to do next."""
     return isinstance(error, GymposiumError) and error.tells_what_to_do
 
 
 def reason(error: BaseException) -> str:
-    """Why something could not be read or written: what the operating system says, without its number and the path; the
-    message of any other error."""
+    """Return why something could not be read or written.
+
+    For an `OSError`, this is the system's text without its number and path. Otherwise it is the message."""
     return " ".join(str(getattr(error, "strerror", None) or error).split())
 
 
 def describe(error: BaseException) -> str:
-    """The error on one line: the message, after the name of the type if the error is not one of gymposium's."""
+    """Return the error on one line: its message, prefixed by its type unless it is a gymposium error."""
     text = " ".join(str(error).split())
     if isinstance(error, GymposiumError):
         return text

@@ -70,8 +70,8 @@ def test_it_plays_by_its_odds_and_gains_on_random_play(name: str) -> None:
     ("game", "reason"),
     [
         ("tic_tac_toe", "Write exact, which plays it if it has at most [0-9,]+ positions, or mcts-N."),
-        ("chess", "it hides nothing. Write mcts-N."),  # exact refuses it, for its size
-        ("backgammon", "it hides nothing. Write mcts-N."),  # exact refuses it, for its dice
+        ("chess", "with hidden information. Write mcts-N."),  # exact refuses it, for its size
+        ("backgammon", "with hidden information. Write mcts-N."),  # exact refuses it, for its dice
         ("blackjack", "two seats"),
         ("hearts", "two seats"),
         ("trace", "games of OpenSpiel"),

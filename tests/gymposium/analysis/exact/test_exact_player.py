@@ -65,9 +65,9 @@ def test_of_equal_moves_any_is_played() -> None:
     [
         ("kuhn_poker", "nothing hidden"),
         ("pig", "no chance"),
-        ("goofspiel(num_cards=3,points_order=descending)", "two seats in turn"),
-        ("blackjack", "two seats in turn"),
-        ("trace", "two seats in turn"),
+        ("goofspiel(num_cards=3,points_order=descending)", "two seats that alternate"),
+        ("blackjack", "two seats that alternate"),
+        ("trace", "two seats that alternate"),
         ("openspiel:checkers", "positions repeat"),
     ],
 )
@@ -88,5 +88,5 @@ def test_a_game_with_too_many_positions_is_refused() -> None:
 def test_where_one_seat_does_not_lose_what_the_other_gets(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = load_game("tic_tac_toe")
     monkeypatch.setattr(loaded, "spec", replace(loaded.spec, utility="general_sum"))
-    with pytest.raises(GymposiumError, match="not what the other loses"):
+    with pytest.raises(GymposiumError, match="not zero-sum"):
         ExactPlayer().act([Ask(MatchContext(loaded.new(0), "m", 0), 0, 0)])

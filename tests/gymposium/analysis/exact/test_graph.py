@@ -82,7 +82,7 @@ def test_a_view_tells_what_the_seat_knew_and_did_before(name: str) -> None:
         ("chess", "more than 300 moves"),
         ("trace", "need two seats"),
         ("openspiel:pig(players=2,winscore=10,horizon=100)", "positions repeat"),
-        ("openspiel:coin_game", "cannot say what a seat knows"),
+        ("openspiel:coin_game", "does not expose what a seat knows"),
     ],
 )
 def test_what_cannot_be_traversed_is_refused_with_the_reason(name: str, reason: str) -> None:

@@ -88,7 +88,7 @@ def test_without_any_legal_move_there_is_no_restricted_policy(odd: OddOne) -> No
 
 
 def test_a_player_that_cannot_say_its_odds_is_refused() -> None:
-    with pytest.raises(GymposiumError, match="mcts-10 does not say how likely"):
+    with pytest.raises(GymposiumError, match="mcts-10 does not report its move probabilities"):
         tabulate(load_game("tic_tac_toe"), make_player("mcts-10"))
 
 

@@ -78,5 +78,5 @@ def test_policies_of_two_games_do_not_meet() -> None:
 
 
 def test_a_seat_that_was_not_asked_for_has_no_value() -> None:
-    with pytest.raises(GymposiumError, match="tabulate it for this seat"):
+    with pytest.raises(GymposiumError, match="Tabulate it for this seat"):
         value(tabulate(load_game("kuhn_poker"), RandomPlayer(), seats=[0]))

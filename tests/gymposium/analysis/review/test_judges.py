@@ -66,7 +66,7 @@ def test_a_game_that_is_not_judged(game: str, judge: str | None, why: str, monke
 
 @pytest.mark.parametrize("name", ["", "mcts-10", "cfr-0", "search", "cfr-x", "exact-1"])
 def test_a_judge_that_is_not_known(name: str) -> None:
-    with pytest.raises(BadOption, match="Write exact, cfr-N or search-N"):
+    with pytest.raises(BadOption, match="Use exact, cfr-N or search-N"):
         judge_of(load_game("kuhn_poker"), name)
 
 

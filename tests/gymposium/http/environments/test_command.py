@@ -84,7 +84,7 @@ def test_off_loopback_it_needs_a_token(tmp_path: Path) -> None:
         (["no_such_game"], "no game called 'no_such_game'"),
         (["tic_tac_toe", "--opponent", "no such player"], "no player called"),
         (["tic_tac_toe", "--opponent", "human"], "cannot be asked from here"),
-        (["tic_tac_toe", "--on-illegal", "smile"], "is not a policy"),
+        (["tic_tac_toe", "--on-illegal", "smile"], "Unknown policy"),
     ],
 )
 def test_what_is_wrong_is_said_at_once(arguments: list[str], why: str) -> None:

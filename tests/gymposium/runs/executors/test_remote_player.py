@@ -43,8 +43,8 @@ def test_a_file_may_not_name_it_without_permission() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("remote:human", "replies of human do not follow from the match and its seed alone"),
-        ("remote:random?worker=2", "worker is no option. Options: executor, workers, address"),
+        ("remote:human", "human cannot run remotely"),
+        ("remote:random?worker=2", "unknown option 'worker'. Options: executor, workers, address"),
         ("remote:random?workers=none", "workers=none must be a whole number"),
     ],
 )

@@ -138,7 +138,7 @@ def test_a_metric_is_a_number_or_text_under_a_name(
     metrics: Any, told: list[tuple[Any, ...]], start: LoggerStart
 ) -> None:
     [logger] = make_loggers({"teller": {}}, start)
-    with pytest.raises(LoggerError, match="give a number or text, under a name"):
+    with pytest.raises(LoggerError, match="Use a number or a string as the value"):
         logger.log(0, metrics)
     assert told[-1][0] == "start"
 

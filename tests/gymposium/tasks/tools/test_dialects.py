@@ -133,9 +133,9 @@ def test_an_argument_of_several_types_keeps_its_type(name: str, argument: str, v
     [
         ("text", "</tool_call>", "its own tags"),
         ("text", "a</parameter></arg_value>", "its own tags"),
-        ("nullable", "null", "another type"),
-        ("any", "5", "another type"),
-        ("undescribed", 5, "another type"),
+        ("nullable", "null", "change an argument's type"),
+        ("any", "5", "change an argument's type"),
+        ("undescribed", 5, "change an argument's type"),
     ],
 )
 @pytest.mark.parametrize("name", ["keys", "functions"])

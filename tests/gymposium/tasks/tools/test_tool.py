@@ -78,7 +78,7 @@ def test_functions_that_describe_no_tool_are_refused() -> None:
     def many(*a: int) -> None:
         """A tool."""
 
-    for function, reason in ((silent, "no docstring"), (untyped, "has no type"), (many, "named arguments")):
+    for function, reason in ((silent, "no docstring"), (untyped, "has no type"), (many, "keyword arguments")):
         with pytest.raises(TypeError, match=reason):
             Tool.of(function)
     with pytest.raises(ValueError, match="letters, digits"):

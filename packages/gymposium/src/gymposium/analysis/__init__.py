@@ -1,1 +1,1 @@
-"""Exact values of policies in small games, and what each move of a match gave away."""
+"""Exact policy values in small games, and the cost of each move in a match."""

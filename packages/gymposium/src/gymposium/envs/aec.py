@@ -1,4 +1,4 @@
-"""The games as PettingZoo AEC environments, in which every seat is an agent."""
+"""Games as PettingZoo AEC environments: every seat is an agent."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from gymposium.players.protocol import Reply
 
 
 def env(**keywords: Any) -> AECEnv[str, Any, Any]:
-    """The environment inside PettingZoo's wrapper that enforces the order of calls."""
+    """Return the environment inside PettingZoo's order-enforcing wrapper."""
     return OrderEnforcingWrapper(TextGameAECEnv(**keywords))
 
 
 class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo is not typed
     """A text game whose seats, the agents `player_0` to `player_n-1`, step one at a time.
 
-    By default observations are dicts of text, action_mask and observation (the last two if the game has them). Actions
-    are text or an index. In a simultaneous move the seats act one after the other without seeing each other's moves,
-    which are then played together. The keywords `game`, `on_illegal`, `reply`, `prompt`, `observation` (by default
+    By default, observations are dicts of text, action_mask and observation (the last two if the game has them). Actions
+    are text or an index. In a simultaneous move, the seats act one after the other without seeing each other's moves,
+    and the moves are then played together. The keywords `game`, `on_illegal`, `reply`, `prompt`, `observation` (default
     `"dict"`) and `render_mode`, and the game's parameters, are those of the Gymnasium environment. With `"text"` and
-    `"tensor"` the mask is `infos[agent]["action_mask"]`; with `"tensor"` infos hold only the seat and the mask.
+    `"tensor"`, the mask is `infos[agent]["action_mask"]`. With `"tensor"`, infos contain only the seat and the mask.
 
-    PettingZoo's `aec_to_parallel` takes the environment if all seats move at the same time and `on_illegal` is
-    `"forfeit"` or `"random"`: its agents must step in a fixed cycle, and a seat that tries again breaks it.
+    PettingZoo's `aec_to_parallel` accepts the environment if all seats move simultaneously and `on_illegal` is
+    `"forfeit"` or `"random"`: agents must step in a fixed cycle, and a retry breaks it.
     """
 
     def __init__(self, game: str | Game, **keywords: Any) -> None:
@@ -39,7 +39,7 @@ class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  #
         self._replies: dict[int, Reply] = {}
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begins the match of `seed`, or of a seed drawn from the generator of the last one. There are no `options`."""
+        """Begin the match for `seed`, or for one drawn from the last seed's generator. There are no `options`."""
         self._begin(seed, options)
         self._replies = {}
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -53,15 +53,15 @@ class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  #
             self.render()
 
     def observe(self, agent: str) -> Any:
-        """The agent's observation. Its mask is all zeros while the agent is not asked."""
+        """Return the agent's observation. Its mask is all zeros while the agent is not asked."""
         return self._observe(agent)
 
     def step(self, action: Any) -> None:
-        """Takes the action of `agent_selection`; None if that agent is terminated."""
+        """Apply the action of `agent_selection`. The action is None if that agent is terminated."""
         check_open(self._closed)
         table = self._open_table()
         if not self.agents or table.error is not None:
-            raise ResetNeeded("The match is over: call reset() before the next step().")
+            raise ResetNeeded("The match is over. Call reset() before the next step().")
         agent = self.agent_selection
         if self.terminations[agent]:
             self._was_dead_step(action)
@@ -84,6 +84,6 @@ class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  #
         self.agent_selection = self.possible_agents[waiting[0] if waiting else 0]
 
     def render(self) -> str | None:
-        """Renders the view of `agent_selection`: returned for `ansi`, printed for `human`."""
+        """Render the view of `agent_selection`: returned for `ansi`, printed for `human`."""
         self._open_table()  # raises before the first reset, when no agent is selected
         return self._render(self.agent_selection)

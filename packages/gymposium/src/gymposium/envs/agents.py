@@ -1,4 +1,4 @@
-"""The base class of the AEC and the parallel environments, in which all seats of a game are agents."""
+"""Base class of the AEC and parallel environments, where all seats of a game are agents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEYWORDS = ("on_illegal", "reply", "prompt", "observation", "render_mode")
 
 
 class AgentsEnv:
-    """The agents `player_0` to `player_n-1` of a game, their spaces, and their present match."""
+    """A game's agents `player_0` to `player_n-1`, with their spaces and current match."""
 
     metadata: dict[str, Any] = METADATA
 
@@ -51,32 +51,35 @@ class AgentsEnv:
         return self.action_spaces[agent]
 
     def state(self) -> np.ndarray:
-        """The tensors of all seats, one after the other, for learners with a central critic. Raises
-        `NotImplementedError` if the game has no tensors: the environment then has no `state_space` either."""
+        """Return the tensors of all seats, concatenated, for learners with a central critic.
+
+        Raises `NotImplementedError` if the game has no tensors. The environment then has no `state_space` either."""
         if self.game.tensor_shape is None:
-            raise NotImplementedError(f"{self.game.name} has no tensors, so it has no state().")
+            raise NotImplementedError(f"{self.game.name} has no tensors, so state() is not available.")
         return self._options.views.state(self._open_table())
 
     def close(self) -> None:
-        """Closes the environment: `reset`, `step` and `render` raise from now on."""
+        """Close the environment: from now on `reset`, `step` and `render` raise."""
         self._closed = True
         self._release()
 
     @property
     def match(self) -> Match:
-        """The current match, with its `events`. It must not be changed."""
+        """The current match, with its `events`. It must not be modified."""
         return self._open_table().look_at_match()
 
     @property
     def played(self) -> MatchResult | None:
-        """The result of the match, for `gymposium.records.RecordWriter.write`; None until it is over."""
+        """The match's result, for `gymposium.records.RecordWriter.write`; None until it is over."""
         return None if self._table is None else self._table.played
 
-    # -- for the two environments
+    # -- for both environments
 
     def _begin(self, seed: int | None, options: dict[str, Any] | None) -> None:
-        """Begins the match of `seed`, or of a seed drawn from the generator of the last one. Raises `EngineError` if
-        the game's engine fails, and `BadOption` for every option except the one that PettingZoo's own tests pass."""
+        """Begin the match for `seed`, or for one drawn from the last seed's generator.
+
+        Raises `EngineError` if the game's engine fails, and `BadOption` for every option except the one passed by
+        PettingZoo's own tests."""
         check_open(self._closed)
         if options != {"options": 1}:
             check_options(options, ())
@@ -91,18 +94,18 @@ class AgentsEnv:
         self.agents = self.possible_agents.copy()
 
     def _release(self) -> None:
-        """Release what an unfinished match holds. It can still be read."""
+        """Release an unfinished match's resources. It can still be read."""
         if self._table is not None:
             self._table.close()
 
     def _open_table(self) -> Table:
-        """The table of the current match. Raises `ResetNeeded` before the first one."""
+        """Return the current match's table. Raises `ResetNeeded` before the first one."""
         if self._table is None:
-            raise ResetNeeded("There is no match: call reset() first.")
+            raise ResetNeeded("There is no match yet. Call reset() first.")
         return self._table
 
     def _answer(self, replies: Mapping[int, Reply]) -> dict[str, float]:
-        """Plays one reply of each seat that is asked, and returns each agent's reward. Raises `EngineError`."""
+        """Play one reply from each asked seat, and return each agent's reward. Raises `EngineError`."""
         table = self._open_table()
         table.give(replies)
         if table.error is not None:
@@ -114,15 +117,16 @@ class AgentsEnv:
         return rewards
 
     def _observe(self, agent: str) -> Any:
-        """The agent's observation. Raises `BadOption` for an unknown agent."""
+        """Return the agent's observation. Raises `BadOption` for an unknown agent."""
         if agent not in self._seats:
-            raise BadOption(f"{agent!r} is no agent of {self.game.name}: there are {', '.join(self.possible_agents)}.")
+            raise BadOption(f"Unknown agent {agent!r}. {self.game.name} has {', '.join(self.possible_agents)}.")
         return self._options.views.observe(self._open_table(), self._seats[agent], self._options.kind)
 
     def _infos(self, since: int | None = None) -> dict[str, dict[str, Any]]:
-        """Every agent's info, with the readings of the replies after the first `since` turns, and with the
-        `action_mask` unless the observation has it. With tensors it holds only numbers, under the same keys in every
-        step, because learners make arrays of all its values."""
+        """Return every agent's info, including readings of replies after the first `since` turns.
+
+        It includes the `action_mask` unless the observation has it. With tensors it contains only numbers, with the
+        same keys at every step, because learners make arrays of all its values."""
         return {agent: self._info(seat, since) for agent, seat in self._seats.items()}
 
     def _info(self, seat: int, since: int | None) -> dict[str, Any]:
@@ -133,7 +137,7 @@ class AgentsEnv:
         return info
 
     def _render(self, *agents: str) -> str | None:
-        """Renders the views of these agents' seats: returned for `ansi`, printed for `human`."""
+        """Render the views of these agents' seats: returned for `ansi`, printed for `human`."""
         check_open(self._closed)
         texts = [position(self._open_table(), self._seats[agent]) for agent in agents]
         if len(agents) > 1:

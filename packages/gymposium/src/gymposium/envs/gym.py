@@ -1,4 +1,4 @@
-"""The games as Gymnasium environments, in which a learner plays one seat and opponents play the others."""
+"""Games as Gymnasium environments: a learner plays one seat and opponents play the others."""
 
 from __future__ import annotations
 
@@ -16,24 +16,25 @@ from gymposium.match import MatchResult
 class TextGameEnv(gymnasium.Env[Any, Any]):
     """A text game against opponents.
 
-    Actions are text, such as `"b2"`, or an index into the game's action space. The rewards of an episode add up to the
-    seat's return. A match follows from the seed given to `reset`, else from `np_random`.
+    Actions are text, such as `"b2"`, or an index into the game's action space. An episode's rewards add up to the
+    seat's
+    return. A match depends only on the seed passed to `reset`, or else on `np_random`.
 
     Keywords:
 
     - `game`: a name such as `"goofspiel"`, or a `Game`.
-    - `opponent`: one player for all other seats, or a sequence with one for each, by name (`"random"`, `"mcts-100"`) or
-      ready-made.
+    - `opponent`: one player for all other seats, or a sequence with one per seat, as names (`"random"`, `"mcts-100"`)
+    or player objects.
     - `seat`: the learner's seat, or `"random"` to draw it for each match.
-    - `on_illegal`: the policy for replies of the learner and of opponents that are not legal moves.
+    - `on_illegal`: the policy for illegal replies by the learner and opponents.
     - `reply`: the form of text replies: `"move"`, `"tags"` or `"json"`.
     - `prompt`: `"full"` or `"compact"`.
     - `observation`: `"text"`, `"tensor"` or `"dict"` (text, action_mask, observation).
     - `render_mode`: `"ansi"` or `"human"`.
-    - all others: parameters of the game.
+    - all others: game parameters.
 
-    If the game's engine fails, `reset` and `step` raise `gymposium.match.EngineError`, which holds the match so far;
-    the next `reset` begins another. After `close` everything raises `ClosedEnvironmentError`.
+    If the game's engine fails, `reset` and `step` raise `gymposium.match.EngineError`, which contains the match so far;
+    the next `reset` begins another. After `close` every method raises `ClosedEnvironmentError`.
     """
 
     metadata: dict[str, Any] = METADATA
@@ -48,12 +49,13 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
         self.action_space = options.action_space
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Begins a match and plays the moves of opponents that come before the learner's. The only option is `seat`,
-        the learner's seat in this match, with the values of the keyword.
+        """Begin a match and play the opponents' moves before the learner's first.
 
-        The match can be over before the learner is asked: in euchre a partner may play alone, and an opponent may
-        fail. Then `info` has its `result`, no move is legal, and the first step, with any action, returns the reward
-        and the end.
+        The only option is `seat`, the learner's seat in this match, with the same values as the keyword.
+
+        The match can end before the learner is asked: in euchre a partner may play alone, and an opponent may fail.
+        Then `info` has its `result` and no move is legal. The first step, with any action, returns the reward and the
+        end.
         """
         check_open(self._closed)
         super().reset(seed=seed)
@@ -68,7 +70,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
         return shown
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Plays one reply of the learner, and the opponents' moves up to its next decision or the end."""
+        """Play one learner reply, and the opponents' moves up to its next decision or the end."""
         check_open(self._closed)
         reply = as_reply(action, self.game)
         table = self._table or require_table(None)
@@ -88,16 +90,16 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
             table.render()
 
     def render(self) -> str | None:
-        """Renders the seat's view of the position: returned for `ansi`, printed for `human`."""
+        """Render the seat's view of the position: returned for `ansi`, printed for `human`."""
         check_open(self._closed)
         return require_table(self._table).render()
 
     def action_masks(self) -> np.ndarray:
-        """The action mask, an int8 array: 1 for each legal action. `action_space.sample` and MaskablePPO take it."""
+        """Return the action mask for `action_space.sample` and MaskablePPO: an int8 array with 1 for legal actions."""
         return require_table(self._table).mask()
 
     def close(self) -> None:
-        """Closes the environment: `reset`, `step` and `render` raise from now on. The last match can still be read."""
+        """Close the environment: from now on `reset`, `step` and `render` raise. The last match can still be read."""
         self._closed = True
         self._release()
 
@@ -113,10 +115,10 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
 
     @property
     def match(self) -> Match:
-        """The current match, with its `events`. It must not be changed."""
+        """The current match, with its `events`. It must not be modified."""
         return require_table(self._table).look_at_match()
 
     @property
     def played(self) -> MatchResult | None:
-        """The result of the match, for `gymposium.records.RecordWriter.write`; None until it is over."""
+        """The match's result, for `gymposium.records.RecordWriter.write`; None until it is over."""
         return None if self._table is None else self._table.played

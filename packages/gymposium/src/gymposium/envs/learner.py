@@ -1,4 +1,4 @@
-"""One learner among opponents, as the single and the vector environment share it."""
+"""One learner among opponents, shared by the single and the vector environment."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ KEYWORDS = ("opponent", "seat", "on_illegal", "reply", "prompt", "observation", 
 
 
 class LearnerOptions(SharedOptions):
-    """The checked keywords of `gymnasium.make`: the shared ones, the opponents and the learner's seat.
+    """Validated keywords of `gymnasium.make`: the shared ones, the opponents and the learner's seat.
 
-    `keywords` are the names of all keywords, for the error about an unknown one."""
+    `keywords` are all keyword names, for the error about an unknown one."""
 
     def __init__(
         self,
@@ -43,14 +43,15 @@ class LearnerOptions(SharedOptions):
         self._opponents = make_opponents(opponent, self.game.seats - 1)
 
     def seat_for(self, seed: int, options: dict[str, Any] | None, others: Iterable[str] = ()) -> int:
-        """The learner's seat in the match of this seed: from `options`, else from the keyword. `others` are the names
-        of further allowed options. Raises `BadOption`."""
+        """Return the learner's seat for the match with this seed, from `options` or else from the keyword.
+
+        `others` are the names of further allowed options. Raises `BadOption`."""
         check_options(options, ("seat", *others))
         seat = check_seat(options["seat"], self.game.seats) if options and "seat" in options else self._seat
         return int(stream(seed, "learner").random() * self.game.seats) if seat is None else seat
 
     def players(self, seat: int) -> list[Player]:
-        """One player for each seat, with the learner in `seat`."""
+        """Return one player per seat, with the learner in `seat`."""
         return [*self._opponents[:seat], self.outside, *self._opponents[seat:]]
 
 
@@ -87,10 +88,10 @@ class LearnerTable(Table):
         """Pass on the learner's reply. It has no effect if the match was over before the learner was asked. Raises
         `ResetNeeded` if the end was reported already, or if a player raised in this match."""
         if self.needs_reset:
-            raise ResetNeeded("The match is over: call reset() before step().")
+            raise ResetNeeded("The match is over. Call reset() before step().")
         if self.played is None:
             if not self.asks:
-                raise ResetNeeded("A player failed in this match, so it cannot go on: call reset() before step().")
+                raise ResetNeeded("A player failed in this match, so it cannot continue. Call reset() before step().")
             self._since = len(self.turns)
             self.give({self.seat: reply})
 
@@ -147,5 +148,5 @@ class LearnerTable(Table):
 def require_table(table: LearnerTable | None) -> LearnerTable:
     """Return the table of the current match. Raises `ResetNeeded` before the first match."""
     if table is None:
-        raise ResetNeeded("There is no match: call reset() first.")
+        raise ResetNeeded("There is no match yet. Call reset() first.")
     return table

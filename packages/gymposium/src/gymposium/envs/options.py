@@ -1,4 +1,4 @@
-"""The keywords, seeds and actions that all environments share, with checks and error messages."""
+"""Keywords, seeds and actions shared by all environments, with checks and error messages."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ METADATA: dict[str, Any] = {"render_modes": ["ansi", "human"], "render_fps": 4}
 
 
 class UnknownKeyword(BadParameter, TypeError):
-    """A keyword that the environment does not take.
+    """A keyword that the environment does not accept.
 
     It is also a `TypeError` with Python's own wording, which libraries look for when they try keywords: TorchRL's
-    `GymEnv` then drops `frameskip`. Its only argument is the text, because `gymnasium.make` makes each `TypeError`
-    again from its text."""
+    `GymEnv` then drops `frameskip`. Its only argument is the message, because `gymnasium.make` recreates each
+    `TypeError` from its message."""
 
 
 class BadRenderMode(BadOption, TypeError):
-    """A render mode that the environment does not have.
+    """An unsupported render mode.
 
-    It is also a `TypeError`, which stable-baselines3's `make_vec_env` expects if `rgb_array` is not supported."""
+    It is also a `TypeError`, as stable-baselines3's `make_vec_env` expects if `rgb_array` is not supported."""
 
 
 class SharedOptions:
-    """The checked keywords that all environments share: the game, how it is shown, and how replies are read."""
+    """Validated keywords shared by all environments: the game, its observations, and the reading of replies."""
 
     def __init__(
         self,
@@ -52,12 +52,12 @@ class SharedOptions:
         render_mode: str | None = None,
         **params: Any,
     ) -> None:
-        """`params` are the game's own parameters. `keywords` are the names of the environment's keywords, for error
+        """`params` are the game's own parameters. `keywords` are the environment's keyword names, for error
         messages."""
         self.game = _load(game, params, keywords)
         if render_mode is not None and render_mode not in METADATA["render_modes"]:
             modes = " or ".join(map(repr, METADATA["render_modes"]))
-            raise BadRenderMode(f"render_mode={render_mode!r}: write {modes}.")
+            raise BadRenderMode(f"Unknown render_mode={render_mode!r}. Use {modes}.")
         self.render_mode = render_mode
         self.policy = on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal)
         if not isinstance(prompt, str):  # text is checked where prompts are made
@@ -69,10 +69,10 @@ class SharedOptions:
 
 
 def _load(game: str | Game, params: dict[str, Any], keywords: Iterable[str]) -> Game:
-    """The game with these parameters. Raises `BadParameter` if it does not take them."""
+    """Return the game with these parameters. Raises `BadParameter` if it does not accept them."""
     if not isinstance(game, str):
         if params:
-            raise BadParameter(f"{', '.join(params)}: a ready-made game takes no parameters; give its name instead.")
+            raise BadParameter(f"{', '.join(params)}: a Game object takes no parameters. Pass its name instead.")
         return game
     if params and is_registered(game):
         spec = find_spec(game_and_parameters(game)[0])
@@ -85,7 +85,7 @@ def _load(game: str | Game, params: dict[str, Any], keywords: Iterable[str]) -> 
 
 
 def as_reply(action: Any, game: Game) -> Reply:
-    """The reply that an action means, as `gymposium.envs.table.reply_of`. Raises `InvalidAction`."""
+    """Return the reply for an action, as in `gymposium.envs.table.reply_of`. Raises `InvalidAction`."""
     if isinstance(action, str):
         return Reply(action)
     try:
@@ -95,24 +95,24 @@ def as_reply(action: Any, game: Game) -> Reply:
 
 
 def show(text: str, render_mode: str | None) -> str | None:
-    """Renders a text: returned for `ansi`, printed for `human`, a warning without a render mode."""
+    """Render a text: return it for `ansi`, print it for `human`, and warn without a render mode."""
     if render_mode == "ansi":
         return text
     if render_mode == "human":
         print(text)
     else:
-        logger.warn("render() was called without a render mode: make the environment with render_mode='ansi'.")
+        logger.warn("render() was called without a render mode. Make the environment with render_mode='ansi'.")
     return None
 
 
 def check_open(closed: bool) -> None:
-    """Raises Gymnasium's `ClosedEnvironmentError` if the environment is closed; PettingZoo has no such error."""
+    """Raise Gymnasium's `ClosedEnvironmentError` if the environment is closed. PettingZoo has no such error."""
     if closed:
-        raise ClosedEnvironmentError("The environment is closed: make a new one.")
+        raise ClosedEnvironmentError("The environment is closed. Make a new one.")
 
 
 def fresh_seed(seed: int | None, rng: np.random.Generator | None) -> tuple[int, np.random.Generator]:
-    """The seed of the next match, and the generator of the seeds of later matches."""
+    """Return the next match's seed, and the generator for later seeds."""
     if seed is not None:
         return seed, np_random(seed)[0]
     rng = rng or np_random()[0]
@@ -120,25 +120,25 @@ def fresh_seed(seed: int | None, rng: np.random.Generator | None) -> tuple[int, 
 
 
 def draw_seed(rng: np.random.Generator) -> int:
-    """A seed for a match, from 0 to 2**31 - 1."""
+    """Draw a match seed from 0 to 2**31 - 1."""
     return int(rng.random() * 2**31)  # six times as fast as `integers`
 
 
 def check_options(options: Mapping[str, Any] | None, known: Sequence[str]) -> None:
-    """Raises `BadOption` for options of `reset` that are not in `known`."""
+    """Raise `BadOption` for `reset` options that are not in `known`."""
     if options is None:
         return
     if not isinstance(options, Mapping):
-        raise BadOption(f"options={options!r}: give a dict, or None.")
+        raise BadOption(f"options={options!r} must be a dict or None.")
     for key in options:
         if not known:
-            raise BadOption(f"reset takes no options here, so {key!r} cannot be given.")
+            raise BadOption(f"reset() takes no options here. Remove {key!r}.")
         if key not in known:
             raise BadOption(str(UnknownName("option of reset", str(key), known)))
 
 
 def check_seat(seat: int | str, seats: int) -> int | None:
-    """The seat, or None for `"random"`. Raises `BadOption`."""
+    """Return the seat, or None for `"random"`. Raises `BadOption`."""
     if seat == "random":
         return None
     if not isinstance(seat, str | bool):  # bool is a subclass of int
@@ -148,4 +148,4 @@ def check_seat(seat: int | str, seats: int) -> int | None:
             index = -1
         if index in range(seats):
             return index
-    raise BadOption(f"seat={seat!r}: write a seat from 0 to {seats - 1}, or 'random'.")
+    raise BadOption(f"seat={seat!r} must be a seat from 0 to {seats - 1}, or 'random'.")

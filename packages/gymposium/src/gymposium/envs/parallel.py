@@ -1,4 +1,4 @@
-"""The games in which all seats move in every step as PettingZoo parallel environments."""
+"""Fully simultaneous games as PettingZoo parallel environments."""
 
 from __future__ import annotations
 
@@ -15,22 +15,24 @@ from gymposium.games.protocol import Game
 
 
 class TextGameParallelEnv(AgentsEnv, ParallelEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo is not typed
-    """A text game whose seats all move at the same time.
+    """A text game whose seats all move simultaneously.
 
-    Observations, actions and keywords are those of the AEC environment. If `on_illegal` lets a seat try again, the next
-    step needs an action of that seat only: the other seats' moves stand, their masks are all zeros, and actions given
-    for them are ignored.
+    Observations, actions and keywords are those of the AEC environment. If `on_illegal` lets a seat retry, the next
+    step needs an action for that seat only. The other seats' moves stand, their masks are all zeros, and actions for
+    them are ignored.
     """
 
     def __init__(self, game: str | Game, **keywords: Any) -> None:
         super().__init__(game, **keywords)
         if self.game.spec.dynamics != "simultaneous":
-            raise BadOption(f"The seats of {self.game.name} take turns: make it as 'aec', not as 'parallel'.")
+            raise BadOption(
+                f"The seats of {self.game.name} take turns. Use the 'aec' environment instead of 'parallel'."
+            )
 
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """Begins the match of `seed`, or of a seed drawn from the generator of the last one. There are no `options`."""
+        """Begin the match for `seed`, or for one drawn from the last seed's generator. There are no `options`."""
         self._begin(seed, options)
         if self.render_mode == "human":
             self.render()
@@ -39,16 +41,18 @@ class TextGameParallelEnv(AgentsEnv, ParallelEnv[str, Any, Any]):  # type: ignor
     def step(
         self, actions: Mapping[str, Any]
     ) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool], dict[str, dict[str, Any]]]:
-        """Plays one reply of each seat that is asked."""
+        """Play one reply from each asked seat."""
         check_open(self._closed)
         table, agents = self._open_table(), self.possible_agents
         if table.over:
-            raise ResetNeeded("The match is over: call reset() before the next step().")
+            raise ResetNeeded("The match is over. Call reset() before the next step().")
         missing = [agents[seat] for seat in table.asks if agents[seat] not in actions]
         if missing:
-            raise InvalidAction(f"{', '.join(missing)} must move too, but no action was given.")
+            raise InvalidAction(f"Missing actions for {', '.join(missing)}. All of them must move now.")
         if strangers := [agent for agent in actions if agent not in agents]:
-            raise InvalidAction(f"{', '.join(map(str, strangers))}: no such agent. There are {', '.join(agents)}.")
+            raise InvalidAction(
+                f"Unknown agents: {', '.join(map(str, strangers))}. The agents are {', '.join(agents)}."
+            )
         since = len(table.turns)
         rewards = self._answer({seat: as_reply(actions[agents[seat]], self.game) for seat in table.asks})
         over = table.played is not None
@@ -68,5 +72,5 @@ class TextGameParallelEnv(AgentsEnv, ParallelEnv[str, Any, Any]):  # type: ignor
         return {agent: self._observe(agent) for agent in self.possible_agents}
 
     def render(self) -> str | None:
-        """Renders the views of all seats, one after the other: returned for `ansi`, printed for `human`."""
+        """Render the views of all seats, one after the other: returned for `ansi`, printed for `human`."""
         return self._render(*self.possible_agents)

@@ -1,4 +1,4 @@
-"""Players as bots of OpenSpiel: `PlayerBot`, for `pyspiel.evaluate_bots` and other loops of OpenSpiel."""
+"""Players as OpenSpiel bots: `PlayerBot`, for `pyspiel.evaluate_bots` and other OpenSpiel loops."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from gymposium.util.streams import derived_seed, stream
 
 
 class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no types
-    """A gymposium player in one seat of a game of OpenSpiel, as a `pyspiel.Bot`.
+    """A gymposium player in one seat of an OpenSpiel game, as a `pyspiel.Bot`.
 
-    The player is asked in words, with what its seat may see and nothing else, so it plays games of hidden information
-    too. It may be asked in any loop that calls `step`::
+    The player is asked with text and sees only what its seat may see, so it also plays games with hidden information.
+    It works in any loop that calls `step`::
 
         bots = [PlayerBot("mcts-100", game, 0, seed=7), PlayerBot("random", game, 1, seed=7)]
         pyspiel.evaluate_bots(game.new_initial_state(), bots, 7)
 
-    The matches of one bot have different seeds, which follow from `seed`."""
+    A bot's matches have different seeds, derived from `seed`."""
 
     def __init__(
         self,
@@ -36,20 +36,22 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
         seed: int,
         on_illegal: str | FailurePolicy = "forfeit",
     ) -> None:
-        """`game` is the engine's game, or gymposium's game or its name, whose words the player then reads. `on_illegal`
-        is the policy for replies that are not legal moves: `forfeit` raises the reason, since a bot of OpenSpiel cannot
-        forfeit; `retry(n)` asks again first; `random` plays a random legal move.
+        """`game` is the engine's game, or gymposium's game or its name. The player reads that game's text. `on_illegal`
+        is the policy for illegal replies: `forfeit` raises the reason, because an OpenSpiel bot cannot forfeit;
+        `retry(n)` asks again first; `random` plays a random legal move.
 
-        Raises `BadOption` for other policies, for a seat that the game does not have, and for a game that adds rules
-        to those of OpenSpiel."""
+        Raises `BadOption` for other policies, for an invalid seat, and for a game whose rules differ from
+        OpenSpiel's."""
         super().__init__()
         (self.player,) = make_opponents(player, 1)
         self.game = _game(game)
         if player_id not in range(self.game.seats):
-            raise BadOption(f"player_id={player_id!r}: {self.game.name} has the seats 0 to {self.game.seats - 1}.")
+            raise BadOption(f"player_id={player_id!r} must be a seat of {self.game.name}, 0 to {self.game.seats - 1}.")
         self.policy = on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal)
         if self.policy.kind == "penalty":
-            raise BadOption(f"on_illegal={self.policy}: write forfeit, retry(n) or random; a bot pays no penalties.")
+            raise BadOption(
+                f"on_illegal={self.policy} is not supported: a bot has no penalties. Use forfeit, retry(n) or random."
+            )
         check = getattr(self.player, "check_game", None)
         if check is not None:
             check(self.game)
@@ -57,11 +59,11 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
         self._context: MatchContext | None = None
 
     def restart(self) -> None:
-        """Forget the match: the next `step` begins another one."""
+        """Forget the match. The next `step` begins another one."""
         self._context = None
 
     def restart_at(self, state: pyspiel.State) -> None:
-        """Forget the match: the next `step` begins one that has come to `state`, or further."""
+        """Forget the match. The next `step` begins one at `state` or later."""
         self._context = None
 
     def inform_action(self, state: pyspiel.State, player_id: int, action: int) -> None:
@@ -71,7 +73,7 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
         """Do nothing: `step` reads the history of its state."""
 
     def step(self, state: pyspiel.State) -> int:
-        """Return the player's action in this state, in which its seat is to move.
+        """Return the player's action in this state, where its seat is to move.
 
         Raises `GymposiumError` if the player gives no legal move."""
         context = self._at(state)
@@ -89,7 +91,7 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
                     rng = stream(ask.seed, "random move", self._seat, ask.turn)
                     return ask.legal_actions[int(rng.random() * len(legal))]
                 case "forfeit":
-                    raise GymposiumError(f"{self.player.name} gave no legal move of {self.game.name}: {reason}")
+                    raise GymposiumError(f"{self.player.name} made no legal move in {self.game.name}: {reason}")
 
     def _read(self, ask: Ask, legal: list[str]) -> Reading:
         (reply,) = ask_player(self.player, [ask])
@@ -99,7 +101,7 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
         return read(reply.text, legal, how, self.game.move_pattern, cut_off=reply.finish_reason != "stop")
 
     def _at(self, state: pyspiel.State) -> MatchContext:
-        """The match of this state: the last one, played on, or another one."""
+        """Return the match for this state: the last one, advanced, or another one."""
         if self._context is not None:
             match = self._context.match
             assert isinstance(match, OpenSpielMatch), "made below"
@@ -111,7 +113,7 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
         try:
             match.advance(state.history())
         except BadRecord as error:
-            raise BadOption(f"The state is not of {self.game.name}: {error}.") from error
+            raise BadOption(f"The state does not belong to {self.game.name}: {error}.") from error
         seed = derived_seed(self._seed, "bot", self._seat, self._number)
         self._context = MatchContext(match, f"bot-{self._seat}-{self._number}", seed)
         self._number += 1
@@ -124,5 +126,5 @@ def _game(game: pyspiel.Game | OpenSpielGame | str) -> OpenSpielGame:
         opened = game_of_engine(str(opened))
     if not isinstance(opened, OpenSpielGame) or not isinstance(opened.start(), pyspiel.State):
         name = getattr(opened, "name", opened)
-        raise BadOption(f"{name} has rules beside those of OpenSpiel, so its players are no bots of OpenSpiel.")
+        raise BadOption(f"{name} has rules that OpenSpiel lacks, so its players cannot be OpenSpiel bots.")
     return opened

@@ -1,6 +1,6 @@
-"""Registration of every game of every plugin with Gymnasium and PettingZoo.
+"""Registration of every plugin's games with Gymnasium and PettingZoo.
 
-Only the registries are imported for it: an id names its class as text.
+This imports only the registries: an id names its class as text.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from gymposium.plugins.specs import GameSpec
 def register_envs() -> None:
     """Register all games that are not registered yet. Call it again after loading a plugin from a file.
 
-    A game that Gymnasium or PettingZoo refuses, because another package has taken its id, has no environment; the
-    host's complaints name it."""
+    A game is skipped if Gymnasium or PettingZoo rejects it because another package uses its id. The host's complaints
+    name it."""
     for spec in host().games.values():
         try:
             _register(spec)
@@ -37,7 +37,7 @@ def register_envs() -> None:
 def _register(spec: GameSpec) -> None:
     kwargs = {"game": spec.name}
     if not _registered(gymnasium.registry.get(spec.env_id), kwargs):
-        # No wrappers are needed: the environment itself refuses invalid actions and steps out of order.
+        # No wrappers are needed: the environment rejects invalid actions and out-of-order steps.
         gymnasium.register(
             spec.env_id,
             "gymposium.envs.gym:TextGameEnv",
@@ -55,15 +55,16 @@ def _register(spec: GameSpec) -> None:
 
 
 def unregister_envs(specs: Iterable[GameSpec]) -> None:
-    """Removes these games from all registries."""
+    """Remove these games from all registries."""
     for spec in specs:
         for registry in (gymnasium.registry, pettingzoo.aec_registry, pettingzoo.parallel_registry):
             registry.pop(spec.env_id, None)
 
 
 def _registered(entry: gymnasium.envs.registration.EnvSpec | pettingzoo.EnvSpec | None, kwargs: dict[str, str]) -> bool:
-    """True if we have registered the same game under this id. An entry of another owner does not count: the registries
-    warn when it is overridden."""
+    """Return whether we have registered the same game under this id.
+
+    An entry by another owner does not count: the registries warn when it is overridden."""
     return (
         entry is not None
         and entry.kwargs == kwargs

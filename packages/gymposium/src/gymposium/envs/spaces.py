@@ -1,4 +1,4 @@
-"""Spaces for text and for moves, which may be written as text."""
+"""Spaces for text, and for moves as indices or text."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _SAMPLE = 32
 class UnicodeText(Text):
     """The space of all Unicode texts up to a maximum length.
 
-    Gymnasium's `Text` allows a fixed set of characters and checks each one; this space checks type and length only.
+    Gymnasium's `Text` checks each character against a fixed set. This space checks only type and length.
     Samples are short texts of printable ASCII."""
 
     def __init__(self, max_length: int = MAX_TEXT, *, seed: int | np.random.Generator | None = None) -> None:
         super().__init__(max_length, min_length=0, charset=string.printable, seed=seed)
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:
-        """A short random text. With a mask or probabilities, as `gymnasium.spaces.Text.sample`."""
+        """Return a short random text. Masks and probabilities work as in `gymnasium.spaces.Text.sample`."""
         if mask is not None or probability is not None:
             return super().sample(mask, probability)
         length = int(self.np_random.integers(min(self.max_length, _SAMPLE) + 1))
@@ -42,16 +42,18 @@ class UnicodeText(Text):
 
     @property
     def spaces(self) -> NoReturn:
-        """Raises `BadOption`. stable-baselines3 asks a space for its parts and then for its shape, which text does not
-        have, and its own error for a shape of None does not name the cause."""
+        """Raise `BadOption`, because stable-baselines3 does not support text.
+
+        It asks a space for its parts and then for its shape. Its own error for a shape of None does not name the
+        cause."""
         raise BadOption(
-            "stable-baselines3 cannot learn from text: make the environment with observation='tensor', or with "
+            "stable-baselines3 cannot learn from text. Make the environment with observation='tensor', or with "
             "observation='dict' and a filter around it (gymnasium.wrappers.FilterObservation)."
         )
 
     @property
     def is_np_flattenable(self) -> bool:
-        """False: Unicode text has no array of fixed size."""
+        """False: Unicode text has no fixed-size array."""
         return False
 
     def __eq__(self, other: object, /) -> bool:
@@ -63,23 +65,23 @@ class UnicodeText(Text):
 
 @create_shared_memory.register(UnicodeText)
 def _no_shared_memory(space: UnicodeText, n: int = 1, ctx: Any = None) -> Any:
-    """Raises `CustomSpaceError`, since Gymnasium would treat the space as its own `Text` and return wrong text."""
+    """Raise `CustomSpaceError`: Gymnasium would treat the space as its own `Text` and return wrong text."""
     raise CustomSpaceError(
-        "Text cannot go through shared memory: make the vector environment with vector_kwargs={'shared_memory': False}."
+        "Text cannot use shared memory. Make the vector environment with vector_kwargs={'shared_memory': False}."
     )
 
 
 @batch_space.register(UnicodeText)
 def _batch_of_texts(space: UnicodeText, n: int = 1) -> Space[Any]:
-    """A tuple of one space n times. Gymnasium's default makes n copies, which takes 45 ms and 276 kB for n = 256."""
+    """Return a tuple of one space n times. Gymnasium's default makes n copies: 45 ms and 276 kB for n = 256."""
     return Tuple((deepcopy(space),) * n)
 
 
 class Moves(Discrete):
-    """The space of a game's moves, as an index or as text.
+    """The space of a game's moves, as indices or text.
 
-    Every text is in the space, such as `"b2"`, because `on_illegal` is the policy for texts that are not moves. Samples
-    are indices, so that masks and classical learners work as with any `Discrete`."""
+    It contains every text, such as `"b2"`, because the policy `on_illegal` handles texts that are not moves. Samples
+    are indices, so masks and classical learners work as with any `Discrete`."""
 
     def __init__(self, n: int, *, seed: int | np.random.Generator | None = None) -> None:
         super().__init__(n, seed=seed)

@@ -1,8 +1,7 @@
-"""One match that is driven from outside: `gymposium.Table`.
+"""A match driven by outside code: `gymposium.Table`.
 
-The driver plays the match, with failed replies, retries, penalties and simultaneous moves. The environments and play in
-the browser are built on tables. `advance` lets many tables go on together, so that a player of several of them is asked
-once.
+The driver handles failed replies, retries, penalties and simultaneous moves. The environments and play in the browser
+are built on tables. `advance` moves many tables at once, so a player at several of them is asked once.
 """
 
 from __future__ import annotations
@@ -32,36 +31,37 @@ _numbers = count()
 
 @dataclass(slots=True, eq=False)
 class OutsideSeat:
-    """The player of a seat that is answered from outside. It holds the reader and the style of the prompts, and is
-    never asked."""
+    """A placeholder player for a seat answered by outside code.
+
+    It holds the reader and the prompt style, and is never asked."""
 
     reader: Reader
     style: Style
     name: str = "outside"
-    """The name of the player in records."""
+    """The player's name in records."""
 
     def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
-        raise GymposiumError("This seat is answered from outside: through Table.answer() or an environment's step().")
+        raise GymposiumError("This seat is answered by outside code. Use Table.answer() or an environment's step().")
 
 
 @dataclass(frozen=True, slots=True)
 class AskedSeat:
-    """One seat that has to be answered, with its prompt."""
+    """A seat to answer for, with its prompt."""
 
     seat: int
     text: str
-    """The prompt; after a failed reply it begins with the reason."""
+    """The prompt. After a failed reply it begins with the reason."""
     legal_moves: list[str] | None
-    """The legal moves as text; None if the game takes free text."""
+    """The legal moves as text; None in free-text games."""
     ask: Ask
-    """The ask as players get it: tensor, indices of legal moves, the seat's random stream."""
+    """The ask as players get it: tensor, legal move indices, and the seat's random stream."""
 
 
 class Table:
-    """A match in which some seats are answered from outside and the others by players.
+    """A match where outside code answers for some seats and players answer for the others.
 
-    `asked` lists the seats to answer, each with its prompt. `answer` plays one reply and all that follows from it:
-    opponents answer at once. `played` is the result as soon as the match is over::
+    `asked` lists the seats to answer for, each with its prompt. `answer` plays one reply and everything that follows:
+    opponents answer at once. `played` is the result once the match is over::
 
         table = gymposium.Table("kuhn_poker", seats=0, opponents=["mcts-100"], seed=7)
         while table.asked:
@@ -69,9 +69,9 @@ class Table:
                 table.answer(asked.seat, my_agent(asked.text))
         print(table.played.result(0), table.record())
 
-    `gymposium.match.play` plays the same match of the same job, with the same record. A table belongs to one thread. A
-    copy (`copy.deepcopy`, `pickle`) plays the match again from its seed, and raises `GymposiumError` if an opponent
-    then plays otherwise.
+    `gymposium.match.play` plays the same match from the same job, with the same record. A table belongs to one thread.
+    A copy (`copy.deepcopy`, `pickle`) replays the match from its seed, and raises `GymposiumError` if an opponent then
+    plays differently.
     """
 
     __slots__ = (
@@ -89,7 +89,7 @@ class Table:
     )
 
     match: Match
-    """The game's match: `events`, `to_move()`, `observe(seat)`. It must not be changed."""
+    """The game's match: `events`, `to_move()`, `observe(seat)`. It must not be modified."""
 
     def __init__(
         self,
@@ -106,21 +106,21 @@ class Table:
         name: str = "outside",
         match_id: str | None = None,
     ) -> None:
-        """`game` is a name or a `Game`; `seats` the seats that are answered from outside. `opponents` holds one player
-        for each other seat, in order, or one for all of them, by name or ready-made. `seed` decides chance, and the
-        players' streams unless `player_seed` is given; without one a seed is drawn. `on_illegal`, `reply` (`"move"`,
-        `"tags"`, `"json"`) and `prompt` (`"full"`, `"compact"`) are as for the environments, `opening` as in
+        """`game` is a name or a `Game`, and `seats` are the seats that outside code answers for. `opponents` has one
+        player per other seat, in order, or one for all of them, as names or objects. `seed` determines chance, and the
+        players' streams unless `player_seed` is given; by default it is drawn. `on_illegal`, `reply` (`"move"`,
+        `"tags"`, `"json"`) and `prompt` (`"full"`, `"compact"`) are as for the environments, and `opening` as in
         `MatchJob`. `name` is the name of the outside seats in the record.
 
-        Raises `BadOption` and `UnknownName` for wrong arguments, `EngineError` if the game's engine fails, and every
-        exception that an opponent raises."""
+        Raises `BadOption` and `UnknownName` for invalid arguments, `EngineError` if the game's engine fails, and every
+        exception from an opponent."""
         opened = load_game(game) if isinstance(game, str) else game
         outside = _check_seats(seats, opened.seats)
         others = iter(make_opponents(opponents, opened.seats - len(outside)))
         check_type("Table: name", name, str, "text")
         check_type("Table: prompt", prompt, str, "'full' or 'compact'")
         caller = OutsideSeat(reader(reply), prompt, name)
-        prompt_for(opened, prompt, caller.reader)  # refuses an unknown style now, not at the first prompt
+        prompt_for(opened, prompt, caller.reader)  # reject an unknown style now, not at the first prompt
         self._open(
             MatchJob(
                 id=f"table-{secrets.token_hex(6)}" if match_id is None else match_id,
@@ -136,30 +136,31 @@ class Table:
 
     @classmethod
     def of_job(cls, job: MatchJob) -> Self:
-        """The table of a job in which an `OutsideSeat` stands for each seat that is answered from outside. No player
-        has been asked yet: call `go_on`, or `advance` for many tables. An engine that fails raises nothing here; it
-        sets `error`."""
+        """Return the table for a job that has an `OutsideSeat` in each outside seat.
+
+        No player has been asked yet: call `go_on`, or `advance` for many tables. A failing engine does not raise here;
+        it sets `error`."""
         table = cls.__new__(cls)
         table._open(job)
         return table
 
     def _open(self, job: MatchJob) -> None:
         self.job = job
-        """The job: game, players, seeds."""
+        """The job: game, players and seeds."""
         self.played: MatchResult | None = None
-        """The result; None while the match goes on. A match that broke off says so in its `error`."""
+        """The result; None during the match. A match that broke off has an `error`."""
         self.error: EngineError | None = None
-        """The error of the game's engine if it failed; the match is over then."""
+        """The engine's error if it failed. The match is then over."""
         self.asks: dict[int, Ask] = {}
-        """The open decision: the asks that are to be answered from outside, by seat."""
+        """The open decision: the asks for outside code, by seat."""
         self.due = False
-        """True if the match can go on without an answer from outside."""
+        """True if the match can continue without an outside answer."""
         self._outside = [isinstance(player, OutsideSeat) for player in job.players]
         self._given: dict[int, Reply] = {}
         self._answers: list[Mapping[int, Reply]] = []
         self._running = running = RunningMatch(job)
         self.turns = running.turns
-        """The replies so far, of all seats."""
+        """Replies so far, from all seats."""
         try:
             running.begin()
         except EngineError as error:
@@ -173,8 +174,9 @@ class Table:
 
     @property
     def asked(self) -> list[AskedSeat]:
-        """The seats that have to be answered now; empty if the match is over. In a simultaneous move a seat that has
-        answered is left out while the others are awaited."""
+        """Seats to answer for now; empty if the match is over.
+
+        In a simultaneous move, seats that have answered are omitted while the others are pending."""
         return [
             AskedSeat(seat, self._prompt(ask), ask.legal_moves, ask)
             for seat, ask in self.asks.items()
@@ -186,12 +188,13 @@ class Table:
         return prompt_for(self.job.game, player.style, player.reader)(ask.observe(player.style), ask.reason)
 
     def answer(self, seat: int, reply: str | int | Reply) -> None:
-        """Answers for one seat: text, the index of a move in the game's action space, or a `Reply`. Once every seat of
-        the decision has answered, the moves are played and the opponents answer, up to the next decision outside or to
-        the end.
+        """Answer for one seat with text, an action index, or a `Reply`.
 
-        Raises `NotAsked` if the seat has nothing to answer, `WrongType` for a reply of another type (nothing is
-        played then), `EngineError` if the game's engine fails, and every exception that an opponent raises."""
+        When every seat in the decision has answered, the moves are played and the opponents answer, up to the next
+        outside decision or the end.
+
+        Raises `NotAsked` if the seat is not asked, `WrongType` for a reply of another type (nothing is played then),
+        `EngineError` if the game's engine fails, and every exception from an opponent."""
         if seat not in self.asks or seat in self._given:
             raise NotAsked(self._why_not_asked(seat))
         self._given[seat] = reply if isinstance(reply, Reply) else reply_of(reply, self.job.game)
@@ -209,39 +212,41 @@ class Table:
         why = "has answered already" if seat in self._given else "is not asked now"
         return f"Seat {seat} {why}: answer for seat {waiting}."
 
-    # -- how it stands
+    # -- the state of the match
 
     @property
     def over(self) -> bool:
-        """True if the match has finished or broken off."""
+        """Whether the match has finished or broken off."""
         return self.played is not None
 
     @property
     def penalties(self) -> Mapping[int, float]:
-        """Sum of each seat's penalties so far, for seats that have any."""
+        """Each seat's total penalty so far, for seats with penalties."""
         return self._running.penalties
 
     def return_of(self, seat: int) -> float:
-        """The seat's return so far, penalties included."""
+        """Return the seat's return so far, including penalties."""
         if self.played is not None:
             return self.played.returns[seat]
         return self.match.returns()[seat] - self._running.penalties.get(seat, 0.0)
 
     def record(self) -> Record:
-        """The record of the match. Raises `GymposiumError` before its end."""
+        """Return the match's record. Raises `GymposiumError` before its end."""
         if self.played is None:
-            raise GymposiumError("The match is not over, so it has no record yet: answer for the seats in `asked`.")
+            raise GymposiumError("The match is not over, so it has no record yet. Answer for the seats in `asked`.")
         return Record.of(self.played)
 
     def close(self) -> None:
-        """Release what the match holds, such as a server, if it is not over. It cannot be played on, only read."""
+        """Release an unfinished match's resources, such as a server. Afterwards it can only be read."""
         self._running.close()
 
     # -- for environments, which own the loop
 
     def give(self, replies: Mapping[int, Reply]) -> None:
-        """Hands over one reply for each seat in `asks`. The moves are played unless a player is asked in the same
-        decision; `go_on` or `advance` does the rest. An engine that fails sets `error`."""
+        """Hand over one reply per seat in `asks`.
+
+        The moves are played unless a player is asked in the same decision; `go_on` or `advance` does the rest. A
+        failing engine sets `error`."""
         running = self._running
         self._answers.append(replies)
         self.asks = {}
@@ -252,7 +257,7 @@ class Table:
             self._play()
 
     def go_on(self) -> None:
-        """Asks the players until a seat outside is asked, or to the end. An engine that fails sets `error`."""
+        """Ask the players until an outside seat is asked or the match ends. A failing engine sets `error`."""
         running = self._running
         while self.due:
             asks = running.asks
@@ -263,19 +268,19 @@ class Table:
                     ask_players((running,))
             except EngineError as error:
                 if error.played.job is not self.job:
-                    raise  # from another match, which a player plays itself
+                    raise  # from another match that a player plays itself
                 self.break_off(error)
                 return
             self._play()
 
     def break_off(self, error: Exception) -> None:
-        """Ends the match here because the game's engine raised `error`."""
+        """End the match here because the game's engine raised `error`."""
         self.error = error if isinstance(error, EngineError) else self._running.broken_off(error)
         self.played = self.error.played
         self.asks, self.due = {}, False
 
     def look_at_match(self) -> Match:
-        """The match. Raises `EngineError` if the engine could not begin it."""
+        """Return the match. Raises `EngineError` if the engine could not begin it."""
         if self.error is not None and not hasattr(self, "match"):
             raise self.error
         return self.match
@@ -286,7 +291,7 @@ class Table:
             raise self.error
 
     def _play(self) -> None:
-        """Plays the answers, which are complete."""
+        """Play the answers, which are complete."""
         try:
             self.played = self._running.go_on()
         except EngineError as error:
@@ -305,15 +310,17 @@ class Table:
         self.due = not asks
 
     def __reduce__(self) -> tuple[object, ...]:
-        """A copy plays the match again, since a running match can be neither copied nor stored."""
+        """Copy by replaying the match, because a running match can be neither copied nor stored."""
         events = list(self.match.events) if hasattr(self, "match") else []
         return _played_again, (type(self), self.job, self._answers, self._given, events)
 
 
 def advance(tables: Iterable[Table], watchdog: Watchdog | None = None, guard: Guard | None = None) -> None:
-    """Asks the players until every match waits for an outside seat or is over. A player of several tables is asked for
-    all of them in one call. If one match breaks off (`Table.error`), the others go on; if that happens while a player
-    is asked, the player is asked again for the others, and draws again for them.
+    """Ask the players until every match waits for an outside seat or is over.
+
+    A player at several tables is asked for all of them in one call. If one match breaks off (`Table.error`), the others
+    continue. If that happens while a player is asked, the player is asked again for the others, and draws again for
+    them.
 
     `watchdog` and `guard` are as in `gymposium.match.play`."""
     due = [table for table in tables if table.due]
@@ -323,7 +330,7 @@ def advance(tables: Iterable[Table], watchdog: Watchdog | None = None, guard: Gu
         except EngineError as error:
             broken = next((table for table in due if table.job is error.played.job), None)
             if broken is None:
-                raise  # from another match, which a player plays itself
+                raise  # from another match that a player plays itself
             broken.break_off(error)
             due.remove(broken)
             continue
@@ -333,7 +340,7 @@ def advance(tables: Iterable[Table], watchdog: Watchdog | None = None, guard: Gu
 
 
 def reply_of(answer: object, game: Game) -> Reply:
-    """The reply for an answer, which is text or an index into the game's action space. Raises `WrongType`."""
+    """Return the reply for an answer: text or an action index. Raises `WrongType`."""
     if isinstance(answer, str):
         return Reply(answer)
     try:
@@ -347,18 +354,18 @@ def reply_of(answer: object, game: Game) -> Reply:
 
 
 def new_match_id(tag: str) -> str:
-    """An id that no other match of this process has."""
+    """Return a match id that is unique in this process."""
     return f"{tag}-{next(_numbers)}"
 
 
 def _check_seats(seats: int | Iterable[int], count: int) -> set[int]:
-    """The seats that are answered from outside. Raises `BadOption`."""
+    """Return the outside seats. Raises `BadOption`."""
     given: list[object] = [*seats] if isinstance(seats, Iterable) else [seats]
     for seat in given:
         if isinstance(seat, bool) or not isinstance(seat, int) or seat not in range(count):
-            raise BadOption(f"seats={seats!r}: write a seat from 0 to {count - 1}, or a list of them.")
+            raise BadOption(f"seats={seats!r} must be a seat from 0 to {count - 1}, or a list of them.")
     if not given or len(set(given)) < len(given):
-        raise BadOption(f"seats={seats!r}: name at least one seat, and each of them once.")
+        raise BadOption(f"seats={seats!r} must have at least one seat and no duplicates.")
     return {seat for seat in range(count) if seat in given}
 
 
@@ -369,7 +376,7 @@ def _played_again(
     given: Mapping[int, Reply],
     events: Sequence[Event],
 ) -> Table:
-    """A table of the same match, played from its seed with the answers from outside. The players are asked again."""
+    """Replay the same match from its seed with the outside answers. The players are asked again."""
     table = kind.of_job(replace(job, id=new_match_id("copy")))
     table.go_on()
     for replies in answers:
@@ -379,15 +386,16 @@ def _played_again(
     if hasattr(table, "match") and table.match.events != events:
         names = ", ".join(dict.fromkeys(p.name for p in job.players if not isinstance(p, OutsideSeat)))
         raise GymposiumError(
-            f"A match is copied by playing it again, and that came out otherwise: {names} does not follow from the "
-            f"seed alone. Copy an environment before reset() or after the end."
+            f"Copying a match replays it, and the replay diverged: {names} does not depend only on the seed. Copy an "
+            f"environment before reset() or after the end."
         )
     return table
 
 
 def moves_of_others(match: Match, seat: int, since: int) -> list[tuple[int, str]]:
-    """The moves of other seats, as (seat, move), after the first `since` events; [] in a game with hidden information,
-    where a seat learns of a move only what its observations say."""
+    """Return other seats' moves, as (seat, move), after the first `since` events.
+
+    With hidden information the list is empty: there a seat learns of moves only from its observations."""
     if match.game.spec.information != "perfect":
         return []
     return [(event.seat, event.move) for event in match.events[since:] if event.seat not in (seat, CHANCE)]

@@ -1,7 +1,7 @@
 """Many matches of one game as a Gymnasium vector environment: `gymnasium.make_vec(id, num_envs=256)`.
 
-Each match is the one that a single environment plays from the same seed. An opponent is asked for all matches in one
-call, from which a multi-threaded search or a model on an accelerator gains speed.
+Each match is the same as in a single environment with the same seed. An opponent is asked for all matches in one call,
+which speeds up a multi-threaded search or a model on an accelerator.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from gymposium.match import MatchResult
 class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
     """A text game against opponents, in `num_envs` matches at once.
 
-    Keywords are those of `TextGameEnv` and two more:
+    Keywords are those of `TextGameEnv`, plus two more:
 
-    - `autoreset_mode`: when a new match begins after one that is over. `"NextStep"`: in the next step, whose action for
-      it is ignored. `"SameStep"`: in the same step; `info["final_obs"]` and `info["final_info"]` hold the end of the
-      old match. `"Disabled"`: by `reset` with the option `reset_mask`.
-    - `max_episode_steps`: the number of steps after which a match is truncated; None for no limit.
+    - `autoreset_mode`: when a new match begins after one ends. `"NextStep"`: in the next step, which ignores its
+    action. `"SameStep"`: in the same step; `info["final_obs"]` and `info["final_info"]` describe the end of the old
+    match. `"Disabled"`: by `reset` with the option `reset_mask`. - `max_episode_steps`: the number of steps before a
+    match is truncated; None for no limit.
 
     Actions are an array of indices, or a sequence of indices and texts. Observations are a tuple of texts, an array,
     or a dict of these. Infos have Gymnasium's vector form: each key has a mask `_key`.
 
-    If the engine of one match fails, the other matches go on. The failed one is truncated: it pays nothing more, its
-    observation holds nothing of the position, its info has an `error`, and a new match follows it as the autoreset mode
-    says. A warning holds the engine's error, and `ended` the match so far. If a match cannot even begin, this is
-    reported in its first step.
+    If the engine of one match fails, the other matches continue. The failed one is truncated: it pays nothing more, its
+    observation says nothing about the position, its info has an `error`, and a new match follows according to the
+    autoreset mode. A warning contains the engine's error, and `ended` the match so far. If a match cannot even begin,
+    its first step reports this.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
             self.autoreset_mode = AutoresetMode(autoreset_mode)
         except ValueError:
             modes = ", ".join(repr(mode.value) for mode in AutoresetMode)
-            raise BadOption(f"autoreset_mode={autoreset_mode!r}: write {modes}.") from None
+            raise BadOption(f"Unknown autoreset_mode={autoreset_mode!r}. Use {modes}.") from None
         self.num_envs = num_envs = _count("num_envs", num_envs)
         self._limit = math.inf if max_episode_steps is None else _count("max_episode_steps", max_episode_steps)
         every = (*KEYWORDS, "autoreset_mode", "max_episode_steps", "num_envs")
@@ -71,20 +71,23 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.ended: list[MatchResult] = []
-        """The results of the matches that ended in the last step, for `gymposium.records.RecordWriter.write`; that of
-        a match that broke off has an `error`."""
+        """Results of the matches that ended in the last step, for `gymposium.records.RecordWriter.write`.
+
+        The result of a match that broke off has an `error`."""
         self._tables: list[LearnerTable | None] = [None] * num_envs
         self._steps = np.zeros(num_envs, int)
-        """Number of steps of each match."""
+        """Number of steps in each match."""
         self._rngs: list[np.random.Generator | None] = [None] * num_envs
         self._shown: list[Any] = [None] * num_envs
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begins the matches of the seeds `seed`, `seed + 1`, …, of a list of seeds, or of seeds drawn from the
-        generators of the last ones. Options are `seat`, as in the single environment, and `reset_mask`, an array of
-        `num_envs` bools: True for each match to begin."""
+        """Begin matches for the seeds `seed`, `seed + 1`, …, for a list of seeds, or for seeds drawn from the last
+        ones.
+
+        Options are `seat`, as in the single environment, and `reset_mask`, an array of `num_envs` bools with True for
+        each match to begin."""
         check_open(self.closed)
         seeds = self._seeds(seed)
         infos = self._begin(self._to_reset(options), seeds, options)
@@ -92,18 +95,20 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         return _stack(self.single_observation_space, self._shown), _batch(infos, self.num_envs)
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Plays one reply in every match that goes on. Raises `InvalidAction` for an invalid action and `ResetNeeded`
-        if a match has to be reset first; nothing is played then."""
+        """Play one reply in every unfinished match.
+
+        Raises `InvalidAction` for an invalid action and `ResetNeeded` if a match has to be reset first. Nothing is
+        played then."""
         check_open(self.closed)
         mode, n = self.autoreset_mode, self.num_envs
         if isinstance(actions, str) or not hasattr(actions, "__len__"):
-            raise InvalidAction(f"{actions!r}: give a sequence of {n} actions, one for each match.")
+            raise InvalidAction(f"actions={actions!r} must be a sequence of {n} actions, one per match.")
         if len(actions) != n:
-            raise InvalidAction(f"{len(actions)} actions were given for {n} matches.")
+            raise InvalidAction(f"Got {len(actions)} actions for {n} matches. Pass one action per match.")
         tables = [*map(require_table, self._tables)]
         over = [i for i, table in enumerate(tables) if table.needs_reset]
         if over and mode is AutoresetMode.DISABLED:
-            raise ResetNeeded(f"Matches {over} are over: call reset(options={{'reset_mask': …}}) before step().")
+            raise ResetNeeded(f"Matches {over} are over. Call reset(options={{'reset_mask': …}}) before step().")
         live = [i for i, table in enumerate(tables) if not table.needs_reset]
         for i, reply in [(i, as_reply(actions[i], self.game)) for i in live]:
             tables[i].step(reply)
@@ -120,7 +125,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         self.ended = [played for i in done if (played := tables[i].played) is not None]
         for i in done:
             if (error := tables[i].error) is not None:
-                warnings.warn(f"Match {i} of {n} broke off, the others go on. {error}", RuntimeWarning, stacklevel=2)
+                warnings.warn(f"Match {i} of {n} broke off; the others continue. {error}", RuntimeWarning, stacklevel=2)
         batched: dict[str, Any] = {}
         if done and mode is AutoresetMode.SAME_STEP:
             batched = _batch({i: {"final_obs": self._shown[i]} for i in done}, n)
@@ -138,7 +143,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         options: dict[str, Any] | None,
         others: Iterable[Table] = (),
     ) -> dict[int, dict[str, Any]]:
-        """Begins matches in these places and moves them on together with the tables `others`. Returns their infos."""
+        """Begin matches in these slots, advance them together with the tables `others`, and return their infos."""
         new = []
         for i in which:
             self._steps[i] = 0
@@ -161,25 +166,25 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         if isinstance(seed, int | np.integer):
             return [int(seed) + i for i in range(self.num_envs)]
         if len(seed) != self.num_envs:
-            raise BadOption(f"seed: {len(seed)} seeds were given for {self.num_envs} matches.")
+            raise BadOption(f"seed: got {len(seed)} seeds for {self.num_envs} matches. Pass one seed per match.")
         return seed
 
     def _to_reset(self, options: dict[str, Any] | None) -> Sequence[int]:
-        """The places in which a reset with these options begins matches: those of `reset_mask`, else all."""
+        """Return the slots where a reset with these options begins matches: those in `reset_mask`, else all."""
         check_options(options, ("seat", "reset_mask"))
         if options is None or "reset_mask" not in options:
             return range(self.num_envs)
         mask = options["reset_mask"]
         if not (isinstance(mask, np.ndarray) and mask.dtype == np.bool_ and mask.shape == (self.num_envs,)):
-            raise BadOption(f"reset_mask={mask!r}: give a NumPy array of {self.num_envs} bools.")
+            raise BadOption(f"reset_mask={mask!r} must be a NumPy array of {self.num_envs} bools.")
         if not mask.any():
-            raise BadOption("reset_mask: at least one must be True.")
+            raise BadOption("reset_mask must have at least one True.")
         if any(shown is None for shown in self._shown):
-            raise ResetNeeded("There are no matches: call reset() without a reset_mask first.")
+            raise ResetNeeded("There are no matches yet. Call reset() without a reset_mask first.")
         return [int(i) for i in np.flatnonzero(mask)]
 
     def render(self) -> tuple[Any, ...]:
-        """Renders each learner's view of its match: returned for `ansi`, printed for `human`."""
+        """Render each learner's view of its match: returned for `ansi`, printed for `human`."""
         check_open(self.closed)
         return tuple(require_table(table).render() for table in self._tables)
 
@@ -188,37 +193,38 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
             self.render()
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Release what unfinished matches hold."""
+        """Release the resources of unfinished matches."""
         for table in self._tables:
             if table is not None:
                 table.close()
 
     def action_masks(self) -> np.ndarray:
-        """The action masks, an int8 array of shape (num_envs, number of actions): 1 for each legal action."""
+        """Return the action masks, an int8 array of shape (num_envs, number of actions) with 1 for legal actions."""
         return np.stack([require_table(table).mask() for table in self._tables])
 
     @property
     def matches(self) -> tuple[Match | None, ...]:
-        """The current matches, with their `events`; None for each that the engine could not begin. They must not be
-        changed."""
+        """Current matches, with their `events`; None for each match that the engine could not begin.
+
+        They must not be modified."""
         return tuple(getattr(require_table(table), "match", None) for table in self._tables)
 
 
 def _count(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise BadOption(f"{name}={value!r}: must be a whole number, 1 or more.")
+        raise BadOption(f"{name}={value!r} must be an integer, 1 or more.")
     return int(value)
 
 
 def _stack(space: Space[Any], shown: Sequence[Any]) -> Any:
-    """Observations of single environments as one of the batched space."""
+    """Stack observations of single environments into one of the batched space."""
     if isinstance(space, Dict):
         return {key: _stack(part, [observation[key] for observation in shown]) for key, part in space.items()}
     return tuple(shown) if isinstance(space, UnicodeText) else np.stack(shown)
 
 
 def _batch(infos: Mapping[int, Mapping[str, Any]], n: int) -> dict[str, Any]:
-    """Infos in Gymnasium's vector form: an array for each key, and its mask `_key`."""
+    """Combine infos into Gymnasium's vector form: an array per key, and its mask `_key`."""
     columns: dict[str, np.ndarray] = {}
     masks: dict[str, np.ndarray] = {}
     for i, info in infos.items():

@@ -1,4 +1,4 @@
-"""Observations of a seat as text, mask and tensor, infos, and the spaces of both observations and actions."""
+"""A seat's observations (text, mask and tensor), infos, and observation and action spaces."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FAILED = {"illegal": "not a legal move", "unparsable": "not in the form asked f
 
 
 class Views:
-    """The observations, infos and spaces of one game with one prompt style and one reader."""
+    """Observations, infos and spaces of one game, with one prompt style and one reader."""
 
     def __init__(self, game: Game, style: Style, how: Reader) -> None:
         self.game = game
@@ -34,18 +34,19 @@ class Views:
         self._tools = tools_of(game)
 
     def action_space(self) -> Space[Any]:
-        """A new action space: `Moves`, or `UnicodeText` if the game takes free text. Each seat gets one, as spaces have
-        their own random state."""
+        """Return a new action space: `Moves`, or `UnicodeText` in free-text games.
+
+        Each seat gets its own, because spaces have their own random state."""
         return Moves(self.game.num_actions) if self._listed else UnicodeText()
 
     def space(self, kind: str) -> Space[Any]:
-        """The space of `text`, `dict` or `tensor` observations. Raises `BadOption`."""
+        """Return the space of `text`, `dict` or `tensor` observations. Raises `BadOption`."""
         if kind == "text":
             return UnicodeText()
         if kind == "tensor":
             return self._tensor_space()
         if kind != "dict":
-            raise BadOption(f"observation={kind!r}: write {', '.join(map(repr, KINDS))}.")
+            raise BadOption(f"Unknown observation={kind!r}. Use {', '.join(map(repr, KINDS))}.")
         parts: dict[str, Space[Any]] = {"text": UnicodeText()}
         if self._listed:
             parts["action_mask"] = MultiBinary(self.game.num_actions)
@@ -55,21 +56,21 @@ class Views:
 
     def _tensor_space(self) -> Box:
         if self.game.tensor_shape is None:
-            raise BadOption(f"{self.game.name} has no tensor observation: use observation='text'.")
+            raise BadOption(f"{self.game.name} has no tensor observation. Use observation='text'.")
         limit = np.finfo(np.float32).max  # engines state no bounds
         return Box(-limit, limit, self.game.tensor_shape, np.float32)
 
     def state_space(self) -> Box:
-        """The space of `state`. The game must have tensors."""
+        """Return the space of `state`. The game must have tensors."""
         one = self._tensor_space()
         return Box(float(one.low.min()), float(one.high.max()), (self.game.seats * math.prod(one.shape),), np.float32)
 
     def state(self, table: Table) -> np.ndarray:
-        """The tensors of all seats, one after the other, as a flat array of float32."""
+        """Return the concatenated tensors of all seats as a flat float32 array."""
         return np.concatenate([table.match.tensor(seat).ravel() for seat in range(self.game.seats)])
 
     def observe(self, table: Table, seat: int, kind: str) -> Any:
-        """The seat's observation now, of kind `text`, `dict` or `tensor`."""
+        """Return the seat's current observation, of kind `text`, `dict` or `tensor`."""
         if kind == "text":
             return self.text(table, seat)
         if kind == "tensor":
@@ -82,9 +83,11 @@ class Views:
         return parts
 
     def info(self, table: Table, seat: int, since: int | None = None) -> dict[str, Any]:
-        """The seat's info: `seat`; `legal_moves` unless the game takes free text; `tools` in a game with tools, as
-        OpenAI's API and chat templates take them; `reading`, that of the seat's first reply after the first `since`
-        turns; at the end `result`, and `report` if the match has reports."""
+        """Return the seat's info.
+
+        It has `seat`; `legal_moves`, except in free-text games; `tools` in the format of OpenAI's API and chat
+        templates, in a game with tools; and `reading`, that of the seat's first reply after the first `since` turns. At
+        the end it also has `result`, and `report` if the match has reports."""
         info: dict[str, Any] = {"seat": seat}
         if self._tools:
             info["tools"] = [tool.as_function for tool in self._tools]
@@ -103,8 +106,10 @@ class Views:
         return info
 
     def broken(self, seat: int, kind: str) -> tuple[Any, dict[str, Any]]:
-        """The observation and the info of a match that broke off. They hold nothing of the position, because the engine
-        has failed, and nothing of the engine's error, because it may reveal hidden information."""
+        """Return the observation and info for a match that broke off.
+
+        They contain nothing about the position, because the engine failed, and nothing of the engine's error, because
+        it may reveal hidden information."""
         why = f"The match broke off: the engine of {self.game.name} failed."
         tensor = np.zeros(self.game.tensor_shape or (), np.float32)
         info: dict[str, Any] = {"seat": seat, "error": why}
@@ -117,42 +122,43 @@ class Views:
         return {"text": parts["text"], "tensor": tensor, "dict": parts}[kind], info
 
     def text(self, table: Table, seat: int) -> str:
-        """The prompt of a seat that is asked, including the reason if its last reply was not accepted; the position
-        for any other seat."""
+        """Return an asked seat's prompt, with the reason if its last reply was rejected.
+
+        For any other seat, return the position."""
         ask = table.asks.get(seat)
         if ask is not None:
             return self.prompt(ask.observe(self.style), ask.reason)
         return position(table, seat, self.style)
 
     def mask(self, table: Table, seat: int) -> np.ndarray:
-        """The action mask, an int8 array: 1 for each action that the seat may take now."""
+        """Return the action mask, an int8 array with 1 for each action that the seat may take now."""
         actions = table.match.legal_actions(seat) if seat in table.asks else ()
         return _mask(self.game.num_actions, tuple(actions)).copy()
 
 
 @lru_cache(maxsize=4096)
 def _mask(size: int, actions: tuple[int, ...]) -> np.ndarray:
-    """The cached mask, which must not be changed. Copying it takes a third of the time of making it."""
+    """Return the cached mask, which must not be modified. Copying it takes a third of the time to make it."""
     mask = np.zeros(size, np.int8)
     mask[list(actions)] = 1
     return mask
 
 
 def position(table: Table, seat: int, style: Style = "full") -> str:
-    """The position as the seat sees it, without a prompt around it; after the end, with the ending of the match."""
+    """Return the seat's view of the position, without a prompt. After the end, include the ending of the match."""
     text = table.match.observe(seat, style).text
     return text if table.played is None else text + _ending(table.played, seat)
 
 
 def _ending(played: MatchResult, seat: int) -> str:
-    """The ending of the match for this seat. It does not quote another seat's failed reply."""
+    """Describe the match's ending to this seat, without quoting another seat's failed reply."""
     how, result = "The match is over.", f" {_RESULTS[played.result(seat)]}"
     loser = played.ending.seat
     if loser == seat:
         kind = next(turn.reading for turn in reversed(played.turns) if turn.seat == seat)
         how = f"The match is over: your reply was {_FAILED[kind]}, so you forfeit it."
         if len(played.returns) == 1:
-            result = ""  # alone there is nothing to win, and the match was not played to its end
+            result = ""  # a single seat cannot win, and the match did not finish
     elif loser is not None:
         how = f"The match is over: seat {loser} gave no legal move and forfeits it."
     return f"{how}{result} Your return is {played.returns[seat]:g}.\n"

@@ -1,7 +1,7 @@
-"""Wrappers for rewards other than the game's own, and for the records of matches.
+"""Wrappers for rewards other than the game's own, and for match records.
 
-The rewards of an unwrapped environment add up to the return of the game. `ScoreReward` and `RecordMatches` need an
-environment of gymposium inside; the other wrappers go around any environment.
+The rewards of an unwrapped environment add up to the game's return. `ScoreReward` and `RecordMatches` need a gymposium
+environment inside; the other wrappers accept any environment.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 
 
 class ScoreReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Rewards the end of a match with its score in [0, 1] (`gymposium.match.score`), and all other steps with 0.
+    """A reward of the match score in [0, 1] at the end (`gymposium.match.score`), and 0 at all other steps.
 
-    The scale is the same in every game: with two seats, 1 for a win, 0.5 for a draw and 0 for a loss. Penalties of
-    `on_illegal` are subtracted, as in the training reward `score`, since failed replies would otherwise be free."""
+    The scale is the same in every game: with two seats, 1 for a win, 0.5 for a draw and 0 for a loss. As in the
+    training reward `score`, penalties of `on_illegal` are subtracted. Otherwise failed replies would be free."""
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)
@@ -45,24 +45,26 @@ class ScoreReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
 
 class StepPenalty(gymnasium.RewardWrapper[Any, Any], RecordConstructorArgs):
-    """Subtracts `cost` from the reward of every step, so that an earlier end is worth more. This changes which play is
-    optimal."""
+    """A cost subtracted from the reward of every step, so that an earlier end is worth more.
+
+    This changes the optimal play."""
 
     def __init__(self, env: gymnasium.Env[Any, Any], cost: float) -> None:
         if not 0 < cost < math.inf:
-            raise BadOption(f"cost={cost!r}: give a number greater than 0.")
+            raise BadOption(f"cost={cost!r} must be a number greater than 0.")
         RecordConstructorArgs.__init__(self, cost=cost)
         super().__init__(env)
         self._cost = cost
 
     def reward(self, reward: SupportsFloat) -> float:
-        """The reward of a step, less the cost."""
+        """Return the step's reward minus the cost."""
         return float(reward) - self._cost
 
 
 class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Adds γ·Φ(after) - Φ(before) to the reward of every step, where `potential`, Φ, is a function of an observation
-    and its info, and Φ is 0 at the end.
+    """Potential-based shaping: γ·Φ(after) - Φ(before) is added to the reward of every step.
+
+    `potential`, Φ, is a function of an observation and its info. Φ is 0 at the end.
 
     Optimal play does not change if the learner discounts by the same `discount`, γ (Ng, Harada and Russell 1999,
     "Policy invariance under reward transformations")."""
@@ -71,7 +73,7 @@ class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
         self, env: gymnasium.Env[Any, Any], potential: Callable[[Any, dict[str, Any]], float], discount: float = 1.0
     ) -> None:
         if not 0 < discount <= 1:
-            raise BadOption(f"discount={discount!r}: give a number above 0, up to 1.")
+            raise BadOption(f"discount={discount!r} must be a number above 0 and at most 1.")
         RecordConstructorArgs.__init__(self, potential=potential, discount=discount)
         super().__init__(env)
         self._potential, self._discount = potential, discount
@@ -91,9 +93,9 @@ class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
 
 
 class RecordMatches(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Appends the record of each match to the JSONL file `path` when it ends, for `gymposium verify` and `view`.
+    """A recorder that appends each finished match to the JSONL file `path`, for `gymposium verify` and `view`.
 
-    Environments of several threads and processes may share the file. A match that is reset before its end has no
+    Environments in several threads and processes may share the file. A match that is reset before its end has no
     record. Raises `BadOption` if the file cannot be written."""
 
     def __init__(self, env: gymnasium.Env[Any, Any], path: str | Path) -> None:
@@ -111,8 +113,8 @@ class RecordMatches(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
 
 
 def _ours(wrapper: gymnasium.Wrapper[Any, Any, Any, Any]) -> TextGameEnv:
-    """The environment inside all wrappers. Raises `BadOption` if it is not one of gymposium."""
+    """Return the environment inside all wrappers. Raises `BadOption` if it is not a gymposium environment."""
     env = wrapper.unwrapped
     if not isinstance(env, TextGameEnv):
-        raise BadOption(f"{type(wrapper).__name__} goes around a text game of gymposium, not around {env}.")
+        raise BadOption(f"{type(wrapper).__name__} needs a gymposium text game, not {env}.")
     return env

@@ -1,8 +1,8 @@
-"""The driver plays matches: for commands, evaluation, cold-start data and training rollouts.
+"""The match driver for commands, evaluation, cold-start data and training rollouts.
 
-A `RunningMatch` is one match; a schedule decides when its players are asked. In `rounds` every match asks once a round,
-so what is batched together depends on the matches alone, and a run repeats to the bit (`driver.rounds`). In
-`streaming` a match goes on as soon as its own answers are in, for players that wait for a server or for each other
+A `RunningMatch` is one match. A schedule decides when its players are asked. In `rounds`, every match asks once per
+round. Batches then depend only on the matches, so runs are bit-reproducible (`driver.rounds`). In `streaming`, a match
+continues as soon as its own answers arrive. This suits players that wait for a server or for each other
 (`driver.streaming`).
 """
 
@@ -55,18 +55,19 @@ def play(
     schedule: Schedule = "rounds",
     guard: Guard | None = None,
 ) -> Iterator[MatchResult]:
-    """Plays matches, up to `at_once` at a time, and yields the result of each as it ends: `rounds` keeps the order of
-    the jobs among those that end in one round, `streaming` yields them as they come.
+    """Play matches, up to `at_once` at a time, and yield each result when its match ends.
 
-    With a `watchdog`, a seat whose player does not answer in time forfeits. With a `guard`, a seat whose player raises
-    forfeits that match; and if a game's engine fails or a player cannot be asked, the match is yielded as far as it
-    came, with an `ending` that says why. Both schedules play the same moves if the players' replies depend on their
-    asks alone.
+    `rounds` keeps the job order among matches that end in the same round; `streaming` yields them in order of
+    completion.
 
-    A match of which a tool failed (`WorldBroke`) is yielded as far as it came, with or without a guard.
+    With a `watchdog`, a seat forfeits if its player does not answer in time. With a `guard`, a seat forfeits if its
+    player raises. If a game's engine fails or a player cannot be asked, a guard yields the match so far, with the
+    reason in its `ending`. Both schedules play the same moves if the players' replies depend only on their asks.
 
-    Raises `BadOption` for an unknown schedule; without a guard, also `EngineError` with the match so far if a game's
-    engine fails, and every exception that a player raises."""
+    If a tool fails (`WorldBroke`), the match so far is yielded, with or without a guard.
+
+    Raises `BadOption` for an unknown schedule. Without a guard, raises `EngineError` with the match so far if a game's
+    engine fails, and every exception from a player."""
     if schedule not in SCHEDULES:
-        raise BadOption(f"schedule={schedule!r}: write {' or '.join(map(repr, SCHEDULES))}.")
+        raise BadOption(f"Unknown schedule={schedule!r}. Use {' or '.join(map(repr, SCHEDULES))}.")
     return SCHEDULES[schedule](jobs, at_once, watchdog, guard)

@@ -1,4 +1,4 @@
-"""How a match ended: the one account of it that the driver, records, scores, learners and pages share."""
+"""How a match ended, as used by the driver, records, scores, learners and web pages."""
 
 from __future__ import annotations
 
@@ -14,72 +14,73 @@ FAILURES: Final[dict[EndingKind, str]] = {
     "out of context": "had no room left for a reply in its context",
     "crashed": "crashed",
 }
-"""The ways in which a seat can fail to go on, each as the predicate of a sentence."""
+"""Ways a seat can fail, each as a sentence predicate."""
 
 CUT_OFF: Final = "its reply was cut off: raise max_tokens"
-"""The reason why a seat gave no legal move if its last reply was cut off, and the option of a language model that lets
-it reply at more length."""
+"""Reason why a seat with a cut-off last reply gave no legal move, and the language-model option for longer replies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The end of a match: played out, forfeited by a seat, or broken off.
+    """The end of a match: finished, forfeited by a seat, or broken off.
 
-    `over`: the game came to its end. `broke off`: the game's engine failed or a player could not be asked, so the match
-    has no result. Every other kind is a failure, by which `seat` forfeits the match: its last reply was `no legal
-    move`, or its player `timed out`, was `out of context` or `crashed`.
+    `over`: the game ended normally. `broke off`: the game's engine failed or a player could not be asked, so the match
+    has no result. Every other kind is a failure by which `seat` forfeits the match: its last reply was `no legal move`,
+    or its player `timed out`, was `out of context` or `crashed`.
 
-    Raises `ValueError` for a combination that no match can end with."""
+    Raises `ValueError` for an impossible combination."""
 
     kind: EndingKind
     seat: int | None = None
-    """The seat that forfeits; None unless the kind is a failure."""
+    """The forfeiting seat; None unless the kind is a failure."""
     detail: str = ""
-    """The player's exception if it crashed, or the reason if the match broke off; empty otherwise."""
+    """The player's exception if it crashed, or the reason if the match broke off; else empty."""
     others: tuple[Ending, ...] = ()
     """Failures of other seats in the same step, which do not forfeit."""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(EndingKind):
-            raise ValueError(f"{self.kind!r} is no kind of ending")
+            raise ValueError(f"{self.kind!r} is not a kind of ending")
         if (self.seat is not None) != (self.kind in FAILURES):
-            raise ValueError(f"an ending of kind {self.kind!r} with seat {self.seat}")
+            raise ValueError(f"an ending of kind {self.kind!r} cannot have seat={self.seat}")
         if self.detail and self.kind not in ("crashed", "broke off"):
-            raise ValueError(f"an ending of kind {self.kind!r} has no detail")
+            raise ValueError(f"an ending of kind {self.kind!r} cannot have a detail")
         seats = [failure.seat for failure in self.failures]
         if len({*seats}) != len(seats) or None in seats or (self.others and self.seat is None):
-            raise ValueError(f"the failures are of seats {seats}: each must be of another seat")
+            raise ValueError(f"duplicate seats among the failures: {seats}")
         if any(other.others for other in self.others):
-            raise ValueError("the failures of other seats have others in turn")
+            raise ValueError("failures of other seats must not have others themselves")
 
     @classmethod
     def parse(cls, data: Any) -> Ending:
-        """The ending with these fields, as read from JSON. Raises `ValueError` unless all are there and valid."""
+        """Parse an ending from JSON fields. Raises `ValueError` unless all are present and valid."""
         match data:
             case {"kind": str(kind), "seat": None | int() as seat, "detail": str(detail), "others": list(others)} if (
                 len(data) == 4 and (seat is None or (type(seat) is int and seat >= 0))
             ):
                 return cls(kind, seat, detail, tuple(map(cls.parse, others)))  # type: ignore[arg-type]
-        raise ValueError("ending is not of the right form")
+        raise ValueError("ending has the wrong form")
 
     @property
     def broke_off(self) -> bool:
-        """True if the match has no result."""
+        """Whether the match has no result."""
         return self.kind == "broke off"
 
     @property
     def failures(self) -> tuple[Ending, ...]:
-        """The failure of each seat that failed in the last step, that of the forfeiting seat first."""
+        """Failures in the last step, the forfeiting seat's first."""
         return () if self.seat is None else (self, *self.others)
 
     def failure_of(self, seat: int) -> Ending | None:
-        """How this seat failed in the last step, or None."""
+        """Return how this seat failed in the last step, or None."""
         return next((failure for failure in self.failures if failure.seat == seat), None)
 
     def causes(self, replies: Iterable[tuple[int, str]]) -> dict[int, str]:
-        """Why each seat failed in the last step, the forfeiting seat first. `replies` are those of the match in order,
-        each as its seat and reading. The cause is the reading of the seat's last reply if that was no legal move
-        (`illegal`, `unparsable`, `cut off`; `illegal` without a reply), and else the kind of the failure."""
+        """Return why each seat failed in the last step, the forfeiting seat first.
+
+        `replies` are the match's (seat, reading) pairs in order. If the seat's last reply was no legal move, the cause
+        is its reading: `illegal`, `unparsable` or `cut off` (`illegal` without a reply). Otherwise it is the failure's
+        kind."""
         last = dict(replies)
         return {
             failure.seat: last.get(failure.seat, "illegal") if failure.kind == "no legal move" else failure.kind
@@ -89,17 +90,19 @@ class Ending:
 
     @property
     def predicate(self) -> str:
-        """The failure as the predicate of a sentence: `did not answer in time`, `crashed (KeyError: 'x')`."""
+        """The failure as a sentence predicate: `did not answer in time`, `crashed (KeyError: 'x')`."""
         return f"{FAILURES[self.kind]} ({self.detail})" if self.detail else FAILURES[self.kind]
 
     def advised(self, cut_off: Collection[int]) -> str:
-        """The predicate, with the option to raise if the seat is one of those whose last reply was `cut_off`."""
+        """Return the predicate, with the option to increase if the seat is in `cut_off`."""
         unread = self.kind == "no legal move" and self.seat in cut_off
         return f"{self.predicate} ({CUT_OFF})" if unread else self.predicate
 
     def in_words(self, name: Callable[[int], str] = "Seat {}".format, cut_off: Collection[int] = ()) -> str:
-        """The ending in one or more sentences. `name` gives what a seat is called at the beginning of a sentence, and
-        `cut_off` are the seats whose last reply was cut off."""
+        """Describe the ending in one or more sentences.
+
+        `name` returns a seat's name for the start of a sentence. `cut_off` holds the seats with a cut-off last
+        reply."""
         if self.kind == "over":
             return "The game is over."
         if self.kind == "broke off":
@@ -109,9 +112,9 @@ class Ending:
 
 
 OVER: Final = Ending("over")
-"""The ending of a match that was played out."""
+"""The ending of a finished match."""
 
 
 def cut_off_last(replies: Iterable[tuple[int, str]]) -> frozenset[int]:
-    """The seats whose last reply was cut off, among the replies of a match in order, each as its seat and reading."""
+    """Return the seats with a cut-off last reply. `replies` are the match's (seat, reading) pairs in order."""
     return frozenset(seat for seat, reading in dict(replies).items() if reading == "cut off")

@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from gymposium.games.protocol import Game
 
 _FORM = re.compile(r"(forfeit|random)|retry\(([^,)]*)\)|penalty\(([^,)]*)(?:,([^,)]*))?\)")
-_HELP = "Write forfeit, random, retry(n), penalty(x) or penalty(x,k), with n and k from 1 and x above 0."
+_HELP = "Use forfeit, random, retry(n), penalty(x) or penalty(x,k), with n and k from 1 and x above 0."
 
 
 @dataclass(frozen=True, slots=True)
 class FailurePolicy:
     """A policy for failed replies.
 
-    `forfeit`: the match ends and the seat gets the game's least utility. `retry(n)`: the seat is asked again up to n
-    times in one decision, then forfeits. `penalty(x,k)`: the seat is asked again up to k times in a match, each time at
-    a cost of x, then forfeits. `random`: a random legal move is played instead, and the failure is counted."""
+    `forfeit`: the match ends and the seat gets the game's minimum utility. `retry(n)`: the seat is asked again up to n
+    times per decision, then forfeits. `penalty(x,k)`: the seat is asked again up to k times per match, each time at a
+    cost of x, then forfeits. `random`: a random legal move is played instead, and the failure is counted."""
 
     kind: Literal["forfeit", "retry", "penalty", "random"]
     tries: int = 0
@@ -34,11 +34,12 @@ class FailurePolicy:
 
     @classmethod
     def parse(cls, text: str) -> FailurePolicy:
-        """The policy written as `forfeit`, `random`, `retry(2)`, `penalty(0.1)` or `penalty(0.1,5)` (k is 3 by
-        default). Raises `BadOption` for anything else."""
+        """Parse a policy: `forfeit`, `random`, `retry(2)`, `penalty(0.1)` or `penalty(0.1,5)` (k defaults to 3).
+
+        Raises `BadOption` for anything else."""
         if isinstance(text, str):
             form = _FORM.fullmatch(text.strip())
-            with suppress(ValueError):  # a count or a cost is not a number
+            with suppress(ValueError):  # invalid number for a count or cost
                 match form and form.groups():
                     case (str(kind), *_):
                         return cls(kind)  # type: ignore[arg-type]
@@ -48,11 +49,11 @@ class FailurePolicy:
                         return cls("penalty", 3, float(cost))
                     case (*_, str(cost), str(tries)) if 0 < float(cost) < math.inf and int(tries) >= 1:
                         return cls("penalty", int(tries), float(cost))
-        raise BadOption(f"on_illegal={text!r} is not a policy. {_HELP}")
+        raise BadOption(f"Unknown policy on_illegal={text!r}. {_HELP}")
 
     @property
     def asks_again(self) -> bool:
-        """Whether a seat is asked again after a failed reply, while the others' moves stand."""
+        """Whether a seat is asked again after a failed reply, while the other seats' moves are kept."""
         return self.kind in ("retry", "penalty")
 
     def __str__(self) -> str:
@@ -64,25 +65,26 @@ class FailurePolicy:
 
 
 class Tally:
-    """Counts the failed replies of one match and applies a policy to them."""
+    """The count of failed replies in one match, with the policy applied to them."""
 
     __slots__ = ("_policy", "_used", "penalties")
 
     def __init__(self, policy: FailurePolicy) -> None:
         self._policy = policy
         self._used: dict[int, int] = {}
-        """Number of tries that each seat has used: in this decision under `retry`, in this match under `penalty`."""
+        """Number of tries used by each seat: in this decision under `retry`, in this match under `penalty`."""
         self.penalties: dict[int, float] = {}
-        """Sum of each seat's penalties so far, for seats that have any."""
+        """Each seat's total penalty so far, for seats with penalties."""
 
     def next_decision(self) -> None:
-        """Begin a new decision, in which retries are counted from zero."""
+        """Begin a new decision and reset the retry counts."""
         if self._policy.kind == "retry":
             self._used.clear()
 
     def failed(self, seat: int, *, can_draw: bool) -> Literal["random", "again", "forfeit"]:
-        """Count one more failed reply of `seat` and return its consequence. `can_draw`: True if the game lists legal
-        moves to draw from."""
+        """Count another failed reply from `seat` and return its consequence.
+
+        `can_draw` is True if the game lists legal moves to draw from."""
         policy, used = self._policy, self._used.get(seat, 0)
         if policy.kind == "random" and can_draw:
             return "random"
@@ -95,16 +97,19 @@ class Tally:
 
 
 def forfeited(failures: Sequence[Ending], player_seed: int) -> Ending:
-    """The ending of a match in which these seats failed in the same step: one of them forfeits, the rest stand in
-    `Ending.others`. The forfeiting seat is drawn from the players' seed, since always taking the first would favour the
-    others."""
+    """Return the ending of a match in which these seats failed in the same step.
+
+    One of them forfeits; the others are listed in `Ending.others`. The forfeiting seat is drawn from the players' seed,
+    because always picking the first would favor the others."""
     loser = 0 if len(failures) == 1 else int(stream(player_seed, "forfeit").random() * len(failures))
     return replace(failures[loser], others=(*failures[:loser], *failures[loser + 1 :]))
 
 
 def forfeit_returns(game: Game, seat: int, so_far: Sequence[float]) -> tuple[float, ...]:
-    """The utilities of a match that `seat` forfeits after the game paid `so_far`. The seat gets the game's least
-    utility. In a zero-sum game the others share its loss; in other games they keep what they have."""
+    """Return the utilities when `seat` forfeits after the game paid `so_far`.
+
+    The seat gets the game's minimum utility. In a zero-sum game the other seats share its loss; in other games they
+    keep what they have."""
     least = game.utility_range[0]
     if game.spec.utility == "zero_sum" and game.seats > 1:
         share = -least / (game.seats - 1)

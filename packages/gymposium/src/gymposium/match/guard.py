@@ -1,6 +1,6 @@
-"""A guard between the driver and its players: an exception in a player costs that match alone.
+"""A guard between the driver and its players. A player's exception affects only its match.
 
-Without a guard the exception ends all play, which helps while a player is being written. A tournament uses a guard.
+Without a guard, an exception stops all play, which helps when developing a player. Tournaments use a guard.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gymposium.players.asking import ask_player
 from gymposium.players.protocol import Ask, Player, Reply
 
 _LONGEST = 500
-"""Number of characters of a player's error that are kept."""
+"""Maximum number of characters kept from a player's error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,17 @@ class PlayerFailure:
     text: str
     """The error, on one line."""
     own: bool
-    """True if the player is at fault: its seat forfeits. False if something it depends on failed, such as a server or
-    the game's engine: the match breaks off without a result."""
+    """True if the player is at fault, so its seat forfeits.
+
+    False if something it depends on failed, such as a server or the game's engine. The match then breaks off without a
+    result."""
 
     @classmethod
     def of(cls, error: BaseException, ask: Ask, player: Player) -> PlayerFailure:
-        """The failure that this error means. An error of gymposium says what the user has to do before the player can
-        answer, so the player is not at fault. A move that is illegal in a world that the player searches is its
-        mistake."""
+        """Return the failure for this error.
+
+        A gymposium error tells the user what to do before the player can answer, so the player is not at fault. But an
+        illegal move in a world that the player searches is the player's mistake."""
         if isinstance(error, EngineError):
             return cls(error.played.ending.detail, own=False)
         if tells_what_to_do(error):
@@ -41,15 +44,17 @@ class PlayerFailure:
 
 
 Answer = Reply | PlayerFailure | None
-"""The answer to one ask; None if the watchdog fired."""
+"""The answer to an ask; None if the watchdog fired."""
 
 
 class Guard:
-    """Asks players, and turns their exceptions into answers."""
+    """A wrapper that asks players and turns their exceptions into answers."""
 
     def answers(self, player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> list[Answer]:
-        """Returns one answer for each ask, in order. If the player raises when it is asked for several, it is asked
-        again for one at a time, with the random streams set back, so that each ask is answered as if it were alone."""
+        """Return one answer per ask, in order.
+
+        If the player raises on several asks, it is asked again one at a time, with the random streams reset. So each
+        ask is answered as if it were alone."""
         before = [ask.rng.getstate() for ask in asks]
         try:
             replies = ask_player(player, asks) if watchdog is None else watchdog.act(player, asks)

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 class RunningMatch:
-    """A match that is being played.
+    """A match in progress.
 
-    `begin` opens it. From then on `asks` holds the current asks: put an answer to each of them, in order, into
-    `answers`, and call `go_on` to play these. `match` and `turns` must not be changed.
+    `begin` opens it. After that, `asks` holds the current asks. Put an answer to each, in order, into `answers`, and
+    call `go_on` to play them. Do not modify `match` and `turns`.
 
-    The moves of some games take time (`Waits`), such as calls of tools. `go_on(wait=False)` begins them, and `waiting`
-    is then the future after which `arrived` plays on.
+    In some games moves take time (`Waits`), such as tool calls. `go_on(wait=False)` starts these moves. `waiting` is
+    then the future to wait for before calling `arrived`.
     """
 
     __slots__ = (
@@ -58,34 +58,35 @@ class RunningMatch:
     )
 
     match: Match
-    """The game's match. Not set before `begin`, nor if the game's engine cannot make one."""
+    """The game's match. Not set before `begin`, or if the game's engine cannot make one."""
 
     def __init__(self, job: MatchJob) -> None:
         if len(job.players) != job.game.seats:
-            raise ValueError(f"{job.game.name} has {job.game.seats} seats, but {len(job.players)} players were given.")
+            raise ValueError(f"{job.game.name} has {job.game.seats} seats, but got {len(job.players)} players.")
         self.job = job
         self._tools = tools_of(job.game)
         self._readers = [bound(player.reader, self._tools, job.game.name) for player in job.players]
         self.turns: list[Turn] = []
-        """The replies so far, of all seats."""
+        """Replies so far, from all seats."""
         self.asks: list[Ask] = []
         self.answers: list[Answer] = []
-        """One place for each ask: None until its player has answered, and after the watchdog fired."""
+        """One entry per ask: None until its player has answered, or if the watchdog fired."""
         self.waiting: Future[Any] | None = None
-        """What the match waits for after its moves, before it asks again."""
+        """The future to wait for after the moves, before the next asks."""
         self.opening = 0
-        """Number of random plies with which the match began."""
+        """Number of random plies in the opening."""
         self._tally = Tally(job.on_illegal)
         self.penalties = self._tally.penalties
-        """Sum of each seat's penalties so far, for seats that have any."""
+        """Each seat's total penalty so far, for seats with penalties."""
         self._moves: dict[int, str] = {}
         self._decisions = 0
         self._paid: tuple[float, ...] | None = None
         self._so_far = partial(_result_so_far, job, None, self.turns, self.penalties, 0)
 
     def begin(self) -> None:
-        """Opens the match and asks its first seats. Raises `EngineError` if the game's engine fails, and `GameRefused`
-        if a player does not play this game (`Choosy`)."""
+        """Open the match and ask its first seats.
+
+        Raises `EngineError` if the game's engine fails, and `GameRefused` if a player rejects this game (`Choosy`)."""
         job = self.job
         for seat, player in enumerate(job.players):
             check = getattr(player, "check_game", None)  # of `Choosy`
@@ -98,7 +99,7 @@ class RunningMatch:
             self.match, self.opening = open_match(job.game, job.seed, job.opening)
             if self.opening:
                 self._decisions = sum(event.seat != CHANCE for event in self.match.events)
-            # functions of its parts, not of `self`: a reference cycle would outlive the match
+            # the functions must not refer to `self`: a reference cycle would outlive the match
             self._so_far = partial(_result_so_far, job, self.match, self.turns, self.penalties, self.opening)
             self._context = MatchContext(self.match, job.id, job.seed_for_players, partial(_engine_error, self._so_far))
             self._next_decision()
@@ -108,27 +109,28 @@ class RunningMatch:
             raise self.broken_off(error) from error
 
     def broken_off(self, error: Exception) -> EngineError:
-        """The error to raise because the game's engine raised `error`; it holds the match so far."""
+        """Return the error to raise after the game's engine raised `error`. It holds the match so far."""
         self.close()
         return _engine_error(self._so_far, error)
 
     def close(self) -> None:
-        """Release what the match holds, such as a server. It cannot be played on."""
+        """Release the match's resources, such as a server. Play cannot continue."""
         close = getattr(getattr(self, "match", None), "close", None)  # of `Closes`
         if close is not None:
             close()
 
     def go_on(self, *, wait: bool = True) -> MatchResult | None:
-        """Plays the answers. Returns the result of the match if it is over, and None if it asks for more or, without
-        `wait`, is `waiting`. A match whose player could not be asked (a `PlayerFailure` that is not the player's own)
-        is over as far as it came.
+        """Play the answers and return the result if the match is over.
+
+        Returns None if the match asks for more or, without `wait`, is `waiting`. If a player could not be asked (a
+        `PlayerFailure` that is not the player's fault), the match ends as it stands.
 
         Raises `EngineError` if the game's engine fails."""
         job, match, turns, moves, paid = self.job, self.match, self.turns, self._moves, self._paid
         again: list[Ask] = []
         failures: list[Ending] = []
         try:
-            for ask, reply in zip(self.asks, self.answers, strict=True):  # all are read, whichever fails first
+            for ask, reply in zip(self.asks, self.answers, strict=True):  # read all of them, even after a failure
                 seat = ask.seat
                 if reply is None:
                     failures.append(Ending("timed out", seat))
@@ -166,7 +168,7 @@ class RunningMatch:
                     continue
                 outcome = self._tally.failed(seat, can_draw=bool(legal))
                 if outcome == "random" and legal:
-                    # not from the player's stream: a replay cannot know how much the player drew from that
+                    # not from the player's stream: a replay cannot know how much the player drew from it
                     rng = stream(ask.seed, "random move", seat, ask.turn)
                     moves[seat] = legal[int(rng.random() * len(legal))]
                 elif outcome == "again":
@@ -187,13 +189,12 @@ class RunningMatch:
         except Exception as error:
             if tells_what_to_do(error):
                 raise
-            # players' exceptions do not pass through here, so it is the engine's
+            # players' exceptions do not get here, so it is the engine's
             raise self.broken_off(error) from error
         return self.arrived() if wait else None
 
     def arrived(self) -> MatchResult | None:
-        """Plays the moves that the match is `waiting` for, and waits for them if they are not done. Returns as `go_on`
-        does.
+        """Play the moves that the match is `waiting` for, after waiting for them. Returns the same as `go_on`.
 
         Raises `EngineError` if the game's engine fails."""
         done, self.waiting = self.waiting, None

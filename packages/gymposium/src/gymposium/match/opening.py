@@ -1,7 +1,7 @@
-"""Openings: random moves with which a match may begin, before its players are asked.
+"""Openings: optional random moves at the start of a match, before its players are asked.
 
-Two deterministic players repeat the same match. Random first moves make the matches differ. They follow from the match
-seed alone, so the matches of a group, in which the seats are swapped, all begin alike.
+Two deterministic players repeat the same match. Random first moves make their matches differ. They depend only on the
+match seed, so the matches in a seat-swapped group begin alike.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from gymposium.util.streams import stream
 
 
 def open_match(game: Game, seed: int, plies: int) -> tuple[Match, int]:
-    """A new match after a number of random plies, and that number, which is less than `plies` if the next ply would end
-    the match. In a ply every seat to move makes a legal move, drawn uniformly.
+    """Return a new match after random plies, and their number.
 
-    Raises `BadOption` for a game that takes free text, which has no moves to draw from."""
+    The number is less than `plies` if the next ply would end the match. In a ply, every seat to move makes a uniformly
+    drawn legal move.
+
+    Raises `BadOption` for a free-text game, which has no moves to draw from."""
     match = game.new(seed)
     if plies == 0:
         return match, 0
@@ -27,11 +29,11 @@ def open_match(game: Game, seed: int, plies: int) -> tuple[Match, int]:
             legal = match.legal_moves(seat)
             if legal is None:
                 raise BadOption(
-                    f"{game.name} takes free text, so there are no moves to draw an opening from: opening=0."
+                    f"{game.name} is a free-text game without a list of moves to draw an opening from. Use opening=0."
                 )
             moves[seat] = legal[int(rng.random() * len(legal))]
         match.apply(moves)
-        if not match.to_move():  # this ply ended the match: play those before it again
+        if not match.to_move():  # this ply ended the match: replay the plies before it
             match = game.new(seed)
             for moves in drawn:
                 match.apply(moves)

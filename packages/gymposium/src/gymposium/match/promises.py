@@ -1,6 +1,6 @@
-"""What a game promises of its matches, held in every match that is played.
+"""Checks of a game's promises about its matches, in every match played.
 
-Intervals, scores, budgets and rewards rely on these promises, so a match that breaks one is an error of the game.
+Intervals, scores, budgets and rewards rely on these promises, so a match that breaks one is an error in the game.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ _CLOSE = 1e-6
 
 
 class BrokenPromise(Exception):
-    """A match is not as its game promises. The message names the game, the value and what to correct."""
+    """A match that violates its game's promise. The message names the game, the value and the fix."""
 
 
 def check_returns(game: Game, returns: Sequence[float]) -> None:
-    """Raise `BrokenPromise` unless the returns at the end of a match are finite, one for each seat, within
-    `utility_range`, and of the kind that the spec's `utility` says."""
+    """Raise `BrokenPromise` if the final returns of a match are invalid.
+
+    They must be finite, one per seat, within `utility_range`, and of the kind in the spec's `utility`."""
     low, high = game.utility_range
     if len(returns) != game.seats or not all(map(math.isfinite, returns)):
         raise BrokenPromise(
-            f"{game.name}: returns must be a finite number for each of {game.seats} seats, not {returns}."
+            f"{game.name}: returns must be one finite number for each of the {game.seats} seats, not {returns}."
         )
     least, most = min(returns), max(returns)
     if least < low - _CLOSE or most > high + _CLOSE:
         raise BrokenPromise(
-            f"{game.name}: returns {returns} at the end are outside utility_range, which is {low:g} to {high:g}. "
-            f"Let utility_range cover all that a match may pay"
+            f"{game.name}: final returns {returns} are outside utility_range, {low:g} to {high:g}. "
+            f"Extend utility_range to cover all possible returns"
         )
     close, kind = _CLOSE * max(1.0, most, -least), game.spec.utility
     if kind == "zero_sum" and abs(sum(returns)) > close:
@@ -39,12 +40,12 @@ def check_returns(game: Game, returns: Sequence[float]) -> None:
     else:
         return
     raise BrokenPromise(
-        f"{game.name}: the spec says utility={kind!r}, but returns {returns} at the end {wrong}. "
-        f"Say utility='general_sum', or pay what the spec says"
+        f"{game.name}: the spec has utility={kind!r}, but final returns {returns} {wrong}. "
+        f"Set utility='general_sum', or change the returns"
     )
 
 
 def check_length(game: Game, decisions: int) -> None:
-    """Raise `BrokenPromise` if a match of this game cannot have so many decisions."""
+    """Raise `BrokenPromise` if a match exceeds the game's maximum number of decisions."""
     if decisions > game.max_decisions:
         raise BrokenPromise(f"{game.name}: max_decisions is {game.max_decisions}, but the match continues")

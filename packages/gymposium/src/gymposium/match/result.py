@@ -1,4 +1,4 @@
-"""The driver's input and output: the job of a match, its turns, and its result."""
+"""The driver's input and output: match jobs, turns and results."""
 
 from __future__ import annotations
 
@@ -22,40 +22,43 @@ FORFEIT = FailurePolicy("forfeit")
 
 @dataclass(slots=True)
 class MatchJob:
-    """A match to be played: its game, players and seeds."""
+    """A match to play: its game, players and seeds."""
 
     id: str
     game: Game
     players: Sequence[Player]
-    """The players, one for each seat."""
+    """One player per seat."""
     seed: int
-    """Seed of the match's own chance."""
+    """Seed for the match's chance."""
     player_seed: int | None = None
-    """Seed of the players' streams. Players can see it, so it must not be the match's seed, from which the deal
-    follows. By default it is derived from the match's seed. Groups for learning share the match seed and differ
-    here."""
+    """Seed for the players' streams.
+
+    Players can see it, so it must differ from the match's seed, which determines the deal. By default it is derived
+    from the match's seed. Groups for learning share the match seed and differ here."""
     on_illegal: FailurePolicy = FORFEIT
     opening: int = 0
-    """Random plies with which the match begins, drawn from its seed (`gymposium.match.opening`)."""
+    """Number of random plies in the opening, drawn from the match's seed (`gymposium.match.opening`)."""
     note_pay: bool = False
-    """True to note in each turn what the match had paid its seat before (`Turn.before`), for rewards by turn."""
+    """True to store the seat's earlier return in each turn (`Turn.before`), for per-turn rewards."""
     number: int | None = None
-    """The match's place in the plan of its run, from 0; None if it is not planned with others."""
+    """The match's index in its run's plan, from 0; None for a single match."""
 
     def __post_init__(self) -> None:
-        """Raises `WrongType` for names in place of objects and for seeds that are not integers, and `BadOption` for an
-        integer of more than 64 bits, which no reader of records accepts."""
+        """Validate the fields.
+
+        Raises `WrongType` for names in place of objects and for seeds that are not integers. Raises `BadOption` for an
+        integer of more than 64 bits, because no record reader accepts one."""
         if not hasattr(self.game, "new"):
-            raise WrongType("MatchJob: game", "a game, as load_game('tic_tac_toe') returns one", self.game)
+            raise WrongType("MatchJob: game", "a game, such as load_game('tic_tac_toe')", self.game)
         players: object = self.players
         if isinstance(players, str) or not isinstance(players, Sequence):
-            raise WrongType("MatchJob: players", "a sequence with one player for each seat", players)
+            raise WrongType("MatchJob: players", "a sequence with one player per seat", players)
         for player in self.players:
             if not hasattr(player, "act"):
-                raise WrongType("MatchJob: each player", "a player, as make_player('random') returns one", player)
+                raise WrongType("MatchJob: each player", "a player, such as make_player('random')", player)
         policy: object = self.on_illegal
         if not isinstance(policy, FailurePolicy):
-            raise WrongType("MatchJob: on_illegal", "a policy, as FailurePolicy.parse('random') returns one", policy)
+            raise WrongType("MatchJob: on_illegal", "a policy, such as FailurePolicy.parse('random')", policy)
         check_type("MatchJob: id", self.id, str, "text")
         check_integer("MatchJob: seed", self.seed)
         check_integer("MatchJob: player_seed", 0 if self.player_seed is None else self.player_seed)
@@ -65,7 +68,7 @@ class MatchJob:
 
     @property
     def seed_for_players(self) -> int:
-        """The seed of the players' streams: as given, or derived from the match's seed."""
+        """Seed for the players' streams: as given, or derived from the match's seed."""
         return derived_seed(self.seed, "players") if self.player_seed is None else self.player_seed
 
 
@@ -86,7 +89,7 @@ def check_integer(what: str, value: object) -> None:
 
 @dataclass(slots=True)
 class Turn:
-    """One reply and its reading."""
+    """One reply, with its reading."""
 
     seat: int
     reading: Kind
@@ -95,69 +98,70 @@ class Turn:
     action: int | None = None
     """The reply, if it was an index into the game's action space."""
     usage: Usage | None = None
-    """Time, tokens and cost of the reply, if its player reports them."""
+    """The reply's time, tokens and cost, if its player reports them."""
     before: float | None = None
-    """The return that the match had paid this seat when it was asked; None without `MatchJob.note_pay`."""
+    """The seat's return when it was asked; None without `MatchJob.note_pay`."""
     penalty: float = 0.0
-    """Penalty for a failed reply under `penalty(x)`, 0 or more. A forfeit is not a penalty."""
+    """Penalty for a failed reply under `penalty(x)`, 0 or more. Forfeits are not penalties."""
     repaired: tuple[Repair, ...] = ()
-    """What a lenient reader repaired in the reply."""
+    """Repairs that a lenient reader made to the reply."""
 
 
 @dataclass(slots=True)
 class MatchResult:
-    """The result of a match that has ended or broken off."""
+    """The result of a match that ended or broke off."""
 
     job: MatchJob
     events: list[Event]
     turns: list[Turn]
     paid: tuple[float, ...]
-    """The utility that the game paid each seat before a forfeit changed it; () if the match broke off."""
+    """Each seat's utility from the game, before any forfeit; () if the match broke off."""
     ending: Ending
     penalties: dict[int, float] = field(default_factory=dict)
-    """Sum of the penalties for failed replies, by seat; seats without penalties are left out."""
+    """Total penalty for failed replies, by seat. Seats without penalties are omitted."""
     unanswered: dict[int, Any] = field(default_factory=dict)
-    """The trace (`Reply.trace`) of a prompt that left its player no room to reply, by seat."""
+    """The trace (`Reply.trace`) of a prompt that left no space for a reply, by seat."""
     opening: int = 0
-    """Number of random plies with which the match began; less than the job's if the next ply would have ended it."""
+    """Number of random plies in the opening. Less than the job's if the next ply would have ended the match."""
     reports: tuple[dict[str, float], ...] = ()
-    """Values that the match reports of each seat beside its return (`Reports`); () if it reports none."""
+    """Extra figures that the match reports per seat (`Reports`), or ()."""
 
     @property
     def utilities(self) -> tuple[float, ...]:
-        """The utility of each seat, after a forfeit if there was one; () if the match broke off."""
+        """Each seat's utility, after any forfeit; () if the match broke off."""
         seat = self.ending.seat
         return self.paid if seat is None else forfeit_returns(self.job.game, seat, self.paid)
 
     @property
     def returns(self) -> tuple[float, ...]:
-        """Utility less penalties of each seat, which learning and scores count."""
+        """Each seat's utility minus penalties, used for learning and scores."""
         return tuple(u - self.penalties.get(seat, 0.0) for seat, u in enumerate(self.utilities))
 
     @property
     def cut_off(self) -> frozenset[int]:
-        """The seats whose last reply was cut off."""
+        """The seats with a cut-off last reply."""
         return cut_off_last((turn.seat, turn.reading) for turn in self.turns)
 
     def result(self, seat: int) -> str:
-        """`win`, `draw`, `loss` or `score` by the utilities. Penalties do not change the result."""
+        """Return `win`, `draw`, `loss` or `score`, based on the utilities. Penalties do not change the result."""
         return seat_result(self.utilities, seat, self.ending.seat)
 
 
 class EngineError(GymposiumError):
-    """A game's engine raised during a match, or a tool that the match needs failed (`WorldBroke`). `played` is the
-    match so far, as a record writer takes it; the cause is the exception."""
+    """An exception from a game's engine during a match, or a failed tool (`WorldBroke`).
+
+    `played` is the match so far, ready for a record writer. The cause is the exception."""
 
     def __init__(self, played: MatchResult, error: Exception) -> None:
         self.world_broke = isinstance(error, WorldBroke)
-        """True if a tool failed, which costs this match alone."""
+        """True if a tool failed, which affects only this match."""
         self.played = played
         super().__init__(self._told(error))
         self.add_note("The attribute `played` of this error holds the match so far.")
         self.__cause__ = error
 
     def _told(self, error: Exception) -> str:
-        """The message."""
+        """Return the message."""
         job, events = self.played.job, self.played.events
         last = f", the last {events[-1].move!r} of seat {events[-1].seat}" if events else ""
         return (
@@ -167,7 +171,7 @@ class EngineError(GymposiumError):
 
 
 class GameRefused(EngineError):
-    """A player does not play the game of a match, which has not begun; the cause is the player's own error."""
+    """A player's rejection of a game, before its match begins. The cause is the player's error."""
 
     def _told(self, error: Exception) -> str:
         return str(error)

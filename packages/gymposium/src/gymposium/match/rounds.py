@@ -1,5 +1,7 @@
-"""The schedule `rounds`, which plays matches in lock-step: in each round every running match asks once, and each player
-is asked for all of them in one call."""
+"""The schedule `rounds`, which plays matches in lockstep.
+
+In each round every running match asks once, and each player is asked for all of them in one call.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from gymposium.players.protocol import Ask, Player, Reply
 def rounds(
     jobs: Iterable[MatchJob], at_once: int, watchdog: Watchdog | None, guard: Guard | None
 ) -> Iterator[MatchResult]:
-    """The schedule `rounds` of `gymposium.match.play`."""
+    """Run the schedule `rounds` of `gymposium.match.play`."""
     waiting = WaitingJobs(jobs, at_once)
     running: list[RunningMatch] = []
     while True:
@@ -33,7 +35,7 @@ def rounds(
             return
         ask_players(running, watchdog, guard)
         unfinished: list[RunningMatch] = []
-        # all matches make their moves before the first is waited for, so that moves that take time do so together
+        # start all matches' moves before waiting for the first, so that slow moves run concurrently
         for match, result in [(match, _result(match.go_on, wait=False)) for match in running]:
             if match.waiting is not None:
                 result = _result(match.arrived)
@@ -54,15 +56,16 @@ def _result(go_on: Callable[..., MatchResult | None], **keywords: bool) -> Match
 
 
 def result_or_raise(error: EngineError, guard: Guard | None) -> MatchResult:
-    """The match so far, which says why it broke off. Raises the error if there is no guard, unless a tool failed."""
+    """Return the match so far with the reason. Raises the error if there is no guard, unless a tool failed."""
     if guard is None and not error.world_broke:
         raise error
     return error.played
 
 
 def ask_players(matches: Iterable[RunningMatch], watchdog: Watchdog | None = None, guard: Guard | None = None) -> None:
-    """Fills in the answers that are missing: asks every player once, in one call for all matches. An answer stays
-    None if the watchdog fired."""
+    """Fill in the missing answers by asking every player once, in one call for all matches.
+
+    An answer stays None if the watchdog fired."""
     desks: dict[int, tuple[Player, list[Ask], list[tuple[list[Answer], int]]]] = {}
     for match in matches:
         players, answers = match.job.players, match.answers
@@ -80,7 +83,7 @@ def ask_players(matches: Iterable[RunningMatch], watchdog: Watchdog | None = Non
 
 
 def replies_of(player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> Sequence[Reply | None]:
-    """One player's replies to its asks, in order; None for each of them if the watchdog fired."""
+    """Return one player's replies to its asks, in order, or None for each if the watchdog fired."""
     replies = ask_player(player, asks) if watchdog is None else watchdog.act(player, asks)
     return [None] * len(asks) if replies is None else replies
 
@@ -88,5 +91,5 @@ def replies_of(player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = 
 def answers_of(
     player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None, guard: Guard | None = None
 ) -> Sequence[Answer]:
-    """One player's answers to its asks, in order; with a guard, exceptions become answers."""
+    """Return one player's answers to its asks, in order. With a guard, exceptions become answers."""
     return replies_of(player, asks, watchdog) if guard is None else guard.answers(player, asks, watchdog)

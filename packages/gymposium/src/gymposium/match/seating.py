@@ -1,4 +1,4 @@
-"""The plan of a comparison between players: the seats and seeds of each match."""
+"""The plan for comparing players: each match's seats and seeds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gymposium.util.strict_json import is_integer
 
 
 def even_share(matches: int, *games: Game) -> int:
-    """Round a number of matches up so that the seats of each game share them evenly."""
+    """Round a number of matches up to a multiple of each game's number of seats."""
     round_length = lcm(*(game.seats for game in games))
     return -(-matches // round_length) * round_length
 
@@ -33,10 +33,11 @@ def seated_jobs(
     on_illegal: FailurePolicy,
     first: int = 0,
 ) -> Iterator[tuple[MatchJob, list[int]]]:
-    """The jobs of a series, each with the index of the player in each seat. With `swap` the players move one seat on
-    from match to match, and the matches of one round over the seats share a match seed, so that every player gets every
-    deal. The players' own streams differ from match to match. Ids begin with `tag`; `first` is the number of the first
-    match in the plan of the run."""
+    """Yield the jobs of a series, each with the player index for each seat.
+
+    With `swap`, players shift by one seat per match, and the matches of one rotation share a match seed. So every
+    player gets every deal. The players' own streams differ between matches. Ids begin with `tag`. `first` is the number
+    of the first match in the run's plan."""
     for number in range(matches):
         job = seated_job(game, players, number, seed=seed, swap=swap, tag=tag, on_illegal=on_illegal, first=first)
         yield job, seats_of(number, game.seats, swap=swap)
@@ -53,7 +54,7 @@ def seated_job(
     on_illegal: FailurePolicy,
     first: int = 0,
 ) -> MatchJob:
-    """The job of one match of a series, as `seated_jobs` plans it."""
+    """Return the job for one match of a series, as planned by `seated_jobs`."""
     match_seed, player_seed = seeds_of(number, game.seats, seed=seed, swap=swap)
     return MatchJob(
         id=f"{tag}-{number}",
@@ -67,22 +68,22 @@ def seated_job(
 
 
 def seats_of(number: int, seats: int, *, swap: bool) -> list[int]:
-    """The index of the player in each seat of a match."""
+    """Return the player index for each seat of a match."""
     shift = number % seats if swap else 0
     return [(seat - shift) % seats for seat in range(seats)]
 
 
 def seeds_of(number: int, seats: int, *, seed: int, swap: bool) -> tuple[int, int]:
-    """The seed of a match, and the seed of its players' streams."""
+    """Return a match's seed and the seed for its players' streams."""
     deal = number // seats if swap else number
     return stream(seed, "deal", deal).getrandbits(48), stream(seed, "players", number).getrandbits(48)
 
 
 class MatchNumbers(Mapping[str, int]):
-    """The numbers of planned matches by id, in order, computed when asked for: a plan may be of any size."""
+    """A lazy mapping from match ids to numbers, in order, for plans of any size."""
 
     def __init__(self, count: int, find: Callable[[str], int | None], name: Callable[[int], str]) -> None:
-        """`find` returns the number of a match, or None for an unknown id; `name` returns the id of a number."""
+        """`find` returns a match's number, or None for an unknown id. `name` returns the id for a number."""
         self._count, self._find, self._name = count, find, name
 
     def __getitem__(self, match_id: str) -> int:
@@ -98,38 +99,40 @@ class MatchNumbers(Mapping[str, int]):
         return self._count
 
     def missing(self, finished: Set[str]) -> Iterator[int]:
-        """Yield the numbers of the matches that are not finished, in order."""
+        """Yield the numbers of unfinished matches, in order."""
         return (number for number in range(self._count) if self._name(number) not in finished)
 
     def count_missing(self, finished: Set[str]) -> int:
-        """Return how many matches are not finished."""
+        """Return the number of unfinished matches."""
         return self._count - sum(match_id in self for match_id in finished)
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Matches of one game between the same players, as `seated_jobs` plans them: one part of a run's plan."""
+    """Matches of one game between the same players, as planned by `seated_jobs`: one part of a run's plan."""
 
     tag: str
-    """Beginning of the match ids."""
+    """Prefix of the match ids."""
     game: str
     players: tuple[str, ...]
-    """Names of the players, one for each seat of the first match."""
+    """Player names, one per seat of the first match."""
     matches: int
     seed: int
     swap: bool
     on_illegal: str
 
     def __post_init__(self) -> None:
-        """Raises `ValueError` for a series without players or with a negative number of matches, and `BadOption` for a
+        """Validate the fields.
+
+        Raises `ValueError` for a series without players or with a negative number of matches, and `BadOption` for a
         seed of more than 64 bits."""
         if not self.players or self.matches < 0:
             raise ValueError("a series needs at least one player and 0 or more matches")
         if not is_integer(self.seed):
-            raise BadOption(f"seed={self.seed}: give an integer of at most 64 bits.")
+            raise BadOption(f"seed={self.seed} is too large. Use an integer of at most 64 bits.")
 
     def match(self, number: int) -> dict[str, object]:
-        """The fields of the record of this match that are known before it is played."""
+        """Return the record fields that are known before the match is played."""
         seats = len(self.players)
         match_seed, player_seed = seeds_of(number, seats, seed=self.seed, swap=self.swap)
         return {
@@ -144,7 +147,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class MatchPlan:
-    """All matches of a run, numbered from 0 over its series."""
+    """All matches of a run, numbered from 0 across its series."""
 
     series: tuple[Series, ...]
 
@@ -154,7 +157,7 @@ class MatchPlan:
         return sum(series.matches for series in self.series)
 
     def numbers(self) -> MatchNumbers:
-        """Return the number of each match by its id."""
+        """Return the match numbers by id."""
         ends = accumulate((series.matches for series in self.series), initial=0)
         begins = {series.tag: (begin, series.matches) for series, begin in zip(self.series, ends)}
 
@@ -167,18 +170,19 @@ class MatchPlan:
         return MatchNumbers(self.count, find, self.match_id)
 
     def match_id(self, number: int) -> str:
-        """Return the id of a match. Raises `IndexError` for a number that is not in the plan."""
+        """Return a match's id. Raises `IndexError` for a number outside the plan."""
         series, inside = self._place(number)
         return f"{series.tag}-{inside}"
 
     def match(self, number: int) -> dict[str, object]:
-        """The fields of the record of this match that are known before it is played. Raises `IndexError` for a number
-        that is not in the plan."""
+        """Return the record fields that are known before the match is played.
+
+        Raises `IndexError` for a number outside the plan."""
         series, inside = self._place(number)
         return series.match(inside)
 
     def _place(self, number: int) -> tuple[Series, int]:
-        """Return the series of a match and its number there."""
+        """Return a match's series and its number within that series."""
         for series, end in zip(self.series, accumulate(series.matches for series in self.series)):
             if 0 <= number < end:
                 return series, number - end + series.matches

@@ -1,10 +1,10 @@
-"""The schedule `streaming`: a match goes on as soon as its own answers are in.
+"""The schedule `streaming`: a match continues as soon as its own answers arrive.
 
-A `Concurrent` player gets each ask at once. Any other player has a desk with a thread, which asks the player, in one
-call, for everything that waits when the previous call has returned. Everything else happens in the caller's thread: it
-takes the answers from one queue, lets their matches go on and begins new ones. A match is used by that thread, and by
-the players of its pending asks, who may look at it at the same time if several seats move at once. Players that share
-something, such as a model, must guard it themselves.
+A `Concurrent` player gets each ask at once. Any other player has a desk with a thread. After each call returns, the
+thread asks the player, in one call, for everything that is waiting. All other work happens in the caller's thread: it
+takes answers from one queue, advances their matches and begins new ones. Only that thread and the players with pending
+asks use a match. If several seats move at once, these players may read it concurrently. Players that share something,
+such as a model, must guard it.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 def streaming(
     jobs: Iterable[MatchJob], at_once: int, watchdog: Watchdog | None, guard: Guard | None
 ) -> Iterator[MatchResult]:
-    """The schedule `streaming` of `gymposium.match.play`.
+    """Run the schedule `streaming` of `gymposium.match.play`.
 
-    If it ends early, because a player or an engine failed or because the caller wants no more matches, pending futures
-    are cancelled. A call to `act` cannot be cancelled: its thread is abandoned and ends when the call returns."""
+    Pending futures are cancelled if the schedule ends early: when a player or an engine fails, or when the caller
+    stops. A call to `act` cannot be cancelled. Its thread is abandoned and ends when the call returns."""
     waiting = WaitingJobs(jobs, at_once)
     asker = _Asker(None if watchdog is None else watchdog.seconds, guard)
     running = 0
@@ -69,11 +69,11 @@ def streaming(
                         failure = error
                         break
                     ended.append(error.played)
-                except Exception as error:  # noqa: BLE001 - raised below, after the matches that ended are yielded
+                except Exception as error:  # noqa: BLE001 - raised below, after yielding the finished matches
                     failure = error
                     break
             if failure is None:
-                asker.hand_over()  # so that players work while the caller handles the matches that ended
+                asker.hand_over()  # so that players work while the caller handles the finished matches
             running -= len(ended)
             yield from ended
             if failure is not None:
@@ -84,23 +84,23 @@ def streaming(
 
 @dataclass(slots=True, eq=False)
 class _Pending:
-    """One ask that has no answer yet."""
+    """One unanswered ask."""
 
     match: RunningMatch
     index: int
-    """Its place in `match.asks`."""
+    """Its index in `match.asks`."""
     ask: Ask
     desk: _Desk | None = None
-    """The desk of its player; None for a concurrent player."""
+    """Its player's desk; None for a concurrent player."""
     future: Future[Reply] | None = None
-    """The future that a concurrent player returned for it."""
+    """The future returned by a concurrent player."""
     deadline: float | None = None
     """When the watchdog fires; None without a watchdog, and while the desk is busy with an earlier call."""
 
 
 @dataclass(slots=True)
 class _Answered:
-    """The answers to some asks, or the exception that their player raised, or a match whose moves are done."""
+    """Answers to some asks, their player's exception, or a match whose moves are done."""
 
     pending: Sequence[_Pending]
     answers: Sequence[Answer] | BaseException
@@ -111,7 +111,7 @@ class _Answered:
 
 
 class _Desk:
-    """The asks that wait for a player without `submit`, and the thread in which its `act` is called."""
+    """The asks waiting for a player without `submit`, and the thread that calls its `act`."""
 
     __slots__ = ("_answered", "_calls", "_guard", "_player", "busy", "overdue", "waiting")
 
@@ -122,18 +122,18 @@ class _Desk:
         self.busy = False
         """True while a call is running."""
         self.overdue = False
-        """True if the watchdog has given up that call."""
-        # a daemon thread does not keep the program from ending: a call that never returns cannot be stopped
+        """True if the watchdog has abandoned that call."""
+        # a daemon thread, so that a call that never returns does not block exit
         threading.Thread(target=self._work, name=f"player {player.name}", daemon=True).start()
 
     def call(self) -> Sequence[_Pending]:
-        """Asks the player for everything that waits, in one call."""
+        """Ask the player for everything that is waiting, in one call."""
         handed, self.waiting, self.busy = self.waiting, [], True
         self._calls.put(handed)
         return handed
 
     def close(self) -> None:
-        """Lets the thread end after the call that is running."""
+        """Let the thread end after the current call."""
         self._calls.put(None)
 
     def _work(self) -> None:
@@ -147,19 +147,19 @@ class _Desk:
 
 
 class _Asker:
-    """Asks the players of all running matches and collects their answers."""
+    """A dispatcher that asks the players of all running matches and collects their answers."""
 
     def __init__(self, seconds: float | None, guard: Guard | None) -> None:
-        """`seconds` is the watchdog's limit for each ask."""
+        """`seconds` is the watchdog's limit per ask."""
         self._seconds, self._guard = seconds, guard
         self._answered: SimpleQueue[_Answered] = SimpleQueue()
         self._players: dict[int, tuple[Player, Concurrent | _Desk]] = {}
         self._pending: set[_Pending] = set()
         self._missing: dict[RunningMatch, int] = {}
-        """Number of asks without an answer, for each match that waits."""
+        """Number of unanswered asks per waiting match."""
 
     def ask(self, match: RunningMatch) -> None:
-        """Asks for everything that the match waits for. Asks for a desk are sent by `hand_over`."""
+        """Ask for everything that the match needs. `hand_over` sends the asks for desks."""
         self._missing[match] = len(match.asks)
         for index, ask in enumerate(match.asks):
             pending = _Pending(match, index, ask)
@@ -176,18 +176,19 @@ class _Asker:
                 self._submit(pending, receiver, player)
 
     def wait_for(self, match: RunningMatch, moves: Future[Any]) -> None:
-        """Counts the match as answered when its moves are done."""
+        """Count the match as answered when its moves are done."""
         moves.add_done_callback(lambda _: self._answered.put(_Answered((), (), moved=match)))
 
     def hand_over(self) -> None:
-        """Lets every desk that is not busy ask for what waits there."""
+        """Let every idle desk send its waiting asks."""
         for _, receiver in self._players.values():
             if isinstance(receiver, _Desk) and receiver.waiting and not receiver.busy:
                 self._start_clock(receiver.call())
 
     def answered(self) -> list[RunningMatch]:
-        """Waits for answers. Returns the matches that have all of theirs or whose moves are done. Raises what a player
-        raised."""
+        """Wait for answers and return the matches that have all of theirs or whose moves are done.
+
+        Raises any exception from a player."""
         self.hand_over()
         complete: list[RunningMatch] = []
         while not complete:
@@ -198,7 +199,7 @@ class _Asker:
                 if batch.desk is not None:
                     batch.desk.busy = batch.desk.overdue = False
                 if not any(pending in self._pending for pending in batch.pending):
-                    continue  # replies or an error that came too late
+                    continue  # late replies or a late error
                 if isinstance(batch.answers, BaseException):
                     raise batch.answers
                 for pending, answer in zip(batch.pending, batch.answers, strict=True):
@@ -208,7 +209,7 @@ class _Asker:
         return complete
 
     def close(self) -> None:
-        """Gives up every pending ask."""
+        """Abandon every pending ask."""
         left, self._pending = self._pending, set()
         for pending in left:
             if pending.future is not None:
@@ -236,7 +237,7 @@ class _Asker:
             pending.future.add_done_callback(partial(self._done, pending, player))
 
     def _done(self, pending: _Pending, player: Player, future: Future[Reply]) -> None:
-        """Called in whichever thread completed the future."""
+        """Handle a completed future, in the thread that completed it."""
         answers: Sequence[Answer] | BaseException
         try:
             with blaming(player):
@@ -256,7 +257,7 @@ class _Asker:
             complete.append(match)
 
     def _next_answers(self) -> list[_Answered]:
-        """Everything in the queue: at least one entry, or none if the watchdog has to fire."""
+        """Return everything in the queue: at least one entry, or none if the watchdog must fire."""
         deadlines = [pending.deadline for pending in self._pending if pending.deadline is not None]
         wait = max(0.0, min(deadlines) - monotonic()) if deadlines else None
         batches: list[_Answered] = []
@@ -270,15 +271,16 @@ class _Asker:
     # -- the watchdog
 
     def _start_clock(self, asked: Sequence[_Pending]) -> None:
-        """Sets the deadline: the limit times the number of asks, shared by all of them."""
+        """Set the deadline: the limit times the number of asks, shared by all of them."""
         if self._seconds is not None:
             deadline = monotonic() + self._seconds * len(asked)
             for pending in asked:
                 pending.deadline = deadline
 
     def _fire(self, complete: list[RunningMatch]) -> None:
-        """Gives up the asks whose deadline has passed. The clock of asks that wait behind an overdue call starts then,
-        since the player is not asked again before that call returns."""
+        """Abandon the asks past their deadline.
+
+        Asks behind an overdue call get their deadline now, because the player is not asked again before it returns."""
         if self._seconds is None:
             return
         now = monotonic()

@@ -1,4 +1,4 @@
-"""The jobs that a schedule has not begun."""
+"""Jobs that a schedule has not started."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from gymposium.match.result import MatchJob
 
 
 class WaitingJobs:
-    """Jobs in the order in which they begin. A job waits if `at_once` matches are open, or as many as its game allows
-    (`Bounded`)."""
+    """Jobs in starting order. A job waits while `at_once` matches, or its game's maximum (`Bounded`), are open."""
 
     def __init__(self, jobs: Iterable[MatchJob], at_once: int) -> None:
         self._jobs = iter(jobs)
@@ -17,8 +16,9 @@ class WaitingJobs:
         self._held: MatchJob | None = None
 
     def take(self, open_matches: int) -> MatchJob | None:
-        """Return the next job if it may begin beside this number of open matches, of whatever games. Return None if it
-        has to wait, or if none is left."""
+        """Return the next job if it may start beside this number of open matches.
+
+        Returns None if it has to wait, or if no jobs are left."""
         if open_matches >= self._at_once:
             return None
         job, self._held = self._held or next(self._jobs, None), None

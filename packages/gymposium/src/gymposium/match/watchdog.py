@@ -1,7 +1,7 @@
-"""The watchdog, a wall-clock limit on how long players may take to answer.
+"""The watchdog: a wall-clock limit on players' answers.
 
-A player's strength is limited by simulations, tokens or nodes, which makes matches reproducible. The watchdog is for
-faults such as a stuck server or an endless loop. If it fires, the seat forfeits and the record says so, since a seed
+A player's strength is limited by simulations, tokens or nodes, so that matches are reproducible. The watchdog is for
+faults such as a stuck server or an endless loop. If it fires, the seat forfeits. The record says so, because a seed
 cannot reproduce it.
 """
 
@@ -16,24 +16,24 @@ from gymposium.players.asking import ask_player
 from gymposium.players.protocol import Ask, Player, Reply
 
 LONGEST = 1_000_000
-"""The longest limit of one call, in seconds: more than eleven days."""
+"""Maximum limit per call in seconds: more than eleven days."""
 
 
 class Watchdog:
-    """Limits a call to a player to `seconds` times its number of asks.
+    """A limit on player calls: `seconds` times the number of asks.
 
     Python cannot stop a running call. An overdue call is left to a daemon thread, and its player is not asked again
-    before that call has returned. Raises `BadOption` unless `seconds` is positive and at most `LONGEST`."""
+    before that call returns. Raises `BadOption` unless `seconds` is positive and at most `LONGEST`."""
 
     def __init__(self, seconds: float) -> None:
         given: object = seconds
         if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given <= LONGEST:
-            raise BadOption(f"watchdog={seconds!r}: give a number of seconds greater than 0, at most {LONGEST}.")
+            raise BadOption(f"watchdog={seconds!r} must be a number of seconds greater than 0 and at most {LONGEST}.")
         self.seconds = seconds
         self._overdue: dict[int, threading.Thread] = {}
 
     def act(self, player: Player, asks: Sequence[Ask]) -> Sequence[Reply] | None:
-        """The player's replies, or None if it took too long. Raises what the player raises."""
+        """Return the player's replies, or None on timeout. Raises any exception from the player."""
         limit = min(self.seconds * len(asks), threading.TIMEOUT_MAX)
         overdue = self._overdue.get(id(player))
         if overdue is not None:
@@ -46,7 +46,7 @@ class Watchdog:
         def answer() -> None:
             try:
                 done.put(ask_player(player, asks))
-            except BaseException as error:  # noqa: BLE001 - raised again in the calling thread
+            except BaseException as error:  # noqa: BLE001 - re-raised in the calling thread
                 done.put(error)
 
         thread = threading.Thread(target=answer, name=f"player {player.name}", daemon=True)

@@ -1,7 +1,7 @@
-"""Match records: append-only JSONL files, one match a line, with all that is needed to play it again on any machine.
+"""Match records: append-only JSONL files with one match per line, replayable on any machine.
 
-A line holds the game's full name, the seeds, the players, every event (chance included), every reply with its reading,
-and the returns. `gymposium replay` shows records, `gymposium verify` plays them again.
+A line holds the game's full name, the seeds, the players, every event (including chance), every reply with its reading,
+and the returns. `gymposium replay` shows records, and `gymposium verify` replays them.
 """
 
 from gymposium.records.files import (

@@ -27,18 +27,19 @@ from gymposium.util.plain_file import (
 
 
 class RecordWriter(LineWriter):
-    """Appends the records of matches to a file, which no other process can write meanwhile. A record is in the file
-    when `write` returns."""
+    """An appending writer for match records. It locks the file against other processes.
+
+    A record is in the file when `write` returns."""
 
     def write(self, played: MatchResult) -> Record:
-        """Append the record of a match and return it. Raises `GymposiumError` if the disk is full or fails."""
+        """Append a match's record and return it. Raises `GymposiumError` if the disk is full or fails."""
         record = Record.of(played)
         self.append_lines(record.line())
         return record
 
 
 class RecordLine(NamedTuple):
-    """The record of a match as a line, without its end."""
+    """A match's record as a line, without the newline."""
 
     id: str
     finished: bool
@@ -47,27 +48,26 @@ class RecordLine(NamedTuple):
 
     @classmethod
     def of(cls, played: MatchResult) -> RecordLine:
-        """The line of a match that the driver played."""
+        """Return the line for a match played by the driver."""
         return cls(played.job.id, not played.ending.broke_off, Record.of(played).line())
 
 
 class OrderedWriter(LineWriter):
-    """Appends records to a file as their matches end, and puts them in the order of their numbers at last.
+    """A writer that appends records as matches end, and finally sorts them by number.
 
-    A match that broke off stays in the file and is played again."""
+    A match that broke off stays in the file and is replayed."""
 
     def __init__(self, path: Path, numbers: Mapping[str, int], *, wait: bool = False) -> None:
-        """`numbers` are the numbers of the planned matches, by id. `wait`: wait for another writer to close the
-        file."""
+        """`numbers` maps planned match ids to numbers. With `wait`, wait for another writer to close the file."""
         super().__init__(path, wait=wait)
         self._numbers = numbers
         self._lines: list[tuple[int, int, int]] = []
-        """For each line: the number of its match, its byte offset, and its length in bytes."""
+        """For each line: its match number, byte offset, and length in bytes."""
         self.finished: set[str] = set()
-        """Ids of the matches that did not break off."""
+        """Ids of matches that did not break off."""
 
     def append(self, lines: Sequence[RecordLine]) -> None:
-        """Append the lines of planned matches in one write."""
+        """Append lines for planned matches in one write."""
         start = self.size
         self.append_lines(*(line.text for line in lines))
         for line in lines:
@@ -80,8 +80,9 @@ class OrderedWriter(LineWriter):
         self._lines.append((number, start, length))
 
     def sort(self) -> None:
-        """Write the file anew if its lines are out of order. Nothing can be written after that. A process that is
-        killed meanwhile leaves the file unchanged."""
+        """Rewrite the file if its lines are out of order. Nothing can be written afterwards.
+
+        If the process is killed meanwhile, the file stays unchanged."""
         ordered = sorted(self._lines)
         if ordered == self._lines:
             return
@@ -92,8 +93,9 @@ class OrderedWriter(LineWriter):
 
 
 def recorded(matches: Iterator[MatchResult], write: Callable[[MatchResult], object]) -> Iterator[MatchResult]:
-    """The matches, each written as it ends. If a game's engine fails, the match so far is written before the error is
-    raised."""
+    """Yield the matches, writing each as it ends.
+
+    If a game's engine fails, the match so far is written before the error is raised."""
     try:
         for played in matches:
             write(played)
@@ -138,7 +140,7 @@ def compress_records(path: str | Path) -> Path:
 
 @dataclass(slots=True)
 class Problem:
-    """Something wrong in a file, with its place."""
+    """A problem in a file, with its location."""
 
     where: str
     what: str
@@ -159,7 +161,7 @@ def read_records(path: str | Path) -> Iterator[tuple[int, Record | Problem]]:
 
 
 def parse_records(lines: Iterable[str], path: str | Path) -> Iterator[tuple[int, Record | Problem]]:
-    """As `read_records`, with the lines of the file at `path`."""
+    """Like `read_records`, for lines from the file at `path`."""
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
@@ -169,6 +171,6 @@ def parse_records(lines: Iterable[str], path: str | Path) -> Iterator[tuple[int,
 
 
 def no_records(path: str | Path, problems: Sequence[Problem]) -> Problem:
-    """The problem of a file without any record; `problems` are those of its lines."""
+    """Return the problem of a file without records. `problems` are those of its lines."""
     why = f"line {problems[0].where.rpartition(':')[2]} is {problems[0].what}" if problems else "it is empty"
     return Problem(str(path), f"holds no match record: {why}")

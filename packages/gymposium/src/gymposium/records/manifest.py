@@ -1,7 +1,7 @@
-"""The manifest of a file of matches: the matches that were planned for it, and the digest of the finished file.
+"""The manifest of a match file: its planned matches and the digest of the finished file.
 
-It stands beside the file: `matches.manifest.json` beside `matches.jsonl`. Each line can be verified without it; the
-manifest also shows missing, repeated and exchanged matches.
+It is next to the file: `matches.manifest.json` for `matches.jsonl`. Each line can be verified without it. The manifest
+also reveals missing, duplicate and swapped matches.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gymposium.util.strict_json import strict_json
 MANIFEST_FORMAT: Final = "gymposium-manifest-1"
 
 _NAMED = 3
-"""Number of missing matches that a problem names."""
+"""Maximum number of missing matches listed in a problem."""
 
 
 def manifest_of(file: Path) -> Path:
@@ -35,7 +35,7 @@ def manifest_of(file: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The matches that a file must hold, and the digest of the file once it is finished."""
+    """The matches that a file must contain, and the finished file's digest."""
 
     plan: MatchPlan
     digest: str | None = None
@@ -43,26 +43,26 @@ class Manifest:
 
     @classmethod
     def beside(cls, file: Path) -> Self | None:
-        """The manifest of a file, or None if it has none. Raises `BadRecord` for one that cannot be read."""
+        """Load a file's manifest, or return None. Raises `BadRecord` for an unreadable manifest."""
         path = manifest_of(file)
         try:
             data = strict_json(read_plain_text(path))
             if not isinstance(data, dict) or data.get("format") != MANIFEST_FORMAT:
-                raise ValueError(f"it is not a manifest of format {MANIFEST_FORMAT!r}")
+                raise ValueError(f"not a manifest in format {MANIFEST_FORMAT!r}")
             match data:
                 case {"count": count, "digest": str() | None as digest, "plan": list(series)} if len(data) == 4:
                     plan = MatchPlan(tuple(read_settings("plan", Series, one) for one in series))
                     if plan.count == count:
                         return cls(plan, digest)
                     raise ValueError(f"count is {count!r}, but {plan.count} matches are planned")
-            raise ValueError("fields are missing, unknown or not of the right form")
+            raise ValueError("fields are missing, unknown or malformed")
         except FileNotFoundError:
             return None
         except (OSError, ValueError, GymposiumError) as error:
             raise BadRecord(f"{path} cannot be read: {str(error).rstrip('.')}.") from error
 
     def write(self, file: Path) -> None:
-        """Write the manifest beside a file, whole or not at all."""
+        """Write the manifest next to a file, atomically."""
         data = {
             "format": MANIFEST_FORMAT,
             "count": self.plan.count,
@@ -72,8 +72,9 @@ class Manifest:
         replace_text(manifest_of(file), json.dumps(data, indent=2) + "\n")
 
     def differences(self, records: Sequence[tuple[int, Record]]) -> Iterator[tuple[int | None, str]]:
-        """The differences between the plan and a file's records, which come with their line numbers. Each difference
-        comes with its line, or None for the file. Matches that broke off are not compared."""
+        """Yield the differences between the plan and a file's numbered records, each with its line number.
+
+        The line number is None for the whole file. Matches that broke off are not compared."""
         lines: dict[int, int] = {}
         last = -1
         for line, record in records:
@@ -96,7 +97,7 @@ class Manifest:
             yield None, f"{missing} of the {self.plan.count} planned matches are missing: {named}"
 
     def _unplanned(self, record: Record) -> str:
-        """How a record differs from the planned match of its number; empty if it does not."""
+        """Describe how a record differs from its planned match, or return ""."""
         if record.number is None or record.number >= self.plan.count:
             return f"the plan of the run has no match of number {record.number}"
         for name, planned in self.plan.match(record.number).items():

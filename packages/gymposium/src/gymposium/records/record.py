@@ -1,4 +1,4 @@
-"""The record of a match, written as one line of JSON."""
+"""Match records, each written as one line of JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FORMAT = "gymposium-match-4"
 
 @dataclass(slots=True)
 class Record:
-    """A match that has ended or broken off, as it stands in a file."""
+    """A match that ended or broke off, as stored in a file."""
 
     id: str
     game: str
@@ -34,39 +34,39 @@ class Record:
     player_seed: int
     on_illegal: str
     opening: int
-    """Number of random plies with which the match began; the players were not asked for these moves."""
+    """Number of random plies in the opening. Players were not asked for these moves."""
     events: list[Event]
     turns: list[dict[str, Any]]
-    """Every reply: `seat`, `reading` and `text`; `action` for an index into the action space; `repaired`, what a
-    lenient reader repaired; `tokens` (of the prompt and of the reply), `seconds` and `cost` if the player reports
-    them."""
+    """Every reply: `seat`, `reading` and `text`. Optional: `action` for an index into the action space; `repaired`,
+    what a lenient reader repaired; `tokens` (in the prompt and in the reply), `seconds` and `cost` if the player
+    reports them."""
     returns: list[float]
     results: list[str]
     ending: Ending
     """How the match ended. If it broke off, there are no returns and no results."""
     reports: list[dict[str, float]]
-    """Values that the match reports of each seat beside its return; [] if it reports none."""
+    """Extra figures that the match reports per seat, or []."""
     penalties: dict[str, float]
     prompts: list[dict[str, Any]]
-    """For each seat: prompt style, reader, prompt version and the digest of the prompt's fixed parts."""
+    """Per seat: prompt style, reader, prompt version, and digest of the prompt's fixed parts."""
     versions: dict[str, str]
     number: int | None = None
-    """The match's place in the plan of its run, from 0; None if it was not planned with others."""
+    """The match's index in its run's plan, from 0; None for a single match."""
     format: str = FORMAT
 
     @property
     def cut_off(self) -> frozenset[int]:
-        """The seats whose last reply was cut off."""
+        """The seats with a cut-off last reply."""
         return cut_off_last((turn["seat"], turn["reading"]) for turn in self.turns)
 
     @property
     def utilities(self) -> tuple[float, ...]:
-        """The return of each seat without penalties."""
+        """Each seat's return without penalties."""
         return tuple(paid + self.penalties.get(str(seat), 0.0) for seat, paid in enumerate(self.returns))
 
     @classmethod
     def of(cls, played: MatchResult) -> Record:
-        """The record of a match that the driver played."""
+        """Return the record of a match played by the driver."""
         job = played.job
         return cls(
             id=job.id,
@@ -99,26 +99,26 @@ class Record:
 
     @classmethod
     def parse(cls, line: str) -> Record:
-        """The record that a line holds. Raises `BadRecord` with what is wrong with the line."""
+        """Parse a record from a line. Raises `BadRecord` with the problem."""
         try:
             data = strict_json(line)
         except ValueError as error:
             raise BadRecord(f"not JSON ({error})") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:
-            raise BadRecord(f"not a match record of format {FORMAT!r}")
+            raise BadRecord(f"not a match record in format {FORMAT!r}")
         try:
             record = cls(**data)
             for name, fits in _FORMS.items():
                 if not fits(data[name]):
-                    raise ValueError(f"{name} is not of the right form")
+                    raise ValueError(f"{name} is malformed")
             record.events = [Event(seat, move) for seat, move in record.events]
             record.ending = Ending.parse(data["ending"])
         except (KeyError, TypeError, ValueError) as error:
-            raise BadRecord(f"fields are missing or wrong ({error})") from error
+            raise BadRecord(f"fields are missing or invalid ({error})") from error
         return record
 
     def line(self) -> str:
-        """The record as JSON, in ASCII: a reply may hold a lone surrogate, which UTF-8 cannot encode."""
+        """The record as JSON, in ASCII: a reply may contain a lone surrogate, which UTF-8 cannot encode."""
         return json.dumps(asdict(self), separators=(",", ":"))
 
 
@@ -137,7 +137,7 @@ def _turn(turn: Turn) -> dict[str, Any]:
     return data
 
 
-# -- the forms of the fields, as they are read from JSON
+# -- forms of the fields, as read from JSON
 
 
 def _is_text(value: Any) -> bool:
@@ -190,7 +190,7 @@ def _is_prompt(prompt: Any) -> bool:
 
 _TURN = frozenset(["seat", "reading", "text", "action", "repaired", "tokens", "seconds", "cost"])
 _PROMPT = frozenset(["style", "reader", "version", "hash"])
-"""The keys of a turn, of which some may be missing, and those of a prompt."""
+"""The keys of a turn, some optional, and those of a prompt."""
 
 _FORMS: dict[str, Callable[[Any], bool]] = {
     "id": _is_text,
@@ -211,12 +211,12 @@ _FORMS: dict[str, Callable[[Any], bool]] = {
     "versions": partial(_is_table, _is_text),
     "number": _is_count_or_none,
 }
-"""A check of each field but `ending`, which `Ending.parse` checks."""
+"""A check for each field except `ending`, which `Ending.parse` checks."""
 
 
 @cache
 def versions() -> Mapping[str, str]:
-    """The versions of the software that plays matches here, by name."""
+    """Return the versions of the software that plays matches here, by name."""
     installed = {"python": platform.python_version()}
     for name in ("gymposium", "open_spiel"):
         try:

@@ -1,6 +1,6 @@
-"""Replaying records: the driver plays a recorded match again, and scripted players give the recorded replies.
+"""Replay of records: the driver replays a recorded match with scripted players.
 
-The rules of play are those of `gymposium.match`. A record is correct if the driver writes the same record of this
+The rules of play are those in `gymposium.match`. A record is correct if the driver writes the same record for the
 replay.
 """
 
@@ -24,24 +24,24 @@ from gymposium.replies.prompt import PROMPT_VERSION
 from gymposium.replies.reading import Reader, reader
 
 _NOT_COMPARED = frozenset(["events", "turns", "versions", "format"])
-"""Fields that are compared on their own, or that differ from machine to machine."""
+"""Fields compared separately, or that differ between machines."""
 
 
 @dataclass(slots=True, eq=False)
 class ScriptedPlayer:
-    """A player of a recorded match, whose replies a `Scripts` guard takes from the record."""
+    """A player in a replay. A `Scripts` guard takes its replies from the record."""
 
     name: str
     style: Style
     reader: Reader
 
     def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
-        """Never called: the guard answers instead."""
+        """Raise an error: the guard answers instead."""
         raise TypeError(f"the replies of {self.name} are in the record")
 
 
 class Script:
-    """The recorded answers of one match, in order for each seat."""
+    """One match's recorded answers, in order per seat."""
 
     __slots__ = ("_answers", "_broken_off")
 
@@ -50,12 +50,13 @@ class Script:
         self._answers: dict[int, deque[Answer]] = {seat: deque() for seat in range(len(record.players))}
         replies = ((turn["seat"], _reply(turn)) for turn in record.turns)
         for seat, answer in (*replies, *silences(record)):
-            if seat in self._answers:  # a reply of any other seat is never asked for, and found as a difference
+            if seat in self._answers:  # a reply from any other seat is never requested, and found as a difference
                 self._answers[seat].append(answer)
 
     def next(self, seat: int) -> Answer:
-        """The seat's next answer. After the last one the match breaks off, as recorded or because replies are
-        missing."""
+        """Return the seat's next answer.
+
+        After the last answer the match breaks off, as recorded or because replies are missing."""
         if self._answers[seat]:
             return self._answers[seat].popleft()
         why = f"the replies end where seat {seat} is to give one" if self._broken_off is None else self._broken_off
@@ -64,17 +65,17 @@ class Script:
 
 @dataclass(slots=True)
 class Scripts(Guard):
-    """A guard that gives the driver the recorded answers instead of asking the players."""
+    """A guard that returns recorded answers instead of asking the players."""
 
     scripts: Mapping[str, Script]
-    """The script of each match, by match id."""
+    """Scripts by match id."""
 
     def answers(self, player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> list[Answer]:
         return [self.scripts[ask.key].next(ask.seat) for ask in asks]
 
 
 def silences(record: Record) -> list[tuple[int, Answer]]:
-    """The seats that gave no reply to their last ask, each with the answer that the driver got instead."""
+    """Return the seats without a reply to their last ask, and the driver's answer for each."""
     answers: list[tuple[int, Answer]] = []
     for failure in record.ending.failures:
         assert failure.seat is not None, "failures have a seat"
@@ -95,25 +96,26 @@ def _reply(turn: Mapping[str, Any]) -> Reply:
 
 
 def results_are_checked(game: Game) -> bool:
-    """Whether a replay asks the tools of a world, or a server, again. It does not if they may answer something else
-    now: only the digest in a manifest then finds a changed result."""
+    """Return whether a replay asks a world's tools, or a server, again.
+
+    It does not if their answers may have changed. Then only a manifest's digest reveals a modified result."""
     return not game.spec.results_are_recorded
 
 
 def recorded_game(record: Record) -> Game:
-    """Return the game of a record (`load_recorded_game`). Raises `NotAllowed` if a replay opens something that the user
-    has not allowed."""
+    """Return a record's game (`load_recorded_game`).
+
+    Raises `NotAllowed` if a replay opens something that the user has not allowed."""
     return load_recorded_game(record.game, record.events)
 
 
 def replayed_game(game: Game, record: Record) -> Game:
-    """The game in which a recorded match is played again. If its results are not checked, it takes the recorded
-    ones."""
+    """Return the game for replaying a match. It uses the recorded results if they are not checked."""
     return game if results_are_checked(game) else as_recorded(game, record.events)
 
 
 def replay_job(game: Game, record: Record) -> MatchJob:
-    """The job that plays a recorded match again in its `replayed_game`, with a `ScriptedPlayer` in each seat.
+    """Return the job that replays a match in its `replayed_game`, with a `ScriptedPlayer` in each seat.
 
     Raises `GymposiumError` if the record's players, prompts or failure policy do not fit the game."""
     ended = 0 if record.ending.broke_off else game.seats
@@ -121,7 +123,7 @@ def replay_job(game: Game, record: Record) -> MatchJob:
     counts = {"players": game.seats, "prompts": game.seats, "returns": ended, "results": ended, "reports": reported}
     for name, expected in counts.items():
         if (count := len(getattr(record, name))) != expected:
-            raise BadRecord(f"{game.name} has {game.seats} seats, but there are {count} {name}")
+            raise BadRecord(f"{game.name} has {game.seats} seats, but the record has {count} {name}")
     players = [
         ScriptedPlayer(name, cast(Style, prompt["style"]), reader(prompt["reader"]))
         for name, prompt in zip(record.players, record.prompts)
@@ -142,24 +144,25 @@ def replay_difference(game: Game, record: Record, played: MatchResult | None = N
     """The first part of a record that does not follow from its replies and seeds, or None. `played` is the match as the
     driver has played it again already.
 
-    Two facts are checked: the driver, playing the recorded replies from the recorded seeds, writes this record; and the
-    game's `load` makes of the events a legal match with the same utilities.
+    Two facts are checked. The driver writes this record when it plays the recorded replies from the recorded seeds. And
+    the game's `load` turns the events into a legal match with the same utilities.
 
-    Raises `GymposiumError` if the match cannot be played with these fields, and any error of the game's engine."""
+    Raises `GymposiumError` if the match cannot be played with these fields, and any error from the game's engine."""
     if record.ending.broke_off and not record.events and not results_are_checked(game):
-        return record.ending.in_words()  # the world did not open, and must not be asked now
+        return record.ending.in_words()  # the world did not open, so it must not be asked now
     loaded = game.load(record.events, record.seed)
     if played is None:
         [played] = play([replay_job(game, record)], guard=Scripts({record.id: Script(record)}))
     if not record.ending.broke_off:
         return difference(record, Record.of(played)) or _wrong_load(loaded, played)
-    # the match broke off: only what came before can be compared, as the next step may fail again
+    # the match broke off: compare only what came before, because the next step may fail again
     return _wrong_play(record, Record.of(played), whole=False) or record.ending.in_words()
 
 
 def difference(record: Record, again: Record) -> str | None:
-    """The first difference between a record and the record of its replay, or None. Times, token counts, costs and
-    software versions are not compared."""
+    """Return the first difference between a record and its replay's record, or None.
+
+    Times, token counts, costs and software versions are not compared."""
     if why := _wrong_play(record, again, whole=True):
         return why
     for name in (field.name for field in fields(Record) if field.name not in _NOT_COMPARED):
@@ -176,7 +179,7 @@ def difference(record: Record, again: Record) -> str | None:
 
 
 def wrong_ending(record: Record, now: Ending) -> str:
-    """A message that the recorded ending differs from that of the replay."""
+    """Return a message that the recorded ending differs from the replay's."""
     return f"ending: {record.ending.in_words()!r} is recorded, but the replay gives {now.in_words()!r}"
 
 
@@ -185,8 +188,9 @@ def _prompt(prompt: Mapping[str, Any]) -> str:
 
 
 def _wrong_play(record: Record, again: Record, *, whole: bool) -> str | None:
-    """The first difference between the events and replies of a record and its replay. Unless `whole`, the record may
-    stop earlier than the replay."""
+    """Return the first difference between the events and replies of a record and its replay.
+
+    Unless `whole`, the record may stop earlier than the replay."""
     if again.opening != record.opening:
         return wrong_opening(record, again.opening)
     differing = (place for place, (was, now) in enumerate(zip(record.events, again.events)) if was != now)
@@ -194,7 +198,7 @@ def _wrong_play(record: Record, again: Record, *, whole: bool) -> str | None:
     if (number := next(differing, None)) is not None:
         event = wrong_event(record, number, again.events[number])
         if CHANCE in (record.events[number].seat, again.events[number].seat) or number < _opening_events(record):
-            return event  # no reply led to it, and the later events may not even be legal
+            return event  # no reply led to it, and later events may be illegal
     return (
         _wrong_turn(record, again)
         or event
@@ -204,12 +208,12 @@ def _wrong_play(record: Record, again: Record, *, whole: bool) -> str | None:
 
 
 def wrong_opening(record: Record, plies: int) -> str:
-    """A message that the recorded opening is longer than the `plies` that the match can have."""
+    """Return a message that the recorded opening exceeds the maximum of `plies`."""
     return f"the opening has {record.opening} plies, but the match would be over by then: it can have {plies}"
 
 
 def wrong_event(record: Record, number: int, now: Event) -> str:
-    """A message that the recorded event of this number differs from the event of the replay."""
+    """Return a message that this recorded event differs from the replay's."""
     was = record.events[number]
     if CHANCE in (was.seat, now.seat):
         return f"event {number} is {was.move!r}, but seed {record.seed} gives {now.move!r}"
@@ -219,13 +223,13 @@ def wrong_event(record: Record, number: int, now: Event) -> str:
 
 
 def _opening_events(record: Record) -> int:
-    """Number of events before the first reply."""
+    """Return the number of events before the first reply."""
     game = replayed_game(recorded_game(record), record)
     return len(open_match(game, record.seed, record.opening)[0].events)
 
 
 def late_event(record: Record, number: int) -> str:
-    """A message that the recorded event of this number comes after the end of the replay."""
+    """Return a message that this recorded event comes after the end of the replay."""
     return f"event {number} ({record.events[number].move!r}) comes after the end of the match"
 
 
@@ -245,7 +249,7 @@ def _wrong_turn(record: Record, again: Record) -> str | None:
 
 
 def _wrong_length(record: Record, again: Record, *, whole: bool) -> str | None:
-    """The first event or reply that is recorded after the end of the replay, or, if `whole`, missing before it."""
+    """Return the first event or reply recorded after the end of the replay or, if `whole`, missing before it."""
     if len(record.turns) > len(again.turns):
         return f"reply {len(again.turns)} comes after the end of the match"
     if len(record.events) > len(again.events):
@@ -260,8 +264,9 @@ def _wrong_length(record: Record, again: Record, *, whole: bool) -> str | None:
 
 
 def _wrong_load(loaded: Match, played: MatchResult) -> str | None:
-    """A message if the loaded match ends with other utilities than the played one: the game's `load` and `apply`
-    disagree."""
+    """Return a message if the loaded match ends with other utilities than the played one.
+
+    Then the game's `load` and `apply` disagree."""
     utilities = tuple(loaded.returns())
     if played.ending.seat is not None:
         utilities = forfeit_returns(loaded.game, played.ending.seat, utilities)

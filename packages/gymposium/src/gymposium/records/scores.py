@@ -1,4 +1,4 @@
-"""Scores of players: rates and means of finished matches, with 95 % intervals."""
+"""Player scores: rates and means over finished matches, with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 _TOLD = frozenset({"unparsable", "cut off"})
-"""Readings of replies whose text is looked at for advice."""
+"""Readings of replies whose text is examined for advice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimate with the ends of its interval."""
+    """An estimate with its interval."""
 
     value: float
     low: float
     high: float
 
     def __str__(self) -> str:
-        """`0.920 [0.850, 0.959]`, with a dash for NaN."""
+        """Format as `0.920 [0.850, 0.959]`, with a dash for NaN."""
         value, low, high = (
             "–" if math.isnan(figure) else f"{figure:.3f}" for figure in (self.value, self.low, self.high)
         )
@@ -54,14 +54,14 @@ def rate(count: int, total: int) -> Estimate:
 
 
 Bounds = tuple[float, float]
-"""The least and the greatest possible value."""
+"""The minimum and maximum possible value."""
 
 
 def mean(values: Sequence[float], bounds: Bounds | None = None) -> Estimate:
-    """A mean with Student's t interval (SciPy's); fewer than two values give no interval.
+    """Return a mean with Student's t interval (SciPy's). Fewer than two values give no interval.
 
-    With `bounds` the interval stays within them, and covers 95 % for small samples and rare values too: each end is
-    computed as if there were one more value, as far beyond the others as these lie apart. If all values are equal the
+    With `bounds`, the interval stays within them, and covers 95 % even for small samples and rare values. Each end is
+    computed as if there were one more value, as far beyond the others as they spread. If all values are equal, the
     interval is `_constant_interval`."""
     import numpy as np
 
@@ -84,17 +84,17 @@ def mean(values: Sequence[float], bounds: Bounds | None = None) -> Estimate:
 
 
 def are_equal(values: Sequence[float], bounds: Bounds) -> bool:
-    """Whether values within these bounds are equal, but for rounding."""
+    """Return whether values within these bounds are equal, up to rounding."""
     return math.isclose(min(values), max(values), abs_tol=1e-9 * (bounds[1] - bounds[0]))
 
 
 def mean_gain(
     before: Sequence[float | None], after: Sequence[float | None], seats: int, bounds: Bounds | None = None
 ) -> Estimate:
-    """The mean difference between two series of returns in equal matches, paired deal by deal.
+    """Return the mean difference between two series of returns in equal matches, paired by deal.
 
-    The matches of a deal, one for each of the `seats`, are averaged first, since they share its luck. A deal counts if
-    all its returns are known. `bounds` are those of the returns."""
+    The matches in a deal, one per seat, are averaged first, because they share its luck. A deal counts if all its
+    returns are known. `bounds` are those of the returns."""
     gains = []
     for first in range(0, min(len(before), len(after)) - seats + 1, seats):
         old, new = before[first : first + seats], after[first : first + seats]
@@ -105,8 +105,9 @@ def mean_gain(
 
 
 def ratio_by_deal(amounts: Sequence[float], counts: Sequence[float]) -> list[float]:
-    """Return one value for each deal, whose mean is the sum of the amounts over that of the counts. Their spread is
-    that of this ratio by its linear approximation (Cochran, 1977, Sampling Techniques, section 6.4)."""
+    """Return one value per deal. Their mean is the sum of the amounts over that of the counts.
+
+    Their spread is that of this ratio in linear approximation (Cochran, 1977, Sampling Techniques, section 6.4)."""
     import numpy as np
 
     paid, count = np.asarray(amounts, dtype=float), np.asarray(counts, dtype=float)
@@ -116,12 +117,12 @@ def ratio_by_deal(amounts: Sequence[float], counts: Sequence[float]) -> list[flo
 
 
 def margin_bounds(bounds: Bounds) -> Bounds:
-    """Return the least and the greatest difference of two values within these bounds."""
+    """Return the minimum and maximum difference of two values within these bounds."""
     return bounds[0] - bounds[1], bounds[1] - bounds[0]
 
 
 def _half(values: Sequence[float]) -> float:
-    """Half the width of Student's t interval."""
+    """Return half the width of Student's t interval."""
     import numpy as np
     from scipy.special import stdtrit
 
@@ -130,9 +131,10 @@ def _half(values: Sequence[float]) -> float:
 
 
 def _constant_interval(value: float, count: int, bounds: Bounds) -> Bounds:
-    """The interval of a mean of which `count` values are known, all equal to `value`. If a share p of all values
-    differs, a sample has none of them with probability (1 - p)^count. The interval assumes the share for which this is
-    2.5 %, with all of these values at a bound."""
+    """Return the interval of a mean with `count` known values, all equal to `value`.
+
+    If a share p of all values differs, a sample has none of them with probability (1 - p)^count. The interval assumes
+    the share where this is 2.5 %, with all differing values at a bound."""
     least, most = bounds
     share = 1 - ((1 - CONFIDENCE) / 2) ** (1 / count)
     return value - share * (value - least), value + share * (most - value)
@@ -140,38 +142,37 @@ def _constant_interval(value: float, count: int, bounds: Bounds) -> Bounds:
 
 @dataclass(slots=True)
 class Score:
-    """The results of one player, over all the seats it took. Its representation leaves the single matches and replies
-    out."""
+    """One player's results over all its seats. Its representation omits individual matches and replies."""
 
     returns: list[float] = field(default_factory=list, repr=False)
     bounds: Bounds | None = None
-    """Range of possible returns in the games played, penalties included; None before the first match."""
+    """Range of possible returns in the games played, including penalties; None before the first match."""
     results: dict[str, int] = field(default_factory=dict)
     readings: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     forfeits: int = 0
     failures: dict[EndingKind, int] = field(default_factory=lambda: dict.fromkeys(FAILURES, 0))
-    """Number of matches that ended in a step in which this player failed, by kind of failure."""
+    """Number of matches that ended with a failure of this player, by kind."""
     prompt_tokens: int = 0
-    """Sum over all replies whose tokens were counted."""
+    """Total over all replies with a token count."""
     completion_tokens: list[int] = field(default_factory=list, repr=False)
-    """Tokens of each reply whose tokens were counted."""
+    """Tokens per reply, for replies with a token count."""
     seconds: list[float] = field(default_factory=list, repr=False)
-    """Wall time of each reply whose player reports it."""
+    """Wall time per reply, if reported."""
     cost: float | None = None
-    """Cost of the replies whose player reports it; None if none does."""
+    """Total reported cost of replies; None if no reply reports it."""
     repaired: int = 0
-    """Number of replies in another form than was asked for, in which a lenient reader found the move."""
+    """Number of replies in the wrong form where a lenient reader found the move."""
     looping: int = 0
-    """Number of replies that were cut off while they repeated themselves."""
+    """Number of replies cut off while repeating themselves."""
     unparsable_example: str | None = field(default=None, repr=False)
     """The first unparsable reply."""
     marked_moves: int = 0
-    """Number of replies that are unparsable to a strict reader and a move, legal or not, to a lenient one."""
+    """Number of replies that only a lenient reader parses as a move, legal or not."""
     reports: dict[str, list[float]] = field(default_factory=dict, repr=False)
-    """Values that the matches report beside the returns (`Reports`), by name."""
+    """Extra figures that the matches report (`Reports`), by name."""
 
     def add(self, played: MatchResult, seat: int) -> None:
-        """Count a finished match in which the player had `seat`."""
+        """Count a finished match with the player in `seat`."""
         self._count(played, seat, played.result(seat), played.job.game, played.job.on_illegal)
         for turn in played.turns:
             if turn.seat == seat:
@@ -181,7 +182,7 @@ class Score:
                     self._failed(turn.reading, turn.text, played.job.players[seat].reader.name, played.job.game)
 
     def add_record(self, record: Record, game: Game, seat: int) -> None:
-        """Count a recorded match of this game in which the player had `seat`."""
+        """Count a recorded match of this game with the player in `seat`."""
         self._count(record, seat, record.results[seat], game, FailurePolicy.parse(record.on_illegal))
         for turn in record.turns:
             if turn["seat"] == seat:
@@ -216,7 +217,7 @@ class Score:
                 self.cost = (self.cost or 0.0) + usage.cost
 
     def _failed(self, reading: str, text: str, reader: str, game: Game) -> None:
-        """Note what advice about a reply depends on that was cut off or unparsable."""
+        """Collect data for advice about a cut-off or unparsable reply."""
         if reading == "cut off":
             self.looping += ends_in_loop(text)
             return
@@ -235,38 +236,40 @@ class Score:
         return rate(self.results.get(result, 0), self.matches)
 
     def reading_rate(self, kind: str) -> Estimate:
-        """Share of this player's replies with this reading."""
+        """Return the share of this player's replies with this reading."""
         return rate(self.readings[kind], sum(self.readings.values()))
 
     def repaired_rate(self) -> Estimate:
-        """Share of this player's replies that a lenient reader repaired."""
+        """Return the share of this player's replies that a lenient reader repaired."""
         return rate(self.repaired, sum(self.readings.values()))
 
     def mean_return(self) -> Estimate:
         return mean(self.returns, self.bounds)
 
     def mean_report(self, name: str) -> Estimate:
-        """Mean of a reported value, over the matches that report it: those that were played to their end."""
+        """Return the mean of a reported figure over the finished matches that report it."""
         return mean(self.reports.get(name, []))
 
     def reports_all(self, name: str) -> bool:
-        """True if every match reports this value, so that none ended too early."""
+        """Return whether every match reports this figure, so none ended early."""
         return len(self.reports.get(name, [])) == self.matches
 
     def failure_rate(self, kind: EndingKind) -> Estimate:
-        """Share of matches that ended in a step in which this player failed in this way."""
+        """Return the share of matches that ended with this kind of failure by this player."""
         return rate(self.failures[kind], self.matches)
 
     def tokens_per_move(self) -> Estimate:
-        """Mean tokens of a reply, over those whose tokens were counted."""
+        """Return the mean tokens per reply, over replies with a token count."""
         return mean(self.completion_tokens)
 
     def seconds_per_move(self) -> Estimate:
-        """Mean wall time of a reply, over those whose player reports it."""
+        """Return the mean wall time per reply, over replies that report it."""
         return mean(self.seconds)
 
     def as_dict(self) -> dict[str, Any]:
-        """The score as plain data. Estimates are `[value, low, high]`; `usage` is left out if no reply reports any."""
+        """Return the score as plain data.
+
+        Estimates are `[value, low, high]`. `usage` is omitted if no reply reports any."""
 
         def plain(estimate: Estimate) -> list[float]:
             return [estimate.value, estimate.low, estimate.high]

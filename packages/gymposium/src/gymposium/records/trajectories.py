@@ -1,4 +1,4 @@
-"""Trajectories, the turns of one seat in one match with their outcome, from which learners of any kind learn."""
+"""Trajectories for learners: one seat's turns in one match, with their outcome."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from gymposium.match.failures import FailurePolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trajectory:
-    """The turns of one seat in one match. Rewards are computed from it; a learner finds its tokens in the turns'
-    traces."""
+    """One seat's turns in one match. Rewards are computed from it. The turns' traces hold tokens for learners."""
 
     game: Game
     seat: int
     turns: Sequence[Turn]
-    """The seat's replies in order, including those that were not accepted."""
+    """The seat's replies in order, including rejected ones."""
     events: Sequence[Event]
-    """The events of the whole match: the moves of every seat, and chance."""
+    """All events of the match: every seat's moves, and chance."""
     utilities: tuple[float, ...]
-    """The utility of each seat, after a forfeit if there was one, without penalties."""
+    """Each seat's utility after any forfeit, without penalties."""
     penalties: Mapping[int, float] = field(default_factory=dict)
-    """Sum of the penalties for failed replies, by seat; seats without penalties are left out."""
+    """Total penalty for failed replies, by seat. Seats without penalties are omitted."""
     ending: Ending = OVER
     """How the match ended."""
     unanswered: Any = None
-    """The next prompt, if the trajectory was truncated and the player reports it: a language model's token ids, at
-    which a critic can estimate the value of the rest. It fills the context or is longer."""
+    """The next prompt, if the trajectory was truncated and the player reports it.
+
+    For a language model, these are token ids where a critic can estimate the value of the rest. The prompt fills or
+    exceeds the context."""
     paid: float | None = None
-    """The utility that the game paid the seat before a forfeit changed it; None if there was no match."""
+    """The seat's utility from the game, before any forfeit; None without a match."""
     report: Mapping[str, float] = field(default_factory=dict)
-    """Values that the match reports of the seat beside its return, by name; empty for most games."""
+    """Extra figures that the match reports for the seat, by name; empty for most games."""
     seed: int | None = None
-    """Seed of the match's own chance, from which the match can be loaded with the events; None if there was no
-    match."""
+    """Seed for the match's chance, used with the events to load the match; None without a match."""
     on_illegal: FailurePolicy = FORFEIT
     """The policy for failed replies."""
     match: str | None = None
-    """Id of the match, as in its record; None if there was no match."""
+    """Id of the match, as in its record; None without a match."""
 
     @classmethod
     def of(cls, played: MatchResult, seat: int) -> Trajectory:
-        """The trajectory of `seat` in a finished match."""
+        """Return the trajectory of `seat` in a finished match."""
         return cls(
             game=played.job.game,
             seat=seat,
@@ -65,31 +65,31 @@ class Trajectory:
 
     @property
     def penalty(self) -> float:
-        """Sum of the penalties for the seat's failed replies, 0 or more."""
+        """The seat's total penalty for failed replies, 0 or more."""
         return self.penalties.get(self.seat, 0.0)
 
     @property
     def returns(self) -> tuple[float, ...]:
-        """Utility less penalties of every seat."""
+        """Each seat's utility minus penalties."""
         return tuple(u - self.penalties.get(seat, 0.0) for seat, u in enumerate(self.utilities))
 
     @property
     def result(self) -> str:
-        """`win`, `draw` or `loss` by the utilities, or `score` in a game with one seat; as `MatchResult.result`."""
+        """`win`, `draw` or `loss` by utilities, or `score` in single-seat games, as in `MatchResult.result`."""
         return seat_result(self.utilities, self.seat, self.ending.seat)
 
     @property
     def forfeited(self) -> bool:
-        """True if this seat forfeited the match."""
+        """Whether this seat forfeited the match."""
         return self.ending.seat == self.seat
 
     @property
     def truncated(self) -> bool:
-        """True if it ended because the context of the player was full, which is not a terminal state for learning."""
+        """Whether it ended because the player's context was full. For learning, this is not a terminal state."""
         failure = self.ending.failure_of(self.seat)
         return failure is not None and failure.kind == "out of context"
 
     @property
     def decisions(self) -> int:
-        """Number of moves in the match, of all seats together, as `Game.max_decisions` counts."""
+        """Number of moves in the match by all seats, counted as in `Game.max_decisions`."""
         return sum(event.seat != CHANCE for event in self.events)

@@ -1,4 +1,4 @@
-"""Verifying files of match records: each match is played again and compared with its record."""
+"""Verification of match record files: each match is replayed and compared with its record."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ class FileVerification:
     """The result of verifying a file."""
 
     matches: int = 0
-    """Number of records that were played again."""
+    """Number of replayed records."""
     not_played: int = 0
-    """Number of records that could not be played again, because their game is not installed in their version."""
+    """Number of records that could not be replayed, because their game's version is not installed."""
     unchecked: int = 0
-    """Number of records whose results of tools were taken from the record (`results_are_checked`)."""
+    """Number of records with tool results taken from the record (`results_are_checked`)."""
     recorded_chance: int = 0
-    """Number of records whose chance was drawn elsewhere and is taken from the record (`recorded:NAME`)."""
+    """Number of records with chance drawn elsewhere and taken from the record (`recorded:NAME`)."""
     problems: list[Problem] = field(default_factory=list)
     planned: int | None = None
-    """Number of matches in the plan of the run; None if the file has no manifest."""
+    """Number of matches in the run's plan; None without a manifest."""
     finished: bool = False
-    """True if the manifest has the digest of the finished file."""
+    """Whether the manifest has the digest of the finished file."""
 
 
 def verify_file(path: str | Path) -> FileVerification:
-    """Plays every record again, and compares the records with the file's manifest if it has one.
+    """Replay every record, and compare the records with the file's manifest, if any.
 
-    Each bad or differing line gives one problem, its first difference. A file without any record gives one problem."""
+    Each bad or differing line gives one problem, its first difference. A file without records gives one problem."""
     verification = FileVerification()
     records: list[tuple[int, Record]] = []
     for number, record in read_records(path):
@@ -66,7 +66,7 @@ def verify_file(path: str | Path) -> FileVerification:
 
 
 def _check_manifest(path: Path, records: Sequence[tuple[int, Record]], verification: FileVerification) -> None:
-    """Adds the differences between a file and its manifest; a changed digest only if there is no other problem."""
+    """Add the differences between a file and its manifest. Report a changed digest only without other problems."""
     problems = verification.problems
     try:
         manifest = Manifest.beside(path)
@@ -87,21 +87,21 @@ def _check_manifest(path: Path, records: Sequence[tuple[int, Record]], verificat
 
 
 def distinct(problems: Sequence[Problem]) -> list[tuple[Problem, int]]:
-    """The first problem with each reason, and how many more have the same one."""
+    """Return the first problem for each reason, and the number of further ones."""
     counts = Counter(problem.what for problem in problems)
     first = {problem.what: problem for problem in reversed(problems)}
     return [(first[what], count - 1) for what, count in counts.items()]
 
 
 def match_files(path: Path) -> list[Path]:
-    """The files of matches at a path: the file itself, or those in the folder of a run.
+    """Return the match files at a path: the file itself, or those in a run's folder.
 
     Raises `BadOption` for a folder without such files, and as `find_forms`."""
     if not path.is_dir():
         return [path]
     files = [*find_forms(path, "matches.jsonl"), *find_forms(path, "matches/*.jsonl")]
     if not files:
-        raise BadOption(f"{path} is not the folder of a run: it has no matches.jsonl and no matches/*.jsonl.")
+        raise BadOption(f"{path} is not a run's folder: it contains neither matches.jsonl nor matches/*.jsonl.")
     return files
 
 
@@ -125,17 +125,17 @@ def first_difference(record: Record, played: MatchResult | None = None) -> str |
 
 
 class _Replayed(NamedTuple):
-    """What became of a record that was played again."""
+    """The outcome of replaying a record."""
 
     played: bool
     difference: str | None
-    """The first difference, or why it could not be played."""
+    """The first difference, or the reason why the record could not be replayed."""
     unchecked: bool = False
-    """True if results of tools were taken from the record."""
+    """Whether tool results were taken from the record."""
 
 
 def _replayed(record: Record) -> _Replayed:
-    """Play a record again; in another process if the game's engine may end its process."""
+    """Replay a record, in another process if the game's engine may kill its process."""
     if not needs_isolation(record.game):
         return _play_again(record)
     try:

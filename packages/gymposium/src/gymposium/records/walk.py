@@ -1,6 +1,6 @@
-"""Walking a recorded match decision by decision, with its replies, moves and chance outcomes.
+"""Step through a recorded match decision by decision, with its replies, moves and chance outcomes.
 
-`gymposium replay` and the pages of the viewer show matches this way.
+`gymposium replay` and the viewer's pages show matches this way.
 """
 
 from __future__ import annotations
@@ -28,41 +28,44 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class RecordedReply:
-    """One recorded reply, with the reason that its prompt gave for asking again."""
+    """One recorded reply, with the reason given in its prompt for asking again."""
 
     turn: Turn
-    """The reply as the driver reads it."""
+    """The reply, as the driver reads it."""
     reason: str | None
-    """Why the seat's last reply was not accepted, if this is a retry."""
+    """Why the seat's last reply was rejected, if this is a retry."""
 
 
 @dataclass(slots=True)
 class Decision(Generic[T]):
-    """One decision of a match: the position, the seats to move, and their replies and moves. The last one is the end of
-    the match."""
+    """One decision in a match: the position, the seats to move, and their replies and moves.
+
+    The last one is the end of the match."""
 
     seen: T
-    """The value of `look` for the match before the moves were made."""
+    """The value of `look` for the match before the moves."""
     chance: list[str]
-    """Chance outcomes since the last decision."""
+    """Chance outcomes since the previous decision."""
     seats: tuple[int, ...]
     """The seats to move; () at the end."""
     moves: dict[int, str] = field(default_factory=dict)
-    """The move of each seat; {} if the match ended or broke off instead."""
+    """Each seat's move; {} if the match ended or broke off instead."""
     replies: dict[int, list[RecordedReply]] = field(default_factory=dict)
-    """The replies of each seat in order; all but the last were not accepted. Seats that gave no reply are left out."""
+    """Each seat's replies in order; all but the last were rejected. Seats without a reply are omitted."""
     opening: bool = False
-    """True if the moves were drawn as part of the match's opening; no player was asked."""
+    """True if the moves were drawn in the match's opening, without asking players."""
     played: MatchResult | None = None
     """The replay, in a decision with which it ended."""
 
 
 def walk(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:
-    """The decisions of a recorded match in order, as the driver plays it again; the last one is the end of the match.
-    `look` is called with the match at each decision, before the moves are made, and must not change it.
+    """Yield the decisions of a recorded match in order, as the driver replays it.
+
+    The last one is the end of the match. `look` is called with the match at each decision, before the moves are made,
+    and must not change it.
 
     Raises `GymposiumError` at the first event that does not follow from the recorded replies and seeds, and any error
-    of the game's engine."""
+    from the game's engine."""
     job = replay_job(recorded_game(record), record)
     running = RunningMatch(job)
     running.begin()
@@ -88,7 +91,7 @@ def walk(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:
             for turn in running.turns[heard:]:
                 step.replies.setdefault(turn.seat, []).append(RecordedReply(turn, reasons[turn.seat]))
         if record.ending.broke_off and len(match.events) > len(record.events):
-            yield steps.break_off(step, match)  # the engine failed here in the recorded match, but not in this one
+            yield steps.break_off(step, match)  # the engine failed here in the recorded match, but not in the replay
             return
         step.played = played
         yield steps.end(step, match)
@@ -100,15 +103,17 @@ def walk(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:
         raise BadRecord(played.ending.detail)
     if len(record.events) > len(match.events):
         raise BadRecord(late_event(record, len(match.events)))
-    again = played.ending.broke_off and record.ending.broke_off  # at the same event, perhaps in other words
+    again = played.ending.broke_off and record.ending.broke_off  # at the same event, perhaps with other wording
     if played.ending != record.ending and not again:
         raise BadRecord(wrong_ending(record, played.ending))
 
 
 def decided(record: Record, look: Callable[[Match], T]) -> Iterator[tuple[int, Decision[T], int, bool]]:
-    """Each choice of a player, as `walk` yields it: the number of the decision, the decision, the seat, and whether its
-    reply failed, so that the match ended or a move was drawn for it. Moves of a random opening are left out, and so are
-    seats whose move was never made, as another one's reply ended the match. Raises as `walk`."""
+    """Yield each player choice from `walk`: the decision's number, the decision, the seat, and whether its reply
+    failed.
+
+    After a failed reply the match ended or a move was drawn. Moves in a random opening are skipped. So are seats whose
+    move was never made, because another seat's reply ended the match. Raises the same errors as `walk`."""
     for step, decision in enumerate(walk(record, look)):
         for seat in () if decision.opening else decision.seats:
             replies = decision.replies.get(seat, [])
@@ -119,7 +124,7 @@ def decided(record: Record, look: Callable[[Match], T]) -> Iterator[tuple[int, D
 
 
 class _Steps(Generic[T]):
-    """Builds the decisions of a replayed match, and checks that its events are the recorded ones."""
+    """A builder of decisions from a replay that checks its events against the recorded ones."""
 
     def __init__(self, record: Record, look: Callable[[Match], T]) -> None:
         self._record, self._look = record, look
@@ -130,14 +135,14 @@ class _Steps(Generic[T]):
         self._checked = 0
 
     def begin(self, match: Match) -> Decision[T]:
-        """The decision at which the match stands now, without replies and moves."""
+        """Return the current decision, without replies and moves."""
         events = match.events
         self._check(events)
         self.at = len(events)
         return Decision(self._look(match), [event.move for event in events[self._shown :]], tuple(match.to_move()))
 
     def end(self, step: Decision[T], match: Match) -> Decision[T]:
-        """The decision with its moves, if the match did not end or break off in it."""
+        """Return the decision with its moves, if the match did not end or break off in it."""
         moves = match.events[self.at : self.at + len(step.seats)]
         self._shown = self.at + len(moves)
         self._check(match.events[: self._shown])
@@ -145,7 +150,7 @@ class _Steps(Generic[T]):
         return step
 
     def break_off(self, step: Decision[T], match: Match) -> Decision[T]:
-        """The decision in which the recorded match broke off, with those of its moves that are recorded."""
+        """Return the decision where the recorded match broke off, with its recorded moves."""
         recorded = match.events[: len(self._record.events)]
         self._check(recorded)
         step.moves = dict(recorded[self.at : self.at + len(step.seats)])
@@ -155,7 +160,7 @@ class _Steps(Generic[T]):
         recorded = self._record.events
         for number, event in enumerate(events[self._checked :], start=self._checked):
             if number >= len(recorded):
-                raise BadRecord(f"the record stops before event {number} ({event.move!r})")
+                raise BadRecord(f"the record ends before event {number} ({event.move!r})")
             if event != recorded[number]:
                 raise BadRecord(wrong_event(self._record, number, event))
         self._checked = len(events)

@@ -1,4 +1,4 @@
-"""The game's own returns, with the pay of each turn clipped: `clipped(1)`."""
+"""The game's own returns with clipped pay per turn: `clipped(1)`."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ FORM = "clipped(MOST)"
 
 
 class Clipped:
-    """Returns in which the pay of each turn is clipped to ±`most`, as in learning Atari games (Mnih et al., 2015). If a
-    game pays 4 now and 512 once, or a forfeit costs a whole score, a few large payments would dominate all others.
+    """Returns with each turn's pay clipped to ±`most`, as in learning Atari games (Mnih et al., 2015).
 
-    Penalties for failed replies are subtracted without clipping. Matches must note what they pay
-    (`MatchJob.note_pay`)."""
+    If a game pays 4 now and 512 once, or a forfeit costs a whole score, a few large payments would dominate all others.
+
+    Penalties for failed replies are subtracted without clipping. Matches must store their pay (`MatchJob.note_pay`)."""
 
     def __init__(self, most: str | None) -> None:
-        """`most` is the text in the brackets. Raises `BadOption`."""
+        """`most` is the text in the parentheses. Raises `BadOption`."""
         try:
             self.most = float(most or "")
         except ValueError:
             self.most = math.nan
         if not 0.0 < self.most < math.inf:
-            raise BadOption(f"reward=clipped({most or ''}): write {FORM} with a number above 0.")
+            raise BadOption(f"Invalid reward=clipped({most or ''}). Use {FORM} with a number above 0.")
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
-        """The rewards of one group. Raises `BadReward` if a match did not note what it paid."""
+        """Return the rewards of one group. Raises `BadReward` if a match did not store its pay."""
         for trajectory in group:
             if any(turn.before is None for turn in trajectory.turns):
                 raise BadReward(
-                    "clipped(...) clips the pay of each turn, and this match did not note it: play it with "
+                    "clipped(...) needs the pay of each turn, but this match did not store it. Play it with "
                     "MatchJob(note_pay=True)."
                 )
         return [self._reward(t, returns) for t, returns in zip(group, ReturnReward()(group), strict=True)]

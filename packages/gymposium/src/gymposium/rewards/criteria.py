@@ -1,7 +1,7 @@
-"""The built-in criteria of `weighted`, each a measure of a trajectory from 0 (worst) to 1 (best).
+"""Built-in criteria for `weighted`. Each rates a trajectory from 0 (worst) to 1 (best).
 
-Brevity alone would reward giving up early, so efficiency is accuracy times brevity. Completeness alone is 1 for any
-legal moves: use it to help a model that cannot answer yet, not as the only criterion.
+Brevity alone would reward giving up early, so efficiency is accuracy times brevity. Completeness is 1 for any legal
+moves. Use it to help a model that cannot answer yet, but not as the only criterion.
 """
 
 from __future__ import annotations
@@ -13,31 +13,35 @@ from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.match import score_of
 
 Criterion = Callable[[Sequence[Trajectory]], Sequence[float]]
-"""A function that returns one value for each trajectory of a group, in order."""
+"""A function that returns one value per trajectory in a group, in order."""
 
 
 def accuracy(group: Sequence[Trajectory]) -> list[float]:
-    """The value that the match reports as `exact`, if it does. Otherwise the match score: 1 for a win, 0.5 for a draw,
-    0 for a loss, and with more than two seats the share of the other seats that did worse. 0 if the seat forfeited."""
+    """Return the figure `exact` if the match reports it, else the match score.
+
+    The score is 1 for a win, 0.5 for a draw and 0 for a loss. With more than two seats, it is the share of other seats
+    that did worse. It is 0 if the seat forfeited."""
     return [_accuracy(trajectory) for trajectory in group]
 
 
 def efficiency(group: Sequence[Trajectory]) -> list[float]:
-    """Accuracy in few decisions: accuracy × (1 - (d - 1) / (D - 1)), where d is the number of decisions in the match
-    and D the greatest number in the game (`Game.max_decisions`). It is 1 for a win by the first decision, 0 for a win
-    by the last possible one, and 0 for any loss. It does not depend on the rest of the group, so it can be compared
-    over a run."""
+    """Rate accuracy in few decisions: accuracy × (1 - (d - 1) / (D - 1)).
+
+    d is the number of decisions in the match, and D the game's maximum (`Game.max_decisions`). The value is 1 for a win
+    by the first decision, 0 for a win by the last possible one, and 0 for any loss. It does not depend on the rest of
+    the group, so it is comparable over a run."""
     return [_accuracy(trajectory) * _brevity(trajectory) for trajectory in group]
 
 
 def completeness(group: Sequence[Trajectory]) -> list[float]:
-    """The share of the seat's replies that were read as moves. 0 if the seat forfeited, so that a finished match is
-    worth more than a forfeited one."""
+    """Return the share of the seat's replies that were read as moves.
+
+    It is 0 if the seat forfeited, so a finished match is worth more than a forfeited one."""
     return [_completeness(trajectory) for trajectory in group]
 
 
 def reported(figure: str, group: Sequence[Trajectory]) -> list[float]:
-    """A figure that the match reports; 0 if the seat forfeited. Raises `BadReward` if a match does not report it."""
+    """Return a reported figure, 0 if the seat forfeited. Raises `BadReward` if a match does not report it."""
     return [_reported(trajectory, figure) for trajectory in group]
 
 

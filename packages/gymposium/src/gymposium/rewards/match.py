@@ -1,7 +1,7 @@
-"""Rewards that follow from the outcome of the match alone, and the split of a total over the seat's turns.
+"""Rewards based only on the match outcome, and the split of a total over the seat's turns.
 
-Penalties for failed replies are subtracted from the total of every reward: `on_illegal` sets what a failed reply costs,
-and a reward without it would make such replies free.
+Penalties for failed replies are subtracted from the total of every reward. `on_illegal` sets the cost of a failed
+reply. Without the penalty, such replies would be free.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from gymposium.rewards.protocol import Reward
 
 
 class ReturnReward:
-    """The game's own returns: utility less penalties, in the game's own scale. They are split by turn if the match
-    noted what it paid (`MatchJob.note_pay`)."""
+    """The game's own returns: utility minus penalties, on the game's own scale.
+
+    They are split by turn if the match stored its pay (`MatchJob.note_pay`)."""
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
         return [
@@ -31,31 +32,32 @@ class ReturnReward:
 
 
 class MatchScoreReward:
-    """The score of the match in [0, 1], less penalties. A score means the same in every game."""
+    """The match score in [0, 1] minus penalties. A score means the same in every game."""
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
         return [less_penalties(t, score, {"score": score}) for t, score in ((t, score_of(t)) for t in group)]
 
 
 def less_penalties(trajectory: Trajectory, worth: float, parts: Mapping[str, float]) -> Reward:
-    """The reward of a match that is worth `worth` before penalties. The penalties are subtracted, each at the turn
-    whose reply it was for, and reported as one of the parts."""
+    """Return the reward for a match that is worth `worth` before penalties.
+
+    Each penalty is subtracted at the turn with the failed reply, and reported as one of the parts."""
     total = worth - trajectory.penalty
     return Reward(total, {**parts, "penalties": 0.0 - trajectory.penalty}, penalties_by_turn(trajectory, total))
 
 
 def score_of(trajectory: Trajectory) -> float:
-    """The `match_score` of the trajectory's seat."""
+    """Return the `match_score` of the trajectory's seat."""
     return match_score(trajectory.game, trajectory.utilities, trajectory.seat, trajectory.ending.seat)
 
 
 def returns_by_turn(trajectory: Trajectory) -> tuple[float, ...] | None:
-    """The seat's return, split over its turns; the parts add up to the return.
+    """Split the seat's return over its turns. The parts add up to the return.
 
-    Each turn gets what the match paid between its ask and the seat's next ask, less the penalty of its reply. If the
-    match did not note what it paid (`MatchJob.note_pay`), only the penalties are split. The first turn also gets what
-    was paid before it (by an opening, or moves of other seats), the last turn what is left: pay after it, and the
-    effect of a forfeit."""
+    Each turn gets the match's pay between its ask and the seat's next ask, minus the penalty for its reply. If the
+    match did not store its pay (`MatchJob.note_pay`), only the penalties are split. The first turn also gets earlier
+    pay (from an opening, or moves of other seats). The last turn gets the rest: pay after it, and the effect of a
+    forfeit."""
     turns, total = trajectory.turns, trajectory.returns[trajectory.seat]
     before = [turn.before for turn in turns if turn.before is not None]
     if not turns or len(before) < len(turns):
@@ -65,8 +67,10 @@ def returns_by_turn(trajectory: Trajectory) -> tuple[float, ...] | None:
 
 
 def penalties_by_turn(trajectory: Trajectory, total: float) -> tuple[float, ...] | None:
-    """A total that is known only at the end of the match, split over the seat's turns: each penalty goes to the turn
-    whose reply it was for, the rest to the last turn. None if there was no penalty, which means the same."""
+    """Split a total that is known only at the end of the match over the seat's turns.
+
+    Each penalty goes to the turn with the failed reply, and the rest to the last turn. None, which means the same, if
+    there was no penalty."""
     if not any(turn.penalty for turn in trajectory.turns):
         return None
     return _with_the_rest([0.0 - turn.penalty for turn in trajectory.turns[:-1]], total)

@@ -1,4 +1,4 @@
-"""The protocol of rewards: functions from a group of trajectories to a reward for each of them."""
+"""The protocol of rewards: functions from a group of trajectories to one reward each."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _CLOSE = 1e-9
-"""Tolerance between the sum of the turns' rewards and the total, relative to the largest of them or to 1. It covers
-rounding."""
+"""Rounding tolerance between the sum of the turns' rewards and the total, relative to the largest of them or to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +23,15 @@ class Reward:
     """The reward of one trajectory."""
 
     total: float
-    """The value that is learned from."""
+    """The value to learn from."""
     parts: Mapping[str, float] = field(default_factory=dict)
-    """Named values that are reported beside the total; they need not add up to it."""
+    """Named values reported with the total. They need not add up to it."""
     turns: tuple[float, ...] | None = None
-    """The split of the total over the seat's turns, in order; the values add up to the total. None if the last turn
-    gets all of it."""
+    """The split of the total over the seat's turns, in order. The values add up to the total. None if the last turn
+    gets the whole total."""
     cut: float = 0.0
-    """The part of the total that comes from truncation: the forfeit that stands for the rest of the match. A critic's
-    estimate of the rest replaces it."""
+    """The part of the total due to truncation: the forfeit in place of the rest of the match. A critic's estimate of
+    the rest replaces it."""
 
 
 class HasTurns(Protocol):
@@ -40,11 +39,11 @@ class HasTurns(Protocol):
 
     @property
     def turns(self) -> Sequence[object]:
-        """The turns of one seat, in order."""
+        """One seat's turns, in order."""
 
 
 def turn_rewards(reward: Reward, trajectory: HasTurns) -> tuple[float, ...]:
-    """The reward of each turn; () if there are no turns."""
+    """Return each turn's reward, or () without turns."""
     if reward.turns is not None:
         return reward.turns
     before_the_last = len(trajectory.turns) - 1
@@ -52,35 +51,37 @@ def turn_rewards(reward: Reward, trajectory: HasTurns) -> tuple[float, ...]:
 
 
 RewardFunction = Callable[[Sequence[Trajectory]], Sequence[Reward]]
-"""A function that returns one reward for each trajectory of a group, in order. The trajectories of a group share a
-baseline: the same game, seat, deal and opponents. A reward may compare them."""
+"""A function that returns one reward per trajectory in a group, in order.
+
+Trajectories in a group share a baseline: the same game, seat, deal and opponents. A reward may compare them."""
 
 
 class Rater(Protocol):
-    """Optional protocol: a reward function that rates several groups at once, such as one that asks a server."""
+    """Optional protocol: a reward function that rates several groups at once, for example by asking a server."""
 
     def submit(self, group: Sequence[Trajectory], /) -> Future[Sequence[Reward]]:
-        """Start to rate one group. The future raises the exceptions that the function would raise."""
+        """Start rating one group. The future raises the exceptions that the function would raise."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedReward:
-    """A reward function with its name, whose results are checked."""
+    """A named reward function with checked results."""
 
     name: str
-    """The text by which the reward was made."""
+    """The text that the reward was made from."""
     function: RewardFunction
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
-        """The rewards of one group.
+        """Return the rewards of one group.
 
-        Raises `BadReward` unless there is a `Reward` for each trajectory, all values are finite, the turns add up to
-        the total and the parts of all rewards have the same names; `Unrated` if the function raises it."""
+        Raises `BadReward` unless there is one `Reward` per trajectory, all values are finite, the turns add up to the
+        total, and all rewards' parts have the same names. Raises `Unrated` if the function does."""
         return self._checked(group, self.function(tuple(group)))
 
     def rate(self, groups: Sequence[Sequence[Trajectory]]) -> list[list[Reward] | Unrated]:
-        """The rewards of each group, or the `Unrated` that the function raised for it. A `Rater` rates all groups at
-        once. Raises `BadReward` as a call does."""
+        """Return each group's rewards, or the `Unrated` that the function raised for it.
+
+        A `Rater` rates all groups at once. Raises `BadReward` like a call."""
         submit = getattr(self.function, "submit", None)
         begun: list[Future[Sequence[Reward]]] = []
         try:
@@ -93,7 +94,7 @@ class CheckedReward:
                 future.cancel()
 
     def remarks(self) -> list[str]:
-        """The remarks of the function on its work so far, if it has the method `remarks`, as players may."""
+        """Return the function's remarks so far, if it has a `remarks` method like players."""
         remarks = getattr(self.function, "remarks", None)
         return [] if remarks is None else list(remarks())
 
@@ -106,15 +107,18 @@ class CheckedReward:
     def _checked(self, group: Sequence[Trajectory], rewards: Sequence[Reward]) -> list[Reward]:
         rewards = list(rewards)
         if len(rewards) != len(group):
-            raise BadReward(f"Reward {self.name}: {len(rewards)} rewards for a group of {len(group)} trajectories.")
+            raise BadReward(
+                f"Reward {self.name}: got {len(rewards)} rewards for a group of {len(group)} trajectories. Return one "
+                "per trajectory."
+            )
         for number, reward in enumerate(rewards):
             if not isinstance(reward, Reward):
-                raise BadReward(f"Reward {self.name}: {reward!r} for trajectory {number}; give a Reward.")
+                raise BadReward(f"Reward {self.name}: got {reward!r} for trajectory {number}. Return a Reward.")
             by_turn = {f"turn {turn}": value for turn, value in enumerate(reward.turns or ())}
             for name, value in {"total": reward.total, **reward.parts, **by_turn}.items():
                 if not math.isfinite(value):
                     raise BadReward(
-                        f"Reward {self.name}: {name} of trajectory {number} is {value}; give a finite number."
+                        f"Reward {self.name}: {name} of trajectory {number} is {value}. Return a finite number."
                     )
             if (fault := _fault(reward, group[number], rewards[0])) is not None:
                 raise BadReward(f"Reward {self.name}: trajectory {number} {fault}")
@@ -122,8 +126,9 @@ class CheckedReward:
 
 
 def _fault(reward: Reward, trajectory: Trajectory, first: Reward) -> str | None:
-    """The fault of a reward's split over its turns or of its parts, with what to do; None if there is no fault. `first`
-    is the reward of the group's first trajectory."""
+    """Return a fault in a reward's split or parts, with its fix, or None.
+
+    `first` is the reward of the group's first trajectory."""
     if reward.turns is not None:
         turns, given, total = len(trajectory.turns), len(reward.turns), math.fsum(reward.turns)
         if turns != given:

@@ -15,7 +15,7 @@ from gymposium.rewards.protocol import Reward
 
 FORM = "weighted(CRITERION=WEIGHT,...)"
 REPORT = "report."
-"""The beginning of a criterion that is a figure of the match: `report.sources`."""
+"""Prefix of a criterion that is a reported figure: `report.sources`."""
 _HELP = (
     f"Write {FORM} with {', '.join(CRITERIA)}, {REPORT}FIGURE for a figure that the match reports, or MODULE:FUNCTION "
     f"for a function of your own."
@@ -23,11 +23,11 @@ _HELP = (
 
 
 class Weighted:
-    """The weighted sum of criteria, less penalties. Each criterion is reported without its weight; a criterion of
+    """The weighted sum of criteria, minus penalties. Each criterion is reported without its weight. A criterion with
     weight 0 is only reported."""
 
     def __init__(self, weights: str | None) -> None:
-        """`weights` is the text in the brackets. Raises `BadOption` and `UnknownName`."""
+        """`weights` is the text in the parentheses. Raises `BadOption` and `UnknownName`."""
         self.weights: Mapping[str, float] = parse_weights(weights or "")
         self._criteria = {name: find_criterion(name) for name in self.weights}
 
@@ -42,22 +42,25 @@ class Weighted:
     def _column(self, name: str, group: Sequence[Trajectory]) -> list[float]:
         values = [float(value) for value in self._criteria[name](group)]
         if len(values) != len(group):
-            raise BadReward(f"Criterion {name}: {len(values)} values for a group of {len(group)} trajectories.")
+            raise BadReward(
+                f"Criterion {name}: got {len(values)} values for a group of {len(group)} trajectories. Return one per "
+                "trajectory."
+            )
         return values
 
 
 def parse_weights(text: str) -> dict[str, float]:
-    """The weights in a text such as `accuracy=1,efficiency=0.2`, by criterion. Raises `BadOption`."""
+    """Parse weights by criterion from a text such as `accuracy=1,efficiency=0.2`. Raises `BadOption`."""
     weights: dict[str, float] = {}
     for item in filter(None, (part.strip() for part in text.split(","))):
         name, equals, value = (part.strip() for part in item.partition("="))
         if not (name and equals and value):
-            raise BadOption(f"reward: {item!r} is not of the form CRITERION=WEIGHT. {_HELP}")
+            raise BadOption(f"reward: {item!r} must have the form CRITERION=WEIGHT. {_HELP}")
         if name in weights:
-            raise BadOption(f"reward: {name} has two weights. {_HELP}")
+            raise BadOption(f"reward: duplicate weight for {name}. {_HELP}")
         weights[name] = _weight(name, value)
     if not any(weights.values()):
-        raise BadOption(f"reward: no criterion has a weight, so all rewards would be alike. {_HELP}")
+        raise BadOption(f"reward: no criterion has a weight, so all rewards would be equal. {_HELP}")
     return weights
 
 
@@ -68,14 +71,15 @@ def _weight(name: str, text: str) -> float:
         weight = math.nan
     if not 0.0 <= weight < math.inf:
         raise BadOption(
-            f"reward: {name}={text}: a weight is a number, 0 or more. To lower the reward, write a criterion with "
+            f"reward: {name}={text}: a weight must be a number, 0 or more. To lower the reward, use a criterion with "
             f"negative values."
         )
     return weight
 
 
 def find_criterion(name: str) -> Criterion:
-    """The built-in criterion of this name, the figure of `report.FIGURE`, or the function that `module:function` names.
+    """Return the built-in criterion of this name, the figure in `report.FIGURE`, or the function in `module:function`.
+
     Raises `UnknownName` and `BadOption`."""
     if name in CRITERIA:
         return CRITERIA[name]
@@ -87,9 +91,11 @@ def find_criterion(name: str) -> Criterion:
         criterion: Criterion = resolve(name)
     except (ImportError, AttributeError, ValueError) as error:
         raise BadOption(
-            f"reward: the criterion {name!r} could not be loaded: {error}. Its module must be installed, or in a "
-            f"folder that PYTHONPATH names."
+            f"reward: the criterion {name!r} could not be loaded: {error}. Install its module, or add its folder to "
+            f"PYTHONPATH."
         ) from error
     if not callable(criterion):
-        raise BadOption(f"reward: the criterion {name!r} is {criterion!r}, not a function of a group of trajectories.")
+        raise BadOption(
+            f"reward: the criterion {name!r} must be a function of a group of trajectories, not {criterion!r}."
+        )
     return criterion

@@ -1,6 +1,5 @@
-"""Folders of runs (`gymposium.runs.folder`), and the files of training runs: curves, samples, results, and the
-documentation of metrics.
+"""Run folders (`gymposium.runs.folder`) and the files of training runs: curves, samples, results and metric docs.
 
-The files are read without the code that wrote them, and a run may still be writing them (`gymposium.runs.growing`).
-docs/how-to/resume-training.md describes each file of a run's directory.
+The files can be read without the code that wrote them, even while a run is still writing them
+(`gymposium.runs.growing`). docs/how-to/resume-training.md describes each file in a run's directory.
 """

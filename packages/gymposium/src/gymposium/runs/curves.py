@@ -1,4 +1,4 @@
-"""The metrics of a run as curves over steps, also while the run is still writing them."""
+"""A run's metrics as curves over steps, even while the run is still writing them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gymposium.errors import BadRecord
 from gymposium.runs.growing import GrowingIndex, GrowingLine
 
 COLD_START, TRAIN, CONTROL = STAGES = ("cold_start", "train", "control")
-"""Stages of a run, by their names in metrics.jsonl."""
+"""Stages of a run, as named in metrics.jsonl."""
 MOST = 2_000
-"""Greatest number of points of a curve; each point of a longer curve is the mean over several steps."""
+"""Maximum number of points per curve. In a longer curve, each point is the mean over several steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class CurvePoint:
 
 
 def entry_of(line: GrowingLine) -> CurvePoint | str:
-    """The metrics in a line of metrics.jsonl, without NaN and infinity; a message if the line holds none."""
+    """Parse a line of metrics.jsonl, without NaN and infinity. Return a message for an invalid line."""
     try:
         data = json.loads(line.text)
     except (ValueError, RecursionError):
@@ -43,15 +43,15 @@ def entry_of(line: GrowingLine) -> CurvePoint | str:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """The metrics of one stage as series: a value for each of the steps, or None."""
+    """One stage's metrics as series: a value or None per step."""
 
     steps: Sequence[int]
     series: Mapping[str, Sequence[float | None]]
     each: int = 1
-    """Number of steps per point; a point stands at the last of its steps."""
+    """Number of steps per point. A point is placed at the last of its steps."""
 
     def as_data(self) -> dict[str, Any]:
-        """The curve as plain data, each value rounded to six digits."""
+        """Return the curve as plain data, with values rounded to six digits."""
         series = {
             name: [None if value is None else float(f"{value:.6g}") for value in values]
             for name, values in self.series.items()
@@ -61,13 +61,13 @@ class Curve:
 
 @dataclass(slots=True)
 class Curves(GrowingIndex):
-    """All metrics of a run, by stage and step. If a step was repeated, its last line counts."""
+    """All metrics of a run, by stage and step. For a repeated step, the last line counts."""
 
     _entries: dict[str, dict[int, dict[str, float]]] = field(default_factory=dict)
 
     @property
     def offset(self) -> int:
-        """Number of bytes of the file that were read."""
+        """Number of bytes read from the file."""
         return self._file.offset
 
     def _clear(self) -> None:
@@ -80,22 +80,22 @@ class Curves(GrowingIndex):
         self._entries.setdefault(entry.stage, {})[entry.step] = entry.values
 
     def stages(self) -> list[str]:
-        """The stages that have metrics, in the order of a run."""
+        """Return the stages that have metrics, in run order."""
         with self._lock:
             return sorted(self._entries, key=[*STAGES, *self._entries].index)
 
     def entries(self, stage: str = TRAIN) -> dict[int, dict[str, float]]:
-        """The metrics of each step of a stage, in order of steps."""
+        """Return a stage's metrics per step, in step order."""
         with self._lock:
             return dict(sorted(self._entries.get(stage, {}).items()))
 
     def last(self, stage: str = TRAIN) -> tuple[int, dict[str, float]]:
-        """The newest step and its metrics; step 0 without metrics before the first one."""
+        """Return the newest step and its metrics, or step 0 without metrics before the first one."""
         entries = self.entries(stage)
         return next(reversed(entries.items())) if entries else (0, {})
 
     def curve(self, stage: str = TRAIN, most: int = MOST) -> Curve:
-        """All series of a stage, with at most `most` points each."""
+        """Return all series of a stage, with at most `most` points each."""
         entries = self.entries(stage)
         names = dict.fromkeys(name for values in entries.values() for name in values)
         each = max(1, math.ceil(len(entries) / most))
@@ -109,6 +109,6 @@ class Curves(GrowingIndex):
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    """The mean of the values that are not None."""
+    """Return the mean of the values that are not None."""
     known = [value for value in values if value is not None]
     return math.fsum(known) / len(known) if known else None

@@ -1,10 +1,10 @@
-"""The folder of a run of a command that plays matches: its settings, its matches and their manifest.
+"""Run folders of commands that play matches: settings, matches and their manifest.
 
     gymposium-runs/2026-11-23-run-1/settings.json
     gymposium-runs/2026-11-23-run-1/matches.jsonl
     gymposium-runs/2026-11-23-run-1/matches.manifest.json
 
-Training runs have such a folder too, with further files.
+Training runs also have such a folder, with more files.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ from gymposium.util.strict_json import strict_json
 from gymposium.util.writable import check_writable
 
 RUNS = Path("gymposium-runs")
-"""The directory in which the folder of a run is made if the user names none."""
+"""Default parent directory for run folders."""
 FORMAT: Final = "gymposium-run-1"
 
 
 def new_folder(command: str) -> Path:
-    """Make the folder of a new run of a command, such as `gymposium-runs/2026-11-23-run-1`. Two processes never get the
-    same folder.
+    """Make a folder for a new run of a command, such as `gymposium-runs/2026-11-23-run-1`.
+
+    Concurrent processes never get the same folder.
 
     Raises `BadOption` if the folder cannot be made."""
     check_writable("--out", RUNS)
@@ -52,16 +53,15 @@ def new_folder(command: str) -> Path:
 
 
 def check_new(path: Path | None) -> None:
-    """Raises `BadOption` unless a new run can be put into `path`: an empty folder, or one that can be made. None stands
-    for a folder that `new_folder` makes."""
+    """Raise `BadOption` unless `path` can hold a new run: an empty folder, or a path that can be created.
+
+    None means a folder from `new_folder`."""
     check_writable("--out", path or RUNS)
     if path is None or not path.exists():
         return
     # a killed process may leave a *.partial file
     if not path.is_dir() or any(not entry.name.endswith(".partial") for entry in path.iterdir()):
-        raise BadOption(
-            f"--out {path} is not empty. Name another folder, or go on with the run in it:  --resume {path}"
-        )
+        raise BadOption(f"--out {path} is not empty. Name another folder, or resume the run in it:  --resume {path}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +73,13 @@ class RunFolder:
     settings: Mapping[str, Any]
     """The settings of the command."""
     is_new: bool = False
-    """True if this process made the folder; False for a run that is resumed."""
+    """True if this process made the folder; False for a resumed run."""
 
     @classmethod
     def create(cls, path: Path | None, command: str, settings: Mapping[str, Any]) -> RunFolder:
-        """Make the folder and write the settings. `path` must be empty or not exist; None stands for a folder that
-        `new_folder` makes.
+        """Make the folder and write the settings.
+
+        `path` must be empty or not exist. None means a folder from `new_folder`.
 
         Raises `BadOption` if the folder cannot be made or is not empty."""
         check_new(path)
@@ -89,20 +90,20 @@ class RunFolder:
         return made
 
     def write_settings(self) -> None:
-        """Write the settings to their file, whole or not at all."""
+        """Write the settings to their file atomically."""
         data = {"format": FORMAT, "command": self.command, "settings": self.settings}
         replace_text(self.path / "settings.json", json.dumps(data, indent=2) + "\n")
 
     @classmethod
     def open(cls, path: Path, command: str) -> RunFolder:
-        """The folder of a run that is resumed.
+        """Open the folder of a run to resume.
 
-        Raises `BadOption` if it holds no run of this command, or a link that leads out of it."""
+        Raises `BadOption` if it is not a run of this command, or has a link that leads out of it."""
         file = path / "settings.json"
         try:
             data = strict_json(read_plain_text(file))
         except FileNotFoundError:
-            raise BadOption(f"--resume {path}: there is no run of gymposium {command} (no {file}).") from None
+            raise BadOption(f"--resume {path}: not a run of gymposium {command} ({file} is missing).") from None
         except (OSError, ValueError) as error:
             raise BadOption(f"--resume {path}: {file} cannot be read ({reason(error)}).") from error
         match data:
@@ -111,7 +112,7 @@ class RunFolder:
                     raise BadOption(f"--resume {path}: this is a run of another command, {data.get('command')}.")
                 check_contained(path)
                 return cls(check_writable("--resume", path), command, settings)
-        raise BadOption(f"--resume {path}: {file} holds no settings of format {FORMAT!r}.")
+        raise BadOption(f"--resume {path}: {file} has no settings in format {FORMAT!r}.")
 
     @property
     def matches(self) -> Path:
@@ -132,13 +133,14 @@ class RunFolder:
 
 
 class RunMatches(OrderedWriter):
-    """The file of a run's matches: each is appended as soon as it is over, and in the end the file is put in the order
-    of the plan. A match that broke off stays in the file and is played again."""
+    """A run's match file. Matches are appended as they end, and finally sorted in plan order.
+
+    A match that broke off stays in the file and is replayed."""
 
     def __init__(self, file: Path, plan: MatchPlan) -> None:
-        """Opens the file and writes its manifest, which holds `plan`.
+        """Open the file and write its manifest with `plan`.
 
-        Raises `BadOption` if the file holds anything but matches of the plan, or another process is writing it."""
+        Raises `BadOption` if the file has other content than the plan's matches, or another process is writing it."""
         super().__init__(file, plan.numbers())
         self._plan = plan
         try:
@@ -155,28 +157,28 @@ class RunMatches(OrderedWriter):
                 record = Record.parse(line.decode("utf-8", "replace"))
             except BadRecord as error:
                 raise BadOption(
-                    f"{self.path}:{number} is no record of this run ({error}). Remove that line, and its match is "
-                    f"played again."
+                    f"{self.path}:{number} is not a record of this run ({error}). Remove that line to replay its match."
                 ) from error
             if record.id not in self._numbers:
-                raise BadOption(f"{self.path}:{number} is a match of another run, {record.id}. Remove that line.")
+                raise BadOption(f"{self.path}:{number} is a match from another run, {record.id}. Remove that line.")
             self._note(self._numbers[record.id], start, len(line))
             start += len(line)
             if not record.ending.broke_off:
                 self.finished.add(record.id)
 
     def write(self, played: MatchResult) -> None:
-        """Append the record of a match that is over or broke off."""
+        """Append the record of a match that ended or broke off."""
         self.append([RecordLine.of(played)])
 
     def told(self, where: Path) -> str | None:
-        """A sentence that says how many matches are recorded in `where`; None if none is."""
+        """Return a sentence with the number of matches recorded in `where`, or None."""
         recorded = f"{len(self.finished)} of {len(self._numbers)} matches are recorded in {where}."
         return recorded if self._lines else None
 
     def in_order(self) -> Iterator[Record]:
-        """Put the file in the order of the plan, write its digest into the manifest if no match is missing, and yield
-        the finished matches. Nothing can be written after that."""
+        """Sort the file in plan order, complete the manifest if no match is missing, and yield the finished matches.
+
+        Nothing can be written afterwards."""
         self.sort()
         if len(self.finished) == len(self._numbers):
             Manifest(self._plan, digest_of(self.path)).write(self.path)

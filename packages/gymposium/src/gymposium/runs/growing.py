@@ -1,4 +1,4 @@
-"""Reading files of lines while another process appends to them."""
+"""Reading of line files while another process appends to them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gymposium.util.plain_file import MOST_BYTES, is_compressed, open_content
 
 @dataclass(frozen=True, slots=True)
 class GrowingLine:
-    """A complete line of a file, with its position."""
+    """A complete line in a file, with its position."""
 
     number: int
     """Line number, counted from 1."""
@@ -40,15 +40,14 @@ class Growing:
     number: int = 0
     """Number of lines read so far."""
     rest: GrowingLine | None = None
-    """The text after the last line break, as of the last call of `lines`."""
+    """Text after the last newline, as of the last call of `lines`."""
     _known: tuple[int, ...] = (0,)
     """What tells the file from another one that replaces it; zeros if there was none."""
     _ended: bool = False
     """True if a compressed file has been read to its end."""
 
     def renewed(self) -> bool:
-        """True if the file was replaced or cut shorter. It is then read from its beginning, and earlier lines are
-        void."""
+        """Return whether the file was replaced or truncated. It is then reread, and earlier lines are void."""
         packed = is_compressed(self.path)
         try:
             stat = self.path.stat()
@@ -65,7 +64,7 @@ class Growing:
         return True
 
     def changed(self) -> float:
-        """The time of the last change of the file, in seconds; 0 if there is no file."""
+        """Return the file's modification time in seconds, or 0 without a file."""
         try:
             return self.path.stat().st_mtime
         except FileNotFoundError:
@@ -99,7 +98,7 @@ class Growing:
 
 @dataclass(slots=True)
 class GrowingIndex(ABC):
-    """Base class of indexes of the lines of a growing file, which several threads may use."""
+    """Base class of thread-safe indexes over a growing file's lines."""
 
     path: Path
     problems: list[Problem] = field(default_factory=list)
@@ -111,7 +110,7 @@ class GrowingIndex(ABC):
         self._file = Growing(self.path)
 
     def refresh(self) -> None:
-        """Read what was added since the last call."""
+        """Read the lines added since the last call."""
         with self._lock:
             if self._file.renewed():
                 self.problems = []
@@ -128,4 +127,4 @@ class GrowingIndex(ABC):
 
     @abstractmethod
     def _add(self, line: GrowingLine) -> None:
-        """Enter a line. Raises `BadRecord` with what is wrong with it."""
+        """Add a line. Raises `BadRecord` with the problem."""

@@ -1,4 +1,4 @@
-"""Files of a directory that lead out of it: links, and journals of SQLite."""
+"""Files that lead out of their directory: links, and SQLite journals."""
 
 from __future__ import annotations
 
@@ -11,53 +11,55 @@ from gymposium.errors import BadOption
 from gymposium.util.plain_file import open_plain
 
 _JOURNAL = bytes.fromhex("d9d505f920a163d7")
-"""The last bytes of a rollback journal of SQLite that names another journal."""
+"""Last bytes of an SQLite rollback journal that names another journal."""
 
 
 def leads_out(path: Path, directory: Path) -> bool:
-    """True if a symbolic link takes a path below the directory to a place outside of it. Such files are not read: the
-    person who made the link may not be the person who shows the directory."""
+    """Return whether a symbolic link takes a path below the directory outside of it.
+
+    Such files are not read: the link's author may not be the person who shows the directory."""
     return not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(directory))
 
 
 def is_shared(path: Path) -> bool:
-    """True for a regular file with several hard links: its content is that of a file elsewhere."""
+    """Return whether a file has several hard links, so it shares its content with a file elsewhere."""
     found = path.stat(follow_symlinks=False)
     return stat.S_ISREG(found.st_mode) and found.st_nlink > 1
 
 
 def check_contained(directory: Path, *names: str) -> None:
-    """Check that a directory of others can be worked in, so that whatever is written stays inside: no link in it leads
-    out of it, no file is shared with another folder (a hard link), nothing is a pipe or a device, and no journal of
-    SQLite names another file. `names` limit the check to these files and folders in it. The directory itself may be a
-    link.
+    """Check that writing in an untrusted directory stays inside it.
+
+    No link may lead out of it, no file may be shared with another folder (a hard link), nothing may be a pipe or a
+    device, and no SQLite journal may name another file. `names` limit the check to these files and folders. The
+    directory itself may be a link.
 
     Raises `BadOption` with the first such path."""
     for path in _walk(directory, names):
         if path.is_symlink() and leads_out(path, directory):
             raise BadOption(
-                f"{path} is a symbolic link that leads out of {directory}. Nothing is written there: replace the link "
-                f"by what it leads to."
+                f"{path} is a symbolic link that leads out of {directory}. Replace the link with its target, because "
+                f"nothing is written through it."
             )
         if not path.exists():
             continue
         if not (path.is_file() or path.is_dir()):
             raise BadOption(f"{path} is not a regular file or a folder. Remove it.")
         if is_shared(path):
-            raise BadOption(f"{path} has another name elsewhere (a hard link). Replace it by a copy.")
+            raise BadOption(f"{path} is a hard link to another file. Replace it with a copy.")
         if path.name.endswith("-journal") and path.is_file() and _names_a_file(path):
-            raise BadOption(f"{path} is a journal of SQLite that would remove another file. Remove it.")
+            raise BadOption(f"{path} is an SQLite journal that would delete another file. Remove it.")
 
 
 def _names_a_file(journal: Path) -> bool:
-    """True if a rollback journal names another one at its end, which SQLite removes after a rollback."""
+    """Return whether a rollback journal names another journal, which SQLite deletes after a rollback."""
     with open_plain(journal) as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - len(_JOURNAL)))
         return file.read() == _JOURNAL
 
 
 def _walk(directory: Path, names: tuple[str, ...]) -> Iterator[Path]:
-    """Yield the files and folders below these names, or of the whole directory. Links are not followed."""
+    """Yield the files and folders below these names, or in the whole directory. Links are not followed."""
     yield from (directory / name for name in names)
     for top in [directory / name for name in names] or [directory]:
         if top == directory or not top.is_symlink():

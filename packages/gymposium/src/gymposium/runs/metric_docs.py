@@ -1,4 +1,4 @@
-"""The documentation of each metric of a run, read from `metrics.md` beside this file, which is also its page."""
+"""Documentation of each run metric, read from `metrics.md` in this folder, which is also a docs page."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from gymposium.errors import UnknownName
 _PAGE = Path(__file__).parent / "metrics.md"
 _ROW = re.compile(r"\| `([^`]+)` \| (.+) \| (.+?) \| ?(.*?) ?\|")
 _ANY = re.compile("GAME|OPPONENT|PART")
-"""Placeholders in names. The name of a game may hold any character but a slash."""
+"""Placeholders in names. A game's name may contain any character except a slash."""
 _WILDCARD = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric of the page, or its variant for one opponent or one game."""
+    """One documented metric, or its variant for one opponent or game."""
 
     name: str
-    """The name, with words in capitals for the parts that vary: `rollout/win/OPPONENT`."""
+    """The name, with capitalized words for variable parts: `rollout/win/OPPONENT`."""
     what: str
     unit: str
     section: str
     apart: bool
-    """True for the variant of one opponent or one game."""
+    """True for a variant for one opponent or game."""
 
     @property
     def pattern(self) -> str:
-        """A regular expression for full names of the metric, in the syntax that Python and JavaScript share."""
+        """A regular expression for the metric's full names, in syntax common to Python and JavaScript."""
         return "[^/]+".join(re.sub(r"[^\w/]", r"\\\g<0>", part) for part in _ANY.split(self.name))
 
 
 @cache
 def metrics() -> tuple[Metric, ...]:
-    """All documented metrics, in the order of the page."""
+    """Return all documented metrics, in page order."""
     documented, section = [], ""
     for line in _PAGE.read_text(encoding="utf-8").splitlines():
         if line.startswith("## "):
@@ -55,15 +55,14 @@ def metrics() -> tuple[Metric, ...]:
 
 @cache
 def about(name: str) -> Metric | None:
-    """The metric with this name, or None if it is not documented."""
-    # exact names first: rollout/reward/kl is a part of the reward, and rollout/win/random is no game called win
+    """Return the metric with this name, or None if it is undocumented."""
+    # exact names first: rollout/reward/kl is a reward part, and rollout/win/random is not a game called win
     known = sorted(metrics(), key=lambda metric: len(_ANY.findall(metric.name)))
     return next((metric for metric in known if re.fullmatch(metric.pattern, name)), None)
 
 
 def check_patterns(option: str, patterns: Sequence[str]) -> None:
-    """Raise `UnknownName` for a name that is not documented, or a pattern such as `perf/*` that no documented name
-    begins like."""
+    """Raise `UnknownName` for an undocumented name, or a pattern such as `perf/*` that matches no documented prefix."""
     for pattern in patterns:
         start = _WILDCARD.split(pattern)[0]
         if not (about(pattern) if start == pattern else any(_can_begin(metric.name, start) for metric in metrics())):
@@ -73,6 +72,6 @@ def check_patterns(option: str, patterns: Sequence[str]) -> None:
 
 
 def _can_begin(name: str, start: str) -> bool:
-    """Whether a name with placeholders can begin with this text."""
+    """Return whether a name with placeholders can begin with this text."""
     literal = _ANY.split(name)[0]
     return literal.startswith(start) or (literal != name and start.startswith(literal))

@@ -1,4 +1,4 @@
-"""Many matches between players, with the score of each player: what `gymposium run` and `gymposium.play` do."""
+"""Many matches between players with scores, for `gymposium run` and `gymposium.play`."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from gymposium.runs.folder import RunFolder, RunMatches, check_new
 from gymposium.util.visible import plural
 
 AT_ONCE = 256
-"""Number of matches that are played side by side."""
+"""Number of concurrent matches."""
 GIVE_UP = 8
-"""If this many matches, begun one after the other, all break off, no further match begins."""
+"""If this many consecutive matches all break off, no further match begins."""
 _RESULTS = ("win", "draw", "loss")
 _READINGS = ("illegal", "unparsable", "cut off")
 
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """The settings that decide which matches a run plays, and how."""
+    """Settings that determine a run's matches."""
 
     game: str
     players: str
-    """The names of the players with commas between them, one for each seat."""
+    """Comma-separated player names, one per seat."""
     matches: int
     seed: int
     swap: bool
@@ -53,35 +53,35 @@ class RunSettings:
 
 
 class MatchLog(Protocol):
-    """Where the matches of a run are kept while it is played."""
+    """Protocol of a store for a run's matches."""
 
     finished: set[str]
-    """Ids of the matches that are over."""
+    """Ids of the finished matches."""
 
     def write(self, played: MatchResult) -> None:
-        """Keep a match that is over or broke off."""
+        """Store a match that ended or broke off."""
 
     def append(self, lines: Sequence[RecordLine]) -> None:
-        """Keep the matches that an executor played."""
+        """Store the matches that an executor played."""
 
 
 @dataclass(slots=True)
 class BreakOffs:
-    """The matches of a run that have no result."""
+    """A run's matches without a result."""
 
     reasons: Counter[str] = field(default_factory=Counter)
     """Number of matches that broke off, by reason."""
     not_begun: int = 0
-    """Number of matches that were not begun, because the last ones all broke off."""
+    """Number of matches not begun, because the last ones all broke off."""
 
     def add(self, other: BreakOffs) -> None:
-        """Add those of other matches."""
+        """Add the counts of other matches."""
         self.reasons += other.reasons
         self.not_begun += other.not_begun
 
     @property
     def in_words(self) -> str:
-        """How many matches have no result and why, as sentences; empty if there are none."""
+        """Describe how many matches have no result and why, in sentences, or return ""."""
         if not self.reasons:
             return ""
         [(reason, count), *others] = self.reasons.most_common()
@@ -92,14 +92,14 @@ class BreakOffs:
 
 
 class Comparison:
-    """Matches between players, and the score of each player."""
+    """Matches between players, and each player's score."""
 
     def __init__(self, settings: RunSettings, given: Sequence[str | Player]) -> None:
-        """`given` are the players whose names `settings` has.
+        """`given` are the players named in `settings`.
 
-        Raises `GymposiumError` for settings that cannot be played."""
+        Raises `GymposiumError` for unplayable settings."""
         if settings.matches < 1:
-            raise BadOption(f"n={settings.matches}: play at least 1 match.")
+            raise BadOption(f"n={settings.matches} must be at least 1.")
         self.settings = settings
         self.game = load_game(settings.game)
         self.policy = FailurePolicy.parse(settings.on_illegal)
@@ -108,7 +108,7 @@ class Comparison:
         self.players = make_players(self.game, given)
         self.scores = [Score() for _ in self.players]
         self.break_offs = BreakOffs()
-        # matches with equal ids are equal: the id holds a digest of everything that they depend on
+        # matches with equal ids are equal: the id contains a digest of everything that they depend on
         inputs = f"{self.game.name} {settings.players} {settings.seed} {settings.swap} {self.policy}"
         tag = f"run-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
         names = tuple(player.name for player in self.players)
@@ -121,8 +121,9 @@ class Comparison:
     def play(
         self, log: MatchLog, executor: Executor | None = None, advance: Callable[[int], object] = lambda count: None
     ) -> None:
-        """Plays the matches that `log` does not hold, in this process without an executor. `advance` is told how many
-        more were played."""
+        """Play the matches missing in `log`, in this process without an executor.
+
+        `advance` is called with the number of newly played matches."""
         self.break_offs = play_missing(
             SeriesMatches(self._series, tuple(names_of(self.settings.players))),
             self.players,
@@ -135,25 +136,25 @@ class Comparison:
         )
 
     def count(self, record: Record) -> None:
-        """Adds a finished match to the scores."""
+        """Add a finished match to the scores."""
         seats = seats_of(self._numbers[record.id], self.game.seats, swap=self.settings.swap)
         for seat, index in enumerate(seats):
             self.scores[index].add_record(record, self.game, seat)
 
     @property
     def title(self) -> str:
-        """The game, the number of matches, the seed and whether seats are swapped."""
+        """Return a title with the game, number of matches, seed and seat swapping."""
         settings = self.settings
         seats = "" if self.game.seats == 1 else ", seats swapped" if settings.swap else ", seats fixed"
         return f"{self.game.name}: {settings.matches} {plural(settings.matches, 'match')}, seed {settings.seed}{seats}"
 
     def headings(self) -> list[str]:
-        """The name of each player, with its number if several have the same name."""
+        """Return the players' names, numbered if several are the same."""
         names = [player.name for player in self.players]
         return [f"{name} ({n})" if names.count(name) > 1 else name for n, name in enumerate(names, start=1)]
 
     def rows(self) -> Iterator[tuple[str, list[str]]]:
-        """The lines of a table of the scores: what is shown, and its value for each player."""
+        """Yield the lines of a score table: a label, and its value per player."""
         scores = self.scores
         if self.game.seats > 1:
             for result in _RESULTS:
@@ -173,7 +174,7 @@ class Comparison:
             yield label if whole else f"{label}, if ended", [str(score.mean_report(name)) for score in scores]
 
     def as_dict(self) -> dict[str, Any]:
-        """The scores as plain data."""
+        """Return the scores as plain data."""
         return {
             "game": self.game.name,
             "matches": self.scores[0].matches,
@@ -189,28 +190,30 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MatchesPlayed:
-    """The matches that `gymposium.play` played. Printing it shows the table of `gymposium run`."""
+    """The result of `gymposium.play`. Printing it shows the table of `gymposium run`."""
 
     comparison: Comparison
     records: list[Record]
-    """The record of each match, in the order in which they were planned. Matches that broke off are missing."""
+    """Match records in plan order. Matches that broke off are missing."""
     folder: Path | None = None
     """The folder of the run; None if nothing was written."""
 
     @property
     def scores(self) -> list[Score]:
-        """The score of each player, in the order in which the players were given: `result_rate("win")`,
-        `mean_return()` and others, each with a 95 % interval."""
+        """Each player's score, in the order the players were given.
+
+        A score has `result_rate("win")`, `mean_return()` and others, each with a 95 % interval."""
         return self.comparison.scores
 
     @property
     def broken(self) -> Counter[str]:
-        """Number of matches that broke off, by reason. They have no result. If the last ones all broke off, the other
-        matches were not begun."""
+        """Number of matches that broke off without a result, by reason.
+
+        If the last ones all broke off, the remaining matches were not begun."""
         return self.comparison.break_offs.reasons
 
     def as_dict(self) -> dict[str, Any]:
-        """The scores as plain data, as `gymposium run --json` prints them."""
+        """Return the scores as plain data, as printed by `gymposium run --json`."""
         return self.comparison.as_dict()
 
     def __repr__(self) -> str:
@@ -233,23 +236,23 @@ def play(
     schedule: str = "rounds",
     out: str | Path | None = None,
 ) -> MatchesPlayed:
-    """Play `n` matches between players, one for each seat, and return their scores and records::
+    """Play `n` matches between players, one per seat, and return their scores and records::
 
         gymposium.play("kuhn_poker", ["mcts-100", "random"], n=100)
 
-    This plays the matches of `gymposium run`. A player is a name, as in `gymposium list`, or an object that
-    implements `Player`. With `swap` the players move one seat on from match to match, and the matches of one round over
-    the seats have the same cards and dice. The same arguments give the same matches. `on_illegal` is the policy for
-    replies that are not legal moves: `forfeit`, `random`, `retry(n)` or `penalty(x,k)`. With a `watchdog`, a player
-    that does not answer within so many seconds forfeits. `schedule` is as in `gymposium.match.play`.
+    This plays the same matches as `gymposium run`. A player is a name from `gymposium list`, or an object that
+    implements `Player`. With `swap`, players shift by one seat per match, and the matches of one rotation share cards
+    and dice. The same arguments give the same matches. `on_illegal` is the policy for illegal replies: `forfeit`,
+    `random`, `retry(n)` or `penalty(x,k)`. With a `watchdog`, a player that does not answer within this number of
+    seconds forfeits. `schedule` is as in `gymposium.match.play`.
 
-    Nothing is written unless `out` names a folder, which must be empty or new: it then holds the run as `gymposium run
-    --out` writes it, and `gymposium view` and `gymposium verify` read it.
+    Nothing is written unless `out` names a new or empty folder. It then holds the run, as written by `gymposium run
+    --out`, for `gymposium view` and `gymposium verify`.
 
-    Raises `GymposiumError` for arguments that cannot be played, `EngineError` if the game's engine fails, and every
-    exception that a player raises."""
+    Raises `GymposiumError` for unplayable arguments, `EngineError` if the game's engine fails, and every exception from
+    a player."""
     if isinstance(players, str) or not isinstance(players, Sequence):
-        raise WrongType("players", "a list with a player for each seat, such as ['mcts-100', 'random']", players)
+        raise WrongType("players", "a list with one player per seat, such as ['mcts-100', 'random']", players)
     check_integer("play: n", n)
     check_integer("play: seed", seed)
     check_type("play: swap", swap, bool, "True or False")
@@ -276,7 +279,7 @@ def play(
 
 @dataclass(slots=True)
 class _InMemory:
-    """The matches of a run that writes no files."""
+    """The match store of a run that writes no files."""
 
     finished: set[str] = field(default_factory=set)
     _records: list[Record] = field(default_factory=list)
@@ -295,29 +298,29 @@ class _InMemory:
 
 
 def names_of(players: str) -> list[str]:
-    """The names of the players in `a,b`."""
+    """Split the player names in `a,b`."""
     return [name.strip() for name in players.split(",")]
 
 
 def read_schedule(text: str) -> Schedule:
-    """The schedule with this name. Raises `BadOption`."""
+    """Return the schedule with this name. Raises `BadOption`."""
     for schedule in SCHEDULES:
         if text == schedule:
             return schedule
-    raise BadOption(f"schedule={text!r}: write {' or '.join(SCHEDULES)}.")
+    raise BadOption(f"Unknown schedule={text!r}. Use {' or '.join(SCHEDULES)}.")
 
 
 def make_players(game: Game, given: Sequence[str | Player]) -> list[Player]:
-    """The players, one for each seat. The same name is the same player, which is asked for all its seats together.
+    """Return one player per seat. Equal names share one player, which is asked for all its seats together.
 
-    Raises `BadOption` for another number of players, and the errors of `make_player`."""
+    Raises `BadOption` for a wrong number of players, and the errors of `make_player`."""
     names = [player if isinstance(player, str) else player_of(player).name for player in given]
     if len(names) != game.seats:
         needed = f"{game.seats} {plural(game.seats, 'player')}"
         raise BadOption(f"players {','.join(names)}: {game.name} needs {needed}, not {len(names)}.")
     if "human" in names:
         raise BadOption(
-            f"players {','.join(names)}: a person plays one match at a time:  {command_line('play', game.name)}"
+            f"players {','.join(names)}: a person plays one match at a time. Use:  {command_line('play', game.name)}"
         )
     made = {player: player_of(player) for player in dict.fromkeys(p for p in given if isinstance(p, str))}
     return [made[player] if isinstance(player, str) else player for player in given]
@@ -334,11 +337,12 @@ def play_missing(
     watchdog: Watchdog | None = None,
     advance: Callable[[int], object],
 ) -> BreakOffs:
-    """Plays the matches of a series that `log` does not hold, in this process without an executor. `players` are its
-    players as they are made in this process, by seat. No further match begins if the last `GIVE_UP`, or with an
-    executor all of a batch, broke off: a server is gone. Returns what has no result.
+    """Play the matches of a series that `log` lacks, in this process without an executor, and return the break-offs.
 
-    Raises what `gymposium.match.play` raises in this process, and `GymposiumError` if workers cannot play them."""
+    `players` are the series' players in this process, by seat. If the last `GIVE_UP` matches (with an executor, a whole
+    batch) broke off, no further match begins, because a server is gone.
+
+    Raises the errors of `gymposium.match.play` in this process, and `GymposiumError` if workers cannot play them."""
     planned = MatchPlan((matches.series,)).numbers()
     missing, count = planned.missing(log.finished), planned.count_missing(log.finished)
     if executor is None:
@@ -366,19 +370,19 @@ def play_missing(
         played_there += len(done.lines)
         advance(len(done.lines))
     if error is not None:
-        raise GymposiumError(f"A worker could not play on: {error}")
+        raise GymposiumError(f"A worker could not continue: {error}")
     return BreakOffs(broken, count - played_there)
 
 
 class _Begun:
-    """Jobs that are begun one after the other, until the last `GIVE_UP` of them have all broken off."""
+    """Jobs begun one after the other, until the last `GIVE_UP` of them have all broken off."""
 
     def __init__(self, jobs: Iterable[MatchJob]) -> None:
         self._jobs = jobs
         self._last: deque[str] = deque(maxlen=GIVE_UP)
         self._broken: set[str] = set()
         self.count = 0
-        """Number of jobs that were begun."""
+        """Number of jobs begun."""
         self.reasons: Counter[str] = Counter()
         """Number of matches that broke off, by reason."""
 
@@ -391,7 +395,7 @@ class _Begun:
             yield job
 
     def note(self, played: MatchResult) -> None:
-        """Note a match that is over or broke off."""
+        """Count a match that ended or broke off."""
         if played.ending.broke_off:
             self._broken.add(played.job.id)
             self.reasons[played.ending.detail] += 1

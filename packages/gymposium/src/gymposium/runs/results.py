@@ -1,4 +1,4 @@
-"""The results of a run as rows and learning curves, for the terminal, the report and the viewer."""
+"""A run's results as rows and learning curves, for the terminal, the report and the viewer."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ BEFORE: Final = "cold start"
 AFTER: Final = "trained"
 CONTROL: Final = "control"
 ANCHOR: Final = "anchor "
-"""Keys of the evaluations in `results.json`; the key of an anchor ends in the name of the player."""
+"""Keys of the evaluations in `results.json`. An anchor's key ends with the player's name."""
 OPTIMUM = "exact optimum"
-"""The label of the highest possible mean return against random play."""
+"""Label of the highest possible mean return against random play."""
 ALONE = "alone"
-"""The name of the opponent in a game with one seat."""
+"""Opponent name in a single-seat game."""
 
 NEAR_BEST = 0.01
-"""A game is solved if the mean return is within this share of the range of returns below the best possible one."""
+"""A game is solved if the mean return is at most this share of the range below the best possible one."""
 
 SPENT = {
     "cold_start_cpu_seconds": "cold start",
     "train_cpu_seconds": "training",
     "control_cpu_seconds": "control",
 }
-"""Labels of the entries of `results.json` that hold CPU seconds."""
+"""Labels of the `results.json` entries with CPU seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultRow:
-    """One row of the results: a player against an opponent in a game. Cells are text."""
+    """One result row: a player against an opponent in a game. Cells are text."""
 
     game: str
     player: str
@@ -43,48 +43,51 @@ class ResultRow:
     loss: str
     mean_return: str
     failed: str
-    """The share of replies that were illegal, unparsable or cut off."""
+    """Share of replies that were illegal, unparsable or cut off."""
 
 
 def lines(config: Mapping[str, Any], results: Mapping[str, Any]) -> list[ResultRow]:
-    """All rows, game by game: before, after, control, then the anchors, then the exact optima. `config` is the content
-    of the run's `config.json`."""
+    """Return all rows, game by game: before, after, control, then the anchors, then the exact optima.
+
+    `config` is the content of the run's `config.json`."""
     games = dict.fromkeys(game for scores in results.get("evaluations", {}).values() for game in scores)
     return [line for game in games for line in _of_game(config, game, results)]
 
 
 class VerdictKind(Enum):
-    """What reinforcement learning achieved over the model before it."""
+    """The effect of reinforcement learning compared with the model before it."""
 
     LEARNED = "learned"
     """Better against some opponent in some game, and worse against none."""
     SOLVED = "already solved"
-    """As good as before, where hardly anything is left to gain."""
+    """As good as before, with hardly anything left to gain."""
     LEVEL = "nothing learned"
-    """No better than before, as far as the matches tell."""
+    """No detectable improvement."""
     WORSE = "worse"
     """Worse against some opponent in some game."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """An outcome, and its reasons in one or two sentences."""
+    """An outcome with its reasons in one or two sentences."""
 
     outcome: VerdictKind
     text: str
 
     @property
     def is_failure(self) -> bool:
-        """True if training should have achieved something and did not."""
+        """Whether training should have achieved something and did not."""
         return self.outcome in (VerdictKind.LEVEL, VerdictKind.WORSE)
 
 
 def verdict(results: Mapping[str, Any]) -> Verdict | None:
-    """The verdict on a run, by the mean returns before and after training; None if there was no training, or it is not
-    measured yet. A difference counts if its 95 % interval, from matches paired deal by deal, excludes 0."""
+    """Return the verdict on a run, based on mean returns before and after training.
+
+    None if there was no training or it is not measured yet. A difference counts if its 95 % interval, from matches
+    paired by deal, excludes 0."""
     evaluations, gains = results.get("evaluations", {}), results.get("gains", {})
     found: dict[VerdictKind, list[str]] = {kind: [] for kind in VerdictKind}
-    as_good = list[str]()  # where the control is
+    as_good = list[str]()  # when the control is
     for game, opponents in gains.get(BEFORE, {}).items():
         for opponent, gain in opponents.items():
             before, after = (evaluations[what][game][opponent]["return"][0] for what in (BEFORE, AFTER))
@@ -114,7 +117,7 @@ def verdict(results: Mapping[str, Any]) -> Verdict | None:
 
 
 def _outcome(gain: Sequence[float | None], before: float, bounds: Sequence[float], best: float) -> VerdictKind:
-    """The outcome in one comparison. `bounds` is the range of returns, `best` the best possible mean return."""
+    """Return the outcome of one comparison. `bounds` is the range of returns, `best` the best possible mean return."""
     _, _, high = gain
     if _is_above(gain):
         return VerdictKind.LEARNED
@@ -125,13 +128,13 @@ def _outcome(gain: Sequence[float | None], before: float, bounds: Sequence[float
 
 
 def _is_above(gain: Sequence[float | None]) -> bool:
-    """Whether the interval of a gain lies above 0."""
+    """Return whether a gain's interval lies above 0."""
     _, low, _ = gain
     return low is not None and low > 0.0
 
 
 def _best(results: Mapping[str, Any], game: str, opponent: str) -> float:
-    """The best possible mean return against an opponent: the exact one where it is known, else the game's greatest."""
+    """Return the best possible mean return against an opponent: exact if known, else the game's maximum."""
     optima = results.get("optima", {}).get(game, {})
     if opponent == "random" and "best return" in optima:
         return float(optima["best return"]["return"])
@@ -139,13 +142,13 @@ def _best(results: Mapping[str, Any], game: str, opponent: str) -> float:
 
 
 def player_name(config: Mapping[str, Any], what: str) -> str:
-    """The name of the player that a key of the evaluations stands for."""
+    """Return the player's name for an evaluation key."""
     names = {BEFORE: "cold start" if config["cold_start"]["steps"] else "before", AFTER: "after training"}
     return names.get(what, what.removeprefix(ANCHOR))
 
 
 def spent(results: Mapping[str, Any]) -> dict[str, float]:
-    """CPU seconds of each stage of the run."""
+    """Return the CPU seconds per stage of the run."""
     return {name: results[key] for key, name in SPENT.items() if key in results}
 
 
@@ -161,30 +164,32 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class LearningCurve:
-    """The greedy policy's mean return, which the verdict judges, in one game over the steps, against the first opponent
-    of the panel. Steps of the cold start are counted back from its end: the last one is 0, the one before -1."""
+    """The greedy policy's mean return in one game over the steps, against the first opponent in the panel.
+
+    The verdict judges this return. Cold-start steps are counted back from the end: the last one is 0, the one before
+    -1."""
 
     game: str
     opponent: str
-    """`alone` in a game with one seat."""
+    """`alone` in a single-seat game."""
     points: Sequence[Point]
     levels: Mapping[str, float]
     """Mean returns of other players in the same matches, by player."""
 
     @property
     def title(self) -> str:
-        """What the values are."""
+        """Description of the values."""
         return "mean return" if self.opponent == ALONE else f"mean return against {self.opponent}"
 
 
 def learning_curves(config: Mapping[str, Any], results: Mapping[str, Any], metrics: Curves) -> list[LearningCurve]:
-    """The learning curve of each game that was measured, from the config, the results and the metrics of a run."""
+    """Return a learning curve per measured game, from a run's config, results and metrics."""
     measured = results.get("evaluations", {}).get(BEFORE, {})
     return [_learning_curve(config, game, results, metrics) for game in measured]
 
 
 def _learning_curve(config: Mapping[str, Any], game: str, results: Mapping[str, Any], metrics: Curves) -> LearningCurve:
-    """The points between the first and the last rest on fewer matches."""
+    """Return one game's learning curve. Its inner points are based on fewer matches."""
     evaluations = {what: scores[game] for what, scores in results["evaluations"].items() if game in scores}
     opponent = next(iter(evaluations[BEFORE]))
     name = f"eval/{game}/{opponent}/return"
@@ -214,7 +219,7 @@ def _learning_curve(config: Mapping[str, Any], game: str, results: Mapping[str, 
 
 
 def _headline(score: Mapping[str, Any]) -> list[float]:
-    """The mean return with the ends of its interval, which are the value if there are too few matches."""
+    """Return the mean return with its interval, which collapses to the value if there are too few matches."""
     value, low, high = score["return"]
     return [value, value if low is None else low, value if high is None else high]
 
@@ -240,7 +245,7 @@ def _of_game(config: Mapping[str, Any], game: str, results: Mapping[str, Any]) -
 
 def _line(game: str, player: str, opponent: str, score: Mapping[str, Any]) -> ResultRow:
     readings, results = score["counts"]["readings"], score["results"]
-    # a game with one seat has no wins, draws and losses
+    # a single-seat game has no wins, draws and losses
     win, draw, loss = (_interval(results[key], "{:.3f}") if key in results else "" for key in ("win", "draw", "loss"))
     total = sum(readings.values())
     return ResultRow(
@@ -257,6 +262,6 @@ def _line(game: str, player: str, opponent: str, score: Mapping[str, Any]) -> Re
 
 
 def _interval(estimate: Sequence[float | None], form: str) -> str:
-    """An estimate as text; too few matches give no interval."""
+    """Format an estimate. Too few matches give no interval."""
     value, low, high = ("–" if number is None else form.format(number) for number in estimate)
     return f"{value} [{low}, {high}]"

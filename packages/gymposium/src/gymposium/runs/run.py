@@ -20,24 +20,24 @@ if sys.platform != "win32":
 
 
 _LOCKED = "config.json"
-"""The file of a run that the process locks which works on it. It is written once."""
+"""The file that a run's process locks while it runs. It is written once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A training run: its directory, and its name relative to the directory that was searched."""
+    """A training run: its directory, and its name relative to the searched directory."""
 
     name: str
     path: Path
 
     @property
     def metrics(self) -> Path:
-        """The file of metrics, a line for each step."""
+        """The metrics file, with a line per step."""
         return self.path / "metrics.jsonl"
 
     @property
     def samples(self) -> Path:
-        """The file of sampled groups that the run keeps for people to read."""
+        """The file of sampled groups, kept for people to read."""
         return self.path / "samples.jsonl"
 
     @property
@@ -47,17 +47,17 @@ class Run:
 
     @property
     def sessions(self) -> Path:
-        """The file of the sessions that it learns from, if it is served over HTTP."""
+        """The file of sessions that the run learns from, if it is served over HTTP."""
         return self.path / "sessions.sqlite"
 
     @property
     def finished(self) -> bool:
-        """True if the run has written its report, which is the last file that it writes."""
+        """Whether the run has written its report, its last file."""
         return (self.path / "report.html").is_file()
 
     @property
     def running(self) -> bool:
-        """True if a process works on the run (`marked_running`). False on Windows, and where files cannot be locked."""
+        """Whether a process works on the run (`marked_running`). False on Windows, or without file locks."""
         if sys.platform != "win32":
             with suppress(OSError), open_plain(self.path / _LOCKED) as file:
                 try:
@@ -71,15 +71,15 @@ class Run:
         return self._data("config.json")
 
     def versions(self) -> dict[str, Any] | Problem:
-        """The versions of the libraries that the run used."""
+        """Versions of the libraries that the run used."""
         return self._data("versions.json")
 
     def results(self) -> dict[str, Any] | Problem:
-        """The results measured so far; empty in a run that has just begun."""
+        """The results so far; empty in a new run."""
         return self._data("results.json") if (self.path / "results.json").exists() else {}
 
     def outside(self, directory: Path) -> Path | None:
-        """The first of its paths that a symbolic link takes out of the directory, or None."""
+        """Return the run's first path that a symbolic link takes out of the directory, or None."""
         small = (self.path / name for name in ("config.json", "versions.json", "results.json", "report.html"))
         beside = (
             self.sessions.with_name(f"{self.sessions.name}{end}") for end in ("-wal", "-shm")
@@ -98,17 +98,16 @@ class Run:
 
 @contextmanager
 def marked_running(path: Path) -> Iterator[None]:
-    """Mark the run in the directory `path` as running during the block, by a lock that ends with the process."""
+    """Mark the run in `path` as running during the block, with a lock that ends with the process."""
     with open_plain(path / _LOCKED) as file:
         if sys.platform != "win32":
-            with suppress(OSError):  # a file system without locks
-                fcntl.flock(file, fcntl.LOCK_SH)  # shared: it waits only for one who asks whether the run is running
+            with suppress(OSError):  # file system without locks
+                fcntl.flock(file, fcntl.LOCK_SH)  # shared: waits only for a process that checks for a running run
         yield
 
 
 def holds_data(file: Path) -> bool:
-    """True for a file that gymposium writes beside records of matches: metrics or samples of a run, or the chats of
-    `gymposium synth`."""
+    """Return whether gymposium writes this file next to match records: a run's metrics or samples, or `synth` chats."""
     name = plain_path(file).name
     if name in ("metrics.jsonl", "samples.jsonl"):
         return _is_run(file.parent)
@@ -120,14 +119,15 @@ def holds_data(file: Path) -> bool:
 
 
 def find_runs(directory: Path) -> dict[str, Run]:
-    """The runs in a directory and below it, by their paths relative to it, or by its own name if it is a run itself.
-    The directory of a run is not searched for others. A run with a file that a symbolic link takes out of the directory
-    is left out."""
+    """Return the runs in a directory and below it, by relative path, or by the directory's name if it is a run itself.
+
+    A run's directory is not searched for others. Runs with a file that a symbolic link takes out of the directory are
+    skipped."""
     return {run.name: run for run in _all_runs(directory) if run.outside(directory) is None}
 
 
 def linked_runs(directory: Path) -> dict[str, Path]:
-    """The runs that `find_runs` leaves out, by name, each with the link that leads outside."""
+    """Return the runs that `find_runs` skips, by name, each with the link that leads outside."""
     links = {run.name: run.outside(directory) for run in _all_runs(directory)}
     return {name: path for name, path in links.items() if path is not None}
 
@@ -146,5 +146,5 @@ def _all_runs(directory: Path) -> list[Run]:
 
 
 def _is_run(path: Path) -> bool:
-    """True for a run. The directory of a model has a `config.json` too, but no `versions.json`."""
+    """Return whether this is a run. A model directory also has a `config.json`, but no `versions.json`."""
     return all((path / name).is_file() for name in ("config.json", "versions.json"))

@@ -1,4 +1,4 @@
-"""The sampled rollouts of a run, which it keeps for people to read: samples.jsonl, one group of trajectories a line."""
+"""A run's sampled rollouts for people to read: samples.jsonl, with one trajectory group per line."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ FORMAT = "gymposium-samples-1"
 
 @dataclass(frozen=True, slots=True)
 class KeptTurn:
-    """The sampled tokens of one turn: those of its row from `start` up to `stop`. Lists have an entry for each."""
+    """One turn's sampled tokens: those from `start` up to `stop` in its row. Lists have one entry per token."""
 
     start: int
     stop: int
     engine: list[float]
-    """Log-probabilities that the engine reported."""
+    """Log-probabilities reported by the engine."""
     old: list[float]
-    """Log-probabilities of the learner before the update; empty if those of the engine were used instead."""
+    """The learner's log-probabilities before the update; empty if the engine's were used instead."""
     reference: list[float]
     """Log-probabilities of the reference policy; empty without one."""
     weight: float
-    """Weight of each of the tokens in the loss."""
+    """Weight of each token in the loss."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptRow:
-    """A sequence of tokens. Those outside of its turns were given to the model, and are masked in the loss."""
+    """A sequence of tokens. Tokens outside its turns were given to the model and are masked in the loss."""
 
     ids: list[int]
     pieces: list[str]
@@ -43,7 +43,7 @@ class KeptRow:
 
 @dataclass(frozen=True, slots=True)
 class KeptTrajectory:
-    """One seat's turns in one match, with its rewards and advantages. Lists have an entry for each turn."""
+    """One seat's turns in one match, with its rewards and advantages. Lists have one entry per turn."""
 
     match: str | None
     policy: int
@@ -63,7 +63,7 @@ class KeptTrajectory:
 
 @dataclass(frozen=True, slots=True)
 class KeptGroup:
-    """A group of trajectories, which share a baseline."""
+    """A group of trajectories that share a baseline."""
 
     step: int
     number: int
@@ -77,45 +77,45 @@ class KeptGroup:
 
     @property
     def best_first(self) -> list[KeptTrajectory]:
-        """The trajectories by falling reward; of equal ones those with tokens first."""
+        """Return the trajectories by decreasing reward. Among equals, those with tokens come first."""
         return sorted(self.trajectories, key=lambda trajectory: (-trajectory.reward, trajectory.rows is None))
 
     @property
     def spread(self) -> float:
-        """The standard deviation of the rewards."""
+        """Standard deviation of the rewards."""
         mean = self.mean
         return math.sqrt(math.fsum((t.reward - mean) ** 2 for t in self.trajectories) / len(self.trajectories))
 
     @property
     def mean(self) -> float:
-        """The mean reward."""
+        """Mean reward."""
         return math.fsum(trajectory.reward for trajectory in self.trajectories) / len(self.trajectories)
 
 
 def parse(line: bytes) -> KeptGroup:
-    """The group in one line. Raises `BadRecord` with what is wrong with the line."""
+    """Parse a group from one line. Raises `BadRecord` with the problem."""
     try:
         data = json.loads(line)
     except (ValueError, RecursionError) as error:
         raise BadRecord(f"not JSON ({error})") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise BadRecord(f"not samples of format {FORMAT!r}")
+        raise BadRecord(f"not samples in format {FORMAT!r}")
     try:
         return _group(data)
     except (KeyError, TypeError, ValueError) as error:
-        raise BadRecord(f"fields are missing or wrong ({error})") from error
+        raise BadRecord(f"fields are missing or invalid ({error})") from error
 
 
 _PLACE = re.compile(rb'\{"format":"[\w-]*","step":(\d+),"group":(\d+),')
-"""The beginning of a line as training writes it. It tells the group without parsing thousands of tokens."""
+"""Start of a line as written by training. It identifies the group without parsing thousands of tokens."""
 
 
 @dataclass(slots=True)
 class SamplesIndex(GrowingIndex):
-    """The place of each group in the file. If a step was repeated, its last lines count."""
+    """The location of each group in the file. For a repeated step, the last lines count."""
 
     _places: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
-    """Byte offsets of the beginning and the end of a line, by step and group."""
+    """Byte offsets of a line's start and end, by step and group."""
 
     def _clear(self) -> None:
         self._places = {}
@@ -129,12 +129,12 @@ class SamplesIndex(GrowingIndex):
         self._places[key] = line.start, line.stop
 
     def places(self) -> list[tuple[int, int]]:
-        """The step and the number of every group, in order."""
+        """Return every group's step and number, in order."""
         with self._lock:
             return sorted(self._places)
 
     def line(self, step: int, number: int) -> bytes | None:
-        """The line of the group of this step and number, or None."""
+        """Return the line for this step and group number, or None."""
         place = self._places.get((step, number))
         if place is None:
             return None
@@ -143,13 +143,13 @@ class SamplesIndex(GrowingIndex):
             return file.read(place[1] - place[0])
 
     def group(self, step: int, number: int) -> KeptGroup | None:
-        """The group of this step and number, or None. Raises `BadRecord` if its line cannot be read."""
+        """Return the group for this step and number, or None. Raises `BadRecord` if its line is invalid."""
         line = self.line(step, number)
         return None if line is None else parse(line)
 
 
 def spread(rewards: Sequence[float], most: int) -> list[int]:
-    """The indices of at most `most` rewards: the greatest, the least, and others evenly between them, in this order."""
+    """Return indices of at most `most` rewards: the highest, the lowest, then others evenly between them."""
     order = sorted(range(len(rewards)), key=lambda n: rewards[n], reverse=True)
     if len(order) <= most:
         return order
@@ -157,9 +157,10 @@ def spread(rewards: Sequence[float], most: int) -> list[int]:
 
 
 def first_replies(data: Mapping[str, Any], most: int = 3) -> list[tuple[str, float]]:
-    """The first replies of trajectories of a line of `samples.jsonl`, each with the trajectory's reward: those with the
-    greatest and the least reward and others evenly between them, at most `most`. Only trajectories that are kept with
-    their tokens count."""
+    """Return first replies of trajectories in a `samples.jsonl` line, each with the trajectory's reward.
+
+    At most `most` are returned: the highest and the lowest reward, and others evenly between them. Only trajectories
+    with tokens count."""
     kept = [trajectory for trajectory in data["trajectories"] if trajectory.get("rows")]
     replies = []
     for n in spread([trajectory["reward"] for trajectory in kept], most):
@@ -172,7 +173,7 @@ def first_replies(data: Mapping[str, Any], most: int = 3) -> list[tuple[str, flo
 def _group(data: dict[str, Any]) -> KeptGroup:
     trajectories = [_trajectory(trajectory) for trajectory in data["trajectories"]]
     if not trajectories:
-        raise ValueError("no trajectory")
+        raise ValueError("there is no trajectory")
     return KeptGroup(
         step=_count(data["step"]),
         number=_count(data["group"]),
@@ -205,16 +206,16 @@ def _trajectory(data: dict[str, Any]) -> KeptTrajectory:
     turns = len(trajectory.readings)
     for name in ("rewards", "advantages", "values", "targets"):
         if len(getattr(trajectory, name)) not in ({turns} if name in ("rewards", "advantages") else {0, turns}):
-            raise ValueError(f"{name} does not have an entry for each turn")
+            raise ValueError(f"{name} must have one entry per turn")
     if trajectory.rows is not None and sum(len(row.turns) for row in trajectory.rows) != turns:
-        raise ValueError("the rows do not hold all turns")
+        raise ValueError("the rows must contain all turns")
     return trajectory
 
 
 def _row(data: dict[str, Any]) -> KeptRow:
     row = KeptRow([_count(token) for token in data["ids"]], [_text(piece) for piece in data["pieces"]], [])
     if len(row.ids) != len(row.pieces):
-        raise ValueError("there is not a piece of text for each token")
+        raise ValueError("there must be one piece of text per token")
     stop = 0
     for fields in data["turns"]:
         turn = KeptTurn(
@@ -229,7 +230,7 @@ def _row(data: dict[str, Any]) -> KeptRow:
             raise ValueError("the turns overlap or are out of order")
         stop, tokens = turn.stop, turn.stop - turn.start
         if len(turn.engine) != tokens or not {len(turn.old), len(turn.reference)} <= {0, tokens}:
-            raise ValueError("there is not a log-probability for each token")
+            raise ValueError("there must be one log-probability per token")
         row.turns.append(turn)
     return row
 

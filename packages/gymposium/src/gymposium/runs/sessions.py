@@ -1,7 +1,7 @@
-"""The sessions of a training run that is served over HTTP: `sessions.sqlite`, with groups, sessions, turns and jobs.
+"""Sessions of a training run served over HTTP: `sessions.sqlite`, with groups, sessions, turns and jobs.
 
-The server writes each change before it answers, so that a killed server loses nothing that it has answered. Others read
-the file meanwhile. A machine that loses power may lose the newest changes, but the file stays whole.
+The server writes each change before it answers, so a killed server loses nothing that it has answered. Others read the
+file meanwhile. A power failure may lose the newest changes, but the file stays consistent.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gymposium.runs.links import is_shared
 from gymposium.util.plain_file import MOST_BYTES
 
 FORMAT = 2
-"""The version of the tables, `PRAGMA user_version` of the file."""
+"""Version of the tables: `PRAGMA user_version` of the file."""
 
 SessionState = Literal["open", "ended", "dropped", "expired"]
 GroupState = Literal["open", "complete", "taken", "learned", "dropped"]
@@ -54,11 +54,11 @@ CREATE TABLE jobs (
 """
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
 _PROGRESS = 10_000
-"""Number of steps of SQLite's machine between two checks of a query's cost."""
+"""Number of SQLite virtual machine steps between two checks of a query's cost."""
 _STEPS = 1_000_000
 _STEPS_PER_BYTE = 10
-"""The steps that a query may take: so many, and so many for each byte of the file. Rows take some dozens of bytes each,
-and queries some dozens of steps for each row."""
+"""Step limit of a query: a constant, plus a number per byte of the file. Rows take some dozens of bytes each, and
+queries some dozens of steps per row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +67,21 @@ class SessionRow:
 
     id: str
     secret: str
-    """The SHA-256 digest of the secret in the session's address."""
+    """SHA-256 digest of the secret in the session's address."""
     group: str
     member: int
     """Its number in the group."""
     seed: int
-    """Seed of the replies."""
+    """Seed for the replies."""
     metadata: Mapping[str, Any]
-    """Data of the client, for people."""
+    """Client data, for people."""
     client: str
-    """What the client calls itself (`User-Agent`)."""
+    """The client's name (`User-Agent`)."""
     policy: str
     version: int
-    """Version of the policy that answers."""
+    """Version of the answering policy."""
     step: int
-    """Number of steps after which that policy was published."""
+    """Number of steps before that policy was published."""
     began: float
     seen: float
     """Time of the newest request, in Unix seconds."""
@@ -89,20 +89,20 @@ class SessionRow:
     why: str
     """Why it was dropped; else empty."""
     ending: Mapping[str, Any] | None
-    """What the client sent at the end: `reward`, `parts`, `truncated`, `turn_rewards`."""
+    """Data that the client sent at the end: `reward`, `parts`, `truncated`, `turn_rewards`."""
 
 
 @dataclass(frozen=True, slots=True)
 class TurnRow:
-    """A request of a session, and its reply."""
+    """A request in a session, with its reply."""
 
     number: int
     data: Mapping[str, Any]
     """Messages, tools, the reply and the answer, as plain data."""
     prompt: tuple[int, ...]
-    """The ids of the prompt, without those up to the end of the parent's reply."""
+    """Token ids of the prompt, without those up to the end of the parent's reply."""
     ids: tuple[int, ...]
-    """The sampled ids."""
+    """Sampled token ids."""
     logprobs: tuple[float, ...]
 
 
@@ -122,7 +122,7 @@ class GroupRow:
 
 @dataclass(frozen=True, slots=True)
 class JobRow:
-    """A step of training, by request or automatic."""
+    """A training step, requested or automatic."""
 
     id: int
     state: JobState
@@ -132,8 +132,10 @@ class JobRow:
 
 
 def rows_of_turns(parents: Mapping[int, int | None]) -> list[list[int]]:
-    """The rows of tokens of a session, by the parent of each of its turns, in order: each turn is followed by the first
-    of those that begin with its tokens. The others, which branch off there, begin the next rows."""
+    """Group a session's turns into token rows, given each turn's parent.
+
+    Each turn is followed by the first of those that extend its tokens. The others branch off and begin the next
+    rows."""
     following: dict[int | None, list[int]] = {}
     for number, parent in parents.items():
         following.setdefault(parent, []).append(number)
@@ -150,29 +152,29 @@ def rows_of_turns(parents: Mapping[int, int | None]) -> list[list[int]]:
 
 @cache
 def _our_tables() -> list[tuple[Any, ...]]:
-    """Return what SQLite says of a new file's tables. Made once, since each page of sessions opens the file."""
+    """Return SQLite's description of a new file's tables. Cached, because each page of sessions opens the file."""
     with closing(sqlite3.connect(":memory:")) as expected:
         expected.executescript(_TABLES)
         return expected.execute(_SCHEMA).fetchall()
 
 
 class SessionsFile:
-    """The file of sessions, open for reading and, unless `read_only`, for writing. It may be used in any thread.
+    """The sessions file, open for reading and, unless `read_only`, for writing. It is thread-safe.
 
-    Raises `BadRecord` for a file that is not one of this version. A query of a file whose pages refer to each other
-    raises `sqlite3.Error` or `BadRecord` once it costs more than the file's size explains."""
+    Raises `BadRecord` for a file that is not of this version. In a file with cyclic pages, a query raises
+    `sqlite3.Error` or `BadRecord` when it costs more than the file's size explains."""
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         self._lock = RLock()
         self._rest = 0
-        """Number of progress calls that the current query may still cause."""
+        """Number of progress calls left for the current query."""
         found = path.resolve()
         self._files = [found.with_name(f"{found.name}{end}") for end in ("", "-wal", "-shm")]
         self._check_files(read_only)
         mode = "ro" if read_only else "rwc"
         if read_only and not self._files[1].exists():
-            mode += "&immutable=1"  # nobody writes it, and SQLite then makes no files beside it
+            mode += "&immutable=1"  # no process writes it, and SQLite then makes no files next to it
         try:
             self._file = sqlite3.connect(
                 f"file:{quote(str(found))}?mode={mode}",
@@ -185,7 +187,7 @@ class SessionsFile:
         try:
             version = self._prepare(read_only)
             if version != FORMAT:
-                raise BadRecord(f"{path} holds sessions of version {version}, and this version reads {FORMAT}")
+                raise BadRecord(f"{path} has sessions in version {version}, but this version reads {FORMAT}")
             self._check_tables()
         except sqlite3.Error as error:
             self._file.close()
@@ -195,16 +197,16 @@ class SessionsFile:
             raise
 
     def _check_files(self, read_only: bool) -> None:
-        """Raise `BadRecord` if SQLite would write to a file outside the folder, or remove one."""
+        """Raise `BadRecord` if SQLite would write or delete a file outside the folder."""
         journal = self._files[0].with_name(f"{self._files[0].name}-journal")
-        if os.path.lexists(journal):  # SQLite removes the file that a journal names
+        if os.path.lexists(journal):  # SQLite deletes the file that a journal names
             raise BadRecord(f"{journal} is a rollback journal, which gymposium never writes. Remove it.")
         for file in self._files[1:] if read_only else self._files:  # the log's index is written by readers too
             if os.path.lexists(file) and (file.is_symlink() or not file.is_file() or is_shared(file)):
-                raise BadRecord(f"{file} is a link, or not a regular file. Replace it by a copy.")
+                raise BadRecord(f"{file} is a link or not a regular file. Replace it with a copy.")
 
     def _prepare(self, read_only: bool) -> int:
-        """Set limits, make the tables in a new file, and return the version of the tables."""
+        """Set limits, create the tables in a new file, and return the tables' version."""
         self._file.row_factory = sqlite3.Row
         self._file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
         self._file.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
@@ -221,20 +223,20 @@ class SessionsFile:
         return version
 
     def _check_tables(self) -> None:
-        """Raise `BadRecord` if the file holds other tables than ours, or a view or a trigger, which run as code."""
+        """Raise `BadRecord` if the file has foreign tables, or a view or a trigger, which run as code."""
         ours = _our_tables()
         if [tuple(row) for row in self._execute(_SCHEMA).fetchmany(len(ours) + 1)] != ours:
-            raise BadRecord(f"{self.path} has other tables than those that gymposium makes")
+            raise BadRecord(f"{self.path} has tables that gymposium did not create")
 
     def _unreadable(self, error: sqlite3.Error) -> BadRecord:
-        return BadRecord(f"{self.path} cannot be read as a file of sessions ({error})")
+        return BadRecord(f"{self.path} cannot be read as a sessions file ({error})")
 
     def _exhausted(self) -> bool:
         self._rest -= 1
         return self._rest < 0
 
     def _size(self) -> int:
-        """The size of the file and of SQLite's log beside it, in bytes."""
+        """Return the size of the file plus SQLite's log, in bytes."""
         return sum(file.stat().st_size for file in self._files[:2] if file.exists())
 
     def _execute(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
@@ -246,7 +248,7 @@ class SessionsFile:
 
     @contextmanager
     def change(self) -> Iterator[None]:
-        """A transaction: the changes in the block are written together, or not at all if it raises."""
+        """Run a transaction: the block's changes are written together, or not at all if it raises."""
         with self._lock:
             self._execute("BEGIN IMMEDIATE")
             try:
@@ -259,25 +261,25 @@ class SessionsFile:
     # -- reading
 
     def group(self, key: str) -> GroupRow | None:
-        """The group with this key; None if there is none."""
+        """Return the group with this key, or None."""
         return next(iter(self._groups("WHERE key = ?", key)), None)
 
     def groups(self, *, state: GroupState | None = None, job: int | None = None) -> list[GroupRow]:
-        """The groups in this state or of this job, in the order of their keys; all without arguments."""
+        """Return the groups in this state or job, sorted by key; all without arguments."""
         if job is not None:
             return self._groups("WHERE job = ? ORDER BY key", job)
         return self._groups("ORDER BY key") if state is None else self._groups("WHERE state = ? ORDER BY key", state)
 
     def session(self, name: str) -> SessionRow | None:
-        """The session with this id; None if there is none."""
+        """Return the session with this id, or None."""
         return next(iter(self._sessions("WHERE id = ?", name)), None)
 
     def with_secret(self, secret: str) -> SessionRow | None:
-        """The session whose secret has this digest; None if there is none."""
+        """Return the session whose secret has this digest, or None."""
         return next(iter(self._sessions("WHERE secret = ?", secret)), None)
 
     def sessions(self, group: str | None = None, *, state: SessionState | None = None) -> list[SessionRow]:
-        """The sessions of a group by member, else all by time; with a state only those in it."""
+        """Return a group's sessions by member, or all by time. With a state, only those in it."""
         wanted = {'"group"': group, "state": state}
         given = {name: value for name, value in wanted.items() if value is not None}
         where = " AND ".join(f"{name} = ?" for name in given) or "TRUE"
@@ -285,15 +287,15 @@ class SessionsFile:
         return self._sessions(f"WHERE {where} ORDER BY {order}", *given.values())
 
     def silent(self, since: float) -> list[SessionRow]:
-        """The open sessions without a request since this time."""
+        """Return the open sessions without a request since this time."""
         return self._sessions("WHERE state = 'open' AND seen < ? ORDER BY began, id", since)
 
     def count_turns(self, session: str) -> int:
-        """The number of turns of a session."""
+        """Return the number of turns in a session."""
         return int(self._all("SELECT count(*) AS number FROM turns WHERE session = ?", [session])[0]["number"])
 
     def turns(self, session: str) -> list[TurnRow]:
-        """The turns of a session, in order."""
+        """Return a session's turns, in order."""
         rows = self._all("SELECT * FROM turns WHERE session = ? ORDER BY number", (session,))
         return [
             TurnRow(
@@ -307,19 +309,19 @@ class SessionsFile:
         ]
 
     def job(self, number: int) -> JobRow | None:
-        """The job with this number; None if there is none."""
+        """Return the job with this number, or None."""
         return next(iter(self._jobs("WHERE id = ?", number)), None)
 
     def job_of(self, step: int) -> JobRow | None:
-        """The job of a step; None if the step has not begun."""
+        """Return a step's job, or None if the step has not begun."""
         return next(iter(self._jobs("WHERE step = ?", step)), None)
 
     def jobs(self, state: JobState | None = None) -> list[JobRow]:
-        """The jobs in this state, oldest first; all for None."""
+        """Return the jobs in this state, oldest first; all for None."""
         return self._jobs("ORDER BY id") if state is None else self._jobs("WHERE state = ? ORDER BY id", state)
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """The number of sessions, groups and jobs in each state."""
+        """Return the number of sessions, groups and jobs per state."""
         with self._lock:
             return {
                 table: dict(self._execute(f"SELECT state, count(*) FROM {table} GROUP BY state").fetchall())
@@ -346,14 +348,14 @@ class SessionsFile:
         ]
 
     def _all(self, query: str, values: Sequence[Any]) -> list[dict[str, Any]]:
-        """The rows of a query. Raises `BadRecord` if they hold more bytes than the file."""
+        """Return a query's rows. Raises `BadRecord` if they have more bytes than the file."""
         with self._lock:
             rows, most = [], self._size()
             for row in self._execute(query, values):
                 rows.append(dict(row))
                 most -= sum(len(value) for value in row if isinstance(value, str | bytes))
                 if most < 0:
-                    raise BadRecord(f"{self.path}: a query found more than the file holds, so that it is damaged")
+                    raise BadRecord(f"{self.path}: a query returned more than the file's size, so the file is damaged")
             return rows
 
     # -- writing
@@ -363,7 +365,7 @@ class SessionsFile:
         self._run("INSERT INTO groups (key, size, split) VALUES (?, ?, ?)", key, size, split)
 
     def set_group(self, key: str, state: GroupState, *, why: str = "", job: int | None = None) -> None:
-        """Change the state of a group."""
+        """Change a group's state."""
         self._run("UPDATE groups SET state = ?, why = ?, job = ? WHERE key = ?", state, why, job, key)
 
     def add_session(self, row: SessionRow) -> None:
@@ -376,12 +378,12 @@ class SessionsFile:
     def set_session(
         self, name: str, state: SessionState, *, why: str = "", ending: Mapping[str, Any] | None = None
     ) -> None:
-        """Change the state of a session, with what the client sent at its end."""
+        """Change a session's state, with the data that the client sent at its end."""
         text = None if ending is None else json.dumps(ending)
         self._run("UPDATE sessions SET state = ?, why = ?, ending = ? WHERE id = ?", state, why, text, name)
 
     def add_turn(self, session: str, turn: TurnRow, seen: float) -> None:
-        """Add a turn of a session, which was asked at the time `seen`."""
+        """Add a turn to a session, asked at the time `seen`."""
         tokens = [array("i", turn.prompt).tobytes(), array("i", turn.ids).tobytes()]
         logprobs = array("d", turn.logprobs).tobytes()
         with self.change():
@@ -392,14 +394,14 @@ class SessionsFile:
             self._run("UPDATE sessions SET seen = ? WHERE id = ?", seen, session)
 
     def add_job(self) -> int:
-        """Add a job that waits, and return its number."""
+        """Add a waiting job and return its number."""
         with self._lock:
             return int(self._execute("INSERT INTO jobs DEFAULT VALUES").lastrowid or 0)
 
     def set_job(
         self, number: int, state: JobState, *, step: int | None, metrics: Mapping[str, Any] | None = None
     ) -> None:
-        """Change the state of a job."""
+        """Change a job's state."""
         values = json.dumps(metrics or {})
         self._run("UPDATE jobs SET state = ?, step = ?, metrics = ? WHERE id = ?", state, step, values, number)
 

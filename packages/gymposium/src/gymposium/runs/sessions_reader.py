@@ -1,4 +1,4 @@
-"""Reading the file of sessions for people: bounded lists, clients, and how prompts began."""
+"""Reading of the sessions file for people: bounded lists, clients, and prompt beginnings."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from gymposium.runs.sessions import GroupRow, JobRow, SessionRow, SessionsFile
 from gymposium.util.visible import visible
 
 _OVERLAP = 60.0
-"""Number of seconds for which sessions are counted again, because a clock may be set back."""
+"""Number of seconds to recount sessions for, because a clock may be set back."""
 
 _LONGEST = 1000
-"""Length in characters up to which names of groups and clients are compared; servers write at most 200."""
+"""Number of characters compared in group and client names. Servers write at most 200."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class ListedSession:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """The sessions of the clients that call themselves so."""
+    """The sessions of clients with this name."""
 
     name: str
     sessions: int
@@ -46,13 +46,13 @@ class ListedGroup:
 
     row: GroupRow
     ended: int
-    """Number of its sessions that have ended."""
+    """Number of its finished sessions."""
     rewards: Sequence[float]
     """Their rewards, by member."""
 
 
 class SessionsReader(SessionsFile):
-    """The file of sessions, open for reading. Texts are compared as pages show them: with `visible`."""
+    """The sessions file, open for reading. Texts are compared as shown on pages: with `visible`."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, read_only=True)
@@ -61,8 +61,9 @@ class SessionsReader(SessionsFile):
     def newest(
         self, *, state: str = "", group: str = "", client: str = "", most: int = 1000
     ) -> tuple[list[ListedSession], int]:
-        """At most `most` sessions in this state, of this group and of this client, newest first, and the number of all
-        of them. Empty texts stand for any."""
+        """Return at most `most` sessions in this state, group and client, newest first, and the total number.
+
+        Empty texts match any."""
         wanted = {"state": state, '"group"': group, "client": client}
         wanted = {name: visible(value) for name, value in wanted.items() if value}
         where = " AND ".join(f"visible({name}) = ?" for name in wanted) or "TRUE"
@@ -72,31 +73,31 @@ class SessionsReader(SessionsFile):
         return [ListedSession(row, self.count_turns(row.id)) for row in rows], found[0]["number"]
 
     def clients(self, most: int) -> list[Client]:
-        """At most `most` clients, the one that was seen last first."""
+        """Return at most `most` clients, the most recently seen first."""
         query = """SELECT client AS name, count(*) AS sessions, sum(state = 'open') AS open, max(seen) AS seen
             FROM sessions GROUP BY client ORDER BY max(seen) DESC, client LIMIT ?"""
         return [Client(**row) for row in self._all(query, [most])]
 
     def queue(self, most: int) -> list[ListedGroup]:
-        """At most `most` groups that are complete and wait for training."""
+        """Return at most `most` complete groups that wait for training."""
         return [self.listed(row) for row in self._groups("WHERE state = 'complete' ORDER BY key LIMIT ?", most)]
 
     def listed(self, row: GroupRow) -> ListedGroup:
-        """A group with its sessions that have ended."""
+        """Return a group with its finished sessions."""
         endings = [one.ending for one in self.sessions(group=row.key) if one.ending is not None]
         return ListedGroup(row, len(endings), [float(ending["reward"]) for ending in endings])
 
     def newest_jobs(self, most: int) -> list[JobRow]:
-        """At most `most` jobs, newest first."""
+        """Return at most `most` jobs, newest first."""
         return self._jobs("ORDER BY id DESC LIMIT ?", most)
 
     def groups_of_jobs(self) -> dict[int, int]:
-        """The number of groups of each job."""
+        """Return the number of groups per job."""
         rows = self._all("SELECT job, count(*) AS number FROM groups WHERE job IS NOT NULL GROUP BY job", ())
         return {row["job"]: row["number"] for row in rows}
 
     def beginnings(self, since: float) -> dict[str, Counter[str]]:
-        """How often the prompts of each session began in each way, for sessions that were seen since then."""
+        """Count each prompt beginning per session, for sessions seen since then."""
         query = """SELECT session, json_extract(data, '$.beginning') AS way, count(*) AS number
             FROM turns JOIN sessions ON sessions.id = turns.session WHERE seen >= ? GROUP BY session, way"""
         found: dict[str, Counter[str]] = {}
@@ -105,26 +106,26 @@ class SessionsReader(SessionsFile):
         return found
 
     def oldest(self) -> str:
-        """The id of the session that began first; empty without sessions."""
+        """Return the id of the first session, or "" without sessions."""
         found = self._all("SELECT id FROM sessions ORDER BY began, id LIMIT 1", ())
         return str(found[0]["id"]) if found else ""
 
     def last_seen(self) -> float:
-        """The time of the newest request of any session; 0 without sessions."""
+        """Return the time of the newest request in any session, or 0 without sessions."""
         return float(self._all("SELECT coalesce(max(seen), 0) AS seen FROM sessions", ())[0]["seen"])
 
 
 def _shown(value: object) -> str:
     if not isinstance(value, str) or len(value) > _LONGEST:
-        raise ValueError("a name is not as this version writes it")
+        raise ValueError("a name is not in this version's format")
     return visible(value)
 
 
 @contextmanager
 def reading(path: Path) -> Iterator[SessionsReader]:
-    """The file of sessions, open for reading during the block.
+    """Open the sessions file for reading during the block.
 
-    Raises `BadRecord` if it is none, or if the block finds values of another form in it."""
+    Raises `BadRecord` if it is not a sessions file, or if the block finds malformed values in it."""
     if not path.is_file():
         raise BadRecord(f"{path} is not a file")
     file = SessionsReader(path)
@@ -139,13 +140,13 @@ def reading(path: Path) -> Iterator[SessionsReader]:
         TypeError,
         ValueError,
     ) as error:
-        raise BadRecord(f"{path} is not as this version writes it ({type(error).__name__}: {error})") from error
+        raise BadRecord(f"{path} is not in this version's format ({type(error).__name__}: {error})") from error
     finally:
         file.close()
 
 
 def stamp(path: Path) -> tuple[int, ...]:
-    """A value that changes whenever the file of sessions is written: to it, or to SQLite's log beside it."""
+    """Return a value that changes whenever the sessions file or SQLite's log is written."""
     found: list[int] = []
     for file in (path, path.with_name(f"{path.name}-wal")):
         try:
@@ -159,7 +160,7 @@ def stamp(path: Path) -> tuple[int, ...]:
 
 @dataclass(slots=True)
 class Beginnings:
-    """Counts of how the prompts of a file of sessions began. Each refresh reads only what is new."""
+    """Counts of prompt beginnings in a sessions file. Each refresh reads only new data."""
 
     _of: dict[str, Counter[str]] = field(default_factory=dict)
     _total: Counter[str] = field(default_factory=Counter)
@@ -168,9 +169,9 @@ class Beginnings:
     _lock: Lock = field(default_factory=Lock)
 
     def refresh(self, file: SessionsReader) -> dict[str, int]:
-        """The counts up to now."""
+        """Return the counts so far."""
         with self._lock:
-            if (oldest := file.oldest()) != self._oldest:  # a file of other sessions
+            if (oldest := file.oldest()) != self._oldest:  # a different sessions file
                 self._of, self._total, self._oldest, self._until = {}, Counter(), oldest, 0.0
             until = file.last_seen()
             for session, counted in file.beginnings(self._until - _OVERLAP).items():

@@ -1,7 +1,7 @@
 """Worlds: tasks that a player solves by calling tools, such as questions about a mailbox.
 
-Each task is a match of one seat, so players, records, evaluation, boards and training need nothing of their own for
-them. An author writes a `Tasks` and a `World`, and `tool_game` makes the game.
+Each task is a single-seat match. Players, records, evaluation, boards and training treat it like any other match. An
+author writes a `Tasks` and a `World`, and `tool_game` makes the game.
 """
 
 from gymposium.tasks.game import ToolGame, recorded_tool_game, tool_game

@@ -1,4 +1,4 @@
-"""The game that tasks make: one seat, whose moves are calls of tools."""
+"""The game behind tasks: a single seat whose moves are tool calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gymposium.tasks.tools import Tool
 
 
 class ToolGame:
-    """A game whose matches are tasks of a world. Made by `tool_game`."""
+    """A game whose matches are tasks in a world. Made by `tool_game`."""
 
     seats = 1
     num_actions = 0
@@ -28,7 +28,7 @@ class ToolGame:
     def __init__(
         self, spec: GameSpec, params: Mapping[str, Any], tasks: Tasks, record: Sequence[Event] | None = None
     ) -> None:
-        """`record` holds the events whose task and results new matches take, in place of a world's."""
+        """`record` holds events that supply the task and results of new matches, in place of a world."""
         self.spec = spec
         self.params: Mapping[str, Any] = MappingProxyType(dict(params))
         self.name = spec.full_name(params)
@@ -39,22 +39,23 @@ class ToolGame:
 
     @cached_property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools: those that the record names, if there is a record of a world that is not pure. They are looked up
-        when they are first needed, because a world may have to ask a server for them."""
+        """Tools of the world, or those in the record of an impure world.
+
+        They are looked up on first use, because a world may have to ask a server for them."""
         recorded = () if self.record is None else tools_in(first_event(self.record))
         tools = recorded or tuple(self.tasks.tools)
         if len({tool.name for tool in tools}) != len(tools) or not tools:
-            raise ValueError(f"{self.name}: a world has one tool or more, each with a name of its own")
+            raise ValueError(f"{self.name}: a world must have at least one tool, and tool names must be unique")
         for tool in () if recorded else tools:
             try:
                 tool.schema.check()
             except ValueError as error:
-                raise ValueError(f"{self.name}: the parameters of tool {tool.name}: {error}") from error
+                raise ValueError(f"{self.name}: invalid parameters of tool {tool.name!r}: {error}") from error
         return tools
 
     @cached_property
     def by_name(self) -> Mapping[str, Tool]:
-        """The tools by their names."""
+        """The tools by name."""
         return {tool.name: tool for tool in self.tools}
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -63,7 +64,7 @@ class ToolGame:
         return (load_game, (self.name,)) if self.record is None else (load_recorded_game, (self.name, self.record))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ToolGame:
-        return self  # it never changes
+        return self  # immutable
 
     def rules(self, seat: int, style: Style = "full") -> str:
         return self.tasks.rules(style)
@@ -88,20 +89,23 @@ class ToolGame:
 
 
 def recorded_tool_game(spec: GameSpec, params: Mapping[str, Any], events: Sequence[Event]) -> ToolGame:
-    """The game of a record with these events, made without its world: `GameSpec.replay` of worlds with
-    `tools="recorded"`.
+    """Return the game for a record with these events, made without its world.
 
-    Raises `BadRecord` if the first event is no task of such a world."""
+    This is the `GameSpec.replay` of worlds with `tools="recorded"`.
+
+    Raises `BadRecord` if the first event is not a task of such a world."""
     return ToolGame(spec, params, RecordedTasks.of(events), events)
 
 
 def tool_game(spec: GameSpec, params: Mapping[str, Any], tasks: Tasks) -> ToolGame:
-    """The game of these tasks. `spec` must say `seats=1`, `free_text=True`, `chance=True`, `utility="score"`, and
-    `tools="pure"` or `tools="recorded"`. Raises `ValueError` if it says otherwise."""
+    """Return the game for these tasks.
+
+    `spec` must have `seats=1`, `free_text=True`, `chance=True`, `utility="score"`, and `tools="pure"` or
+    `tools="recorded"`. Raises `ValueError` otherwise."""
     expected = {"seats": 1, "free_text": True, "chance": True, "utility": "score"}
     for name, value in expected.items():
         if getattr(spec, name) != value:
-            raise ValueError(f"game {spec.name}: the spec of a world says {name}={value!r}")
+            raise ValueError(f"game {spec.name}: the spec of a world must have {name}={value!r}")
     if spec.tools not in ("pure", "recorded"):
-        raise ValueError(f"game {spec.name}: the spec of a world says tools='pure' or tools='recorded'")
+        raise ValueError(f"game {spec.name}: the spec of a world must have tools='pure' or tools='recorded'")
     return ToolGame(spec, params, tasks)

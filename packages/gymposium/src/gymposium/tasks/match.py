@@ -1,4 +1,4 @@
-"""The match of one task: calls and results as events, from which everything that is shown follows."""
+"""The match for one task: calls and results are events that determine everything shown."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from gymposium.tasks.tools import Call, Tool, calls_of
 from gymposium.util.visible import is_encodable
 
 LONGEST = 20_000
-"""Number of characters of a result that are shown; the rest is cut off, and the text says so."""
+"""Maximum number of characters shown from a result. The text says if the rest is cut off."""
 _DRAWN, _CALLS = 1500, 6
-"""Maximum number of characters of a text, and of calls and results, in a picture."""
+"""Maximum number of characters in a picture: for a text, and for calls and results."""
 
 
 class OfTasks(Protocol):
-    """What a match reads of its game."""
+    """The part of a game that its matches read."""
 
     name: str
     tasks: Tasks
@@ -47,9 +47,10 @@ class OfTasks(Protocol):
 
 
 class ToolMatch(OneSeatMatch):
-    """A match that is one task. Its events are the task with its opening, and then each move and what its calls
-    returned; if the world is not pure, the first one also holds the tools. A world is opened for new matches, and for
-    loaded ones when they are played on."""
+    """A match that is one task.
+
+    Its events are the task with its opening, then each move with its results. If the world is impure, the first event
+    also holds the tools. A new match opens a world. A loaded match opens one when play continues."""
 
     def __init__(self, game: OfTasks, seed: int | None, events: Sequence[Event] = ()) -> None:
         super().__init__(game)
@@ -57,7 +58,7 @@ class ToolMatch(OneSeatMatch):
         self.events: list[Event] = []
         self._used, self._invalid = 0, 0
         self._steps: list[tuple[str, tuple[ToolText, ...], Mapping[str, Any]]] = []
-        """Each move with its results and the state of the task after it."""
+        """Each move with its results and the task's state after it."""
         self._world: World | None = None
         self._closing: weakref.finalize[[World], ToolMatch] | None = None
         if events:
@@ -69,9 +70,9 @@ class ToolMatch(OneSeatMatch):
             first: dict[str, Any] = {} if game.pure else described(game.tools, game.tasks)
             first["task"] = game.tasks.task(seed)
             first["opening"] = start(self._opening_of(first["task"])).result()
-            self._begin(Event(CHANCE, _json(first, sort=game.pure)))  # prompts list arguments in the order of a schema
+            self._begin(Event(CHANCE, _json(first, sort=game.pure)))  # prompts list arguments in schema order
 
-    # -- what it shows
+    # -- what the match shows
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
         if not self._steps:
@@ -80,7 +81,7 @@ class ToolMatch(OneSeatMatch):
         return Observation(seat, "".join(f"{_lined(result.text)}" for result in results), None, results)
 
     def picture(self, seat: int) -> Picture:
-        """Return the task, the calls so far, and what the last ones returned, with their first lines."""
+        """Return a picture of the task, the calls so far, and the first lines of the latest results."""
         calls = [[str(number), move] for number, (move, _, _) in enumerate(self._steps, start=1)]
         parts = [note(self._opening["full"].strip()[:_DRAWN])]
         if calls:
@@ -98,7 +99,7 @@ class ToolMatch(OneSeatMatch):
         return (float(self._steps[-1][2]["score"]) if self._steps else 0.0,)
 
     def report(self, seat: int) -> Mapping[str, float]:
-        """The world's figures, the number of calls, and the number of calls that were not valid."""
+        """Return the world's figures, the number of calls, and the number of invalid calls."""
         named = dict(self._steps[-1][2]["report"]) if self._steps else {}
         return {**named, "calls": float(self._used), "invalid_calls": float(self._invalid)}
 
@@ -123,7 +124,7 @@ class ToolMatch(OneSeatMatch):
         raise NoSampler(f"{self._game.name}: search cannot guess what tools would return.")
 
     def close(self) -> None:
-        """Let the world end, without waiting for it."""
+        """Close the world without waiting for it."""
         if self._closing is not None:
             self._closing()
 
@@ -142,8 +143,9 @@ class ToolMatch(OneSeatMatch):
 
     @asynccontextmanager
     async def _closed_if_broken(self) -> AsyncIterator[None]:
-        """Close the world if anything in the block fails, since the match is dropped. Its servers end at once and not
-        only when the match is garbage."""
+        """Close the world if anything in the block fails, since the match is dropped.
+
+        Its servers then end at once, not only on garbage collection."""
         try:
             yield
         except BaseException:
@@ -156,14 +158,14 @@ class ToolMatch(OneSeatMatch):
             await limited(self._world.close(), "The end of the task")
 
     async def _outcome(self, move: Event, calls: Sequence[Call]) -> tuple[Event, Event]:
-        """The move and what its calls return: of the world, or of the record."""
+        """Return the move and its results, from the world or the record."""
         if (record := self._game.record) is not None:
             if len(self.events) + 1 >= len(record):
                 raise WorldBroke("The record ends here.")
             return move, record[len(self.events) + 1]
         async with self._closed_if_broken():
             world = self._world or await self._resumed()
-            # in a thread, because a schema of someone else may take its time
+            # in a thread, because a third-party schema may be slow
             objections = [await asyncio.to_thread(self._objection, call) for call in calls]
             results: list[Result] = []
             for call, objection in zip(calls, objections, strict=True):
@@ -177,7 +179,7 @@ class ToolMatch(OneSeatMatch):
         return move, Event(CHANCE, outcome)
 
     async def _answer(self, world: World, call: Call, objection: str | None, used: int) -> Result:
-        """The result of a call, after `used` other ones. `objection` says why it is not valid."""
+        """Return the result of a call, after `used` earlier calls. `objection` says why it is invalid."""
         if used >= self._game.tasks.max_calls:
             return Result("No calls are left.", error=True)
         if world.over():
@@ -188,7 +190,7 @@ class ToolMatch(OneSeatMatch):
         return _bounded(await limited(world.call(whole), f"The tool {call.name}"))
 
     def _objection(self, call: Call) -> str | None:
-        """Why the call is not valid, as a sentence; None if it is."""
+        """Return why the call is invalid, as a sentence, or None if it is valid."""
         tool = self._game.by_name.get(call.name)
         if tool is None:
             return f"There is no tool {call.name!r}. Tools: {', '.join(self._game.by_name)}."
@@ -196,11 +198,11 @@ class ToolMatch(OneSeatMatch):
         return None if reason is None else f"Wrong arguments for {call.name}: {reason}."
 
     async def _resumed(self) -> World:
-        """The world at the position of a loaded match, in which every recorded call is made again."""
+        """Return the world at a loaded match's position, after repeating every recorded call."""
         if not self._game.pure:
             raise CannotPlayOn(
-                f"{self._game.name}: a recorded match cannot be played on, because its tools would not return the same "
-                f"again. Start a new match."
+                f"{self._game.name}: cannot continue a recorded match, because its tools may now return different "
+                f"results. Start a new match."
             )
         world = await self._opened(json.loads(self.events[0].move)["task"])
         used = 0
@@ -210,7 +212,7 @@ class ToolMatch(OneSeatMatch):
                 used += 1
                 if result.text != was.text:
                     raise BadRecord(
-                        f"{call.name} returned {was.text[:80]!r} in the record, and now {result.text[:80]!r}"
+                        f"{call.name} returned {was.text[:80]!r} in the record, but now {result.text[:80]!r}"
                     )
         return world
 
@@ -225,15 +227,15 @@ class ToolMatch(OneSeatMatch):
             opening = json.loads(event.move)["opening"]
             self._opening = {style: _lined(opening[style]) for style in STYLES}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise BadRecord("Event 0 is not a task with its opening.") from error
+            raise BadRecord("Event 0 must be a task with its opening.") from error
         self.events.append(event)
 
     def _note(self, move: Event, outcome: Event) -> None:
-        """Add a move and what it led to."""
+        """Add a move and its outcome."""
         state = json.loads(outcome.move)
         results = tuple(ToolText(one["tool"], one["text"]) for one in state.pop("results"))
         if len(results) != len(calls_of(move.move)):
-            raise ValueError("there is not one result for each call")
+            raise ValueError("the number of results differs from the number of calls")
         self._used += len(results)
         self._invalid += int(state.pop("invalid_calls"))
         self._steps.append((move.move, results, state))
@@ -241,29 +243,32 @@ class ToolMatch(OneSeatMatch):
 
     def _load(self, events: Sequence[Event]) -> None:
         if events[0].seat != CHANCE or len(events) % 2 == 0:
-            raise BadRecord("The events are not a task followed by moves and their results.")
+            raise BadRecord("The events must be a task, then moves with their results.")
         self._begin(Event(*events[0]))
         for number in range(1, len(events), 2):
             move, outcome = Event(*events[number]), Event(*events[number + 1])
             if move.seat != 0 or outcome.seat != CHANCE or self.is_over:
-                raise BadRecord(f"Event {number} ({move.move[:80]!r}) is of seat {move.seat}, which is not to move.")
+                raise BadRecord(
+                    f"Event {number} ({move.move[:80]!r}) belongs to seat {move.seat}, which is not to move."
+                )
             try:
                 self._note(move, outcome)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise BadRecord(f"Event {number} is no call with its results.") from error
+                raise BadRecord(f"Event {number} must be a call with its results.") from error
 
 
 def _close(world: World) -> None:
-    """Let the world end, without waiting for it."""
+    """Close the world without waiting for it."""
     start(world.close())
 
 
 def _recorded(game: OfTasks, calls: Sequence[Call], results: Sequence[Result], state: Mapping[str, Any]) -> str:
-    """The event of what calls returned. Raises `WorldBroke` for a score that the game does not allow, and for values
-    that are not JSON."""
+    """Return the event that records the results of calls.
+
+    Raises `WorldBroke` for a score that the game does not allow, and for values that are not JSON."""
     least, most = game.tasks.utility_range
     if not least - 1e-9 <= state["score"] <= most + 1e-9:
-        raise WorldBroke(f"The score {state['score']!r} is not from {least:g} to {most:g}.")
+        raise WorldBroke(f"The score {state['score']!r} is outside the range {least:g} to {most:g}.")
     shown = [
         {"tool": call.name, "text": result.text, "error": result.error, "value": result.value}
         for call, result in zip(calls, results, strict=True)
@@ -271,13 +276,13 @@ def _recorded(game: OfTasks, calls: Sequence[Call], results: Sequence[Result], s
     try:
         return _json({**state, "report": dict(state["report"]), "results": shown})
     except (TypeError, ValueError) as error:
-        raise WorldBroke(f"A report or the value of a result is not JSON: {error}") from error
+        raise WorldBroke(f"A report or a result's value is not valid JSON: {error}") from error
 
 
 def _bounded(result: Result) -> Result:
-    """The result with a text that can be shown and recorded."""
+    """Return the result with a text that can be shown and recorded."""
     if not isinstance(result, Result):
-        raise WorldBroke(f"A tool returned {type(result).__name__} where a Result is wanted.")
+        raise WorldBroke(f"A tool returned {type(result).__name__}; it must return a Result.")
     text: Any = result.text
     if not isinstance(text, str) or not is_encodable(text):
         return Result("The tool returned something that is not text.", error=True)

@@ -1,4 +1,4 @@
-"""What matches of one seat and free text share whose moves wait for something outside."""
+"""Shared parts of single-seat free-text matches whose moves wait for something external."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 def first_event(record: Sequence[Event]) -> Event:
-    """Return the first event of a record, which holds what the match asked. Raises `BadRecord` if there is none."""
+    """Return the first event of a record, which holds the match's task. Raises `BadRecord` if there is none."""
     if not record:
         raise BadRecord("The match broke off before its first event.")
     return record[0]
 
 
 class Named(Protocol):
-    """What such a match reads of its game."""
+    """The part of a game that such a match reads."""
 
     name: str
 
 
 class OneSeatMatch(ABC):
-    """Base class of matches of one seat, which answers in free text until the match is over."""
+    """Base class of single-seat matches answered in free text."""
 
     def __init__(self, game: Named) -> None:
         self._owner = game
@@ -36,15 +36,15 @@ class OneSeatMatch(ABC):
     @property
     @abstractmethod
     def is_over(self) -> bool:
-        """True if nothing is asked any more."""
+        """Return whether the match is over."""
 
     @abstractmethod
     def begin_moves(self, moves: Mapping[int, str]) -> Future[tuple[Event, Event]]:
-        """Start to play the move of the seat. The future has the move and what came of it."""
+        """Start playing the seat's move. The future returns the move and its outcome."""
 
     @abstractmethod
     def finish_moves(self, done: Future[tuple[Event, Event]]) -> None:
-        """Add what came of a move."""
+        """Add the outcome of a move."""
 
     @property
     def game(self) -> Game:

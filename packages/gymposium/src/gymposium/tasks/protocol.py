@@ -1,4 +1,4 @@
-"""Protocols of worlds, which authors implement."""
+"""Protocols for authors of worlds."""
 
 from __future__ import annotations
 
@@ -12,82 +12,83 @@ from gymposium.tasks.tools import Call, Tool
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a tool returned."""
+    """A tool's result."""
 
     text: str
-    """The text that the caller reads."""
+    """Text for the caller."""
     error: bool = False
-    """True if the tool refused the call; the text says why. The task goes on."""
+    """True if the tool rejected the call; the text says why. The task continues."""
     value: Any = None
-    """JSON for records and pages, which the caller does not read."""
+    """JSON for records and web pages, not shown to the caller."""
 
 
 class World(Protocol):
-    """One task under way. One coroutine at a time uses it, in one thread.
+    """One task in progress. Only one coroutine at a time uses it, in one thread.
 
-    An exception of a method means that the world broke: the match is dropped, without a result."""
+    If a method raises, the world is broken and the match is dropped without a result."""
 
     def opening(self, style: Style) -> str:
-        """Return the task as the player reads it first: lines of text."""
+        """Return the task as the player first reads it: lines of text."""
         ...
 
     async def call(self, call: Call) -> Result:
-        """Call a tool. Name and arguments are valid by the tool's schema."""
+        """Call a tool. The name and arguments are already validated against its schema."""
         ...
 
     def over(self) -> bool:
-        """Return True once the task has ended, for example with an answer."""
+        """Return whether the task has ended, for example with an answer."""
         ...
 
     def score(self) -> float:
-        """Return the score of what was done so far, within `Tasks.utility_range`."""
+        """Return the score so far, within `Tasks.utility_range`."""
         ...
 
     def report(self) -> Mapping[str, float]:
-        """Return figures besides the score, always with the same names: `{"exact": 1.0, "read": 0.5}`."""
+        """Return figures other than the score, always with the same names: `{"exact": 1.0, "read": 0.5}`."""
         ...
 
     async def close(self) -> None:
-        """Release what the world holds. Called once, in the end."""
+        """Release the world's resources. Called once, at the end."""
         ...
 
 
 class Tasks(Protocol):
-    """The tasks of a world. Immutable and hashable."""
+    """A world's tasks. Immutable and hashable."""
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools, always the same. Asked for when they are first needed, and not to replay a world whose spec says
-        `tools="recorded"`."""
+        """The tools, always the same.
+
+        They are requested on first use. Replays of worlds with `tools="recorded"` do not need them."""
         ...
 
     @property
     def max_calls(self) -> int:
-        """Number of calls after which a task ends, 1 or more."""
+        """Maximum number of calls per task, 1 or more."""
         ...
 
     @property
     def utility_range(self) -> tuple[float, float]:
-        """Least and greatest score."""
+        """Minimum and maximum score."""
         ...
 
     def rules(self, style: Style) -> str:
-        """Return what holds for all tasks: lines of text."""
+        """Return the rules common to all tasks: lines of text."""
         ...
 
     def task(self, seed: int) -> Mapping[str, Any]:
-        """Return the task of a seed as JSON, with the hidden answer. The same for the same seed."""
+        """Return the task for a seed as JSON, with the hidden answer. Equal seeds give equal tasks."""
         ...
 
     async def open(self, task: Mapping[str, Any]) -> World:
-        """Begin a task."""
+        """Open a world for a task."""
         ...
 
 
 class BoundedTasks(Tasks, Protocol):
-    """Optional protocol: tasks of which few can be open at the same time, such as those with a server for each."""
+    """Optional protocol: tasks that limit how many can be open at once, such as one server per task."""
 
     @property
     def at_once(self) -> int | None:
-        """The number of tasks that may be open at the same time in a process, 1 or more; None for any number."""
+        """Maximum number of open tasks per process, 1 or more; None for no limit."""
         ...

@@ -1,4 +1,4 @@
-"""Questions with one right answer each, the checks of answers to them, and files of them."""
+"""Questions with one correct answer each, answer checks, and question files."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from gymposium.util.strict_json import strict_json
 from gymposium.util.visible import is_encodable, shorten
 
 Check = Literal["exact", "numeric", "choice"]
-"""How an answer is compared.
+"""How answers are compared.
 
-- `exact`: equal texts, white space at the ends aside.
-- `numeric`: equal numbers, however they are written: `0.50` is `.5` and `1,000` is `1000`.
-- `choice`: the right one of the choices, by its text or by its letter, in either case: `B`, `b.` or `(b)`.
+- `exact`: equal texts, ignoring whitespace at the ends.
+- `numeric`: equal numbers in any notation: `0.50` is `.5` and `1,000` is `1000`.
+- `choice`: the correct choice, by its text or its letter, in either case: `B`, `b.` or `(b)`.
 """
 
 _NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?([eE][+-]?\d{1,3})?", re.ASCII)
 _LETTER = re.compile(r"\(?([A-Za-z])[.):]?")
 _LONGEST = 20_000
-"""The largest number of characters of a question, an answer or a choice."""
+"""Maximum number of characters in a question, an answer or a choice."""
 _MOST_CHOICES = 26
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with one right answer. Raises `ValueError` if the answer cannot be checked."""
+    """A question with one correct answer. Raises `ValueError` if the answer cannot be checked."""
 
     question: str
     answer: str
@@ -43,7 +43,7 @@ class Question:
 
     def __post_init__(self) -> None:
         if not self.question.strip() or not self.answer.strip():
-            raise ValueError("question and answer must not be empty")
+            raise ValueError("the question and answer must not be empty")
         for name, text in (
             ("question", self.question),
             ("answer", self.answer),
@@ -52,48 +52,49 @@ class Question:
             if len(text) > _LONGEST:
                 raise ValueError(f"the {name} has {len(text):,} characters, more than {_LONGEST:,}")
             if "\0" in text or not is_encodable(text):
-                raise ValueError(f"the {name} has a NUL character or a lone surrogate")
+                raise ValueError(f"the {name} contains a NUL character or a lone surrogate")
         if self.check not in get_args(Check):
             raise ValueError(f"check {shorten(self.check)} must be one of {', '.join(get_args(Check))}")
         if self.check == "numeric" and _number(self.answer) is None:
             raise ValueError(f"the answer {shorten(self.answer)} is not a number")
         if (self.check == "choice") != bool(self.choices):
-            raise ValueError("choices are given with check 'choice', and only with it")
+            raise ValueError("choices need check 'choice', and check 'choice' needs choices")
         if self.choices:
             if len({*self.choices}) != len(self.choices) or not 2 <= len(self.choices) <= _MOST_CHOICES:
-                raise ValueError(f"choices must be different, and from 2 to {_MOST_CHOICES}")
+                raise ValueError(f"there must be 2 to {_MOST_CHOICES} different choices")
             if self.answer not in self.choices:
                 raise ValueError(f"the answer {shorten(self.answer)} is not one of the choices")
 
     @classmethod
     def parse(cls, value: Any) -> Question:
-        """The question in a JSON object with the keys `question` and `answer`, and if needed `check` and `choices`.
-        A number as the answer is checked as `numeric`, and choices as `choice`. Raises `ValueError`."""
+        """Parse a JSON object with the keys `question` and `answer`, and optionally `check` and `choices`.
+
+        The default check is `numeric` for a number and `choice` if there are choices. Raises `ValueError`."""
         match value:
             case {"question": str(question), "answer": str() | int() | float() as answer} if type(answer) is not bool:
                 pass
             case _:
-                raise ValueError('it must be an object with a text "question" and an "answer" that is text or a number')
+                raise ValueError('it must be an object with a string "question" and a string or number "answer"')
         if unknown := value.keys() - {"question", "answer", "check", "choices"}:
-            raise ValueError(f"it has unknown keys: {', '.join(shorten(key) for key in sorted(unknown)[:3])}")
+            raise ValueError(f"unknown keys: {', '.join(shorten(key) for key in sorted(unknown)[:3])}")
         choices = value.get("choices", [])
         if not isinstance(choices, list) or any(not isinstance(choice, str) for choice in choices):
-            raise ValueError('"choices" must be a list of texts')
+            raise ValueError('"choices" must be a list of strings')
         usual = "choice" if choices else "exact" if isinstance(answer, str) else "numeric"
         return cls(question, str(answer), value.get("check", usual), tuple(choices))
 
     @classmethod
     def load(cls, text: str) -> Question:
-        """The question that `dump` wrote. Raises `ValueError`."""
+        """Load a question written by `dump`. Raises `ValueError`."""
         return cls.parse(strict_json(text))
 
     def dump(self) -> str:
-        """The question as one line of JSON, for the event that draws it."""
+        """Return the question as one line of JSON, for the event that draws it."""
         fields: Mapping[str, Any] = {name: value for name, value in asdict(self).items() if value != ()}
         return json.dumps(fields, ensure_ascii=False, sort_keys=True)
 
     def is_right(self, given: str) -> bool:
-        """True if this is the right answer."""
+        """Return whether this answer is correct."""
         given = given.strip()
         match self.check:
             case "exact":
@@ -113,28 +114,31 @@ class Question:
 
     @property
     def text(self) -> str:
-        """The question as it is asked, with its choices: lines of text."""
+        """Return the question with its choices, as shown to players: lines of text."""
         lettered = [f"{chr(ord('A') + place)}. {choice}" for place, choice in enumerate(self.choices)]
         return "\n".join([self.question.rstrip("\n"), *lettered]) + "\n"
 
 
 class QuestionFile:
-    """The questions of a JSONL file, in its order. It is read when the first question is drawn, so that records need no
-    file."""
+    """The questions of a JSONL file, in file order.
+
+    The file is read when the first question is drawn, so replays of records do not need it."""
 
     def __init__(self, file: str | Path) -> None:
         self.path = Path(file)
 
     @cached_property
     def questions(self) -> Sequence[Question]:
-        """All questions. Raises `BadParameter` for a file that cannot be read or has no questions, and for the first
-        line that is no question with a checkable answer."""
+        """All questions.
+
+        Raises `BadParameter` for a file that cannot be read or has no questions, and for the first line that is not a
+        question with a checkable answer."""
         questions = []
         try:
             rows = self.rows()
         except (OSError, UnicodeDecodeError) as error:
             raise BadParameter(
-                f"file={self.path} cannot be read ({reason(error)}). Name a file with a question a line."
+                f"file={self.path} cannot be read ({reason(error)}). The file must have one question per line."
             ) from error
         for number, row in enumerate(rows, start=1):
             if isinstance(row, str) and not row.strip():
@@ -142,17 +146,17 @@ class QuestionFile:
             try:
                 questions.append(Question.parse(strict_json(row) if isinstance(row, str) else row))
             except ValueError as error:
-                raise BadParameter(f"file={self.path}: line {number} is no question: {error}.") from error
+                raise BadParameter(f"file={self.path}: line {number} is not a valid question: {error}.") from error
         if not questions:
-            raise BadParameter(f"file={self.path}: there are no questions in it.")
+            raise BadParameter(f"file={self.path} contains no questions.")
         return questions
 
     def draw(self, seed: int) -> Question:
-        """The question of a seed: every question is equally likely."""
+        """Return the question for a seed. Every question is equally likely."""
         return self.questions[int(stream(seed, "question").random() * len(self.questions))]
 
     def rows(self) -> Sequence[Any]:
-        """The rows of the file: lines of JSON, or objects. May raise `OSError` and `UnicodeDecodeError`."""
+        """Return the file's rows: lines of JSON, or objects. May raise `OSError` and `UnicodeDecodeError`."""
         return read_plain_text(self.path).split("\n")
 
 

@@ -1,4 +1,4 @@
-"""What a record says of its world, for a replay that needs neither the world nor its files."""
+"""A recorded world's description, for replays without the world or its files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NOT_NOW = "A recorded match cannot be played on, because its tools would not re
 
 @dataclass(frozen=True, eq=False)
 class RecordedTasks:
-    """The tasks of a world as the record of one match describes them."""
+    """A world's tasks, as described in the record of a match."""
 
     max_calls: int
     utility_range: tuple[float, float]
@@ -27,7 +27,7 @@ class RecordedTasks:
 
     @classmethod
     def of(cls, events: Sequence[Event]) -> Self:
-        """The tasks that the first event describes. Raises `BadRecord` if it does not."""
+        """Return the tasks described in the first event. Raises `BadRecord` without a description."""
         if not events:
             return cls(1, (0.0, 1.0), (), dict.fromkeys(STYLES, ""))  # the match broke off before the task
         try:
@@ -36,8 +36,8 @@ class RecordedTasks:
                       "rules": {"full": str(), "compact": str()} as rules} if calls >= 1:  # fmt: skip
                     return cls(calls, (float(least), float(most)), tools_in(events[0]), rules)
         except (ValueError, OverflowError) as error:
-            raise BadRecord(f"Event 0 is no task: {error}") from error
-        raise BadRecord("Event 0 does not hold the rules, the number of calls and the range of scores of its world.")
+            raise BadRecord(f"Event 0 is not a task: {error}") from error
+        raise BadRecord("Event 0 must have the world's rules, maximum number of calls and score range.")
 
     def rules(self, style: Style) -> str:
         return self._rules[style]
@@ -50,7 +50,7 @@ class RecordedTasks:
 
 
 def described(tools: Sequence[Tool], tasks: Tasks) -> dict[str, Any]:
-    """What the first event says of a world that is not pure."""
+    """Return the first event's description of an impure world."""
     return {
         "tools": [tool.as_dict for tool in tools],
         "rules": {style: tasks.rules(style) for style in STYLES},
@@ -60,9 +60,10 @@ def described(tools: Sequence[Tool], tasks: Tasks) -> dict[str, Any]:
 
 
 def tools_in(event: Event) -> tuple[Tool, ...]:
-    """The tools that the first event of a match names; () if its world is pure, so that they need not be recorded.
-    Raises `BadRecord` for an event that is no task."""
+    """Return the tools in a match's first event, or () for a pure world, which does not record them.
+
+    Raises `BadRecord` for an event that is not a task."""
     try:
         return tuple(Tool(**tool) for tool in strict_json(event.move).get("tools", ()))
     except (ValueError, TypeError, AttributeError) as error:
-        raise BadRecord("Event 0 is not a task with its tools.") from error
+        raise BadRecord("Event 0 must be a task with its tools.") from error

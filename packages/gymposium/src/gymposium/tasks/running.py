@@ -1,4 +1,4 @@
-"""Worlds that run: one event loop for all of them, a bound on calls at once, a time limit for each."""
+"""The event loop shared by all worlds, with a bound on concurrent calls and a time limit per call."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gymposium.errors import GymposiumError, WorldBroke, describe
 from gymposium.util.background import BackgroundLoop
 
 AT_ONCE = 64
-"""Number of worlds in which something is done at the same time; others wait."""
+"""Maximum number of worlds that run a step concurrently; others wait."""
 SECONDS = 60.0
-"""Time limit of one call of a tool, in seconds, and of the opening of a world. Waiting for others does not count."""
+"""Time limit in seconds for a tool call or for opening a world. Waiting for other worlds does not count."""
 
 T = TypeVar("T")
 
@@ -33,13 +33,14 @@ def _desk() -> _Desk:
 
 
 def start(coroutine: Coroutine[Any, Any, T]) -> Future[T]:
-    """Run a coroutine of a world in the loop of all worlds, when there is a place. What a world raises becomes
-    `WorldBroke`; errors of gymposium stay what they are."""
+    """Run a world's coroutine in the shared loop when a slot is free.
+
+    Exceptions from a world become `WorldBroke`; gymposium's own errors are unchanged."""
     return _desk().loop.submit(_placed(coroutine))
 
 
 async def limited(coroutine: Coroutine[Any, Any, T], what: str) -> T:
-    """The result of one step of a world. Raises `WorldBroke` if it raises or takes longer than `SECONDS`."""
+    """Return the result of one step of a world. Raises `WorldBroke` if it raises or takes longer than `SECONDS`."""
     limit = asyncio.timeout(SECONDS)
     try:
         async with limit:

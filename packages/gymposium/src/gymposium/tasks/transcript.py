@@ -1,4 +1,4 @@
-"""The transcript of a task: its opening, its hidden part, and each call with its result."""
+"""Task transcripts: the opening, the hidden part, and each call with its result."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from gymposium.util.strict_json import strict_json
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What the events of a `ToolMatch` say."""
+    """The content of a `ToolMatch`'s events."""
 
     opening: str
-    """The task as a player with the prompt style `full` reads it."""
+    """The task as shown in the prompt style `full`."""
     task: Mapping[str, Any]
-    """The task with the hidden answer."""
+    """The task, including the hidden answer."""
     moves: Sequence[Sequence[tuple[Call, Result]]]
-    """The calls of each move, each with its result."""
+    """Each move's calls with their results."""
 
     @classmethod
     def of(cls, events: Sequence[Event]) -> Transcript:
-        """The transcript of a match, made without its game. Raises `BadRecord` for events that are no task followed by
-        calls with their results."""
+        """Build a match's transcript without its game.
+
+        Raises `BadRecord` unless the events are a task followed by calls with their results."""
         seats = [event.seat for event in events]
         try:
             match strict_json(events[0].move) if seats == [CHANCE, *[0, CHANCE] * (len(seats) // 2)] else None:
@@ -35,8 +36,8 @@ class Transcript:
                     texts = [event.move for event in events]
                     return cls(opening, task, [*map(_answered, texts[1::2], texts[2::2])])
         except ValueError as error:
-            raise BadRecord(f"The events are no task with calls and their results: {error}") from error
-        raise BadRecord("The events are not a task followed by moves and their results.")
+            raise BadRecord(f"The events must be a task, then calls with their results: {error}") from error
+        raise BadRecord("The events must be a task, then moves with their results.")
 
 
 def _answered(move: str, outcome: str) -> list[tuple[Call, Result]]:
@@ -48,5 +49,5 @@ def _answered(move: str, outcome: str) -> list[tuple[Call, Result]]:
                     case {"text": str(text), "error": bool(error), "value": value}:
                         results.append(Result(text, error, value))
     if len(results) != len(calls):
-        raise ValueError("there is not one result for each call")
+        raise ValueError("the number of results differs from the number of calls")
     return [*zip(calls, results, strict=True)]

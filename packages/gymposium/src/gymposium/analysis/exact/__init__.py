@@ -1,15 +1,15 @@
-"""Exact results for small games, by traversal of all positions: the best possible play against random moves
-(`optima_against_random`), and the strength of a given player.
+"""Exact results for small games, by traversal of all positions.
 
-A player that knows the probabilities of its moves is asked in every position that it can reach; the table of its
-answers is its `Policy` (`tabulate`). `value` is the result of a policy against random play or another policy,
-`best_response` is the strongest opponent and its result, and `exploitability` is the distance from an equilibrium.
-`measure` computes all three. `decisions_of` names the decisions that cost a player most. A player that does not know
-the probabilities is asked for replies instead (`sample`), and its exploitability has an interval
-(`exploitability_between`).
+They are the best possible play against random moves (`optima_against_random`), and a given player's strength.
 
-A player's exact figures are for OpenSpiel's games with two seats and at most 400,000 positions, with or without chance,
-hidden information and moves at the same time: `tic_tac_toe`, `kuhn_poker`, `leduc_poker`, `liars_dice`,
+A player that knows its move probabilities is asked in every position it can reach. The table of its answers is its
+`Policy` (`tabulate`). `value` is a policy's result against random play or another policy, `best_response` is the
+strongest opponent with its result, and `exploitability` is the distance from an equilibrium. `measure` computes all
+three. `decisions_of` finds the decisions that cost a player most. A player that does not know its probabilities is
+asked for replies instead (`sample`). Its exploitability has an interval (`exploitability_between`).
+
+Exact figures need an OpenSpiel game with two seats and at most 400,000 positions. Chance, hidden information and
+simultaneous moves are allowed. Examples: `tic_tac_toe`, `kuhn_poker`, `leduc_poker`, `liars_dice`,
 `goofspiel(num_cards=5)`, `dark_hex(num_rows=2,num_cols=3)`.
 """
 

@@ -1,6 +1,6 @@
-"""Best responses in files, and the player `exploit:FILE` that plays one.
+"""Best-response files, and the player `exploit:FILE` that plays one.
 
-The file is a table of moves in JSON, with the identity of the player that it was fitted to and a digest of itself.
+The file is a JSON table of moves, with its target player's identity and its own digest.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Target(FileModel):
 
     @classmethod
     def of(cls, name: str, code: Mapping[str, str], identity: Identity) -> Target:
-        """The target with this name, code (`code_of`) and identity."""
+        """Return the target with this name, code (`code_of`) and identity."""
         return cls(
             player=name,
             code=dict(code),
@@ -45,26 +45,28 @@ class Target(FileModel):
 
 
 class Adversary(FileModel):
-    """The content of the file of an adversary."""
+    """The content of an adversary file."""
 
     format: Literal["gymposium-adversary-1"] = "gymposium-adversary-1"
     game: str
-    """The full name of the game."""
+    """Full name of the game."""
     target: Target
     returns: tuple[float, float]
-    """The adversary's mean return against its target in seat 0 and in seat 1."""
+    """The adversary's mean return against its target, in seat 0 and seat 1."""
     how: Literal["traversal", "replies", "search"]
-    """`traversal`: it is the best response. `replies`: the best response to shares of the target's replies, whose noise
-    it exploits, so that `returns` are too high on average. `search`: found by simulated matches; `returns` are the
-    means of other matches, and in states that it does not know it plays at random."""
+    """`traversal`: the exact best response.
+
+    `replies`: the best response to shares of the target's replies. It exploits their noise, so `returns` are too high
+    on average. `search`: found by simulated matches. `returns` are means of other matches. In unknown states it plays
+    at random."""
     moves: tuple[dict[str, str], dict[str, str]]
-    """For each seat the move in each of its information states, by what the seat knows (`Match.view`)."""
+    """For each seat, the move per information state, keyed by the seat's view (`Match.view`)."""
     digest: str = ""
-    """`sha256:` with the digest of the content without this key."""
+    """`sha256:` plus the digest of the content without this key."""
 
     @classmethod
     def of(cls, response: BestResponse, target: Target, how: Literal["traversal", "replies"]) -> Adversary:
-        """The adversary of a best response."""
+        """Build an adversary from a best response."""
         moves: tuple[dict[str, str], dict[str, str]] = ({}, {})
         for (seat, view), choice in response.policy.table.items():
             moves[seat][view] = choice.moves[choice.probabilities.index(1.0)]
@@ -73,7 +75,7 @@ class Adversary(FileModel):
 
     @classmethod
     def sealed(cls, **content: Any) -> Adversary:
-        """The adversary with this content and its digest."""
+        """Build an adversary with this content and its digest."""
         made = cls(**content)
         return made.model_copy(update={"digest": made._computed()})
 
@@ -83,42 +85,42 @@ class Adversary(FileModel):
 
     @classmethod
     def read(cls, path: Path) -> Adversary:
-        """The content of a file. Raises `BadRecord` if it holds no adversary, and `BadOption` if it was changed."""
+        """Read a file. Raises `BadRecord` if it is not an adversary, and `BadOption` if it was modified."""
         found = read_model(path, cls, "adversary", _REMEDY)
         if found.digest != found._computed():
-            raise BadOption(f"{path} was changed: its digest does not fit. {_REMEDY}")
+            raise BadOption(f"{path} was modified: its digest does not match. {_REMEDY}")
         return found
 
     def write(self, path: Path) -> None:
-        """Write the file, whole or not at all."""
+        """Write the file atomically."""
         replace_text(path, self.model_dump_json(indent=1) + "\n")
 
 
 class AdversaryPlayer:
     """The player `exploit:FILE`: the best response to one player, in one game.
 
-    Its name holds the beginning of the file's digest (`exploit:FILE#DIGEST`), and so do records. Other opponents than
-    its target may beat it."""
+    Its name includes the start of the file's digest (`exploit:FILE#DIGEST`), also in records. Opponents other than its
+    target may beat it."""
 
     reader: Reader = READERS["move"]
     style: Style = "compact"
     repeats: Repeats = "quickly"
 
     def __init__(self, adversary: Adversary, path: str) -> None:
-        """`path` is where the adversary is, for the name."""
+        """`path` is the adversary's path, used in the name."""
         self._adversary = adversary
         self.deterministic = adversary.how != "search"
         self._files = {path: adversary.digest}
         self.name = f"exploit:{path}#{adversary.digest.removeprefix('sha256:')[:12]}"
 
     def identity(self) -> Identity:
-        """The digest of the table, and the target, which is its only opponent on a board."""
+        """The table's digest and the target, its only opponent on a board."""
         target = self._adversary.target
         return Identity(self._files, {FITTED_TO: target.player, FITTED_FILES: digest_of_files(target.files)})
 
     def check_game(self, game: Game) -> None:
         if game.name != self._adversary.game:
-            raise GymposiumError(f"{self.name} does not play {game.name}: it was fitted in {self._adversary.game}.")
+            raise GymposiumError(f"{self.name} does not play {game.name}; it was fitted for {self._adversary.game}.")
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._move(ask)) for ask in asks]
@@ -141,10 +143,12 @@ class AdversaryPlayer:
 
 
 def open_adversary(path: str, digest: str | None = None) -> AdversaryPlayer:
-    """Return the player of a file, with a digest that begins so. Raises `BadRecord` if the file holds no adversary, and
-    `BadOption` if it was changed or holds another one."""
+    """Return the player in a file, if its digest has this prefix.
+
+    Raises `BadRecord` if the file is not an adversary. Raises `BadOption` if it was modified or is another
+    adversary."""
     adversary = Adversary.read(Path(path))
     found = adversary.digest.removeprefix("sha256:")
     if digest is not None and not found.startswith(digest):
-        raise BadOption(f"exploit:{path}#{digest}: the file holds another adversary, {found[:12]}.")
+        raise BadOption(f"exploit:{path}#{digest}: the file contains another adversary, {found[:12]}.")
     return AdversaryPlayer(adversary, path)

@@ -1,17 +1,17 @@
-"""Confidence intervals of the exploitability of a player whose replies were sampled.
+"""Confidence intervals for a player's exploitability, from sampled replies.
 
-*From below*: a best response to some of the replies is valued against the others. In expectation it gets what this
-response gets from the player, which is at most what the best one gets.
+*From below*: a best response to some replies is valued against the others. In expectation, this is what the response
+gets from the player, and at most what the best response gets.
 
-*From above*: the best response to all replies is valued against these same replies. In expectation that is at least
-what the best response gets from the player, as it exploits the noise, too: the return of each response is a sum of
-products of independent shares, so that its expectation is its return, and the expectation of the greatest is no less
-than the greatest expectation.
+*From above*: the best response to all replies is valued against the same replies. In expectation, this is at least what
+the best response gets from the player, because it also exploits the noise. Each response's return is a sum of products
+of independent shares, so its expectation is its return. The expectation of the maximum is at least the maximum
+expectation.
 
-Each end then leaves room for the standard error of its value, by the delta method.
+Each end then adds a margin for the standard error of its value, by the delta method.
 
-A state in which there is no reply is unknown. From below the player does there what is best for it, and from above what
-is worst, and the opponent sees it.
+A state without a reply is unknown. From below, the player does what is best for it there; from above, what is worst.
+The opponent sees it.
 """
 
 from __future__ import annotations
@@ -29,23 +29,25 @@ from gymposium.match.failures import forfeit_returns
 from gymposium.players.distribution import MoveDistribution
 
 SCORE = 2.24
-"""Standard errors on either side of an interval: each end is off with a probability of 1.25 % at most, since the two
-are estimated apart."""
+"""Standard errors on either side of an interval. Each end is off with a probability of at most 1.25 %, because they are
+estimated separately."""
 
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A 95 % confidence interval of an exploitability."""
+    """A 95 % confidence interval for an exploitability."""
 
     low: float
     high: float
     unknown: int
-    """The number of information states of the player without a reply that the opponent can reach."""
+    """Number of the player's information states without a reply that the opponent can reach."""
 
 
 def exploitability_between(sampled: SampledPolicy, *, forfeits: bool) -> Between:
-    """Return an interval of NashConv / 2 of a player in a zero-sum game: as it plays with `forfeits`, and of its legal
-    moves alone without. An exploitability is not below 0."""
+    """Return an interval for a player's NashConv / 2 in a zero-sum game.
+
+    With `forfeits`, it is for the player as it plays; without, for its legal moves alone. An exploitability is at least
+    0."""
     graph = graph_of(sampled.game)
     all_replies = sampled.policy(forfeits=forfeits)
     smoothed = sampled.policy(forfeits=forfeits, prior=PRIOR)
@@ -82,14 +84,15 @@ def _variance(
     seat: int,
     counts: Mapping[State, int],
 ) -> float:
-    """Return the variance of the return of `response` against the shares of so many replies in each state."""
+    """Return the variance of the return of `response`, given reply counts per state."""
     found = gains_of(graph, policy, response, 1 - seat, paid=seat)
     return math.fsum(gains.variance / counts[state] for state, gains in found.items() if counts.get(state))
 
 
 def _most(graph: Graph, policy: Policy, seat: int) -> tuple[float, int]:
-    """Return the most that an opponent in `seat` can get from the policy, whatever it plays in unknown states, and the
-    number of unknown states that the opponent can reach. Behind them the opponent sees everything."""
+    """Return the most that an opponent in `seat` can get from the policy, whatever it plays in unknown states.
+
+    Also return the number of unknown states that the opponent can reach. Behind them the opponent sees everything."""
     positions = graph.positions
     worth, reach = [0.0] * len(positions), [0.0] * len(positions)
     sees = [False] * len(positions)

@@ -1,15 +1,15 @@
-"""Returns of matches corrected for luck: the same mean, and less spread.
+"""Match returns corrected for luck: the same mean with less variance.
 
-What chance deals, and what a player whose policy is known happens to draw from it, is luck. It is measured by a table
-that was fixed before the match, and taken out (AIVAT: Burch, Schmid, Moravčík, Morrill and Bowling, 2018, AIVAT: A New
-Variance Reduction Technique for Agent Evaluation in Imperfect Information Games). Whatever the table, the corrected
-return has the mean of the plain one; a good table takes out more.
+Luck is what chance deals, and what a player with a known policy happens to draw from it. It is measured by a table
+fixed before the match, and then removed (AIVAT: Burch, Schmid, Moravčík, Morrill and Bowling, 2018, AIVAT: A New
+Variance Reduction Technique for Agent Evaluation in Imperfect Information Games). With any table, the corrected return
+has the mean of the plain one. A good table removes more variance.
 
-- *One policy is known.* For the other seat the match is a decision process with known odds: which of its information
-  states comes next, and what it gets at the end, follows from chance and the known policy. Its corrected return is the
-  table's value of the match, plus, for each of its moves, the expected value after the move less that of the state
-  before it. So all hands are averaged that the known player may hold (AIVAT's imaginary observations).
-- *None is known.* The value before each event of chance, less the value after it, is added to the return.
+- *One policy is known.* For the other seat, the match is a decision process with known odds: chance and the known
+policy determine its next information state and its final return. The corrected return starts with the table's value of
+the match. For each of the seat's moves, it adds the expected value after the move minus the value before it. This
+averages over all hands that the known player may hold (AIVAT's imaginary observations). - *None is known.* For each
+chance event, the value before it minus the value after it is added to the return.
 - *Both are known.* The corrected return is the exact value.
 
 Values are those of the table against itself.
@@ -30,7 +30,7 @@ from gymposium.games.protocol import CHANCE, Event
 from gymposium.match.failures import forfeit_returns
 
 Known = tuple[Policy | None, Policy | None]
-"""The policy in each seat; None if it is not known."""
+"""Policy per seat; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,33 +38,33 @@ class _Process:
     """A match as one seat sees it, against chance and a known policy."""
 
     start: float
-    """The expected value of the first information state, as a return of the seat."""
+    """Expected value of the first information state, as the seat's return."""
     before: dict[str, float]
-    """The table's value of each information state."""
+    """The table's value per information state."""
     after: dict[tuple[str, int], float]
-    """The expected value of what comes after each move of a state."""
+    """Expected value after each move in a state."""
 
 
 class Corrector:
-    """Corrects the returns of one game's matches with the values of a table."""
+    """A correction of one game's match returns by a table's values."""
 
     def __init__(self, table: Policy) -> None:
-        """`table` holds every information state of both seats, as `cfr-N` does. Raises `TooLarge` as `graph_of`."""
+        """`table` covers every information state of both seats, like `cfr-N`. Raises `TooLarge` like `graph_of`."""
         self._table = table
         self._graph = graph_of(table.game)
         self._processes: dict[tuple[int, int], _Process] = {}
         self._exact: dict[tuple[int, int], tuple[float, float]] = {}
         self._known: dict[int, Policy] = {}
-        """The policies of `_processes` and `_exact`, by their `id`, which no other may get meanwhile."""
+        """The policies in `_processes` and `_exact` by `id`. Keeping them alive keeps each `id` unique."""
 
     def corrected(
         self, events: Sequence[Event], returns: Sequence[float], policies: Known, forfeits: int | None = None
     ) -> tuple[float, float]:
-        """Return the corrected return of each seat.
+        """Return each seat's corrected return.
 
         `events` are those of the whole match, `returns` its plain returns, and `forfeits` the seat that gave no legal
-        move in the end. Raises `BadRecord` if the events are not a match of the game, or not one that a known policy
-        can play."""
+        move at the end. Raises `BadRecord` if the events are not a match of the game, or one that a known policy cannot
+        play."""
         line = [*self._follow(events)]
         first, second = policies
         if first is not None and second is not None:
@@ -79,25 +79,28 @@ class Corrector:
         return (mine, total - mine) if seat == 0 else (total - mine, mine)
 
     def _follow(self, events: Sequence[Event]) -> Iterator[tuple[int, int]]:
-        """Yield the position before each event, and the event as the index of a move; last, where the match stops, with
-        -1."""
+        """Yield the position before each event, and the event as a move index.
+
+        The last item is the final position with -1."""
         positions, here = self._graph.positions, 0
         for event in events:
             position = positions[here]
             if position.seat != event.seat or event.move not in position.moves:
-                raise BadRecord(f"{event.move!r} of seat {event.seat} is no event of {self._graph.game.name} here")
+                raise BadRecord(
+                    f"{event.move!r} by seat {event.seat} is not a possible event in {self._graph.game.name} here"
+                )
             move = position.moves.index(event.move)
             yield here, move
             here = position.children[move]
         yield here, -1
 
     def _luck(self, i: int, move: int) -> float:
-        """What an event of chance was worth to the first seat."""
+        """Return the value of a chance event to the first seat."""
         position, values = self._graph.positions[i], self._values
         return values[position.children[move]] - values[i]
 
     def _own(self, line: Sequence[tuple[int, int]], seat: int, other: Policy, forfeits: int | None) -> float:
-        """The corrected return of a seat against a known policy."""
+        """Return a seat's corrected return against a known policy."""
         process, positions = self._process(seat, other), self._graph.positions
         found = process.start
         for i, move in line:
@@ -118,11 +121,11 @@ class Corrector:
 
     @cached_property
     def _values(self) -> list[float]:
-        """The first seat's expected return from each position on, if both seats play the table."""
+        """Return the first seat's expected return from each position, if both seats play the table."""
         return _values_of(self._graph, self._table)
 
     def _between(self, first: Policy, second: Policy) -> tuple[float, float]:
-        """The exact return of each seat between two known policies."""
+        """Return each seat's exact return between two known policies."""
         key = (id(first), id(second))
         if key not in self._exact:
             self._known |= {id(first): first, id(second): second}
@@ -141,7 +144,7 @@ class Corrector:
         positions, values = self._graph.positions, self._values
         sign = 1.0 if seat == 0 else -1.0
         last: list[tuple[str, int] | None] = [None] * len(positions)  # the seat's last state and move
-        reach, usual = [0.0] * len(positions), [0.0] * len(positions)  # by chance and `other`, and by the table
+        reach, usual = [0.0] * len(positions), [0.0] * len(positions)  # under chance and `other`, and under the table
         reach[0] = usual[0] = 1.0
         met: dict[str, float] = {}
         before: dict[str, float] = {}
@@ -169,7 +172,7 @@ class Corrector:
                 gains[last[i]] = gains.get(last[i], 0.0) + reach[i] * failed * lost
             for child, p, q in zip(position.children, odds, table_odds, strict=True):
                 last[child], reach[child], usual[child] = last[i], reach[i] * p, usual[i] * q
-        # a state that the table never leads to has the mean of its positions
+        # a state that the table never reaches has the mean of its positions
         known = {view: before[view] / weight[view] if weight[view] else count[view][0] / count[view][1] for view in met}
         led: dict[str, tuple[str, int] | None] = {}
         for i, position in enumerate(positions):

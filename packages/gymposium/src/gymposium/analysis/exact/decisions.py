@@ -1,4 +1,4 @@
-"""What each decision of a player costs it against its best response."""
+"""The cost of each of a player's decisions against its best response."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from gymposium.games.protocol import Event
 
 @dataclass(frozen=True, slots=True)
 class CostlyDecision:
-    """What a player does in one information state, and what that costs."""
+    """A player's policy in one information state, and its cost."""
 
     seat: int
     view: str
-    """What the seat knows (`Match.view`)."""
+    """The seat's view (`Match.view`)."""
     events: tuple[Event, ...]
-    """The events of one match that leads there."""
+    """Events of one match that leads there."""
     moves: tuple[str, ...]
     odds: tuple[float, ...]
-    """The probability of each of `moves`, as played."""
+    """Probability of each of `moves`, as played."""
     forfeit: float
-    """The probability of a reply that is no legal move."""
+    """Probability of a reply that is not a legal move."""
     better: str
-    """The move with the greatest mean return against the best response."""
+    """The move with the highest mean return against the best response."""
     share: float
-    """How much of the probability of the other replies, if it moved to `better`, would help most: one of `SHARES`."""
+    """The most helpful share of the other replies' probability to move to `better`: one of `SHARES`."""
     cost: float
-    """How much less a best response would then get per match in which the player has this seat, though it is fitted
-    anew. All other decisions stay as they are, so that the costs of several decisions do not add up."""
+    """Reduction in the return of a refitted best response per match with the player in this seat.
+
+    All other decisions stay the same, so the costs of several decisions do not add up."""
 
 
 ROUNDING = 1e-12
@@ -40,11 +41,11 @@ SHARES = (0.25, 0.5, 1.0)
 
 
 def decisions_of(policy: Policy, response: BestResponse, most: int) -> list[CostlyDecision]:
-    """Return the decisions that cost a policy most, the costliest first.
+    """Return a policy's most costly decisions, the costliest first.
 
-    Those with the most to gain against the present best response are looked at, up to `most`. Those that would gain
-    nothing against a best response that is fitted anew are left out. Both policies hold every state of the game
-    (`completed`, and `best_response` to what it returns)."""
+    Up to `most` decisions are examined: those with the most to gain against the present best response. Decisions that
+    gain nothing against a refitted best response are omitted. Both policies cover every state of the game (use
+    `completed`, and `best_response` to its result)."""
     graph = graph_of(policy.game)
     gains = [gain for seat in (0, 1) for gain in _better_moves(graph, policy, response.policy, seat)]
     gains.sort(key=lambda gain: (-gain.size, gain.seat, gain.first))
@@ -54,7 +55,7 @@ def decisions_of(policy: Policy, response: BestResponse, most: int) -> list[Cost
 
 
 def _decision(graph: Graph, policy: Policy, gain: _Gain, taken: float) -> CostlyDecision:
-    """Return a decision and its cost; `taken` is what the best response to the policy gets from this seat."""
+    """Return a decision and its cost. `taken` is the best response's return from this seat."""
     position = graph.positions[gain.first]
     state = (gain.seat, position.view)
     here = policy.table[state]
@@ -75,11 +76,11 @@ def _decision(graph: Graph, policy: Policy, gain: _Gain, taken: float) -> Costly
 
 @dataclass(frozen=True, slots=True)
 class _Gain:
-    """A state in which another move gets more against an opponent that stays as it is."""
+    """A state where another move gains against an unchanged opponent."""
 
     seat: int
     first: int
-    """A position of the state, by its index in the graph."""
+    """Graph index of a position in the state."""
     move: int
     size: float
 

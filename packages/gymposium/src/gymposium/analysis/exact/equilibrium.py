@@ -1,4 +1,4 @@
-"""A policy close to equilibrium in a small game that hides something, by counterfactual regret minimisation.
+"""Near-equilibrium policies in small hidden-information games, by counterfactual regret minimization.
 
 The solver is OpenSpiel's CFR+ (Tammelin, 2014, Solving Large Imperfect Information Games Using CFR+). Its average
 policy approaches an equilibrium.
@@ -20,12 +20,12 @@ from gymposium.games.protocol import Game
 
 
 def average_policy(game: Game, iterations: int) -> Mapping[State, Mapping[int, float]]:
-    """Return the probability of each action in each information state, after this number of iterations.
+    """Return the action probabilities per information state, after this number of iterations.
 
-    OpenSpiel's states of dark hex tell how often the opponent has tried a cell, which our views hide. Of several states
-    with one view the policy of one is returned, whose exploitability on 2 by 3 cells is below 1e-4.
+    OpenSpiel's states of dark hex reveal how often the opponent has tried a cell. Our views hide this. If several
+    states share a view, the policy of one is returned. On 2 by 3 cells its exploitability is below 1e-4.
 
-    Raises `TooLarge` with the reason if the game is too large, or of a kind that is not solved."""
+    Raises `TooLarge` with the reason if the game is too large or of an unsupported kind."""
     solvable = solvable_game(game)
     engine = in_turn(solvable)
     states = dict(information_states(solvable, engine))
@@ -37,22 +37,22 @@ def average_policy(game: Game, iterations: int) -> Mapping[State, Mapping[int, f
 
 
 def solvable_game(game: Game) -> OpenSpielGame:
-    """Return the game if it is of a kind that is solved. Raises `TooLarge` if it is not; its size is not looked at."""
+    """Return the game if its kind is supported, whatever its size. Raises `TooLarge` otherwise."""
     if not isinstance(game, OpenSpielGame):
-        raise TooLarge(f"{game.name}: equilibria are computed for games of OpenSpiel.")
+        raise TooLarge(f"{game.name}: equilibria are computed only for OpenSpiel games.")
     if not game.hides and game.engine.get_type().dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL:
         raise TooLarge(
-            f"{game.name}: equilibria are computed for games that hide something, and it hides nothing. "
+            f"{game.name} has perfect information, and equilibria are computed only for games with hidden information. "
             f"{_player_without_hiding(game)}"
         )
     if game.seats != 2 or game.spec.utility != "zero_sum":
-        raise TooLarge(f"{game.name}: equilibria are computed for two seats in a zero-sum game.")
+        raise TooLarge(f"{game.name}: equilibria are computed only for zero-sum games with two seats.")
     check_engine(game)
     return game
 
 
 def _player_without_hiding(game: Game) -> str:
-    """Return what to write instead of cfr-N for a game that hides nothing: `exact` only if it may play the game."""
+    """Return the alternative to cfr-N for a perfect-information game: `exact` only if it may play the game."""
     with suppress(TooLarge):
         check_solvable(game)
         if game.max_decisions <= DEEPEST and game.spec.utility == "zero_sum":
@@ -61,14 +61,15 @@ def _player_without_hiding(game: Game) -> str:
 
 
 def in_turn(game: OpenSpielGame) -> pyspiel.Game:
-    """Return the game's engine. If moves are simultaneous, it takes them one after the other, and the second seat is
-    not told what the first chose."""
+    """Return the game's engine, with simultaneous moves made one after the other.
+
+    The second seat is not told the first seat's choice."""
     sequential = game.engine.get_type().dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
     return game.engine if sequential else pyspiel.convert_to_turn_based(game.engine)
 
 
 def information_states(game: OpenSpielGame, engine: pyspiel.Game) -> Iterator[tuple[str, State]]:
-    """Yield the name of every information state in `engine` (`in_turn`), and ours. Some occur more than once."""
+    """Yield every information state's name in `engine` (`in_turn`), and ours. Some occur more than once."""
     histories = 0
     ahead: list[tuple[pyspiel.State, pyspiel.State, int]] = [(engine.new_initial_state(), game.start(), -1)]
     while ahead:

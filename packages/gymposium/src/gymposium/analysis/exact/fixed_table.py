@@ -1,4 +1,4 @@
-"""Fixed tables near an equilibrium, by which matches are judged and corrected for luck."""
+"""Fixed near-equilibrium tables for judging matches and correcting luck."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from gymposium.analysis.exact.size import MOST_UNASKED
 from gymposium.games.protocol import Game
 
 ITERATIONS, FEWER_ITERATIONS = 1000, 100
-"""Iterations in games of up to `MOST_UNASKED` positions, and of more: each takes seconds."""
+"""Iterations in games with up to `MOST_UNASKED` positions, and in larger games. Either takes seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class FixedTable:
-    """The policy of `cfr-N` in both seats of a game."""
+    """The `cfr-N` policy in both seats of a game."""
 
     policy: Policy
     digest: str
-    """`sha256:` with the digest of its moves and probabilities, rounded to six digits."""
+    """`sha256:` plus the digest of its moves and probabilities, rounded to six digits."""
 
     @property
     def name(self) -> str:
@@ -34,8 +34,9 @@ class FixedTable:
 
 @lru_cache(maxsize=4)
 def fixed_table(game: Game, iterations: int | None = None) -> FixedTable:
-    """Return the table of a game, by default with `ITERATIONS` or `FEWER_ITERATIONS`. Raises `TooLarge` with the reason
-    if the game is too large, or of a kind that is not solved."""
+    """Return the table for a game, by default with `ITERATIONS` or `FEWER_ITERATIONS`.
+
+    Raises `TooLarge` with the reason if the game is too large or of an unsupported kind."""
     graph = graph_of(solvable_game(game))
     few = len(graph.positions) <= MOST_UNASKED
     policy = tabulate(game, CfrPlayer(iterations or (ITERATIONS if few else FEWER_ITERATIONS)))

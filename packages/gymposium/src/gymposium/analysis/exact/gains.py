@@ -1,4 +1,4 @@
-"""What each reply of a policy adds to a mean return, if its opponent stays as it is."""
+"""Contribution of each reply in a policy to a mean return, with an unchanged opponent."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from gymposium.players.distribution import MoveDistribution
 
 @dataclass(frozen=True, slots=True)
 class Gains:
-    """The replies in an information state, weighted by the probability that a match comes there."""
+    """The replies in an information state, weighted by the probability of reaching it."""
 
     first: int
-    """A position of the state, by its index in the graph."""
+    """Graph index of a position in the state."""
     odds: tuple[float, ...]
-    """The probability of each legal move and, last, that of no legal move."""
+    """Probability of each legal move and, last, of no legal move."""
     returns: tuple[float, ...]
-    """The part of the mean return that is paid in matches through this state, if each of these is the reply."""
+    """Contribution to the mean return of matches through this state, for each of these replies."""
 
     @property
     def mean(self) -> float:
-        """The part that is paid with the replies as they are."""
+        """Return the contribution with the actual replies."""
         return math.fsum(p * gain for p, gain in zip(self.odds, self.returns, strict=True))
 
     @property
     def variance(self) -> float:
-        """The variance over the replies."""
+        """Return the variance over the replies."""
         mean = self.mean
         return math.fsum(p * (gain - mean) ** 2 for p, gain in zip(self.odds, self.returns, strict=True))
 
@@ -38,8 +38,9 @@ class Gains:
 def gains_of(
     graph: Graph, policy: Policy, opponent: Mapping[State, MoveDistribution], seat: int, paid: int
 ) -> dict[State, Gains]:
-    """Return the gains in each information state of a policy in `seat` that matches against its opponent reach, in
-    returns of the seat `paid`. Both hold every state of the game."""
+    """Return the gains in each reachable information state of a policy in `seat`, as returns of the seat `paid`.
+
+    Both policies cover every state of the game."""
     positions = graph.positions
     reach, worth, forfeits = ([0.0] * len(positions) for _ in range(3))
     reach[0] = 1.0

@@ -1,10 +1,10 @@
-"""All positions of a small game with two seats, with or without chance and hidden information.
+"""Graph of all positions in a small two-seat game, with or without chance and hidden information.
 
-If nothing is hidden and rewards are paid at the end, a position is the state of the board, whichever moves led to it:
+If nothing is hidden and rewards come at the end, a position is the board's state, whichever moves led to it. So
 tic-tac-toe has 4,520 positions with a move to make instead of 294,778 histories. Otherwise a position is a history.
 
-Moves at the same time are made one after the other: the first seat moves, and then the second, which has learned
-nothing (as in OpenSpiel's `turn_based_simultaneous_game`).
+Simultaneous moves are made one after the other: the first seat moves, then the second, which learns nothing of it (as
+in OpenSpiel's `turn_based_simultaneous_game`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import CHANCE, Event, Game
 
 OVER = -2
-"""Seat to move at the end of a match."""
+"""The "seat to move" at the end of a match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,38 +31,40 @@ class Position:
     seat: int
     """Seat to move, or `CHANCE` or `OVER`."""
     view: str
-    """What the seat to move knows (`Match.view`)."""
+    """View of the seat to move (`Match.view`)."""
     events: tuple[Event, ...]
-    """Events of one match that leads here, without a move that the other seat makes at the same time."""
+    """Events of one match that leads here, without the other seat's simultaneous move."""
     moves: tuple[str, ...]
-    """Legal moves in the game's order, or outcomes of chance."""
+    """Legal moves in the game's order, or chance outcomes."""
     odds: tuple[float, ...]
-    """Probability of each outcome of chance; () for a seat's moves."""
+    """Probability of each chance outcome; () for a seat's moves."""
     children: tuple[int, ...]
-    """Index in the graph of the position after each of `moves`."""
+    """Graph index of the position after each of `moves`."""
     returns: tuple[float, ...]
-    """Return of each seat so far."""
+    """Each seat's return so far."""
     joint: bool = False
-    """Whether the other seat moves at the same time: in the positions of `children`."""
+    """Whether the other seat moves simultaneously, in the positions in `children`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """All positions of a game. A match begins at the first, and each stands before those that it leads to."""
+    """All positions of a game in topological order. A match begins at the first one."""
 
     game: OpenSpielGame
     positions: tuple[Position, ...]
 
     @cached_property
     def orders(self) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:
-        """For each seat the positions in groups, in an order for working backwards: each group after all that its
-        positions lead to. A group is an information state of the seat, or one position in which it does not move."""
+        """Position groups for each seat, in an order for working backwards.
+
+        Each group comes after everything that its positions lead to. A group is one of the seat's information states,
+        or one position where the seat does not move."""
         return _backwards(self.positions, 0), _backwards(self.positions, 1)
 
 
 @lru_cache(maxsize=2)
 def graph_of(game: Game) -> Graph:
-    """Return all positions of a game. Raises `TooLarge` with the reason if it cannot be traversed."""
+    """Return all positions of a game. Raises `TooLarge` with the reason if the game cannot be traversed."""
     traversed = _traversable(game)
     positions = _Growing(traversed, MOST_POSITIONS).positions
     sorter = TopologicalSorter({i: position.children for i, position in enumerate(positions)})
@@ -79,14 +81,14 @@ def graph_of(game: Game) -> Graph:
 
 
 def check_small(game: Game) -> None:
-    """Raise `TooLarge` if the game has too many positions to traverse it without being asked to."""
+    """Raise `TooLarge` if the game is too large to traverse by default."""
     if reason := _too_large(game):
         raise TooLarge(reason)
 
 
 @lru_cache(maxsize=256)
 def _too_large(game: Game) -> str | None:
-    """Why a game is not traversed without being asked to. Boards ask for each of their players."""
+    """Return why a game is not traversed by default. Boards ask for each of their players."""
     try:
         _Growing(_traversable(game), MOST_UNASKED)
     except TooLarge as reason:
@@ -96,9 +98,9 @@ def _too_large(game: Game) -> str | None:
 
 def _traversable(game: Game) -> OpenSpielGame:
     if game.seats != 2:
-        raise TooLarge(f"{game.name}: exact figures of a player need two seats, not {game.seats}.")
+        raise TooLarge(f"{game.name}: exact figures for a player need two seats, not {game.seats}.")
     if not isinstance(game, OpenSpielGame):
-        raise TooLarge(f"{game.name}: exact figures of a player are for games of OpenSpiel.")
+        raise TooLarge(f"{game.name}: exact figures for a player are available only for OpenSpiel games.")
     if game.max_decisions > DEEPEST:
         raise TooLarge(f"{game.name} has matches of more than {DEEPEST} moves.")
     check_engine(game)
@@ -106,11 +108,11 @@ def _traversable(game: Game) -> OpenSpielGame:
 
 
 def _backwards(positions: Sequence[Position], seat: int) -> tuple[tuple[int, ...], ...]:
-    """Return one of the two orders of `Graph.orders`."""
+    """Return one of the two orders in `Graph.orders`."""
     views = [position.view for position in positions if position.seat == seat]
     if len(set(views)) == len(views):  # nothing is hidden
         return tuple((i,) for i in reversed(range(len(positions))))
-    depth = [0] * len(positions)  # number of the seat's moves before
+    depth = [0] * len(positions)  # number of the seat's earlier moves
     for i, position in enumerate(positions):
         for child in position.children:
             depth[child] = depth[i] + (position.seat == seat)
@@ -129,21 +131,22 @@ def _backwards(positions: Sequence[Position], seat: int) -> tuple[tuple[int, ...
 
 
 def check_engine(game: OpenSpielGame) -> None:
-    """Raise `TooLarge` if the engine cannot tell histories apart as seats do, or list the outcomes of chance."""
+    """Raise `TooLarge` if the engine cannot tell histories apart as seats do, or list chance outcomes."""
     kind = game.engine.get_type()
     hides = game.hides or kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
     if hides and not kind.provides_information_state_string:
-        raise TooLarge(f"{game.name}: its engine cannot say what a seat knows of the whole match.")
+        raise TooLarge(f"{game.name}: its engine does not expose what a seat knows of the whole match.")
     if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
-        raise TooLarge(f"{game.name}: its engine draws chance itself and cannot list the outcomes.")
+        raise TooLarge(f"{game.name}: its engine draws chance internally and cannot list the outcomes.")
 
 
 class _Growing:
-    """The positions of a game, found depth-first: the engine's states take most of the memory, and so few are kept.
-    Without merging, each stands before those that it leads to."""
+    """A game's positions, found depth-first, because the engine's states take most of the memory.
+
+    Without merging, each position comes before those that it leads to."""
 
     def __init__(self, game: OpenSpielGame, most: int) -> None:
-        """Raises `TooLarge` if there are more than `most`."""
+        """Collect the positions. Raises `TooLarge` if there are more than `most`."""
         self.game = game
         self._most = most
         kind = game.engine.get_type()
@@ -160,7 +163,7 @@ class _Growing:
         self.positions = [found[index] for index in range(self._count)]
 
     def _place(self, new: _Waiting) -> int:
-        """Return the index that this position has or will have."""
+        """Return this position's current or future index."""
         seat = new.state.current_player()
         key = (seat, self.game.view_of(new.state, seat)) if self._merges and seat >= 0 else None
         if key in self._known:
@@ -199,7 +202,7 @@ class _Growing:
         return Position(seat, view, events, moves, (), tuple(children), returns, joint=another)
 
     def _after(self, here: _Waiting, chosen: tuple[tuple[int, int, str], ...], seats: Sequence[int]) -> _Waiting:
-        """Return what comes after these moves of the first of the seats to move."""
+        """Return the node after these moves by the first seats to move."""
         if len(chosen) < len(seats):
             return _Waiting(here.state, here.events, chosen)
         events = (*here.events, *(Event(seat, move) for seat, _, move in chosen))
@@ -212,9 +215,9 @@ class _Growing:
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A position that is to be visited."""
+    """A position to visit."""
 
     state: pyspiel.State
     events: tuple[Event, ...]
     first: tuple[tuple[int, int, str], ...] = ()
-    """Seat, action and name of a move that is made at the same time."""
+    """Seat, action and name of a simultaneous move."""

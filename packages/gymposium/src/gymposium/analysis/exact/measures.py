@@ -1,4 +1,4 @@
-"""All exact figures of a player in a small game."""
+"""All exact figures for a player in a small game."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gymposium.players.protocol import Player
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Exact figures of a policy."""
+    """Exact figures for a policy."""
 
     policy: Policy
     against_random: Value
@@ -24,19 +24,19 @@ class Figures:
 
     @classmethod
     def of(cls, policy: Policy, held_out: Policy | None) -> Figures:
-        """Compute the figures by traversal; `held_out` is as in `best_response`."""
+        """Compute the figures by traversal. `held_out` is as in `best_response`."""
         answerable = unanswerable(policy, held_out) is None
         return cls(policy, value(policy), best_response(policy, held_out) if answerable else None)
 
     @property
     def exploitability(self) -> float | None:
-        """NashConv / 2; None if there is no best response or the game is not zero-sum."""
+        """NashConv / 2; None without a best response or if the game is not zero-sum."""
         if self.response is None or self.policy.game.spec.utility != "zero_sum":
             return None
         return self.response.exploitability
 
     def as_dict(self) -> dict[str, object]:
-        """Return the figures as plain data; those of the best response are by the seat that it takes."""
+        """Return the figures as plain data. Best-response figures are keyed by its seat."""
         return {
             "against_random": self.against_random.as_dict(),
             "best_response": None if self.response is None else self.response.value.as_dict(),
@@ -46,11 +46,11 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """Exact figures of a player: as it plays, where illegal replies forfeit, and restricted to its legal moves."""
+    """Exact figures for a player: as it plays, with forfeits for illegal replies, and restricted to its legal moves."""
 
     as_played: Figures
     restricted: Figures | None
-    """None if there is a state in which the player never plays a legal move."""
+    """None if there is a state where the player never plays a legal move."""
 
     def as_dict(self) -> dict[str, object]:
         """Return the figures as plain data, with the number of information states that the player can reach."""
@@ -66,9 +66,10 @@ class Measures:
 
 
 def measure(game: Game, player: Player, seed: int = 0) -> Measures:
-    """Return all exact figures of a player in a game.
+    """Return all exact figures for a player in a game.
 
-    A player whose policy is estimated from samples is asked twice, with `seed` and `seed + 1`. Raises as `tabulate`."""
+    A player whose policy is estimated from samples is asked twice, with `seed` and `seed + 1`. Raises the same errors
+    as `tabulate`."""
     policy = tabulate(game, player, seed=seed)
     held_out = tabulate(game, player, seed=seed + 1) if policy.estimated else None
     restricted = None

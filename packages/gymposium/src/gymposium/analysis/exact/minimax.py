@@ -1,4 +1,4 @@
-"""Minimax values of games with two seats that move in turn, perfect information and no chance."""
+"""Minimax values for two-seat games with alternating moves, perfect information and no chance."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from gymposium.games.protocol import Game, Match
 
 
 class Minimax:
-    """The return of one seat if it maximizes this return and the other seat minimizes it.
+    """Minimax return of one seat: it maximizes its return and the other seat minimizes it.
 
-    Values are kept by view, for up to `most` positions."""
+    Values are cached by view, for up to `most` positions."""
 
     def __init__(self, game: Game, seat: int, most: int, *, every: bool = False) -> None:
-        """`every`: visit every position that can follow, also where the value is known without, so that no later
-        position of the match is too large."""
+        """With `every`, visit every position that can follow, even if not needed for the value. Then no later position
+        of the match is too large."""
         check_solvable(game)
         self._seat, self._room, self._every = seat, Room(game, most), every
         self._lowest, self._highest = game.utility_range
         self._values: dict[tuple[str, int], float] = {}
 
     def value(self, match: Match) -> float:
-        """Return the value of a position for the seat. Raises `TooLarge` if too many positions can follow."""
+        """Return a position's value for the seat. Raises `TooLarge` if too many positions can follow."""
         seats = match.to_move()
         if not seats:
             return match.returns()[self._seat]
@@ -50,7 +50,7 @@ class Minimax:
 
 
 def children(match: Match) -> Iterator[tuple[str, Match]]:
-    """Yield each legal move of the seat to move, with a fork of the match in which it is played."""
+    """Yield each legal move, with a fork of the match after it."""
     (seat,) = match.to_move()
     for move in match.legal_moves(seat) or ():
         child = match.fork(_NEVER)
@@ -59,13 +59,13 @@ def children(match: Match) -> Iterator[tuple[str, Match]]:
 
 
 _NEVER = random.Random(0)
-"""Generator that is never drawn from, as there is no chance."""
+"""Unused generator: there is no chance."""
 
 
 def check_solvable(game: Game) -> None:
-    """Raise `TooLarge` if minimax does not solve games of this kind."""
+    """Raise `TooLarge` if minimax does not support this kind of game."""
     spec = game.spec
     if game.seats != 2 or spec.information != "perfect" or spec.chance or spec.dynamics != "sequential":
-        raise TooLarge(f"{game.name}: exact optima need two seats in turn, nothing hidden and no chance.")
+        raise TooLarge(f"{game.name}: exact optima need two seats that alternate, perfect information and no chance.")
     if spec.free_text:
-        raise TooLarge(f"{game.name} takes free text, so there are no moves to go through.")
+        raise TooLarge(f"{game.name} is a free-text game without a list of moves, so it cannot be solved.")

@@ -1,6 +1,6 @@
-"""The best results that any player can get against a uniformly random opponent.
+"""The best possible results against a uniformly random opponent.
 
-They are computed by traversal of the game, so only for two seats that move in turn, perfect information and no chance.
+They need a traversal: two seats that alternate, perfect information and no chance.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from gymposium.analysis.exact.size import MOST_UNASKED, Room
 from gymposium.games.protocol import Game, Match
 
 Preference = Callable[[Outcome], tuple[float, ...]]
-"""Function that ranks outcomes: the best one has the greatest tuple."""
+"""A function that ranks outcomes: the best one has the greatest tuple."""
 
 _WINS: Preference = attrgetter("win", "draw")
 _GAINS: Preference = attrgetter("mean_return", "win")
 
 
 class _Traversal:
-    """Values of one seat's best policy against random replies, kept by view."""
+    """Values of one seat's best policy against random replies, cached by view."""
 
     def __init__(self, game: Game, seat: int, prefer: Preference, safe: bool) -> None:
         self._seat, self._prefer, self._room = seat, prefer, Room(game, MOST_UNASKED)
@@ -37,14 +37,14 @@ class _Traversal:
             self._room.enter(key, len(self._values))
             mine = seats[0] == self._seat
             values = []
-            for child in self._candidates(match, mine):  # a comprehension would add a frame to each level of recursion
+            for child in self._candidates(match, mine):  # a comprehension would add a frame per level of recursion
                 values.append(self.value(child))  # noqa: PERF401
             self._values[key] = max(values, key=self._prefer) if mine else Outcome.mean(values)
             self._room.leave(key)
         return self._values[key]
 
     def _candidates(self, match: Match, mine: bool) -> list[Match]:
-        """Return the positions after each move; for a safe policy's own moves, those that keep the minimax value."""
+        """Return the positions after each move. A safe policy's own moves must keep the minimax value."""
         ahead = [child for _, child in children(match)]
         if self._minimax is None or not mine:
             return ahead
@@ -53,8 +53,9 @@ class _Traversal:
 
 
 def optima_against_random(game: Game) -> dict[str, Outcome]:
-    """Return three optima: the most wins, the greatest return, and the most wins of all policies that keep the minimax
-    value of every position (they never lose a game that cannot be lost).
+    """Return three optima: most wins, highest return, and most wins among safe policies.
+
+    A safe policy keeps every position's minimax value, so it never loses a game that need not be lost.
 
     Raises `TooLarge` if the game cannot be traversed."""
     check_solvable(game)

@@ -1,4 +1,4 @@
-"""Results of matches for one seat: probabilities of a win, a draw and a loss, and the mean return."""
+"""Match results for one seat: win, draw and loss probabilities, and mean return."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymposium.games.protocol import seat_result
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Probabilities of the results of a match for one seat, and its mean return."""
+    """Result probabilities and mean return of a match for one seat."""
 
     win: float
     draw: float
@@ -21,13 +21,13 @@ class Outcome:
 
     @classmethod
     def of(cls, returns: Sequence[float], seat: int, forfeit: int | None = None) -> Self:
-        """Return the outcome of one match that has ended; `forfeit` is the seat that forfeited it."""
+        """Return the outcome of one finished match. `forfeit` is the seat that forfeited."""
         result = seat_result(returns, seat, forfeit)
         return cls(float(result == "win"), float(result == "draw"), float(result == "loss"), returns[seat])
 
     @classmethod
     def mean(cls, outcomes: Sequence[Outcome], weights: Sequence[float] | None = None) -> Self:
-        """Return the mean of outcomes. `weights` are their probabilities; None weights all alike."""
+        """Return the mean outcome. `weights` are probabilities; the default is equal weights."""
         shares = weights if weights is not None else [1.0 / len(outcomes)] * len(outcomes)
 
         def total(values: Sequence[float]) -> float:
@@ -47,7 +47,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """Outcomes of a player in each of two seats."""
+    """A player's outcomes in each of two seats."""
 
     seats: tuple[Outcome, Outcome]
 
@@ -57,5 +57,5 @@ class Value:
         return Outcome.mean(self.seats)
 
     def as_dict(self) -> dict[str, object]:
-        """Return the mean as plain data, with the outcomes of both seats under `seats`."""
+        """Return the mean as plain data, with both seats' outcomes under `seats`."""
         return {**self.mean.as_dict(), "seats": [outcome.as_dict() for outcome in self.seats]}

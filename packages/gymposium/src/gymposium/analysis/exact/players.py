@@ -1,4 +1,4 @@
-"""Players of best or near-best play in games small enough to solve: `exact` and `cfr-N`."""
+"""Optimal and near-optimal players in games small enough to solve: `exact` and `cfr-N`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gymposium.replies.reading import READERS, Reader
 
 
 class ExactPlayer:
-    """A perfect player, by minimax over all positions that can still come.
+    """A perfect player, by minimax over all positions that can follow.
 
-    It picks uniformly among the moves that keep the value of the position, without a preference for shorter wins.
-    Solved positions are kept across matches. It plays games with two seats that move in turn, perfect information, no
-    chance and at most 400,000 positions, and raises `TooLarge` with the reason for other games."""
+    It picks uniformly among the moves that keep the position's value, without preferring shorter wins. Solved positions
+    are cached across matches. It plays games with two seats that alternate, perfect information, no chance and at most
+    400,000 positions. For other games it raises `TooLarge` with the reason."""
 
     name = "exact"
     reader: Reader = READERS["move"]
@@ -39,7 +39,7 @@ class ExactPlayer:
         return [Reply(ask.rng.choice(self._best(ask))) for ask in asks]
 
     def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
-        """Return distributions with the same probability for each best move."""
+        """Return distributions with equal probability for each best move."""
         return [self._distribution(ask) for ask in asks]
 
     def _distribution(self, ask: Ask) -> MoveDistribution:
@@ -58,11 +58,11 @@ class ExactPlayer:
 
 
 class CfrPlayer:
-    """A player near an equilibrium: it plays the average policy of N iterations of CFR+.
+    """A near-equilibrium player: it plays the average policy after N iterations of CFR+.
 
-    It is hard to exploit, and does not exploit its opponent. The policy is computed at the first move and kept across
-    matches. It plays OpenSpiel's zero-sum games with two seats, hidden information and at most 400,000 histories, and
-    raises `TooLarge` with the reason for other games."""
+    It is hard to exploit, and does not exploit its opponent. The policy is computed at the first move and cached across
+    matches. It plays OpenSpiel's zero-sum games with two seats, hidden information and at most 400,000 histories. For
+    other games it raises `TooLarge` with the reason."""
 
     reader: Reader = READERS["move"]
     style: Style = "compact"

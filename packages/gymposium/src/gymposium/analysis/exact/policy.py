@@ -1,4 +1,4 @@
-"""A player's policy as a table: the probability of each move, in each position that the player can reach."""
+"""A player's policy as a table of move probabilities in each reachable position."""
 
 from __future__ import annotations
 
@@ -15,73 +15,73 @@ from gymposium.players.protocol import Ask, Distributes, MatchContext, Player
 from gymposium.util.streams import stream
 
 State = tuple[int, str]
-"""An information state: a seat and what it knows (`Match.view`)."""
+"""An information state: a seat and its view (`Match.view`)."""
 
 
 class NoLegalMove(GymposiumError):
-    """A policy cannot be restricted to legal moves, as it never plays one in some state."""
+    """A policy without legal moves in some state, so it cannot be restricted to them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Move probabilities of a player in the seats for which it was tabulated.
+    """A player's move probabilities in the tabulated seats.
 
-    Replies that are not legal moves forfeit the match, as with `on_illegal="forfeit"`."""
+    Illegal replies forfeit the match, as with `on_illegal="forfeit"`."""
 
     game: Game
     player: str
     """Name of the player."""
     table: Mapping[State, MoveDistribution]
-    """Distribution in each information state that the player can reach against any opponent."""
+    """Distribution in each information state that the player can reach against some opponent."""
 
     @property
     def legal_mass(self) -> float:
-        """Least probability of a legal reply, over all states."""
+        """Minimum probability of a legal reply, over all states."""
         return min((distribution.legal_mass for distribution in self.table.values()), default=1.0)
 
     @property
     def exact(self) -> bool:
-        """True if this is the player as it plays: computed, with a legal mass of at least 0.999 in every state."""
+        """Whether this is exactly the player: computed, with a legal mass of at least 0.999 in every state."""
         return all(distribution.exact for distribution in self.table.values())
 
     @property
     def forfeits(self) -> bool:
-        """True if some of the player's replies are not legal moves."""
+        """Whether some of the player's replies are not legal moves."""
         return any(as_played(distribution)[1] > 0.0 for distribution in self.table.values())
 
     @property
     def estimated(self) -> bool:
-        """True if some distribution was counted from samples."""
+        """Whether some distribution was estimated from samples."""
         return any(distribution.samples is not None for distribution in self.table.values())
 
     def restricted(self) -> Policy:
-        """Return the same policy over legal moves alone, without forfeits.
+        """Return the policy restricted to legal moves, without forfeits.
 
-        Raises `NoLegalMove` if some state has no legal move with a probability above 0, as with an illegal reply of a
-        greedy player."""
+        Raises `NoLegalMove` if some state has no legal move with a probability above 0, as with a greedy player's
+        illegal reply."""
         for (seat, view), distribution in self.table.items():
             if not any(distribution.probabilities):
                 raise NoLegalMove(
-                    f"{self.player} never plays a legal move of {self.game.name} as seat {seat} at {view!r}, so there "
-                    f"is no policy over legal moves alone. Use the unrestricted policy."
+                    f"{self.player} never plays a legal move of {self.game.name} as seat {seat} at {view!r}, so its "
+                    f"policy cannot be restricted to legal moves. Use the unrestricted policy."
                 )
         table = {state: replace(distribution, legal_mass=1.0) for state, distribution in self.table.items()}
         return Policy(self.game, self.player, table)
 
 
 def as_played(distribution: MoveDistribution) -> tuple[tuple[float, ...], float]:
-    """Return the probability of each legal move, and that of no legal move. Rounding can put a legal mass above 1."""
+    """Return the probability of each legal move, and of no legal move. Rounding can push a legal mass above 1."""
     total = math.fsum(distribution.probabilities)  # 0 if no legal move is ever played
     legal = min(1.0, distribution.legal_mass) if total else 0.0
     return tuple(legal * probability for probability in distribution.probabilities), 1.0 - legal
 
 
 def tabulate(game: Game, player: Player, seats: Collection[int] = (0, 1), seed: int = 0) -> Policy:
-    """Return the policy of a player in these seats of a small game.
+    """Return a player's policy in these seats of a small game.
 
-    The player is asked, in a few large batches, in every position that it can reach against any opponent. The samples
-    of an estimate follow from `seed`. Raises `TooLarge` if the game cannot be traversed, and `GymposiumError` if the
-    player does not know the probabilities of its moves or they depend on more than the position."""
+    The player is asked, in a few large batches, in every position that it can reach against some opponent. `seed` fixes
+    the samples of an estimate. Raises `TooLarge` if the game cannot be traversed. Raises `GymposiumError` if the player
+    does not know its move probabilities, or if they depend on more than the position."""
     graph = graph_of(game)
     asked = _distributing(player)
     table: dict[State, MoveDistribution] = {}
@@ -91,8 +91,9 @@ def tabulate(game: Game, player: Player, seats: Collection[int] = (0, 1), seed: 
 
 
 def completed(policy: Policy, player: Player, seed: int = 0) -> Policy:
-    """Return a player's policy with the states of both seats that the player never reaches itself. It is asked in them,
-    too, as in `tabulate`."""
+    """Extend a policy with the states of both seats that the player never reaches itself.
+
+    The player is asked in them, as in `tabulate`."""
     graph, asked = graph_of(policy.game), _distributing(player)
     unknown: dict[State, Ask] = {}
     for i, position in enumerate(graph.positions):
@@ -104,8 +105,9 @@ def completed(policy: Policy, player: Player, seed: int = 0) -> Policy:
 
 
 def gives_probabilities(game: Game, player: Player) -> bool:
-    """Whether a player gives the probabilities of its moves in a small game, computed and not counted from samples. It
-    is asked in one position."""
+    """Return whether a player computes its move probabilities in a small game, instead of sampling them.
+
+    It is asked in one position."""
     if not isinstance(player, Distributes):
         return False
     graph = graph_of(game)
@@ -115,17 +117,18 @@ def gives_probabilities(game: Game, player: Player) -> bool:
 
 
 def _distributing(player: Player) -> Distributes:
-    """Return the player. Raises `GymposiumError` if it does not know the probabilities of its moves."""
+    """Return the player. Raises `GymposiumError` if it does not know its move probabilities."""
     if not isinstance(player, Distributes):
         raise GymposiumError(
-            f"{player.name} does not say how likely it plays each move, so it has no exact figures. They are for "
+            f"{player.name} does not report its move probabilities, so it has no exact figures. These are available "
+            "for "
             f"'random', 'exact', 'cfr-N' and language models. Play matches instead."
         )
     return player
 
 
 def _tabulate(graph: Graph, player: Distributes, seat: int, seed: int, table: dict[State, MoveDistribution]) -> None:
-    """Add the distributions of the seat to `table`."""
+    """Add the seat's distributions to `table`."""
     visited: set[int] = set()
     ahead = [0]
     while ahead:
@@ -146,7 +149,7 @@ def _tabulate(graph: Graph, player: Distributes, seat: int, seed: int, table: di
 
 
 def _next_decisions(graph: Graph, seat: int, ahead: list[int], visited: set[int]) -> list[int]:
-    """Return the positions from `ahead` on in which `seat` moves next, for all moves of chance and the opponent."""
+    """Return the positions after `ahead` where `seat` moves next, for all moves by chance and the opponent."""
     decisions = []
     while ahead:
         i = ahead.pop()
@@ -161,9 +164,9 @@ def _next_decisions(graph: Graph, seat: int, ahead: list[int], visited: set[int]
 
 
 def ask_in(graph: Graph, position: Position, key: str, seed: int, *numbers: int) -> Ask:
-    """Return what the driver would ask the seat to move in this position, at its first try.
+    """Return the driver's first ask for the seat to move in this position.
 
-    Each position has its own seed, and so has each of `numbers`, so that their samples are independent."""
+    Each position and each of `numbers` has its own seed, so their samples are independent."""
     own_seed = stream(seed, position.seat, position.view, *numbers).getrandbits(48)
     context = MatchContext(graph.game.load(position.events), key, own_seed)
     context.asked[position.seat] = sum(event.seat == position.seat for event in position.events)
@@ -174,5 +177,5 @@ def _answers(player: Distributes, asks: Sequence[Ask]) -> Sequence[MoveDistribut
     answers = ask_distributions(player, asks)
     for ask, answer in zip(asks, answers, strict=True):
         if list(answer.moves) != ask.legal_moves:
-            raise ValueError(f"A distribution is over {answer.moves}, but the legal moves are {ask.legal_moves}.")
+            raise ValueError(f"The distribution is over {answer.moves}, but the legal moves are {ask.legal_moves}.")
     return answers

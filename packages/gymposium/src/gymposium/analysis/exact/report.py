@@ -1,4 +1,4 @@
-"""What `gymposium exploit` found out about a player, as a file."""
+"""The report file of `gymposium exploit` about a player."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gymposium.util.durable import replace_text
 from gymposium.util.json_file import FileModel, read_model
 
 REPORT = "exploit.json"
-"""Name of the file in the folder of `gymposium exploit`."""
+"""Name of the report file in the folder of `gymposium exploit`."""
 
 
 class Exploitability(FileModel):
@@ -24,36 +24,36 @@ class Exploitability(FileModel):
     high: float | None
     """`low` if it is exact; None if `low` is a lower bound."""
     unknown: int = 0
-    """The number of information states without a reply that the opponent can reach."""
+    """Number of information states without a reply that the opponent can reach."""
 
     @classmethod
     def exact(cls, value: float | None) -> Exploitability | None:
-        """A computed exploitability; None for None."""
+        """Build a computed exploitability; None for None."""
         return None if value is None else cls(low=value, high=value)
 
     @classmethod
     def between(cls, found: Between) -> Exploitability:
-        """A 95 % interval."""
+        """Build a 95 % interval."""
         return cls(low=found.low, high=found.high, unknown=found.unknown)
 
 
 class ReportedDecision(FileModel):
-    """A decision of the player and what it costs (`CostlyDecision`)."""
+    """A player's decision and its cost (`CostlyDecision`)."""
 
     seat: int
     position: str
-    """What the player reads there."""
+    """The player's prompt there."""
     moves: dict[str, float]
-    """The probability of each legal move, as played."""
+    """Probability of each legal move, as played."""
     no_legal_move: float
-    """The probability of a reply that is no legal move."""
+    """Probability of a reply that is not a legal move."""
     better: str
     share: float
     cost: float
 
     @classmethod
     def of(cls, game: Game, decision: CostlyDecision) -> ReportedDecision:
-        """The decision, with the position in words."""
+        """Build the reported decision, with the position as text."""
         return cls(
             seat=decision.seat,
             position=game.load(decision.events).observe(decision.seat, "full").text,
@@ -66,18 +66,18 @@ class ReportedDecision(FileModel):
 
     @property
     def likeliest(self) -> list[tuple[str, float]]:
-        """The moves that are played, the likeliest first."""
+        """Return the moves played, the likeliest first."""
         return sorted(((m, p) for m, p in self.moves.items() if p > 0.0), key=lambda reply: -reply[1])
 
     @property
     def how_often(self) -> str:
-        """How often the better move would help most, in words."""
+        """Describe how often the better move would help most."""
         words = {0.25: "instead of a quarter of the others", 0.5: "instead of half of the others", 1.0: "always"}
         return words[self.share]
 
 
 class ExploitReport(FileModel):
-    """How exploitable a player is, by which decisions, and which adversary shows it."""
+    """A player's exploitability, the decisions behind it, and an adversary that demonstrates it."""
 
     format: Literal["gymposium-exploit-1"] = "gymposium-exploit-1"
     game: str
@@ -85,17 +85,17 @@ class ExploitReport(FileModel):
     how: Literal["traversal", "replies", "search"]
     """As in `Adversary`."""
     as_it_plays: Exploitability | None
-    """With replies that are no legal moves as forfeits; None if nothing is known."""
+    """With forfeits for illegal replies; None if nothing is known."""
     legal_moves_alone: Exploitability | None
-    """None if there is a state in which the player never plays a legal move, and for a searched response."""
+    """None if the player never plays a legal move in some state, and for a searched response."""
     returns: tuple[float, float]
-    """The adversary's mean return against the player in seat 0 and in seat 1."""
+    """The adversary's mean return against the player, in seat 0 and seat 1."""
     details: dict[str, Any]
-    """What it was computed from: the figures of `eval --exact`, or the number of replies or simulated matches."""
+    """Source of the figures: those of `eval --exact`, or the number of replies or simulated matches."""
     decisions: tuple[ReportedDecision, ...]
-    """The decisions that cost most, the costliest first."""
+    """The most costly decisions, the costliest first."""
     adversary: str
-    """The digest of the adversary."""
+    """Digest of the adversary."""
 
     @classmethod
     def of(
@@ -108,7 +108,7 @@ class ExploitReport(FileModel):
         details: dict[str, Any],
         decisions: Sequence[CostlyDecision],
     ) -> ExploitReport:
-        """The report on the target of an adversary."""
+        """Build the report on an adversary's target."""
         return cls(
             game=game.name,
             player=adversary.target.player,
@@ -123,9 +123,9 @@ class ExploitReport(FileModel):
 
     @classmethod
     def read(cls, path: Path) -> ExploitReport:
-        """The content of a file. Raises `BadRecord` if it holds no report."""
+        """Read a file. Raises `BadRecord` if it is not a report."""
         return read_model(path, cls, "report of gymposium exploit", "Write it anew with  gymposium exploit.")
 
     def write(self, path: Path) -> None:
-        """Write the file, whole or not at all."""
+        """Write the file atomically."""
         replace_text(path, self.model_dump_json(indent=1) + "\n")

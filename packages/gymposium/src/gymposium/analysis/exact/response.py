@@ -1,4 +1,4 @@
-"""Best responses to a policy, and its exploitability: the distance from a policy that cannot be exploited."""
+"""Best responses to a policy, and its exploitability: the distance from an unexploitable policy."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ from gymposium.players.distribution import MoveDistribution
 
 @dataclass(frozen=True, slots=True)
 class BestResponse:
-    """The opponent that gets the most against a policy, in each seat."""
+    """The opponent with the highest return against a policy, in each seat."""
 
     policy: Policy
     """The best response itself."""
     value: Value
-    """Result of the best response, by the seat that it takes."""
+    """The best response's result by its seat."""
 
     @property
     def exploitability(self) -> float:
-        """Mean return of the best response over both seats, which is 0 against an equilibrium of a zero-sum game:
-        NashConv / 2 (Lanctot et al., 2017, A Unified Game-Theoretic Approach to Multiagent Reinforcement Learning,
-        section 2).
+        """Return the best response's mean return over both seats. It is 0 against an equilibrium of a zero-sum game.
+
+        This is NashConv / 2 (Lanctot et al., 2017, A Unified Game-Theoretic Approach to Multiagent Reinforcement
+        Learning, section 2).
 
         Raises `GymposiumError` if the game is not zero-sum."""
         game = self.policy.game
@@ -40,17 +41,16 @@ class BestResponse:
 
 
 def best_response(policy: Policy, held_out: Policy | None = None) -> BestResponse:
-    """Return the deterministic policy that gets the greatest mean return against `policy` in each seat.
+    """Return the deterministic policy with the highest mean return against `policy` in each seat.
 
-    Of equal moves it takes the first. Illegal replies of `policy` count as forfeits. In states that `policy` never
-    leads to, it is the best response to a policy that slips now and then.
+    It takes the first of equal moves. Illegal replies in `policy` count as forfeits. In states that `policy` never
+    reaches, it is the best response to a policy that slips now and then.
 
-    A best response to a policy that was estimated from samples exploits their noise. So it is valued against
-    `held_out`, the same player's policy from other samples (another `seed` of `tabulate`). Its value there estimates
-    what this response gets, which is at most what the best one gets.
+    A best response to a policy estimated from samples exploits their noise. So it is valued against `held_out`, the
+    same player's policy from other samples (another `seed` of `tabulate`). That value estimates what this response
+    gets, which is at most what the best response gets.
 
-    Raises `GymposiumError` for an estimated policy without `held_out`, and for a policy that was tabulated for one seat
-    alone."""
+    Raises `GymposiumError` for an estimated policy without `held_out`, and for a policy tabulated for only one seat."""
     if reason := unanswerable(policy, held_out):
         raise GymposiumError(reason)
     graph = graph_of(policy.game)
@@ -62,7 +62,7 @@ def best_response(policy: Policy, held_out: Policy | None = None) -> BestRespons
 
 
 def unanswerable(policy: Policy, held_out: Policy | None = None) -> str | None:
-    """Return why a best response to this policy cannot be computed and what to do, or None if it can."""
+    """Return why a best response to this policy cannot be computed, with the fix, or None if it can."""
     if policy.estimated and held_out is None:
         return (
             f"The policy of {policy.player} was estimated from samples, whose noise a best response would exploit. "
@@ -74,32 +74,32 @@ def unanswerable(policy: Policy, held_out: Policy | None = None) -> str | None:
 
 
 def exploitability(policy: Policy, held_out: Policy | None = None) -> float:
-    """Return NashConv / 2 of a policy in a zero-sum game: 0 in equilibrium. Parameters and errors: `best_response`."""
+    """Return a policy's NashConv / 2 in a zero-sum game: 0 in equilibrium. Parameters and errors: `best_response`."""
     return best_response(policy, held_out).exploitability
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The best response of one seat."""
+    """One seat's best response."""
 
     table: Mapping[State, MoveDistribution]
     """Its move in each of the seat's information states."""
     worth: Mapping[State, tuple[float, ...]]
-    """The mean return after each legal move of a state, if the best response goes on."""
+    """Mean return after each legal move in a state, if the best response continues."""
     unlikely: frozenset[State]
-    """The states to which the other seat's policy never leads."""
+    """States that the other seat's policy never reaches."""
     mean_return: float
 
 
 def answer(graph: Graph, policy: Policy, seat: int) -> Answer:
-    """Return the best response of a seat. It is computed from the ends backwards.
+    """Compute a seat's best response backwards from the ends.
 
-    It takes the move that is best on average over the positions of the state, weighted by the probability that chance
-    and `policy` lead there. Where `policy` never leads, the positions count that the fewest moves lead to which it
-    never plays: the limit of a policy that plays each of them once in a while."""
+    It takes the best move on average over the state's positions, weighted by the probability that chance and `policy`
+    lead there. If `policy` never leads there, only the positions behind the fewest never-played moves count. This is
+    the limit of a policy that plays each such move occasionally."""
     positions = graph.positions
     worth, reach, forfeits = ([0.0] * len(positions) for _ in range(3))
-    slips = [len(positions)] * len(positions)  # the number of moves on the way that the policy never plays
+    slips = [len(positions)] * len(positions)  # number of never-played moves on the way
     reach[0], slips[0] = 1.0, 0
     played = {state: as_played(distribution) for state, distribution in policy.table.items()}
     odds: list[tuple[float, ...]] = []

@@ -1,8 +1,8 @@
-"""Policies of players that can only be asked for replies: how often they are asked where, and what they answered.
+"""Policies estimated from replies: where a player is asked how often, and its answers.
 
-Replies are spent where they tell most about the exploitability: the number of replies in an information state follows
-the standard deviation of what the state adds to the best response's return (Neyman's allocation), as the replies so far
-show it.
+Replies are spent where they are most informative about the exploitability. The number of replies in an information
+state is proportional to the standard deviation of the state's contribution to the best response's return (Neyman's
+allocation), as estimated from the replies so far.
 """
 
 from __future__ import annotations
@@ -23,45 +23,45 @@ from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.replies.reading import read, read_action
 
 REPLIES = 20_000
-"""Number of replies that a player is asked for by default."""
+"""Default number of replies to ask for."""
 FOLDS = 4
-"""Parts of the replies of each state: a best response to the others is valued against one of them
+"""Number of parts of each state's replies. A best response to the others is valued against one of them
 (`gymposium.analysis.exact.bounds`)."""
 ROUNDS = 6
-"""Number of times that the replies so far decide where the next ones are asked for."""
+"""Number of rounds of reallocation."""
 FIRST_SHARE = 0.25
-"""Share of the replies that are asked for in all states alike, at first; more if each state then had less than one in
-each fold."""
+"""Share of the replies spread evenly over all states at first. More if each state would have fewer than one per
+fold."""
 PRIOR = 0.5
-"""Replies that every move and a failure are given before they are counted, where a spread is estimated: a move that was
-not seen may still be played."""
+"""Pseudocount for every move and for failure when estimating a spread: an unseen move may still be played."""
 AT_ONCE = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class SampledPolicy:
-    """The replies of a player in information states of a small game."""
+    """A player's replies in the information states of a small game."""
 
     game: Game
     player: str
     moves: Mapping[State, tuple[str, ...]]
-    """The legal moves in every state."""
+    """Legal moves per state."""
     replies: Mapping[State, list[int]]
-    """For each state the replies in their order: the index of a legal move, or the number of moves for any other reply.
-    States in which the player was not asked are missing."""
+    """Replies per state in order: the index of a legal move, or the number of moves for any other reply.
+
+    States where the player was not asked are missing."""
 
     @property
     def asked(self) -> int:
-        """The number of states with a reply."""
+        """Number of states with a reply."""
         return sum(map(bool, self.replies.values()))
 
     @property
     def count(self) -> int:
-        """The number of replies in all."""
+        """Total number of replies."""
         return sum(map(len, self.replies.values()))
 
     def likely(self) -> Policy:
-        """The shares of the replies as if they were the player's policy: uniform in states without a reply."""
+        """Return the reply shares as the player's policy, uniform in states without a reply."""
         even = {
             state: MoveDistribution(moves, (1 / len(moves),) * len(moves), 1.0, None)
             for state, moves in self.moves.items()
@@ -70,10 +70,10 @@ class SampledPolicy:
         return Policy(self.game, self.player, even | {s: replace(found, samples=None) for s, found in seen.items()})
 
     def policy(self, *, forfeits: bool, folds: Collection[int] = range(FOLDS), prior: float = 0.0) -> Policy:
-        """The shares of the replies as a policy, without the states that have none.
+        """Return the reply shares as a policy, without the states that have no replies.
 
-        With `forfeits`, replies that are no legal moves forfeit; without, legal moves alone count. Only the replies of
-        these folds are counted. `prior` is added to the count of each outcome, in every state of the game."""
+        With `forfeits`, illegal replies forfeit; without, only legal moves count. Only replies in these folds are
+        counted. `prior` is added to each outcome's count, in every state of the game."""
         table: dict[State, MoveDistribution] = {}
         for state, moves in self.moves.items():
             counts = [prior] * len(moves)
@@ -96,9 +96,9 @@ class SampledPolicy:
 def sample(
     game: Game, player: Player, replies: int = REPLIES, seed: int = 0, advance: Callable[[int], None] = lambda _: None
 ) -> SampledPolicy:
-    """Ask a player for so many replies in the information states of a small game.
+    """Ask a player for this number of replies in the information states of a small game.
 
-    `advance` is told how many more replies there are. Raises `TooLarge` if the game cannot be traversed."""
+    `advance` is called with the number of new replies. Raises `TooLarge` if the game cannot be traversed."""
     graph = graph_of(game)
     first: dict[State, int] = {}
     for i, position in enumerate(graph.positions):
@@ -126,7 +126,7 @@ def _next(replies: Sequence[int], more: int) -> range:
 
 
 def _outcomes(player: Player, asks: Sequence[Ask]) -> list[int]:
-    """Return what each ask is answered, as in `SampledPolicy.replies`."""
+    """Return the answer to each ask, as in `SampledPolicy.replies`."""
     outcomes = []
     for ask, reply in zip(asks, ask_player(player, asks), strict=True):
         move, legal = move_of(player, ask, reply), ask.legal_moves or []
@@ -135,8 +135,7 @@ def _outcomes(player: Player, asks: Sequence[Ask]) -> list[int]:
 
 
 def move_of(player: Player, ask: Ask, reply: Reply) -> str | None:
-    """Return the legal move of a reply in a game with listed moves, or None for any other reply, as the driver reads
-    it."""
+    """Return a reply's legal move in a game with listed moves, as the driver reads it, or None for any other reply."""
     legal = ask.legal_moves or []
     if reply.finish_reason == "context":
         return None
@@ -148,7 +147,7 @@ def move_of(player: Player, ask: Ask, reply: Reply) -> str | None:
 
 
 def _plan(graph: Graph, found: SampledPolicy, replies: int, number: int) -> dict[State, int]:
-    """Return how many replies to ask for in each state in this round."""
+    """Return the number of replies to ask for in each state this round."""
     left = replies - found.count
     known = min(FOLDS, replies // len(found.moves))  # a state without a reply widens the interval most
     each = max(int(replies * FIRST_SHARE) // len(found.moves), known)
@@ -166,7 +165,7 @@ def _plan(graph: Graph, found: SampledPolicy, replies: int, number: int) -> dict
         plan[state] = min(amount - sum(plan.values()), max(round(share * lacking[state]), least))
         if sum(plan.values()) == amount:
             break
-    else:  # rounding has left some, or no state tells anything
+    else:  # rounding has left some, or no state is informative
         rest = amount - sum(plan.values())
         for n, state in enumerate(plan or found.moves):
             here = rest // len(plan or found.moves) + (n < rest % len(plan or found.moves))
@@ -175,7 +174,7 @@ def _plan(graph: Graph, found: SampledPolicy, replies: int, number: int) -> dict
 
 
 def _weights(graph: Graph, found: SampledPolicy) -> dict[State, float]:
-    """Return for each state the standard deviation of what one more reply tells about the exploitability."""
+    """Return the standard deviation per state of one more reply's information about the exploitability."""
     seen, smoothed = found.policy(forfeits=False), found.policy(forfeits=False, prior=PRIOR)
     weights = dict.fromkeys(found.moves, 0.0)
     for seat in (0, 1):

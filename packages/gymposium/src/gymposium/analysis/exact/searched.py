@@ -1,11 +1,11 @@
-"""A strong response to a player, found by search, in games that are too large to traverse.
+"""Strong responses to a player, found by search in games too large to traverse.
 
-Matches are simulated against the player. In each of its information states the response tries the moves by UCB1, as in
-UCT (Kocsis & Szepesvári, 2006, Bandit Based Monte-Carlo Planning). A match adds one state to those that are known and
-is played at random from there on, so that memory grows with the number of matches and not with their lengths (Coulom,
-2006, Efficient Selectivity and Backup Operators in Monte-Carlo Tree Search). The counts of what followed on each move
-are then solved backwards. What the response gets from the player is a lower bound of the exploitability: it has to be
-played in matches that were not used to find it.
+Matches are simulated against the player. In each of its information states, the response tries the moves by UCB1, as in
+UCT (Kocsis & Szepesvári, 2006, Bandit Based Monte-Carlo Planning). Each match adds one known state and is then played
+at random. So memory grows with the number of matches, not with their lengths (Coulom, 2006, Efficient Selectivity and
+Backup Operators in Monte-Carlo Tree Search). The transition counts of each move are then solved backwards. The
+response's return against the player is a lower bound on the exploitability. It must be measured in other matches than
+those used to find the response.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from gymposium.players.protocol import Ask, Distributes, MatchContext, Player
 from gymposium.util.streams import stream
 
 SIMULATIONS = 400_000
-"""Number of simulated matches for each seat of the response by default."""
+"""Default number of simulated matches per seat of the response."""
 AT_ONCE = 256
-"""Number of matches that are simulated at the same time, so that the player is asked in batches."""
+"""Number of concurrent simulations, so that the player is asked in batches."""
 MOST_KEPT = 100_000
-"""Number of states of the player whose move probabilities are kept; then they are asked for again."""
+"""Number of player states with cached move probabilities. Others are asked for again."""
 EXPLORATION = 10.0
-"""Weight of the exploration term of UCB1, in standard deviations of the returns. What is played in the end does not
-depend on how often a move was tried, so much is explored."""
+"""Weight of UCB1's exploration term, in standard deviations of the returns. The final response does not depend on visit
+counts, so the weight is high."""
 CAUTION = 1.0
-"""Standard errors by which a move is worth less than the mean of its returns when the response is chosen."""
+"""Number of standard errors subtracted from a move's mean return when choosing the response."""
 
 
 @dataclass(slots=True)
 class _Node:
-    """An information state of the response, and what was tried in it."""
+    """An information state of the response, and the tries in it."""
 
     moves: tuple[str, ...]
     visits: int = 0
     counts: list[int] = field(init=False)
     totals: list[float] = field(init=False)
-    """Sum of the returns of the matches in which each move was tried."""
+    """Total return per move, over matches that tried it."""
     ends: list[float] = field(init=False)
-    """The part of `totals` of the matches in which no known state followed."""
+    """The part of `totals` from matches where no known state followed."""
     after: list[dict[str, int]] = field(init=False)
-    """For each move how often each next information state followed."""
+    """For each move, counts of the next information states."""
     value: float = math.nan
     best: int = 0
 
@@ -68,14 +68,15 @@ def searched_response(
     seed: int = 0,
     advance: Callable[[int], None] = lambda _: None,
 ) -> dict[str, str]:
-    """Return a response to a player in this seat: a move for each information state that is known in the end, by what
-    the seat knows (`Match.view`).
+    """Return a response to a player in this seat: one move per known information state, by view (`Match.view`).
 
-    `advance` is told how many more matches were simulated. A player that knows the probabilities of its moves is asked
-    once in each of its states, and another one each time. Raises `GymposiumError` for a game without two seats and
-    lists of legal moves."""
+    `advance` is called with the number of new simulated matches. A player that knows its move probabilities is asked
+    once per state, any other player every time. Raises `GymposiumError` for a game without two seats and lists of legal
+    moves."""
     if game.seats != 2 or game.spec.free_text:
-        raise GymposiumError(f"{game.name}: responses are searched in games with two seats and lists of legal moves.")
+        raise GymposiumError(
+            f"{game.name}: responses can be searched only in games with two seats and lists of legal moves."
+        )
     search = _Search(game, player, seat, seed)
     for begin in range(0, simulations, AT_ONCE):
         count = min(AT_ONCE, simulations - begin)
@@ -85,13 +86,13 @@ def searched_response(
 
 
 class _Search:
-    """The information states that were visited so far."""
+    """The information states visited so far."""
 
     def __init__(self, game: Game, player: Player, seat: int, seed: int) -> None:
         self._game, self._player, self._seat, self._seed = game, player, seat, seed
         self._nodes: dict[str, _Node] = {}
         self._known: dict[str, tuple[tuple[float, ...], float]] = {}
-        """What a player that gives probabilities does, by what its seat knows."""
+        """Distributions of a player that knows its probabilities, by view."""
         self._ended = 0
         self._mean = 0.0
         self._squares = 0.0
@@ -99,7 +100,7 @@ class _Search:
         self._spread = (high - low) / 2
 
     def simulate(self, numbers: Sequence[int]) -> None:
-        """Simulate the matches with these numbers to their ends."""
+        """Simulate the matches with these numbers to the end."""
         live = [_Simulated.begin(self._game, stream(self._seed, "search", self._seat, number)) for number in numbers]
         while live:
             self._answer(live)
@@ -139,7 +140,7 @@ class _Search:
             self._end(one, match.returns()[self._seat])
 
     def _drawn(self, one: _Simulated, seat: int) -> str | None:
-        """Return the player's move, or None for a reply that is not legal."""
+        """Return the player's move, or None for an illegal reply."""
         if not isinstance(self._player, Distributes):
             return one.reply
         odds, forfeit = self._known[one.match.view(seat)]
@@ -164,7 +165,7 @@ class _Search:
             ]
             move = scores.index(max(scores))
         node.visits += 1
-        node.counts[move] += 1  # at once, so that the matches of one batch try different moves
+        node.counts[move] += 1  # at once, so that matches in one batch try different moves
         one.path.append((node, view, move))
         return node.moves[move]
 
@@ -184,14 +185,15 @@ class _Search:
             node.ends[move] += gained
 
     def response(self) -> dict[str, str]:
-        """Return the best move in each state, by what followed on it."""
+        """Return the best move in each state, by its observed transitions."""
         for view in self._nodes:
             self._solve(view)
         return {view: node.moves[node.best] for view, node in self._nodes.items()}
 
     def _solve(self, view: str) -> float:
-        """Return the value of an information state, with the values of those that follow. A seat does not forget, so a
-        state never follows on itself, and the depth is at most the number of the seat's moves."""
+        """Return an information state's value, based on the values of its successors.
+
+        A seat does not forget, so a state never follows itself. The depth is at most the seat's number of moves."""
         node = self._nodes[view]
         if math.isnan(node.value):
             worth, means = [-math.inf] * len(node.moves), [-math.inf] * len(node.moves)
@@ -207,14 +209,14 @@ class _Search:
 
 @dataclass(slots=True)
 class _Simulated:
-    """A match that is simulated."""
+    """A simulated match."""
 
     match: Match
     rng: random.Random
     path: list[tuple[_Node, str, int]] = field(default_factory=list)
-    """The states in which the response moved, with what it knew and the index of its move."""
+    """The states where the response moved, with its view and the index of its move."""
     reply: str | None = None
-    """The last reply of a player that does not give probabilities; None if it was no legal move."""
+    """The last reply of a player without known probabilities; None if it was not a legal move."""
     at_random: bool = False
     """Whether the response plays the rest at random."""
     over: bool = False
@@ -224,7 +226,7 @@ class _Simulated:
         return cls(game.new(rng.getrandbits(48)), rng)
 
     def ask(self, seat: int) -> Ask:
-        """What the driver would ask the player."""
+        """Return the driver's ask for the player."""
         context = MatchContext(self.match, f"search-{self.rng.getrandbits(48)}", self.rng.getrandbits(48))
         context.asked[seat] = sum(event.seat == seat for event in self.match.events)
         return context.ask(seat)

@@ -1,4 +1,4 @@
-"""Limits on the size of games that are traversed."""
+"""Size limits for traversed games."""
 
 from __future__ import annotations
 
@@ -6,30 +6,29 @@ from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
 
 MOST_POSITIONS = 400_000
-"""Most positions of a game that is traversed. A larger one would take minutes and gigabytes; liar's dice with one die
-each has 294,883."""
+"""Maximum number of positions in a traversed game. A larger game would take minutes and gigabytes. Liar's dice with one
+die each has 294,883."""
 
 MOST_UNASKED = 20_000
-"""Most positions of a game that is traversed without being asked for, as for a board or a training run; they take about
-a second."""
+"""Maximum number of positions for a default traversal, as for a board or a training run. It takes about a second."""
 
 DEEPEST = 300
-"""Most moves of a match, as a traversal is recursive."""
+"""Maximum number of moves per match, because a traversal is recursive."""
 
 
 class TooLarge(GymposiumError):
-    """The game cannot be traversed: it has too many positions, or is of a kind that is not traversed at all."""
+    """A game that cannot be traversed: too large, or of an unsupported kind."""
 
 
 class Room:
-    """Guard of a depth-first traversal: limits the number of positions and the depth, and refuses cycles."""
+    """A guard for depth-first traversals: it limits positions and depth, and rejects cycles."""
 
     def __init__(self, game: Game, most: int) -> None:
         self._game, self._most = game, most
         self._line: set[tuple[str, int]] = set()
 
     def enter(self, position: tuple[str, int], remembered: int) -> None:
-        """Descend into a position while `remembered` positions are solved. Raises `TooLarge` beyond a limit."""
+        """Descend into a position, with `remembered` positions solved. Raises `TooLarge` beyond a limit."""
         if position in self._line:
             raise TooLarge(f"{self._game.name}: positions repeat within a match.")
         if len(self._line) >= DEEPEST:
@@ -39,5 +38,5 @@ class Room:
         self._line.add(position)
 
     def leave(self, position: tuple[str, int]) -> None:
-        """Return from a position."""
+        """Leave a position."""
         self._line.remove(position)

@@ -13,23 +13,23 @@ from gymposium.players.random import RandomPlayer
 
 
 def value(policy: Policy, opponent: Policy | None = None) -> Value:
-    """Return the exact result of `policy` against `opponent` (None: uniform random play) in each seat.
+    """Return the exact result of `policy` against `opponent` (default: uniform random play) in each seat.
 
-    Illegal replies of both forfeit. For policies that were estimated from samples the result is an estimate too. Raises
-    `GymposiumError` if the policies are of different games or were not tabulated for the seats that they take."""
+    Illegal replies of both forfeit. For policies estimated from samples, the result is an estimate too. Raises
+    `GymposiumError` if the policies are for different games or not tabulated for their seats."""
     other = tabulate(policy.game, RandomPlayer()) if opponent is None else opponent
     if other.game != policy.game:
-        raise GymposiumError(f"A policy for {policy.game.name} cannot meet one for {other.game.name}.")
+        raise GymposiumError(f"The policies are for different games: {policy.game.name} and {other.game.name}.")
     return Value((_outcome(policy, other, 0), _outcome(policy, other, 1)))
 
 
 def _outcome(policy: Policy, opponent: Policy, seat: int) -> Outcome:
-    """Return the outcome of `policy` in `seat`. Probabilities are carried from the first position to the last."""
+    """Return the outcome of `policy` in `seat`. Probabilities are propagated from the first position to the last."""
     graph = graph_of(policy.game)
     reach = [0.0] * len(graph.positions)
     reach[0] = 1.0
     ends: list[tuple[Outcome, float]] = []
-    for position, here in zip(graph.positions, reach, strict=True):  # a position stands before those it leads to
+    for position, here in zip(graph.positions, reach, strict=True):  # a position comes before those it leads to
         if here == 0.0:
             continue
         odds = position.odds
@@ -49,17 +49,19 @@ def _outcome(policy: Policy, opponent: Policy, seat: int) -> Outcome:
 
 
 def _forfeit_at_once(graph: Graph, position: Position, other: Policy) -> float:
-    """Return the probability that the other seat, if it moves at the same time, replies with no legal move. If neither
-    seat does, each is as likely to be the one that forfeits (`gymposium.match.failures.forfeited`)."""
+    """Return the probability that the other seat, if it moves simultaneously, makes an illegal reply.
+
+    If both seats do, each is equally likely to be the one that forfeits (`gymposium.match.failures.forfeited`)."""
     return as_played(_at(other, graph.positions[position.children[0]]))[1] if position.joint else 0.0
 
 
 def _at(policy: Policy, position: Position) -> MoveDistribution:
-    """Return what a policy does in a position. Raises `GymposiumError` if it was not tabulated for the seat to move."""
+    """Return a policy's distribution in a position. Raises `GymposiumError` if the seat to move was not tabulated."""
     distribution = policy.table.get((position.seat, position.view))
     if distribution is None:
         raise GymposiumError(
-            f"The policy of {policy.player} has no moves of seat {position.seat} at {position.view!r}: tabulate it for "
+            f"The policy of {policy.player} has no moves for seat {position.seat} at {position.view!r}. Tabulate it "
+            "for "
             f"this seat."
         )
     return distribution

@@ -1,9 +1,9 @@
-"""Reviews of recorded matches: what each move gave away.
+"""Reviews of recorded matches: the cost of each move.
 
-A judge says what a position is worth to the seat to move, before its move and after it, in returns of the game. Which
-judge a game has depends on its size (`judge_of`): minimax where nothing is hidden and all positions can be gone
-through; the best response to a fixed table (`cfr-N`) in small games that hide something; and search in larger ones,
-which only estimates. A review is kept beside the file of its matches.
+A judge values a position for the seat to move, before and after its move, in returns of the game. A game's judge
+depends on its size (`judge_of`). Minimax is for perfect information if all positions can be searched. The best response
+to a fixed table (`cfr-N`) is for small games with hidden information. Search is for larger games, and only estimates. A
+review is stored next to its match file.
 """
 
 from gymposium.analysis.review.file import REVIEW_SUFFIX, ReviewFile, Reviews, read_review, review_path

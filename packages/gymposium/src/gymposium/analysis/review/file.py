@@ -1,4 +1,4 @@
-"""Files of reviews: `matches.review.json` beside `matches.jsonl`."""
+"""Review files: `matches.review.json` next to `matches.jsonl`."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ _REMEDY = "Remove it, or write it anew with  gymposium review."
 
 
 class ReviewFile(FileModel):
-    """The reviews of the matches of one file, all of one game and by one judge."""
+    """Reviews of the matches in one file, all of one game and by one judge."""
 
     format: Literal["gymposium-review-1"] = "gymposium-review-1"
     game: str
-    """The full name of the game."""
+    """Full name of the game."""
     judge: str
     """`exact`, `cfr-N` or `search-N`."""
     table: str
-    """The digest of the table of `cfr-N`; empty for other judges."""
+    """Digest of the `cfr-N` table; empty for other judges."""
     exact: bool
     """False if the judge estimates."""
     returns: tuple[float, float]
-    """The game's least and greatest return."""
+    """The game's minimum and maximum return."""
     open: bool
-    """True if nothing is hidden in the game, so that a position has one worth for both seats."""
+    """True for perfect information, so that a position has one value for both seats."""
     matches: dict[str, MatchReview]
-    """The reviews by the ids of the matches."""
+    """Reviews by match id."""
 
     @classmethod
     def of(cls, game: Game, judge: Judge, matches: Mapping[str, MatchReview]) -> ReviewFile:
-        """The reviews of matches of this game by this judge."""
+        """Build the review file for matches of this game by this judge."""
         return cls(
             game=game.name,
             judge=judge.name,
@@ -51,28 +51,30 @@ class ReviewFile(FileModel):
         )
 
     def same_judge(self, game: Game, judge: Judge) -> bool:
-        """Whether the reviews are of this game and by this judge."""
+        """Return whether the reviews are of this game and by this judge."""
         return (self.game, self.judge, self.table) == (game.name, judge.name, judge.digest)
 
     def of_record(self, record: Record) -> MatchReview | None:
-        """The review of a match; None if there is none, or the record has changed since."""
+        """Return a match's review, or None if it is missing or the record has changed since."""
         found = self.matches.get(record.id)
         return found if found is not None and found.record == digest_of(record) else None
 
     def write(self, path: Path) -> None:
-        """Write the file, whole or not at all."""
+        """Write the file atomically."""
         replace_text(path, self.model_dump_json() + "\n")
 
 
 class Reviews:
-    """The reviews beside several files of matches, each of which is read once."""
+    """Reviews for several match files, each read once."""
 
     def __init__(self) -> None:
         self._files: dict[Path, ReviewFile | None] = {}
 
     def of(self, matches: Path, record: Record) -> tuple[ReviewFile, MatchReview] | tuple[None, None]:
-        """The review of a match in a file, and the file of reviews; None for both if there is none, or the record has
-        changed since. Raises `BadRecord` if the reviews cannot be read."""
+        """Return a match's review file and review.
+
+        Both are None if there is no review, or the record has changed since. Raises `BadRecord` if the reviews cannot
+        be read."""
         if matches not in self._files:
             self._files[matches] = read_review(matches)
         file = self._files[matches]
@@ -86,6 +88,6 @@ def review_path(matches: Path) -> Path:
 
 
 def read_review(matches: Path) -> ReviewFile | None:
-    """The reviews of a file of matches; None if there are none. Raises `BadRecord` if they cannot be read."""
+    """Read a match file's reviews, or return None. Raises `BadRecord` if they cannot be read."""
     path = review_path(matches)
     return read_model(path, ReviewFile, "reviews of matches", _REMEDY) if path.exists() else None

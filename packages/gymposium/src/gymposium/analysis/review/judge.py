@@ -1,4 +1,4 @@
-"""Judges: what a position is worth to a seat before its move and after it."""
+"""Judges: a position's value to a seat, before and after its move."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from gymposium.players.search.tree import mean_return
 from gymposium.util.streams import stream
 
 SIMULATIONS = 10_000
-"""Simulations of each position that a search judges by default."""
+"""Default number of simulations per position judged by search."""
 PROOFS = 10
-"""Positions that a search goes through at the end of a match to solve it, for each of its simulations."""
+"""Number of positions that a search may solve at the end of a match, per simulation."""
 
 
 class NotJudged(GymposiumError):
-    """The moves of a game are not judged. The message says why."""
+    """A game whose moves cannot be judged. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedDecision:
-    """A decision of a match that is to be judged."""
+    """A decision in a match, to be judged."""
 
     match: Match
-    """The match before the moves were made."""
+    """The match before the moves."""
     seat: int
     move: str | None
     """The seat's own move; None if it made none."""
@@ -47,47 +47,48 @@ class JudgedDecision:
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What a decision is worth to its seat, as a return."""
+    """A decision's value to its seat, as a return."""
 
     before: float
     """With the best move."""
     after: float | None
-    """With the move that was made; None if none was."""
+    """With the actual move; None if there was none."""
     best: str | None = None
-    """A move of this worth, if the judge names one."""
+    """A move with this value, if the judge names one."""
     unlikely: bool = False
-    """True if the judge's table never leads there, so that what is hidden is weighed by the fewest moves that the table
-    never plays."""
+    """True if the judge's table never leads there. Then hidden information is weighted by the fewest moves that the
+    table never plays."""
 
 
 class Judge(Protocol):
-    """Protocol of a judge of one game."""
+    """Protocol of a judge for one game."""
 
     name: str
     """`exact`, `cfr-N` or `search-N`."""
     digest: str
-    """The digest of the table of `cfr-N`; empty for other judges."""
+    """Digest of the `cfr-N` table; empty for other judges."""
     exact: bool
-    """False if the worth of a decision is an estimate."""
+    """False if values are estimates."""
 
     def judge(self, choices: Sequence[JudgedDecision], seed: int) -> list[Worth | None]:
-        """Return what each decision of a match was worth, in their order; None where the judge cannot tell. Random
-        draws follow from `seed`."""
+        """Return the value of each decision in a match, in order; None if the judge cannot tell.
+
+        `seed` fixes the random draws."""
         ...
 
 
 def judge_of(game: Game, name: str | None = None) -> Judge:
-    """Return a judge of a game: `exact`, `cfr-N`, `search-N`, or (None) the first of these that can judge it.
+    """Return a game's judge: `exact`, `cfr-N`, `search-N`, or by default the first of these that can judge it.
 
-    Raises `NotJudged` with the reason if the game cannot be judged, or not by this one, and `BadOption` if no judge has
-    this name."""
+    Raises `NotJudged` with the reason if the game cannot be judged, or not by this judge. Raises `BadOption` for an
+    unknown judge."""
     return _judge_of(game, name)
 
 
 @lru_cache(maxsize=16)
 def _judge_of(game: Game, name: str | None) -> Judge:
     if game.seats != 2 or game.spec.utility != "zero_sum":
-        raise NotJudged(f"{game.name}: moves are judged in zero-sum games with two seats.")
+        raise NotJudged(f"{game.name}: moves can be judged only in zero-sum games with two seats.")
     if name is not None:
         return _named(game, name)
     with suppress(NotJudged):
@@ -102,11 +103,11 @@ def _named(game: Game, name: str) -> Judge:
         return ExactJudge(game)
     if match := re.fullmatch(r"(cfr|search)-([1-9]\d{0,8})", name):
         return (TableJudge if match[1] == "cfr" else SearchJudge)(game, int(match[2]))
-    raise BadOption(f"There is no judge {name!r}. Write exact, cfr-N or search-N.")
+    raise BadOption(f"Unknown judge {name!r}. Use exact, cfr-N or search-N.")
 
 
 class ExactJudge:
-    """Minimax values, in games that hide nothing, without chance and with at most 400,000 positions."""
+    """Minimax values, for games with perfect information, no chance and at most 400,000 positions."""
 
     name = "exact"
     digest = ""
@@ -124,7 +125,7 @@ class ExactJudge:
 
 
 def _solved(values: Minimax, choice: JudgedDecision) -> Worth:
-    """The minimax worth of a decision. Raises `TooLarge` if too many positions can follow."""
+    """Return a decision's minimax value. Raises `TooLarge` if too many positions can follow."""
     sign = 1.0 if choice.seat == 0 else -1.0
     worth = {move: sign * values.value(child) for move, child in children(choice.match)}
     best = max(worth.values())
@@ -133,12 +134,12 @@ def _solved(values: Minimax, choice: JudgedDecision) -> Worth:
 
 
 class TableJudge:
-    """The best response to a fixed table, in games that hide something and have at most 400,000 positions.
+    """The best response to a fixed table, for games with hidden information and at most 400,000 positions.
 
-    The table is the average policy of N iterations of CFR+ (the player `cfr-N`), for both seats. A move is worth the
-    mean return of the best response after it; what is hidden is weighed by chance and the table. So a decision is
-    judged by what its seat knew, against an opponent near an equilibrium, and not by what the opponent happened to
-    hold."""
+    The table is the average policy after N iterations of CFR+ (the player `cfr-N`), for both seats. A move's value is
+    the best response's mean return after it, with hidden information weighted by chance and the table. So a decision is
+    judged by what its seat knew, against a near-equilibrium opponent. It does not depend on what the opponent happened
+    to hold."""
 
     exact = True
 
@@ -164,12 +165,12 @@ class TableJudge:
 
 
 class SearchJudge:
-    """Search with N simulations, which estimates.
+    """Estimates by search with N simulations.
 
-    Without chance and hidden information the end of a match is solved, as far as 10 N positions lead back from it.
-    Before that, the position before the move and the one after it are searched, each with N simulations: by OpenSpiel's
-    search in its own games. With hidden information, the simulations begin in worlds that the seat cannot tell from the
-    true one, and those of the move that was made all begin with it."""
+    Without chance and hidden information, the end of a match is solved, as far as 10 N positions reach back from it.
+    Before that, the positions before and after the move are searched with N simulations each. OpenSpiel games use
+    OpenSpiel's search. With hidden information, simulations begin in worlds that the seat cannot tell from the true
+    one, and those for the actual move all begin with it."""
 
     digest = ""
     exact = False
@@ -190,7 +191,7 @@ class SearchJudge:
         return found
 
     def _ending(self, choices: Sequence[JudgedDecision], found: list[Worth | None]) -> int:
-        """Solve the end of the match, and return from which decision on it is solved."""
+        """Solve the end of the match, and return the first solved decision."""
         known = len(choices)
         with suppress(TooLarge):
             check_solvable(self._game)
@@ -201,7 +202,7 @@ class SearchJudge:
         return known
 
     def _search(self, choice: JudgedDecision, rng: random.Random) -> Worth | None:
-        """The estimated worth of a decision; None if no world agrees with what the seat saw."""
+        """Estimate a decision's value; None if no world matches what the seat saw."""
         if engine.is_searched(choice.match):
             before, after = engine.value(choice.match, choice.seat, self._simulations, rng), None
             if choice.move is not None:

@@ -1,4 +1,4 @@
-"""What players give away per move, over many reviewed matches."""
+"""Average loss per move, over many reviewed matches."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from gymposium.records.scores import mean, ratio_by_deal
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What a player gave away in a game, in shares of the game's range of returns."""
+    """A player's losses in a game, as shares of the game's range of returns."""
 
     player: str
     matches: int
     moves: int
-    """Number of its moves that were judged; failed replies are counted apart."""
+    """Number of judged moves. Failed replies are counted separately."""
     per_move: float
-    """Mean over these moves."""
+    """Mean loss over these moves."""
     low: float | None
     high: float | None
     """Ends of the 95 % interval; None with fewer than two deals."""
     failures: int
     """Number of decisions without a legal reply."""
     per_failure: float | None
-    """What such a decision gave away on average; None without one."""
+    """Mean loss of such a decision; None without one."""
     unjudged: int
-    """Number of decisions in its matches, of all seats, that could not be judged."""
+    """Number of unjudged decisions in its matches, by all seats."""
 
 
 @dataclass(slots=True)
@@ -38,22 +38,24 @@ class _PlayerTally:
     moves: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
     """Number of moves by deal."""
     given: defaultdict[int, float] = field(default_factory=lambda: defaultdict(float))
-    """What they gave away by deal."""
+    """Their losses by deal."""
     failures: list[float] = field(default_factory=list)
     unjudged: int = 0
 
 
 class LostTally:
-    """Counts what the players of one game give away, match by match."""
+    """A running tally of losses in one game, match by match."""
 
     def __init__(self) -> None:
         self.matches = 0
-        """Number of matches that were added."""
+        """Number of matches added."""
         self._players: dict[str, _PlayerTally] = {}
 
     def add(self, players: Sequence[str], deal: int, review: MatchReview, low: float, high: float) -> None:
-        """Add a match between the players of these seats. Matches with the same `deal`, the seed of the match, are not
-        independent. `low` and `high` are the game's least and greatest return."""
+        """Add a match between the players in these seats.
+
+        Matches with the same `deal`, the match's seed, are not independent. `low` and `high` are the game's minimum and
+        maximum return."""
         self.matches += 1
         for player in dict.fromkeys(players):
             tally = self._players.setdefault(player, _PlayerTally())
@@ -68,9 +70,9 @@ class LostTally:
                 tally.given[deal] += share
 
     def players(self) -> list[Lost]:
-        """What each player gave away, the least per move first.
+        """Return each player's losses, the lowest per move first.
 
-        The interval is that of `scores.mean` for a ratio of sums over deals."""
+        The interval is from `scores.mean` for a ratio of sums over deals."""
         found = [_lost(player, tally) for player, tally in self._players.items()]
         return sorted(found, key=lambda lost: (lost.per_move, lost.player))
 

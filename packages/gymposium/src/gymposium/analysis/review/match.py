@@ -1,4 +1,4 @@
-"""The review of one match: what each decision gave away."""
+"""The review of one match: the loss in each decision."""
 
 from __future__ import annotations
 
@@ -16,63 +16,65 @@ from gymposium.util.json_file import FileModel
 from gymposium.util.streams import stream
 
 MARKED = 3
-"""Most decisions of a match that are marked as its largest drops."""
+"""Maximum number of decisions marked as a match's largest drops."""
 NOTABLE = 0.02
-"""Least share of the range of returns that is marked."""
+"""Minimum share of the range of returns for a mark."""
 SURELY_NOTABLE = 0.2
-"""Least share by which a judge that estimates says which decision lost a match."""
+"""Minimum share for an estimating judge to name the losing decision."""
 
 
 class ReviewedDecision(NamedTuple):
-    """A decision and what it was worth to its seat, as returns of the game."""
+    """A decision and its value to its seat, as returns of the game."""
 
     step: int
-    """The decision's place in the match, from 0, as `gymposium view` numbers them."""
+    """The decision's index in the match, from 0, as in `gymposium view`."""
     seat: int
     failed: bool
-    """True if the seat's reply was no legal move: the match ended, or a move was drawn for it."""
+    """True if the seat's reply was not a legal move: the match ended, or a move was drawn for it."""
     before: float
-    """The worth of the position with the best move."""
+    """Value of the position with the best move."""
     after: float
-    """With the move that was made or drawn; the seat's return, if the match ended there."""
+    """Value with the move made or drawn; the seat's return if the match ended there."""
     best: str | None
-    """A better move, if the judge knows one and the move gave something away."""
+    """A better move, if the judge knows one and the move lost something."""
     unlikely: bool
-    """True if the judge's table never leads there (`gymposium.analysis.review.judge.Worth`)."""
+    """True if the judge's table never reaches this state (`gymposium.analysis.review.judge.Worth`)."""
 
     @property
     def given(self) -> float:
-        """What the decision gave away, as a return."""
+        """Loss in the decision, as a return."""
         return max(0.0, self.before - self.after)
 
 
 class Drop(NamedTuple):
-    """A decision that gave away much."""
+    """A decision with a large loss."""
 
     decision: ReviewedDecision
     share: float
-    """What it gave away, as a share of the game's range of returns."""
+    """Its loss, as a share of the game's range of returns."""
 
 
 class MatchReview(FileModel):
-    """The decisions of a match that were judged, in order."""
+    """A match's judged decisions, in order."""
 
     record: str
-    """`sha256:` with the digest of the match's record, to tell whether it has changed."""
+    """`sha256:` plus the digest of the match's record, to detect changes."""
     decisions: list[ReviewedDecision]
     unjudged: int
     """Number of decisions that the judge could not judge."""
 
     def drops(self, low: float, high: float) -> list[Drop]:
-        """The decisions that gave away most, the largest first: up to `MARKED`, each at least `NOTABLE` of the range of
-        returns from `low` to `high`."""
+        """Return the decisions with the largest losses, the largest first.
+
+        There are up to `MARKED`, each at least `NOTABLE` of the range of returns from `low` to `high`."""
         found = [Drop(one, one.given / (high - low)) for one in self.decisions]
         found.sort(key=lambda drop: -drop.share)
         return [drop for drop in found if drop.share >= NOTABLE][:MARKED]
 
     def losing(self, returns: Sequence[float], low: float, high: float, *, exact: bool) -> Drop | None:
-        """The decision that lost the match: the loser's last one that gave away at least half as much as its worst
-        one. None if nobody lost, or the loser gave away nothing notable; if the judge is not `exact`, less than
+        """Return the decision that lost the match: the loser's last one that lost at least half as much as its worst.
+
+        None if no seat lost, or the loser's losses are not notable. If the judge is not `exact`, the threshold is
         `SURELY_NOTABLE`."""
         if min(returns) == max(returns):
             return None
@@ -85,16 +87,16 @@ class MatchReview(FileModel):
 
 
 def digest_of(record: Record) -> str:
-    """The digest of a record, as a review keeps it."""
+    """Return a record's digest, as stored in a review."""
     return f"sha256:{sha256(record.line().encode()).hexdigest()}"
 
 
 def review_match(record: Record, judge: Judge) -> MatchReview:
-    """Play a recorded match again and judge each of its decisions, except those of a random opening.
+    """Replay a match and judge each decision, except those in a random opening.
 
-    A reply that is no legal move gives away what was still to be had: the match ends with the seat's least return. If
-    a move is drawn instead, it gives away what the drawn move does. Raises `GymposiumError` if the record cannot be
-    played again."""
+    An illegal reply loses all that was still possible: the match ends with the seat's minimum return. If a move is
+    drawn instead, the reply loses what the drawn move does. Raises `GymposiumError` if the record cannot be
+    replayed."""
     game = load_named_game(record.game)
     places: list[tuple[int, bool]] = []
     choices: list[JudgedDecision] = []
@@ -117,7 +119,7 @@ def review_match(record: Record, judge: Judge) -> MatchReview:
 
 
 def _kept(match: Match) -> Match:
-    """A copy of the match as it stands."""
+    """Return a snapshot of the match."""
     return match.fork(random.Random(0))
 
 

@@ -1,4 +1,4 @@
-"""Bringing the reviews beside files of matches up to date."""
+"""Updates of the reviews next to match files."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from gymposium.runs.executors.protocol import Executor
 from gymposium.util.isolated import isolated
 
 A_PART = 16
-"""Number of matches that a worker reviews at once."""
+"""Number of matches per review task."""
 
 
 @dataclass(slots=True)
 class Reviewed:
-    """A file of matches and its reviews."""
+    """A match file and its reviews."""
 
     matches: Path
     reviews: ReviewFile
     records: list[Record]
     """The matches that have a review."""
     new: int
-    """Number of matches that were reviewed now."""
+    """Number of newly reviewed matches."""
     problems: list[str] = field(default_factory=list)
-    """Matches that could not be played again, with the reason."""
+    """Matches that could not be replayed, with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,18 +47,18 @@ def review_file(
     executor: Executor,
     watch: Callable[[int, int], None] = lambda done, planned: None,
 ) -> Reviewed:
-    """Review the matches of a file that have no review yet, or whose record has changed, and write the file beside it.
+    """Review a file's new or changed matches and write the review file next to it.
 
-    `judge` is as in `judge_of`. Reviews of another judge are written anew. `executor` searches, if the judge does.
+    `judge` is as in `judge_of`. Reviews by another judge are rewritten. If the judge searches, `executor` runs it.
     `watch` is called with the numbers of reviewed and planned matches.
 
-    Raises `NotJudged` if the game's moves are not judged, and `BadRecord` if the file has no finished match, or matches
-    of several games."""
+    Raises `NotJudged` if the game's moves cannot be judged, and `BadRecord` if the file has no finished match, or
+    matches of several games."""
     records = [one for _, one in read_records(matches) if isinstance(one, Record) and not one.ending.broke_off]
     games = sorted({record.game for record in records})
     if len(games) != 1:
         what = f"matches of {len(games)} games, and is reviewed only if they are of one" if games else "no match"
-        raise BadRecord(f"{matches} holds {what}.")
+        raise BadRecord(f"{matches} contains {what}.")
     game = load_named_game(games[0])
     chosen = judge_of(game, judge)
     before = read_review(matches)
@@ -69,7 +69,7 @@ def review_file(
     parts = [_Part(chosen.name, tuple(missing[n : n + A_PART])) for n in range(0, len(missing), A_PART)]
     done = 0
     watch(done, len(missing))
-    # a table is made once for each process, which takes longer than to judge by it
+    # each process makes the table once, which takes longer than judging by it
     reviewed = map(_review, parts) if chosen.exact else (reviews for _, reviews in executor.map(_review, parts))
     for reviews in reviewed:
         for match, made in reviews:
@@ -87,13 +87,14 @@ def review_file(
 
 
 def _review(part: _Part) -> list[tuple[str, MatchReview | str]]:
-    """The review of each match, or why it could not be played again."""
+    """Return the review of each match, or why it could not be replayed."""
     return [(record.id, review_or_why(part.judge, record)) for record in part.records]
 
 
 def review_or_why(judge: str, record: Record) -> MatchReview | str:
-    """The review of a match, or why it could not be played again. A game whose engine may end its process is played in
-    another process."""
+    """Return a match's review, or why it could not be replayed.
+
+    If the game's engine may kill its process, the match is replayed in another process."""
     try:
         return isolated(_review_one, judge, record) if needs_isolation(record.game) else _review_one(judge, record)
     except GymposiumError as error:

@@ -1,8 +1,8 @@
-"""The supervisor of a local executor's worker processes, which replaces those that hang or die.
+"""Supervisor of a local executor's worker processes. It replaces those that hang or die.
 
-Players are asked in worker processes, since a thread cannot be stopped. If a player does not answer in time, or its
-process dies, the batch of matches is played again one by one in a new process. This finds the ask that failed; the
-match is then played to its end with that ask counted as a failure, which is a forfeit.
+Players are asked in worker processes, because a thread cannot be stopped. If a player times out or its process dies,
+the batch is replayed match by match in a new process. This finds the failed ask. The match then finishes with that ask
+counted as a failure, which is a forfeit.
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ from gymposium.runs.executors.worker import BatchPlayed, Message, PartEnded, Pla
 from gymposium.util.child_process import spawn_context
 
 MOST_DEATHS = 3
-"""Number of processes that may end in a part while no player is asked, before it is given up."""
+"""Number of processes that may die in a part while no player is asked, before the part is abandoned."""
 ENDING_SECONDS = 5.0
-"""Number of seconds that a process which ends by itself may take."""
+"""Number of seconds allowed for a process to exit."""
 
 
 class Crew:
-    """Worker processes, which are started when they are needed and kept for later parts."""
+    """Worker processes, started on demand and reused for later parts."""
 
     def __init__(self, workers: int) -> None:
-        """At most `workers` processes."""
+        """Allow at most `workers` processes."""
         self._most = workers
         self._idle: list[_Worker] = []
 
     def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
-        """Play parts and yield each as it is done. If the generator is closed or raises, every process that plays is
-        ended at once."""
+        """Play parts and yield each when it is done.
+
+        If the generator is closed or raises, every busy process is killed at once."""
         source, again, running = iter(parts), deque[PartDone](), list[_Worker]()
 
         def next_part() -> PartDone | None:
@@ -71,7 +72,7 @@ class Crew:
                 worker.end()
 
     def close(self) -> None:
-        """Let all processes end by themselves, so that what their libraries hold is given back."""
+        """Let all processes exit, so that their libraries release resources."""
         for worker in self._idle:
             worker.dismiss()
         for worker in self._idle:
@@ -92,36 +93,36 @@ def _sleep(running: Sequence[_Worker]) -> None:
 
 
 class _Worker:
-    """One worker process and the part that it plays."""
+    """One worker process and its current part."""
 
     def __init__(self) -> None:
         context = spawn_context()
         self.connection, theirs = context.Pipe()
         self._process = context.Process(target=work, args=(theirs,), name="match worker")
         self._process.start()
-        theirs.close()  # so that the connection ends with the process
+        theirs.close()  # so that the connection closes with the process
         self.lost = False
-        """True once the process has ended."""
+        """True after the process has ended."""
 
     def give(self, begun: PartDone) -> None:
-        """Send the part to the process; `begun` has what was played of it before."""
+        """Send the part to the process. `begun` holds what was already played."""
         self._begun, self._since = begun, monotonic()
         self._left = begun.part.numbers
         self.done: PartDone | None = None
-        """The part, once it is done."""
+        """The part, when it is done."""
         self._asking: PlayerAsked | None = None
         self.deadline: float | None = None
-        """When the player being asked must have answered; None if no player is being asked or has no limit."""
+        """Deadline for the player being asked; None if there is no such player or no limit."""
         with suppress(OSError):  # the process has died, which `listen` notices
             self.connection.send(begun.part)
 
     @property
     def overdue(self) -> bool:
-        """True if the deadline has passed."""
+        """Whether the deadline has passed."""
         return self.deadline is not None and self.deadline <= monotonic()
 
     def listen(self) -> None:
-        """Handle the messages that have arrived."""
+        """Handle the messages received so far."""
         try:
             while self.connection.poll():
                 self._handle(self.connection.recv())
@@ -146,12 +147,12 @@ class _Worker:
         self._begun.seconds += monotonic() - self._since
 
     def dismiss(self) -> None:
-        """Let the process end by itself."""
+        """Let the process exit."""
         with suppress(OSError):  # the process has died
             self.connection.send(None)
 
     def end(self, seconds: float = 0.0) -> str:
-        """Stop the process, unless it ends within this time. Returns how it ended, if it had already."""
+        """Stop the process unless it exits within this time. Returns how it ended, if it already had."""
         self._process.join(ENDING_SECONDS if self.lost else seconds)
         code = self._process.exitcode
         self._process.kill()
@@ -160,8 +161,9 @@ class _Worker:
         return f"exit code {code}" if code is None or code >= 0 else signal.Signals(-code).name
 
     def replaced(self) -> PartDone:
-        """End the process. Returns the part with what is left to play, in which the failed ask is noted, or with the
-        reason why it cannot be played."""
+        """End the process and return the part with what is left to play.
+
+        The part notes the failed ask, or the reason why it cannot be played."""
         how, begun, asking = self.end(), self._begun, self._asking
         self._stop_clock()
         part = replace(begun.part, numbers=self._left)

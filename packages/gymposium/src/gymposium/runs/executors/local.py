@@ -1,4 +1,4 @@
-"""The executor `local`: processes of this machine."""
+"""The executor `local`: processes on this machine."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ R = TypeVar("R")
 
 
 class LocalExecutor:
-    """Plays parts in processes of this machine, and calls functions in others."""
+    """An executor that plays parts and calls functions in processes on this machine."""
 
     def __init__(self, workers: int) -> None:
-        """`workers` processes. With one worker, `map` calls in this process."""
+        """Use `workers` processes. With one worker, `map` calls in this process."""
         self._workers = workers
         self._crew = Crew(workers)
         self._pool: ProcessPoolExecutor | None = None
@@ -43,7 +43,7 @@ class LocalExecutor:
         numbers: dict[Future[R], int] = {}
         try:
             while True:
-                with ctrl_c_waits():  # a process starts with the first items
+                with ctrl_c_waits():  # the first items start a process
                     for number, item in islice(waiting, 2 * self._workers - len(numbers)):
                         numbers[self._pool.submit(function, item)] = number
                 if not numbers:
@@ -51,9 +51,7 @@ class LocalExecutor:
                 for done in wait(numbers, return_when=FIRST_COMPLETED).done:
                     yield numbers.pop(done), done.result()
         except BrokenProcessPool as error:
-            raise GymposiumError(
-                "A worker process ended: what it called ended it. Run with --jobs 1 to see where."
-            ) from error
+            raise GymposiumError("A worker process died during a call. Run with --jobs 1 to see where.") from error
 
     def close(self) -> None:
         self._crew.close()
@@ -62,10 +60,10 @@ class LocalExecutor:
 
 
 def make_local(start: ExecutorStart) -> LocalExecutor:
-    """The executor of these workers, one for each core by default."""
+    """Return an executor with this number of workers, by default one per core."""
     return LocalExecutor(start.workers or os.cpu_count() or 1)
 
 
 def _begin() -> None:
     begin_worker()
-    host()  # items may be of classes that plugins define
+    host()  # items may have classes from plugins

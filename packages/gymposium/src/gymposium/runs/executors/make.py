@@ -13,7 +13,7 @@ LOCAL = "local"
 
 
 def check_executor(name: str) -> None:
-    """Raise `UnknownName`, with the names that there are, if there is no executor of this name."""
+    """Raise `UnknownName` with the available names if there is no such executor."""
     known = host().executors
     if name not in known:
         raise unknown_name("executor", name, known, host().plugins)
@@ -21,8 +21,10 @@ def check_executor(name: str) -> None:
 
 @contextmanager
 def running_executor(name: str, start: ExecutorStart) -> Iterator[Executor]:
-    """Context with the executor of this name, which is closed at the end. Raises `UnknownName` with the names that
-    there are, `MissingExtra` for one that is not installed, and what the executor raises if it cannot start."""
+    """Open the executor with this name, and close it at the end.
+
+    Raises `UnknownName` with the available names, `MissingExtra` if it is not installed, and any error from its
+    start."""
     check_executor(name)
     executor: Executor = host().implementation(host().executors[name])(start)
     try:

@@ -16,25 +16,25 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 Which = tuple[str, int, int]
-"""Identifies one ask: match id, seat, and how often the seat was asked before."""
+"""Key of one ask: match id, seat, and the seat's number of earlier asks."""
 
 
 class PlannedMatches(Protocol):
-    """Matches between the same players. It is pure data, from which every process makes the same jobs."""
+    """Matches between the same players. They are pure data, so every process makes the same jobs from them."""
 
     @property
     def id(self) -> str:
-        """The beginning of the ids of the matches."""
+        """Prefix of the match ids."""
 
     @property
     def players(self) -> tuple[str, ...]:
-        """The names of the players."""
+        """Names of the players."""
 
     def make_player(self, name: str) -> Player:
-        """Make one of the players. A process makes each of them once."""
+        """Make one of the players. A process makes each player once."""
 
     def jobs(self, players: Sequence[Player], numbers: Sequence[int]) -> Iterable[MatchJob]:
-        """The matches of these numbers. `players` are those of `self.players`, in order."""
+        """Return the matches with these numbers. `players` are those in `self.players`, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +43,19 @@ class RunPart:
 
     matches: PlannedMatches
     numbers: tuple[int, ...]
-    """The numbers of the matches to play, in order."""
+    """Numbers of the matches to play, in order."""
     at_once: int
-    """Number of matches that are played side by side: the numbers from a multiple of it to the next."""
+    """Number of concurrent matches: the numbers from one multiple of it to the next."""
     watchdog: float | None
-    """Time limit of an answer in seconds; None for no limit."""
+    """Time limit per answer in seconds; None for no limit."""
     careful: frozenset[int] = frozenset()
-    """Numbers of the matches that are played one by one and ask by ask, because in one of them a player did not answer
-    or ended the process."""
+    """Numbers of the matches to play one by one and ask by ask, because a player in one of them timed out or killed the
+    process."""
     verdicts: Mapping[Which, str | None] = field(default_factory=dict)
-    """Asks that are not repeated, with how the process ended, or None if there was no answer in time."""
+    """Asks not to repeat, with how the process ended, or None for a timeout."""
 
     def batches(self) -> Iterator[tuple[int, ...]]:
-        """The numbers of the matches that are played side by side."""
+        """Yield the numbers of concurrent matches."""
         batch: list[int] = []
         for number in self.numbers:
             alone = number in self.careful
@@ -69,63 +69,68 @@ class RunPart:
 
 @dataclass(slots=True)
 class PartDone:
-    """A part that was played, or as much of it as can be played."""
+    """A played part, or as much of it as could be played."""
 
     part: RunPart
     lines: list[RecordLine] = field(default_factory=list)
-    """The records of its matches, in order."""
+    """Records of its matches, in order."""
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Number of failures in them, by player and kind: `("mcts-100", "in go it did not answer in time")`."""
+    """Number of failures, by player and kind: `("mcts-100", "in go it did not answer in time")`."""
     broken: Counter[str] = field(default_factory=Counter)
     """Number of matches that broke off, by reason."""
     stopped: bool = False
-    """True if all matches of a batch broke off: the others would break off, too, because a server is gone or a player
-    does not play this game."""
+    """True if all matches in a batch broke off. The others would break off too, because a server is gone or a player
+    rejects this game."""
     error: str | None = None
     """Why the rest could not be played."""
     seconds: float = 0.0
-    """Number of seconds for which a worker had the part."""
+    """Number of seconds that a worker spent on the part."""
     deaths: int = 0
-    """Number of worker processes that ended in it while no player was asked."""
+    """Number of worker processes that died in it while no player was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExecutorStart:
-    """What an executor is made with."""
+    """The arguments for creating an executor."""
 
     workers: int | None = None
-    """The number of workers; None for one for each core."""
+    """Number of workers; None for one per core."""
     plugins: tuple[Path, ...] = ()
-    """One-file plugins that workers on other machines load. Processes of this machine load them by themselves
+    """One-file plugins for workers on other machines. Processes on this machine load them anyway
     (`gymposium.util.child_process`)."""
     address: str | None = None
-    """The address of a cluster; None for the executor's default."""
+    """Address of a cluster; None for the executor's default."""
     note: Callable[[str], object] = lambda text: None
     """Called with remarks for the user."""
 
 
 class Executor(Protocol):
-    """Plays parts of runs in workers. Players that hang or end their process cost their match alone."""
+    """Protocol of an executor, which plays parts of runs in workers.
+
+    A hanging or dying player affects only its match."""
 
     def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
-        """Play parts and yield each of them once when it is done, in any order. A part is taken from `parts` when a
-        worker is free. If the iterator is closed, all work ends."""
+        """Play parts and yield each when it is done, in any order.
+
+        A part is taken from `parts` when a worker is free. If the iterator is closed, all work ends."""
 
     def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[tuple[int, R]]:
-        """Call a function of a module with each item, and yield its results with the numbers of the items, in any
-        order. Function, items and results are pickled. Raises what the function raises, and `GymposiumError` if a
-        worker dies."""
+        """Call a module-level function with each item, and yield results with item numbers, in any order.
+
+        Function, items and results are pickled. Raises any error from the function, and `GymposiumError` if a worker
+        dies."""
 
     def close(self) -> None:
-        """End all workers."""
+        """Stop all workers."""
 
 
 @runtime_checkable
 class RunsCommands(Protocol):
-    """An executor that can run one command in several processes that work together, as torchrun does on a machine."""
+    """An executor that can run one command in several cooperating processes, like torchrun."""
 
     def run_command(self, arguments: Sequence[str], processes: int) -> int:
-        """Run `gymposium ARGUMENTS` in several processes, which find each other by the environment variables that
-        torchrun sets, with the plugins and permissions of this process, and print what the first one prints. Ctrl-C is
-        passed on. If a process fails, the others are ended. Returns the exit status of the first process that fails,
-        otherwise that of the first process. Raises `GymposiumError` if a process is lost."""
+        """Run `gymposium ARGUMENTS` in several processes, and print the first one's output.
+
+        They find each other through the environment variables that torchrun sets, and have this process's plugins and
+        permissions. Ctrl-C is passed on. If a process fails, the others are stopped. Returns the exit status of the
+        first process that fails, otherwise of the first process. Raises `GymposiumError` if a process is lost."""

@@ -1,4 +1,4 @@
-"""The player `remote:PLAYER`, whose asks are answered by the workers of an executor."""
+"""The player `remote:PLAYER`. An executor's workers answer its asks."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from gymposium.runs.executors.make import running_executor
 from gymposium.runs.executors.protocol import Executor, ExecutorStart
 
 PORTIONS = 4
-"""Number of portions for each worker into which asks are divided, since some take longer than others."""
+"""Number of portions per worker. Asks are divided into portions because some take longer than others."""
 OPTIONS = ("executor", "workers", "address")
 
 
 @dataclass(frozen=True, slots=True)
 class AskSnapshot:
-    """An ask as data: what the match was, and whose turn it is."""
+    """An ask as data: the match so far, and whose turn it is."""
 
     game: str
     events: tuple[Event, ...]
@@ -36,11 +36,11 @@ class AskSnapshot:
     turn: int
     reason: str | None
     rng: tuple[Any, ...]
-    """The state of the seat's random stream."""
+    """State of the seat's random stream."""
 
     @classmethod
     def of(cls, ask: Ask) -> AskSnapshot:
-        """The snapshot of an ask."""
+        """Take a snapshot of an ask."""
         match = ask._context.match
         return cls(
             ask.game.name,
@@ -54,7 +54,7 @@ class AskSnapshot:
         )
 
     def ask(self) -> Ask:
-        """The ask, in a match that is made of its events. The player sees of it what it would see of the original."""
+        """Restore the ask in a match made from its events. The player sees the same as in the original."""
         context = MatchContext(load_game(self.game).load(self.events), self.key, self.seed)
         context.asked[self.seat] = self.turn
         rng = context.rngs[self.seat] = random.Random()
@@ -71,21 +71,23 @@ class Portion:
 
 
 class RemotePlayer:
-    """A player that thinks on the workers of an executor, for opponents whose search takes long. It replies as the
-    player itself; only worlds that search seeks from what a seat saw are sought anew at each decision.
+    """A player that thinks on an executor's workers, for opponents with slow search.
 
-    It must not keep anything between its turns, because each of them may be answered by another worker."""
+    It replies like the player itself. Only worlds that search finds from a seat's views are found anew at each
+    decision.
+
+    The player must not keep state between turns, because each may be answered by another worker."""
 
     def __init__(self, player: str, executor: str, start: ExecutorStart, name: str | None = None) -> None:
-        """`name` is the name of this player, `remote:PLAYER` by default.
+        """`name` is this player's name, by default `remote:PLAYER`.
 
-        Raises `BadOption` for a player whose replies do not follow from the ask and its seed, and what the executor
-        raises if it cannot start."""
+        Raises `BadOption` for a player whose replies depend on more than the ask and its seed, and any error from the
+        executor's start."""
         inner = make_player(player)
         if repeats_of(inner) not in ("quickly", "slowly"):
             raise BadOption(
-                f"remote:{player}: the replies of {player} do not follow from the match and its seed alone, so it "
-                f"cannot be asked elsewhere. A language model is asked elsewhere through a server: engine=URL."
+                f"remote:{player}: {player} cannot run remotely, because its replies depend on more than the match and "
+                f"its seed. To run a language model remotely, use a server: engine=URL."
             )
         self.name = name or f"remote:{player}"
         self.reader, self.style = inner.reader, inner.style
@@ -112,18 +114,18 @@ class RemotePlayer:
         return replies
 
     def close(self) -> None:
-        """End the workers."""
+        """Stop the workers."""
         self._end()
 
 
 def answer(portion: Portion) -> list[tuple[Reply, tuple[Any, ...]]]:
-    """Let the player of this process answer asks. Returns the replies with the states of the random streams.
+    """Let this process's player answer asks. Returns the replies with the states of the random streams.
 
-    Raises `GymposiumError` if the player remembers something for its next turn."""
+    Raises `GymposiumError` if the player keeps state for its next turn."""
     asks = [snapshot.ask() for snapshot in portion.asks]
     replies = ask_player(_player(portion.player), asks)
     if any(ask._context.memory.get(ask.seat) for ask in asks):
-        raise GymposiumError(f"{portion.player} remembers its earlier turns, so it cannot be asked elsewhere.")
+        raise GymposiumError(f"{portion.player} keeps state between turns, so it cannot run remotely.")
     return [(reply, ask.rng.getstate()) for reply, ask in zip(replies, asks, strict=True)]
 
 
@@ -133,14 +135,14 @@ def _player(name: str) -> Player:
 
 
 def make_remote(player: str, options: str | None) -> RemotePlayer:
-    """The player `remote:PLAYER?OPTIONS`. Raises `BadOption` for unknown options."""
+    """Return the player `remote:PLAYER?OPTIONS`. Raises `BadOption` for unknown options."""
     name = f"remote:{player}" if options is None else f"remote:{player}?{options}"
     given = dict(_pairs(options or ""))
     if unknown := [name for name in given if name not in OPTIONS]:
-        raise BadOption(f"{name}: {unknown[0]} is no option. Options: {', '.join(OPTIONS)}.")
+        raise BadOption(f"{name}: unknown option {unknown[0]!r}. Options: {', '.join(OPTIONS)}.")
     workers = given.get("workers")
     if workers is not None and not (workers.isdecimal() and int(workers) > 0):
-        raise BadOption(f"{name}: workers={workers} must be a whole number, 1 or more.")
+        raise BadOption(f"{name}: workers={workers} must be an integer, 1 or more.")
     start = ExecutorStart(workers=None if workers is None else int(workers), address=given.get("address"))
     return RemotePlayer(player, given.get("executor", "local"), start, name)
 

@@ -1,4 +1,4 @@
-"""Series of matches, as executors play them for `run`, `eval` and `synth`."""
+"""Match series for executors, as used by `run`, `eval` and `synth`."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gymposium.players.protocol import Player
 
 @dataclass(frozen=True, slots=True)
 class SeriesMatches:
-    """The matches of a series between players that the user named."""
+    """A series of matches between players named by the user."""
 
     series: Series
     players: tuple[str, ...]
-    """The players as the user wrote them, one for each seat of the first match."""
+    """The players as the user wrote them, one per seat in the first match."""
     first: int = 0
-    """The number of the first match in the plan of the run."""
+    """Number of the first match in the run's plan."""
 
     @property
     def id(self) -> str:

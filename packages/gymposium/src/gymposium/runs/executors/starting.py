@@ -1,4 +1,4 @@
-"""Ctrl-C while worker processes start. A terminal sends it to all of them, and only the first one handles it."""
+"""Handling of Ctrl-C in worker processes. A terminal sends it to all of them, but only the first handles it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from types import FrameType
 
 @contextmanager
 def ctrl_c_waits() -> Iterator[None]:
-    """Context in which Ctrl-C waits for the end of the block, and a process starts that does not receive it.
+    """Delay Ctrl-C until the end of the block, and shield a process started in it.
 
-    A process that is started halfway would print a traceback. Python handles signals in the main thread, whichever
-    thread the system gives them to, so this thread's mask, which the new process inherits, does not suffice."""
+    A half-started process would print a traceback. This thread's signal mask, inherited by the new process, is not
+    enough: Python handles signals in the main thread, whichever thread receives them."""
     pressed: list[tuple[int, FrameType | None]] = []
     handler = signal.getsignal(signal.SIGINT)
     handles = threading.current_thread() is threading.main_thread() and callable(handler)
@@ -34,8 +34,9 @@ def ctrl_c_waits() -> Iterator[None]:
 
 
 def begin_worker() -> None:
-    """Prepare a process that was started in `ctrl_c_waits`: it ignores Ctrl-C, and ends with the process that started
-    it, even if that one is killed."""
+    """Prepare a process started in `ctrl_c_waits`.
+
+    It ignores Ctrl-C, and ends with its parent process, even if that is killed."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})

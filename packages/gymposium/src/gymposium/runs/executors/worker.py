@@ -1,8 +1,7 @@
-"""The worker process of a local executor, which plays parts and reports its progress.
+"""The worker process of a local executor. It plays parts and reports its progress.
 
-A worker sends its supervisor (`gymposium.runs.executors.crew`) a message before it asks a player and after the player
-has answered. If a player does not answer or ends the process, the supervisor can tell which one it was, and starts
-another process.
+A worker sends its supervisor (`gymposium.runs.executors.crew`) a message before and after each call to a player. If a
+player hangs or kills the process, the supervisor knows which one it was and starts another process.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from gymposium.runs.executors.protocol import RunPart, Which
 from gymposium.runs.executors.starting import begin_worker
 
 _PATIENCE = 4
-"""Upper bound on the time limit of a batch, as a multiple of the limit of one ask. A batch that takes longer is played
-again ask by ask, at no cost to its players."""
+"""Upper bound on a batch's time limit, as a multiple of the limit per ask. A batch that takes longer is replayed ask by
+ask, at no cost to its players."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,7 @@ class PlayerAsked:
     seconds: float | None
     """None for no limit."""
     numbers: tuple[int, ...]
-    """The numbers of the matches that are being played."""
+    """Numbers of the matches in progress."""
     which: Which | None
     """The ask; None for a batch of matches."""
 
@@ -47,9 +46,9 @@ class BatchPlayed:
 
     numbers: tuple[int, ...]
     lines: Sequence[RecordLine]
-    """Their records, in order."""
+    """Records, in order."""
     faults: Mapping[tuple[str, str], int] = field(default_factory=Counter)
-    """Number of failures in them, by player and kind: `("mcts-100", "in go it did not answer in time")`."""
+    """Number of failures, by player and kind: `("mcts-100", "in go it did not answer in time")`."""
     broken: Mapping[str, int] = field(default_factory=Counter)
     """Number of matches that broke off, by reason."""
 
@@ -80,7 +79,7 @@ def work(supervisor: Connection) -> None:
 
 
 def _play(part: RunPart, players: dict[str, Player], supervisor: Connection) -> bool:
-    """Play a part. Returns True if it was given up because all matches of a batch broke off."""
+    """Play a part. Returns True if it was abandoned because all matches in a batch broke off."""
     for name in part.matches.players:
         if name not in players:
             players[name] = part.matches.make_player(name)
@@ -107,8 +106,9 @@ def _play(part: RunPart, players: dict[str, Player], supervisor: Connection) -> 
 
 
 class SupervisedGuard(Guard):
-    """A guard that reports to the supervisor whenever it asks a player. In careful matches it asks one ask at a time
-    and does not repeat asks whose verdict is known."""
+    """A guard that reports to the supervisor whenever it asks a player.
+
+    In careful matches it makes one ask at a time and does not repeat asks with a known verdict."""
 
     def __init__(self, part: RunPart, numbers: tuple[int, ...], supervisor: Connection) -> None:
         self._part, self._numbers, self._supervisor = part, numbers, supervisor

@@ -1,2 +1,2 @@
-"""Loggers, which take the metrics of a training run. `protocol` defines them; `make` makes those that a config names,
-and closes them."""
+"""Loggers for the metrics of training runs. `protocol` defines them; `make` makes and closes those named in a
+config."""

@@ -1,4 +1,4 @@
-"""The loggers that a config names: their settings checked, made, guarded, and closed."""
+"""Loggers named in a config: settings checks, creation, guarding and closing."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from gymposium.util.settings import read_settings
 
 @dataclass(frozen=True, slots=True)
 class NamedLogger:
-    """A logger with its name in the config. Its exceptions become a `LoggerError`, which has that name and says what to
-    do; a `GymposiumError` is raised unchanged."""
+    """A logger with its name in the config. Its exceptions become a `LoggerError` with that name and a fix.
+
+    A `GymposiumError` is raised unchanged."""
 
     name: str
     logger: Logger
@@ -31,8 +32,8 @@ class NamedLogger:
         for name, value in metrics.items():
             if name in ("", "step") or not isinstance(value, int | float | str):
                 raise LoggerError(
-                    f"Metric {name!r} of step {step} is {value!r}; give a number or text, under a name that is not "
-                    f"empty and not 'step'."
+                    f"Metric {name!r} of step {step} is {value!r}. Use a number or a string as the value, and a name "
+                    f"that is not empty and not 'step'."
                 )
         with _named(self.name, f"failed at step {step}", "resume the run"):
             self.logger.log(step, metrics)
@@ -50,24 +51,25 @@ class NamedLogger:
 
 @contextmanager
 def _named(name: str, what: str, then: str) -> Iterator[None]:
-    """Turns an exception in the block into a `LoggerError` that says `what` went wrong and what to do `then`."""
+    """Turn an exception in the block into a `LoggerError` that says `what` went wrong and what to do `then`."""
     try:
         yield
     except GymposiumError:
         raise
-    except Exception as error:  # the library of a service may raise anything
+    except Exception as error:  # a service's library may raise anything
         raise LoggerError(
-            f"Logger {name} {what}: {describe(error).rstrip('.')}. Fix that, or remove [loggers.{name}] from the "
+            f"Logger {name} {what}: {describe(error).rstrip('.')}. Fix it, or remove [loggers.{name}] from the "
             f"config, and {then}."
         ) from error
 
 
 def check_loggers(options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The settings of each logger by name, as objects of its settings class. Nothing is started, and no library of a
-    service is imported.
+    """Return the settings of each logger by name, as objects of its settings class.
+
+    Nothing is started, and no service library is imported.
 
     Raises `UnknownName` with the nearest loggers or options, `BadOption`, `PluginError`, and `MissingExtra` for a
-    logger of gymposium-loggers if that is not installed."""
+    logger in gymposium-loggers if that is not installed."""
     return {name: _check(name, given) for name, given in options.items()}
 
 
@@ -79,7 +81,7 @@ def _check(name: str, given: Mapping[str, Any]) -> Any:
 
 
 def check_installed(options: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise `MissingExtra` if a library that one of these loggers needs is not installed. None is imported."""
+    """Raise `MissingExtra` if one of these loggers needs a missing library. Nothing is imported."""
     for name in options:
         spec = host().loggers[name]
         if spec.needs and importlib.util.find_spec(spec.needs) is None:
@@ -87,10 +89,10 @@ def check_installed(options: Mapping[str, Mapping[str, Any]]) -> None:
 
 
 def make_loggers(options: Mapping[str, Mapping[str, Any]], start: LoggerStart) -> list[Logger]:
-    """Make the loggers of a run. `options` holds the table `[loggers.NAME]` of each, by name, and gives the order.
+    """Make a run's loggers. `options` has each table `[loggers.NAME]` by name, in order.
 
     All options are checked before the first logger starts. If one cannot start, those before it are closed. Raises
-    `LoggerError`, and as `check_loggers` does."""
+    `LoggerError`, and the errors of `check_loggers`."""
     made: list[Logger] = []
     for name, settings in check_loggers(options).items():
         try:
@@ -103,8 +105,10 @@ def make_loggers(options: Mapping[str, Mapping[str, Any]], start: LoggerStart) -
 
 
 def close_loggers(loggers: Iterable[Logger], error: BaseException | None = None) -> None:
-    """Close every logger, also if another one fails to close. `error` is what ended the run, if anything did: failures
-    to close become notes of it. Otherwise the first failure is raised, with the others as notes."""
+    """Close every logger, even if another one fails to close.
+
+    `error` is the error that ended the run, if any. Failures to close are added to it as notes. Without it, the first
+    failure is raised, with the others as notes."""
     ended = error
     for logger in loggers:
         try:

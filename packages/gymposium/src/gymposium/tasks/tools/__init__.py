@@ -1,4 +1,4 @@
-"""Tools that a player of a game may call: their schemas, calls of them, and the wording of calls in replies."""
+"""Tools for players: their schemas, calls, and the wording of calls in replies."""
 
 from gymposium.tasks.tools.calls import NO_CALL, Call, calls_of, move_of
 from gymposium.tasks.tools.tool import Tool, tools_of

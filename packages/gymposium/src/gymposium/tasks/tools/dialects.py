@@ -1,7 +1,7 @@
-"""Dialects: the ways in which language models write calls of tools in their replies.
+"""Dialects: how language models write tool calls in their replies.
 
-Reading is strict: a reply is thoughts, which may be left out, and one or more calls, with nothing but white space
-between them. A repeated key, `NaN` and any other text make a reply unreadable.
+Reading is strict. A reply is optional thoughts and one or more calls, separated only by whitespace. A duplicate key,
+`NaN` or any other text makes a reply unreadable.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Dialect(Protocol):
     example: str
     """The form of a call, for the instructions of a prompt."""
     opening: str
-    """The text with which each call begins; empty if a call may begin with other text."""
+    """The text that begins each call; empty if a call may begin differently."""
 
     def read(self, text: str, tools: Mapping[str, Tool]) -> tuple[Call, ...]:
-        """The calls that make up `text`. Raises `ValueError` for text of another form."""
+        """Parse `text` into calls. Raises `ValueError` for text of another form."""
         ...
 
     def write(self, calls: Sequence[Call]) -> str:
-        """The text of these calls. Raises `ValueError` for calls that the dialect cannot write."""
+        """Write these calls as text. Raises `ValueError` for calls that the dialect cannot express."""
         ...
 
 
@@ -73,7 +73,7 @@ class Llama:
 
 
 class _Typed(ABC):
-    """Base of the dialects that write a text argument as it is, and any other as JSON. The tool's schema says which."""
+    """Base of dialects that write string arguments verbatim, and others as JSON. The tool's schema says which."""
 
     name: str
 
@@ -96,15 +96,15 @@ class _Typed(ABC):
 
     @abstractmethod
     def _split(self, text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-        """The name of each call, with the names and texts of its arguments. Raises `ValueError`."""
+        """Yield each call's name, with the names and texts of its arguments. Raises `ValueError`."""
 
     @abstractmethod
     def _join(self, name: str, arguments: Sequence[tuple[str, str]]) -> str:
-        """The text of one call."""
+        """Return the text of one call."""
 
 
 class Keys(_Typed):
-    """Calls with a tag for each key and each value, as GLM 4.5 and later write them."""
+    """Calls with a tag per key and per value, as GLM 4.5 and later write them."""
 
     name = "keys"
     opening = "<tool_call>"
@@ -130,7 +130,7 @@ class Keys(_Typed):
 
 
 class Functions(_Typed):
-    """Calls with a tag for the function and for each parameter, as Qwen3-Coder writes them."""
+    """Calls with a tag for the function and per parameter, as Qwen3-Coder writes them."""
 
     name = "functions"
     opening = "<tool_call>"
@@ -162,7 +162,7 @@ DIALECTS: dict[str, Dialect] = {one.name: one for one in (Hermes(), Llama(), Key
 
 
 def dialect(name: str) -> Dialect:
-    """The dialect called `name`. Raises `UnknownName`."""
+    """Return the dialect called `name`. Raises `UnknownName`."""
     try:
         return DIALECTS[name]
     except KeyError:
@@ -170,8 +170,9 @@ def dialect(name: str) -> Dialect:
 
 
 def _between(text: str, opening: str, closing: str) -> Iterator[str]:
-    """The stripped texts between pairs of tags, of which there is at least one. Raises `ValueError` if there is
-    anything else."""
+    """Yield the stripped texts between pairs of tags.
+
+    Raises `ValueError` if there is no pair or any other text."""
     scanner = _Scanner(text.strip())
     while True:
         scanner.take(opening)
@@ -182,7 +183,7 @@ def _between(text: str, opening: str, closing: str) -> Iterator[str]:
 
 
 class _Scanner:
-    """A text that is read once from its beginning to its end, in time that grows with its length."""
+    """A scanner that reads a text once, in linear time."""
 
     _SPACE = re.compile(r"\s*+")
 
@@ -191,17 +192,17 @@ class _Scanner:
 
     @property
     def is_done(self) -> bool:
-        """Whether all is read."""
+        """Return whether the whole text is read."""
         return self._at >= len(self._text)
 
     def take(self, tag: str) -> None:
-        """Read this tag. Raises `ValueError` for anything else."""
+        """Consume this tag. Raises `ValueError` for anything else."""
         if not self._text.startswith(tag, self._at):
             raise ValueError(f"there is no {tag} where a call needs it")
         self._at += len(tag)
 
     def until(self, tag: str) -> str:
-        """Return the text before the next such tag, and read both. Raises `ValueError` without one."""
+        """Return the text before the next such tag and consume both. Raises `ValueError` without one."""
         end = self._text.find(tag, self._at)
         if end < 0:
             raise ValueError(f"there is no {tag} where a call needs it")
@@ -209,14 +210,14 @@ class _Scanner:
         return part
 
     def name(self) -> str:
-        """Return the name before the next `>`, and read both. Raises `ValueError` for none, or one with spaces."""
+        """Return the name before the next `>` and consume both. Raises `ValueError` for no name, or one with spaces."""
         name = self.until(">")
         if name.split() != [name]:
             raise ValueError("a name in a call is a word")
         return name
 
     def skip_space(self) -> None:
-        """Read the white space that comes next."""
+        """Skip whitespace."""
         space = self._SPACE.match(self._text, self._at)
         assert space is not None
         self._at = space.end()
@@ -227,8 +228,10 @@ def _text(value: Any) -> str:
 
 
 def _value(tool: Tool | None, name: str, text: str) -> Any:
-    """The value of an argument: JSON if it may not be text, or if it is JSON of another type that it may have; else its
-    text. An argument that no schema describes is text. Raises `ValueError`."""
+    """Parse an argument's value.
+
+    It is JSON if the schema does not allow text, or if the text is JSON of another allowed type; otherwise it is text.
+    An argument without a schema is text. Raises `ValueError`."""
     properties = None if tool is None else tool.parameters.get("properties")
     described = properties.get(name, True) if isinstance(properties, Mapping) else True
     types = set(_types(described, {} if tool is None else tool.parameters))
@@ -244,7 +247,7 @@ def _value(tool: Tool | None, name: str, text: str) -> Any:
 
 
 def _types(schema: Any, whole: Mapping[str, Any]) -> Iterator[str]:
-    """The JSON types that a schema lets through, as far as it names any. A number may be an integer."""
+    """Yield the JSON types that a schema allows, if it names any. A number may be an integer."""
     waiting, followed = [schema], set()
     while waiting:
         schema = waiting.pop()
@@ -262,13 +265,13 @@ def _types(schema: Any, whole: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _listed(schema: Mapping[str, Any], keyword: str) -> Sequence[Any]:
-    """The list that a keyword has. Another value says nothing."""
+    """Return a keyword's list, or an empty one for any other value."""
     value = schema.get(keyword)
     return value if isinstance(value, list | tuple) else ()
 
 
 def _type_of(value: Any) -> str:
-    """The JSON type of a value."""
+    """Return the JSON type of a value."""
     match value:
         case None:
             return "null"
@@ -286,7 +289,7 @@ def _type_of(value: Any) -> str:
 
 
 def _pointed(reference: str, whole: Mapping[str, Any]) -> Any:
-    """What a pointer such as `#/$defs/a` points to in a schema; None for nothing."""
+    """Return the target of a pointer such as `#/$defs/a` in a schema, or None."""
     found: Any = whole
     for step in reference.removeprefix("#").split("/")[1:]:
         found = found.get(step) if isinstance(found, Mapping) else None

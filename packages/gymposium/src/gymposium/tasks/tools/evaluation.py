@@ -1,6 +1,6 @@
-"""The evaluation of JSON schemas by `jsonschema`. Needs gymposium[worlds].
+"""JSON schema evaluation with `jsonschema`. Needs gymposium[worlds].
 
-The functions take a schema as text and may take long: `gymposium.tasks.tools.schema` sets the limits.
+The functions take a schema as text and may be slow: `gymposium.tasks.tools.schema` sets the limits.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ _DRAFTS: dict[str, Any] = {
     "draft/2020-12": Draft202012Validator,
 }
 _LONE_REFERENCES = (Draft4Validator, Draft6Validator, Draft7Validator)
-"""Drafts in which keywords beside `$ref` say nothing."""
+"""Drafts that ignore keywords beside `$ref`."""
 _DRAFT = re.compile(r"https?://json-schema\.org/(draft[-/][0-9-]+)/schema#?")
 _UNCHECKABLE = (re.error, Unresolvable, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What `jsonschema` raises for a reference to nowhere or to something else than a schema, for a pattern in another
-dialect than Python's, and for numbers beyond floating point."""
+"""Exceptions from `jsonschema` for a dangling reference or one to a non-schema, for a pattern in another dialect than
+Python's, and for numbers beyond floating point."""
 _LONGEST_REASON = 200
 
 
 @lru_cache(maxsize=256)
 def invalidity(text: str) -> str | None:
-    """Return why this is no valid schema of its draft, or None if it is. A reference to another document is invalid."""
+    """Return why this schema is invalid in its draft, or None. A reference to another document is invalid."""
     document = json.loads(text)
     kind = _draft(document)
     if kind is None:
@@ -62,10 +62,10 @@ def invalidity(text: str) -> str | None:
 
 
 def objection(text: str, value: Any) -> str | None:
-    """Return why a value does not fit a valid schema, or None if it fits."""
+    """Return why a value does not match a valid schema, or None if it does."""
     try:
         error = next(_validator(text).iter_errors(value), None)
-    except RecursionError:  # a schema that refers to itself for the same value: it says nothing
+    except RecursionError:  # a schema that refers to itself for the same value constrains nothing
         return None
     if error is None:
         return None
@@ -75,7 +75,7 @@ def objection(text: str, value: Any) -> str | None:
 
 
 def sample(text: str, words: Sequence[str], rng: random.Random) -> dict[str, Any]:
-    """Return a random object, which fits the schema if one that does is found in some tries."""
+    """Return a random object. It matches the schema if such an object is found in a few tries."""
     document = json.loads(text)
     kind = _draft(document) or Draft202012Validator
     resolve = Resolve.within(_resource(kind, document))
@@ -87,13 +87,13 @@ def sample(text: str, words: Sequence[str], rng: random.Random) -> dict[str, Any
 def _validator(text: str) -> Any:
     document = json.loads(text)
     kind = _draft(document) or Draft202012Validator
-    # the draft is chosen, and `jsonschema` would leave the forgiving class for the one that it names
+    # the draft is known, and `jsonschema` would replace the forgiving class by the draft's own
     document.pop("$schema", None)
     return _forgiving(kind)(document, registry=EMPTY_REGISTRY)
 
 
 def _draft(document: dict[str, Any]) -> Any:
-    """The validator of the draft that a schema names, of 2020-12 if it names none, and None for any other."""
+    """Return the validator for a schema's draft (2020-12 by default), or None for an unknown draft."""
     if "$schema" not in document:
         return Draft202012Validator
     named = _DRAFT.fullmatch(str(document["$schema"]))
@@ -106,7 +106,7 @@ def _resource(kind: Any, document: dict[str, Any]) -> SchemaResource:
 
 @lru_cache(maxsize=len(_DRAFTS))
 def _forgiving(kind: Any) -> Any:
-    """The validator of a draft, which leaves a keyword unchecked where it cannot be evaluated."""
+    """Return a draft's validator that skips keywords it cannot evaluate."""
     checks = {name: _forgiven(check) for name, check in kind.VALIDATORS.items()}
     return validators.extend(kind, checks)  # type: ignore[no-untyped-call]
 

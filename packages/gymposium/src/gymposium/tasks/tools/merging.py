@@ -1,4 +1,4 @@
-"""Merging JSON schemas that must all hold, as far as their samples need it."""
+"""Approximate merging of JSON schemas that must all hold, for sampling."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _CHOICES = {"anyOf", "oneOf", "if", "$ref", "$dynamicRef", "$recursiveRef"}
 
 
 def merged(schema: Any, other: Any) -> Any:
-    """Return a schema of values that fit both, as far as that can be written down. False fits none."""
+    """Return a schema for values that match both, as closely as possible. False matches none."""
     if schema is False or other is False:
         return False
     if not isinstance(schema, Mapping) or not isinstance(other, Mapping):
@@ -29,14 +29,14 @@ def merged(schema: Any, other: Any) -> Any:
 
 
 def types_of(schema: Mapping[str, Any]) -> list[str] | None:
-    """Return the types that `type` lists, or None without `type`. What is no text names no type."""
+    """Return the types in `type`, or None without `type`. Entries that are not strings are ignored."""
     given = schema.get("type")
     named = given if isinstance(given, list | tuple) else [given]
     return None if given is None else [one for one in named if isinstance(one, str)]
 
 
 def _both(key: str, mine: Any, yours: Any) -> Any:
-    """The value of a keyword that says the same as two different values."""
+    """Return a keyword value equivalent to both of two different values."""
     match key:
         case "type":
             return _types(mine, yours)

@@ -1,7 +1,7 @@
-"""Random texts that fit a regular expression.
+"""Random texts that match a regular expression.
 
-The library `rstr` does this as well, but draws from sets of characters, so that the same seed gives other texts in
-another process.
+The library `rstr` also does this, but draws from sets of characters. So the same seed gives other texts in another
+process.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ _CATEGORIES = {
     "CATEGORY_SPACE": " ",
 }
 REPEATS = 4
-"""Most repetitions beyond the least number by default, where the pattern allows any number."""
+"""Default maximum of repetitions beyond the minimum, for unbounded repeats."""
 _LONGEST = 10_000
 
 
 class NoText(Exception):
-    """No text was made for a pattern."""
+    """No text was found for a pattern."""
 
 
 def text_for(pattern: str, rng: random.Random, repeats: int = REPEATS) -> str:
-    """Return a random text that fits a regular expression in most cases: what it asserts of what follows is left out.
-    `repeats` is the most repetitions beyond the least number, where the pattern allows any number.
+    """Return a random text that matches a regular expression in most cases. Lookaround assertions are ignored.
 
-    Raises `NoText` for a pattern whose texts are long, and `re.error` for one that Python cannot read."""
+    `repeats` is the maximum of repetitions beyond the minimum, for unbounded repeats.
+
+    Raises `NoText` for a pattern with long texts, and `re.error` for an invalid pattern."""
     return _Writer(rng, repeats).write(_parser.parse(pattern))
 
 
@@ -81,7 +82,7 @@ class _Writer:
 
 
 def _characters(operator: str, argument: Any) -> str:
-    """The characters of a class, in a fixed order."""
+    """Return the characters of a class, in a fixed order."""
     if operator == "ANY":
         return _PRINTABLE
     if operator == "NOT_LITERAL":

@@ -1,4 +1,4 @@
-"""Plain schemas: those whose size bounds the time that their evaluation takes."""
+"""Plain schemas: those whose size bounds their evaluation time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _ANNOTATIONS = frozenset(
     "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems minProperties "
     "maxProperties".split()
 )
-"""Keywords that hold no schema and take little time."""
+"""Fast keywords without subschemas."""
 _MOST, _DEEPEST = 500, 6
-"""Number of subschemas, and of levels of them. A choice evaluates its options twice, so time doubles at each level."""
+"""Maximum number of subschemas, and of levels. A choice evaluates its options twice, so time doubles per level."""
 
 
 def is_plain(schema: Any) -> bool:
-    """Return whether a schema has no references, no patterns and no other keyword that can take long, and is small."""
+    """Return whether a schema is small and has no references, patterns or other slow keywords."""
     count, level = 0, [schema]
     for _ in range(_DEEPEST):
         below: list[Any] = []

@@ -1,4 +1,4 @@
-"""Random calls of tools, for the player `random` and for tests."""
+"""Random tool calls, for the player `random` and for tests."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from gymposium.tasks.tools.tool import Tool
 
 
 def random_call(tools: Sequence[Tool], text: str, rng: random.Random) -> Call:
-    """Return a call of a random tool whose arguments fit the schema. Text arguments are words of `text`, numbers are
-    from their range. Optional arguments are given half of the time.
+    """Return a call of a random tool with arguments that match its schema.
 
-    Where no arguments that fit are found within the limits of `gymposium.tasks.tools.schema`, they may not fit."""
+    Text arguments are words of `text`, and numbers are in range. Optional arguments are given half of the time.
+
+    Arguments may not match if none are found within the limits of `gymposium.tasks.tools.schema`."""
     tool = tools[int(rng.random() * len(tools))]
     words = re.findall(r"\w[\w@.-]*\w|\w", text) or ["?"]
     return Call(tool.name, tool.schema.sample(words, rng))

@@ -1,4 +1,4 @@
-"""The reader of replies in which a language model calls tools in the way of its chat template."""
+"""The reader for replies that call tools as in the model's chat template."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from gymposium.tasks.tools.tool import Tool
 
 @dataclass(frozen=True)
 class ToolsReader:
-    """A reader of replies in one dialect: thoughts, which may be left out, and calls of tools.
+    """A reader for replies in one dialect: optional thoughts, then tool calls.
 
-    The prompt says nothing about the form, because the chat template lists the tools and says how to call them."""
+    The prompt does not describe the form, because the chat template lists the tools and explains calls."""
 
     dialect: Dialect
     tools: tuple[Tool, ...] = ()
-    """The tools of the game. Some dialects write a text argument like any other, so that only its schema tells."""
+    """The game's tools. Some dialects write text arguments like others, so only the schema can tell them apart."""
 
     @property
     def name(self) -> str:
-        """`tools-` and the name of the dialect."""
+        """`tools-` plus the dialect's name."""
         return f"tools-{self.dialect.name}"
 
     def bound(self, tools: tuple[Tool, ...]) -> ToolsReader:
-        """This reader for a game with these tools."""
+        """Return this reader for a game with these tools."""
         return ToolsReader(self.dialect, tools)
 
     def instructions(self, style: str, *, wanted: str = "one call") -> str:
@@ -38,7 +38,7 @@ class ToolsReader:
         return None if read is None else move_of(read[1])
 
     def parts(self, reply: str) -> tuple[str, tuple[Call, ...]] | None:
-        """The thoughts of a reply, with their tags, and its calls; None if it does not have the required form."""
+        """Split a reply into its thoughts, with their tags, and its calls. None if it lacks the required form."""
         thoughts, rest = "", reply.strip()
         if rest.startswith("<think>"):
             thoughts, closed, rest = rest.partition("</think>")
@@ -49,20 +49,22 @@ class ToolsReader:
             return None
 
     def answer(self, move: str) -> str:
-        """The canonical reply with this move. Raises `BadOption` for a move that would be read back differently."""
+        """Return the canonical reply with this move.
+
+        Raises `BadOption` for a move that would be read back differently."""
         calls = calls_of(move)
         try:
             written = self.dialect.write(calls)
         except ValueError as error:
-            raise BadOption(f"reply={self.name}: {error}. Write reply=tags. The move: {move}") from None
+            raise BadOption(f"reply={self.name}: {error}. Use reply=tags. The move: {move}") from None
         if self.tools and self.submission(written) != move_of(calls):
             raise BadOption(
-                f"reply={self.name}: the schema of the tool would give an argument another type when it is read back. "
-                f"Write reply=tags. The move: {move}"
+                f"reply={self.name}: the tool's schema would change an argument's type on reading. "
+                f"Use reply=tags. The move: {move}"
             )
         return written
 
 
 def tools_readers() -> Sequence[ToolsReader]:
-    """A reader for each dialect."""
+    """Return a reader for each dialect."""
     return [ToolsReader(dialect) for dialect in DIALECTS.values()]

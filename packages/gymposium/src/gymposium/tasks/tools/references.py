@@ -1,4 +1,4 @@
-"""References of a JSON schema, resolved within its document: nothing is fetched."""
+"""Resolution of JSON schema references within a document. Nothing is fetched."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ KEYWORDS = ("$ref", "$dynamicRef", "$recursiveRef")
 
 @dataclass(frozen=True, slots=True)
 class Resolve:
-    """The subschemas of a document by their references."""
+    """The subschemas of a document by reference."""
 
     resolver: Any
 
     @classmethod
     def within(cls, resource: SchemaResource) -> Self:
-        """The references in this document."""
+        """Return the references in this document."""
         return cls(EMPTY_REGISTRY.resolver_with_root(resource))
 
     def __call__(self, reference: str) -> Schema | None:
@@ -33,7 +33,7 @@ class Resolve:
 
 
 def outside_references(resource: SchemaResource) -> Iterator[str]:
-    """Yield the references to documents that are not in this one."""
+    """Yield the references to other documents."""
     yield from _outside(resource, EMPTY_REGISTRY.resolver_with_root(resource))
 
 
@@ -47,6 +47,6 @@ def _outside(resource: SchemaResource, resolver: Any) -> Iterator[str]:
             except Unresolvable:
                 yield reference
             except (LookupError, TypeError, ValueError, AttributeError):
-                continue  # it points to something else than a schema in this document
+                continue  # it points to a non-schema in this document
     for below in resource.subresources():
         yield from _outside(below, resolver.in_subresource(below))

@@ -1,7 +1,7 @@
-"""Random values of a JSON schema.
+"""Random values for a JSON schema.
 
-`hypothesis-jsonschema` does not read the newer drafts, and `jsf` and `polyfactory` draw from the global random numbers,
-so values are drawn here, from the caller's stream. A value is only a proposal: what does not fit is drawn again.
+`hypothesis-jsonschema` does not support the newer drafts, and `jsf` and `polyfactory` use the global random numbers. So
+values are drawn here, from the caller's stream. A value is only a proposal: if it does not match, it is redrawn.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from gymposium.tasks.tools.patterns import REPEATS, NoText, text_for
 
 _TRIES = 50
 _BARE = 10
-"""Number of tries after which what is optional is left out in every other try."""
+"""Number of tries before every other try omits optional parts."""
 _STEPS = 2_000
-"""Number of schemas that are looked at in one try."""
+"""Maximum number of schemas visited in one try."""
 _DEEPEST = 12
 _MOST = 1000
-"""Greatest absolute value of a number without bounds."""
+"""Maximum absolute value of an unbounded number."""
 _LONGEST = 3
-"""Greatest length of a list without bounds."""
+"""Maximum length of an unbounded list."""
 _LARGEST = 10_000
-"""Greatest length of a text or list that is made."""
+"""Maximum length of a generated text or list."""
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _FORMATS = {
     "date": "2024-03-05",
@@ -48,13 +48,13 @@ _HINTS = {
     "array": ("items", "prefixItems", "minItems", "contains", "uniqueItems"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
-"""Keywords by which a schema without a type is known."""
+"""Keywords that reveal the type of a schema without `type`."""
 
 
 _TYPES = ("string", "integer", "number", "boolean", "null", "array", "object")
 _DEPENDENT = ("dependentRequired", "dependentSchemas", "dependencies")
 _PATTERN_TRIES = 20
-"""Number of texts that are made for a pattern in one try."""
+"""Number of texts generated for a pattern in one try."""
 
 
 class _NoValue(Exception):
@@ -62,7 +62,7 @@ class _NoValue(Exception):
 
 
 class ValueSampler:
-    """Draws objects that fit a schema, whose texts are words."""
+    """A sampler of objects that match a schema and use words as texts."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class ValueSampler:
         *,
         lone_references: bool = False,
     ) -> None:
-        """`resolve` returns the schema at a reference. With `lone_references`, keywords beside `$ref` say nothing, as
+        """`resolve` returns the schema at a reference. With `lone_references`, keywords beside `$ref` are ignored, as
         in drafts before 2019-09."""
         self._schema, self._resolve, self._words, self._rng = schema, resolve, words, rng
         self._lone_references = lone_references
@@ -81,14 +81,14 @@ class ValueSampler:
         self._tried = 0
 
     def draw(self, fits: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        """Return the first object that fits, or the last one tried."""
+        """Return the first object that matches, or the last one tried."""
         drawn: dict[str, Any] = {}
         for self._tried in range(_TRIES):
             self._steps = 0
             try:
                 value = self._value(self._schema, 0)
             except (_NoValue, NoText, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-                continue  # the schema has no value here, or points to something else than a schema
+                continue  # the schema has no value here, or points to a non-schema
             if isinstance(value, dict):
                 drawn = value
                 if fits(drawn):
@@ -118,7 +118,7 @@ class ValueSampler:
         return self._text(flat)
 
     def _flat(self, schema: Any, depth: int) -> dict[str, Any]:
-        """The schema without references and without `allOf`, with one option of each choice."""
+        """Return the schema without references and `allOf`, with one option per choice."""
         followed: set[str] = set()
         while True:
             self._steps += 1
@@ -130,7 +130,7 @@ class ValueSampler:
             if keyword := next((one for one in _REFERENCES if one in flat), None):
                 reference = str(flat.pop(keyword))
                 found = None if reference in followed else self._resolve(reference)
-                followed.add(reference)  # one that leads to itself says nothing
+                followed.add(reference)  # a self-reference constrains nothing
                 beside = True if self._lone_references and keyword == "$ref" else flat
                 schema = merged(True if found is None else found, beside)
             elif "allOf" in flat:
@@ -171,7 +171,7 @@ class ValueSampler:
         return made
 
     def _complete(self, made: dict[str, Any], schema: Mapping[str, Any], needed: Iterable[str], depth: int) -> None:
-        """Add what is required, also because of what is there."""
+        """Add required properties, including those that present ones require."""
         waiting = [*needed]
         dependent = {**schema.get("dependencies", {}), **schema.get("dependentRequired", {})}
         while True:
@@ -195,7 +195,7 @@ class ValueSampler:
                 raise
 
     def _other(self, schema: Mapping[str, Any], name: str) -> Any:
-        """The schema of a property, which may not be named."""
+        """Return the schema of a property, even if the schema does not name it."""
         if name in (properties := schema.get("properties", {})):
             return properties[name]
         patterns = schema.get("patternProperties", {})
@@ -205,7 +205,7 @@ class ValueSampler:
         return {"type": "string"} if rest is True else rest
 
     def _name(self, schema: Mapping[str, Any], depth: int) -> str:
-        """The name of a property that the schema does not name."""
+        """Return a name for a property that the schema does not name."""
         if patterns := schema.get("patternProperties"):
             return text_for(self._one([*patterns]), self._rng)
         if "propertyNames" in schema:
@@ -234,7 +234,7 @@ class ValueSampler:
         return made
 
     def _fresh(self, schema: Any, made: Sequence[Any], depth: int) -> Any:
-        """A value that is not among others, if one is found."""
+        """Return a value not among others, if one is found."""
         value = None
         for _ in range(10):
             value = self._value(schema, depth + 1)
@@ -256,7 +256,7 @@ class ValueSampler:
         return near if low <= near <= high and self._tried < _BARE else drawn
 
     def _bounds(self, schema: Mapping[str, Any]) -> tuple[Any, Any]:
-        """The least and the greatest number. Draft 4 has booleans as exclusive bounds."""
+        """Return the minimum and maximum number. Draft 4 uses booleans for exclusive bounds."""
         low, high = schema.get("minimum"), schema.get("maximum")
         above, below = schema.get("exclusiveMinimum", False), schema.get("exclusiveMaximum", False)
         gap = 1 if "integer" in (types_of(schema) or ()) else 1e-6 if self._tried >= _BARE else 0.01
@@ -278,7 +278,7 @@ class ValueSampler:
     def _text(self, schema: Mapping[str, Any]) -> str:
         least, most = schema.get("minLength", 0), schema.get("maxLength")
         if "pattern" in schema:
-            with suppress(re.error):  # in another dialect than Python's
+            with suppress(re.error):  # not in Python's dialect
                 return self._matching(schema["pattern"], least, _LARGEST if most is None else most)
         made = _FORMATS.get(schema.get("format", "")) or self._one(self._words)
         while len(made) < min(least, _LARGEST):
@@ -286,7 +286,7 @@ class ValueSampler:
         return str(made[:most])
 
     def _matching(self, pattern: str, least: int, most: int) -> str:
-        """A text that fits a pattern, of a length between these if one is found."""
+        """Return a text that matches a pattern, of a length in this range if one is found."""
         made = ""
         for _ in range(_PATTERN_TRIES):
             made = text_for(pattern, self._rng, max(REPEATS, least))
@@ -295,7 +295,7 @@ class ValueSampler:
         return made
 
     def _is_bare(self) -> bool:
-        """Whether this try leaves out what is optional."""
+        """Return whether this try omits optional parts."""
         return self._tried >= _BARE and self._tried % 2 == 0
 
     def _one(self, values: Sequence[Any]) -> Any:
@@ -310,8 +310,7 @@ class ValueSampler:
 
 
 def _likely_types(schema: Mapping[str, Any]) -> Sequence[str]:
-    """The types that the values of a schema without `type` may have: that of its keywords, or text if they tell
-    nothing."""
+    """Return the likely value types for a schema without `type`: from its keywords, else text."""
     hinted = next((name for name, hints in _HINTS.items() if any(hint in schema for hint in hints)), None)
     if hinted is not None:
         return [hinted]
@@ -322,7 +321,7 @@ def _likely_types(schema: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _due(schema: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The keyword and the name of a required property on which more depends."""
+    """Return the keyword and name of a required property that others depend on."""
     required = schema.get("required", ())
     pairs = ((keyword, name) for keyword in _DEPENDENT for name in schema.get(keyword, ()))
     return next((pair for pair in pairs if pair[1] in required), None)

@@ -1,7 +1,7 @@
-"""JSON schemas from outside, checked and sampled within bounds.
+"""Third-party JSON schemas, checked and sampled within limits.
 
-A schema may come from a server or a record that nobody has read. It is never fetched from, and a schema that could take
-long is evaluated in another process with a limit on its time and memory.
+A schema may come from an untrusted server or record. References are never fetched. A potentially slow schema is
+evaluated in another process with time and memory limits.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from gymposium.tasks.tools.plain import is_plain
 from gymposium.util.isolated import CallFailed, Child
 
 SECONDS = 2.0
-"""Processor time of one evaluation of a schema that is not plain, in seconds."""
+"""CPU time limit in seconds for evaluating a schema that is not plain."""
 _WALL_SECONDS = 60.0
 _MOST_LATE = 3
-"""Number of evaluations over the limit after which a schema is not evaluated any more."""
+"""Number of timeouts after which a schema is no longer evaluated."""
 _LONGEST = 200_000
 _DEEPEST = 100
 
@@ -30,13 +30,13 @@ _CHECKER = Child("The check of a JSON schema", _WALL_SECONDS, cpu_seconds=SECOND
 
 
 class Schema:
-    """A JSON schema of draft 4, 6, 7, 2019-09 or 2020-12: the one that `$schema` names, else 2020-12.
+    """A JSON schema in draft 4, 6, 7, 2019-09 or 2020-12, as named by `$schema`. The default is 2020-12.
 
-    References are resolved within the schema. A reference to nowhere within it allows everything, and so does a pattern
-    that Python cannot read: whoever wrote the schema decides."""
+    References are resolved within the schema. A dangling reference and a pattern that Python cannot compile both allow
+    everything."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        """Raises `ValueError` for what is not JSON, and for a document that is too long or too deep."""
+        """Raise `ValueError` for a document that is not JSON, too long or too deep."""
         try:
             self._text = json.dumps(document, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
@@ -50,11 +50,11 @@ class Schema:
 
     @cached_property
     def is_plain(self) -> bool:
-        """True if the size of the schema bounds the time that it takes."""
+        """Whether the schema's size bounds its evaluation time."""
         return is_plain(self._document)
 
     def check(self) -> None:
-        """Raise `ValueError` for a schema that is not valid, names another draft, or refers to another document."""
+        """Raise `ValueError` if the schema is invalid, names an unknown draft, or refers to another document."""
         try:
             reason = self._evaluate(_evaluation().invalidity)
         except CallFailed as error:
@@ -63,7 +63,7 @@ class Schema:
             raise ValueError(reason)
 
     def objection(self, value: Any) -> str | None:
-        """Return why a value does not fit, as a short sentence, or None if it fits."""
+        """Return why a value does not match, as a short sentence, or None if it does."""
         try:
             reason: str | None = self._evaluate(_evaluation().objection, value)
         except CallFailed as error:
@@ -71,8 +71,9 @@ class Schema:
         return reason
 
     def sample(self, words: Sequence[str], rng: random.Random) -> dict[str, Any]:
-        """Return a random object that fits, whose texts are made of `words` where the schema lets them be. If none is
-        found within the limits, the object need not fit."""
+        """Return a random matching object. Its texts consist of `words` where the schema allows it.
+
+        If none is found within the limits, the object need not match."""
         source = rng if self.is_plain else random.Random(rng.getrandbits(64))
         try:
             return self._evaluate(_evaluation().sample, words, source)
@@ -80,8 +81,9 @@ class Schema:
             return {}
 
     def _evaluate(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Call a function of `gymposium.tasks.tools.evaluation` with the text of the schema, within the limits. Raises
-        `CallFailed`."""
+        """Call a function of `gymposium.tasks.tools.evaluation` on the schema, within the limits.
+
+        Raises `CallFailed`."""
         if self.is_plain:
             return function(self._text, *arguments)
         if self._late >= _MOST_LATE:
@@ -94,7 +96,7 @@ class Schema:
 
 
 def _evaluation() -> Any:
-    """The module that needs `jsonschema`."""
+    """Import and return the module that needs `jsonschema`."""
     try:
         from gymposium.tasks.tools import evaluation
     except ModuleNotFoundError as error:
@@ -108,7 +110,7 @@ def _lowered(error: CallFailed) -> str:
 
 
 def _depth(document: Any) -> int:
-    """The number of levels of objects and lists."""
+    """Return the nesting depth of objects and lists."""
     depth, level = 0, [document]
     while level := [
         value

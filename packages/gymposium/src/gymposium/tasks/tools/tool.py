@@ -1,4 +1,4 @@
-"""The description of a tool: its name, what it does, and the JSON schema of its arguments."""
+"""Tool descriptions: name, purpose, and the JSON schema of the arguments."""
 
 from __future__ import annotations
 
@@ -19,22 +19,25 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 class Tool:
     """A tool that a player may call.
 
-    Raises `ValueError` for a name that chat templates cannot write, and for parameters that are no JSON schema of an
+    Raises `ValueError` for a name that chat templates cannot write, and for parameters that are not a JSON schema of an
     object within the limits of `Schema`."""
 
     name: str
-    """Letters, digits, `_` and `-`, 64 characters at most."""
+    """Letters, digits, `_` and `-`; at most 64 characters."""
     description: str
     """What the tool does, for its callers."""
     parameters: Mapping[str, Any]
-    """The JSON schema of an object with the arguments, of the draft that it names, else 2020-12. Arguments that it does
-    not name are allowed unless it says `"additionalProperties": False`."""
+    """JSON schema of an object with the arguments, in the draft it names or 2020-12.
+
+    Arguments that it does not name are allowed unless it has `"additionalProperties": False`."""
     defaults: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    """Values that a world gets for arguments that a call leaves out. A default in the schema is for callers to read."""
+    """Values passed to the world for omitted arguments. Defaults in the schema are only informative."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise ValueError(f"the name of a tool {self.name!r} must be letters, digits, '_' and '-', 64 at most")
+            raise ValueError(
+                f"invalid tool name {self.name!r}: use letters, digits, '_' and '-', at most 64 characters"
+            )
         if "object" not in (types_of(self.parameters) or ["object"]):
             raise ValueError(f"the parameters of tool {self.name} must be a JSON schema of type 'object'")
         object.__setattr__(self, "parameters", {"type": "object", **self.parameters})
@@ -45,21 +48,23 @@ class Tool:
 
     @classmethod
     def of(cls, function: Callable[..., Any]) -> Tool:
-        """The tool that a function implements. Its name, its docstring and its signature become the tool's name,
-        description and parameters; `Annotated[str, pydantic.Field(description="...")]` describes a parameter.
+        """Return the tool that a function implements.
 
-        Raises `TypeError` for a function without a docstring, with an argument without a type, or with `*args`."""
+        The function's name, docstring and signature become the tool's name, description and parameters.
+        `Annotated[str, pydantic.Field(description="...")]` describes a parameter.
+
+        Raises `TypeError` for a function without a docstring, with an untyped argument, or with `*args`."""
         from pydantic import TypeAdapter, create_model
 
         name, fields = function.__name__, {}
         description = inspect.getdoc(function)
         if not description:
-            raise TypeError(f"{name}() has no docstring, which would tell players what the tool does")
+            raise TypeError(f"{name}() has no docstring. Add one that tells players what the tool does")
         for parameter in inspect.signature(function, eval_str=True).parameters.values():
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
-                raise TypeError(f"{name}({parameter}): a tool is called with named arguments")
+                raise TypeError(f"{name}({parameter}): a tool accepts keyword arguments only. Name each parameter")
             if parameter.annotation is parameter.empty:
-                raise TypeError(f"{name}(): its argument {parameter.name} has no type")
+                raise TypeError(f"{name}(): the argument {parameter.name!r} has no type annotation")
             default = ... if parameter.default is parameter.empty else parameter.default
             fields[parameter.name] = (parameter.annotation, default)
         schema = TypeAdapter(create_model(name, **fields)).json_schema()  # type: ignore[call-overload]
@@ -72,29 +77,29 @@ class Tool:
 
     @property
     def as_function(self) -> dict[str, Any]:
-        """The tool as chat templates and OpenAI's API take it."""
+        """Return the tool in the format of chat templates and OpenAI's API."""
         described = {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
         return {"type": "function", "function": described}
 
     @property
     def as_dict(self) -> dict[str, Any]:
-        """The tool as records hold it: what callers read of it."""
+        """Return the tool as recorded: the part that callers read."""
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
 
     def completed(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments with `defaults` for those that were left out."""
+        """Return the arguments, with `defaults` for omitted ones."""
         return {**self.defaults, **arguments}
 
     def objection(self, arguments: Mapping[str, Any]) -> str | None:
-        """Return why the tool does not take these arguments, as a short sentence, or None if it takes them."""
+        """Return why the tool rejects these arguments, as a short sentence, or None if it accepts them."""
         return self.schema.objection(arguments)
 
     @cached_property
     def schema(self) -> Schema:
-        """The schema of the arguments."""
+        """Schema of the arguments."""
         return Schema(self.parameters)
 
 
 def tools_of(game: object) -> tuple[Tool, ...]:
-    """The tools that a game offers; () for a game without tools."""
+    """Return a game's tools, or ()."""
     return getattr(game, "tools", ())

@@ -1,4 +1,4 @@
-"""Tools in the words of a prompt, for players whose chat format has no place for tools."""
+"""Tools as prompt text, for chat formats without tool support."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 from gymposium.tasks.tools.tool import Tool
 
 _UNTOLD = {"$schema", "$id", "id", "type", "title", "description", "properties", "required"}
-"""Keywords of the whole schema that say nothing more, or are told on lines of their own."""
+"""Top-level schema keywords that add nothing, or appear on separate lines."""
 
 
 def tools_in_words(tools: Iterable[Tool], style: str) -> str:
-    """Return lines of a prompt that list the tools, and the form of a call.
+    """Return prompt lines that list the tools and the form of a call.
 
-    The style `full` shows whole schemas: the arguments, which of them are required, and what else holds, such as the
-    definitions to which arguments refer. The style `compact` shows names, with `?` behind those that are optional.
-    Both tell required from optional arguments only for a tool that has both."""
+    The style `full` shows whole schemas: the arguments, which are required, and further constraints, such as referenced
+    definitions. The style `compact` shows names, with `?` after optional ones. Both mark required or optional arguments
+    only for a tool that has both."""
     if style == "compact":
         return "".join(f"{tool.name}({', '.join(_names(tool.parameters))})\n" for tool in tools)
     described = "".join(
@@ -42,7 +42,7 @@ def _lines(schema: Mapping[str, Any]) -> Iterable[str]:
 
 
 def further_keywords(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a schema of an object says besides its properties and which are required."""
+    """Return an object schema's keywords other than its properties and required names."""
     return {
         key: value
         for key, value in schema.items()
