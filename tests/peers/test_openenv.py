@@ -98,7 +98,7 @@ def test_the_records_of_the_server_verify(lent: tuple[str, Path]) -> None:
 
 def test_the_real_client_is_told_what_is_wrong(lent: tuple[str, Path]) -> None:
     with generic_client.GenericEnvClient(base_url=f"{lent[0]}/tic_tac_toe").sync() as client:
-        with pytest.raises(RuntimeError, match="send reset first"):
+        with pytest.raises(RuntimeError, match="Send reset first"):
             client.step({"text": "a1"})
         with pytest.raises(RuntimeError, match="VALIDATION_ERROR"):
             client.reset(opponent="../../etc/passwd")

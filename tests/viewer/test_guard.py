@@ -112,7 +112,7 @@ def test_no_path_leads_to_another_site_with_the_token(serve, tmp_path: Path, pat
 
 
 def test_other_machines_come_in_with_a_token_only(tmp_path: Path) -> None:
-    with pytest.raises(BadOption, match="so it needs a token"):
+    with pytest.raises(BadOption, match="needs a token"):
         serve_it(tmp_path, host="0.0.0.0", port=0, names=[], token=None, announce=lambda address: None)
 
 

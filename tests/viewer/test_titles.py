@@ -57,7 +57,7 @@ def test_titles_stand_for_names() -> None:
 
 
 def test_all_seats_are_named_or_none() -> None:
-    with pytest.raises(ValueError, match="seat_names must name all 2 seats, or none"):
+    with pytest.raises(ValueError, match="seat_names must have 2 names or none"):
         GameSpec(name="a", title="A", summary="", entry_point="a:b", seat_names=("x",))
 
 

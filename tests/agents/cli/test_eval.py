@@ -91,7 +91,7 @@ def test_every_rate_has_its_interval_overall_and_by_seat(run: Any, tmp_path: Pat
     found = game["opponents"]["random"]
     counts = found["counts"]["readings"]
     assert (
-        f"fails: {counts['cut off']} of {sum(counts.values())} replies were cut off: raise max_tokens." in done.stderr
+        f"fails: {counts['cut off']} of {sum(counts.values())} replies were cut off. Raise max_tokens." in done.stderr
     )
     played = records(tmp_path / "m" / "matches.jsonl")
     for score, seats in [(found, (0, 1)), *((found["seats"][seat], (seat,)) for seat in (0, 1))]:
@@ -208,7 +208,7 @@ def test_workers_play_the_same_matches(run: Any, tmp_path: Path) -> None:
     assert (tmp_path / "here/matches.jsonl").read_bytes() == (tmp_path / "workers/matches.jsonl").read_bytes()
     served = run(*common, "--jobs", "2", "--start-server")
     assert served.returncode == 2
-    assert "workers do not share that server" in " ".join(served.stderr.split())
+    assert "--start-server conflicts with --executor and --jobs" in " ".join(served.stderr.split())
 
 
 def test_a_preset_says_all_of_itself_and_what_was_changed(run: Any) -> None:
@@ -231,7 +231,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_figures(run: Any, tmp_path: 
     kept = records(folder / "matches.jsonl")
     assert 0 < len(kept) < 20
     where = folder.relative_to(tmp_path)
-    assert f"Stopped. {len(kept)} of 20 matches are recorded in {where}. Go on with:\n" in first.stderr
+    assert f"Stopped. {len(kept)} of 20 matches are recorded in {where}. Resume with:\n" in first.stderr
     assert f"  gymposium --plugin {tmp_path / 'players.py'} eval --resume {where}\n" in first.stderr
     assert "Traceback" not in first.stderr
     assert first.stdout == ""
@@ -243,7 +243,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_figures(run: Any, tmp_path: 
     assert {**json.loads(again.stdout), "record": ""} == {**json.loads(whole.stdout), "record": ""}
     refused = run("eval", "--resume", where, "--seed", "2", "mcts-5")
     assert refused.returncode == 2
-    assert "leave out PLAYER, --seed" in " ".join(refused.stderr.split())
+    assert "Remove PLAYER, --seed" in " ".join(refused.stderr.split())
 
 
 def evaluated(*arguments: str | Path) -> None:

@@ -132,7 +132,7 @@ def test_a_run_that_was_stopped_goes_on_and_ends_in_the_same_bytes(tmp_path: Pat
     count = len(file.read_text().splitlines())
     assert 0 < count < 40
     assert first.stderr.endswith(
-        f"Stopped. {count} of 40 matches are recorded in k. Go on with:\n"
+        f"Stopped. {count} of 40 matches are recorded in k. Resume with:\n"
         f"  gymposium --plugin {tmp_path / 'stopped' / 'presses.py'} synth --resume k\n"
     )
     assert not (tmp_path / "stopped" / "k" / "data.jsonl").exists()
@@ -170,7 +170,7 @@ def test_more_matches_and_other_data_of_them_are_made_by_resuming(tmp_path: Path
     data = (tmp_path / "a" / "data.jsonl").read_bytes()
     with pytest.raises(GymposiumError, match="never overwritten"):
         made("--resume", tmp_path / "a", "--keep", "all")
-    with pytest.raises(GymposiumError, match="leave out --seed"):
+    with pytest.raises(GymposiumError, match="Remove --seed"):
         made("--resume", tmp_path / "a", "--seed", "1")
     with pytest.raises(GymposiumError, match="already has 10 planned matches"):
         made("--resume", tmp_path / "a", "-n", "4")

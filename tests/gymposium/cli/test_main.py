@@ -97,10 +97,10 @@ def test_a_verb_that_is_switched_off_says_how_to_get_it(gymposium: Run, verb: st
         (["run", "kuhn_poker", "--players", "random,random", "--on-illegal", "shrug"], "on_illegal='shrug'"),
         (["run", "openspiel:skat", "--players", "mcts-5,random,random"], "Use the random player instead"),
         (["run", "kuhn_poker", "--players", "random,random", "--out", "/dev/null/x"], "--out /dev/null/x: cannot be"),
-        (["--plugin", "missing.py", "list"], "missing.py: there is no such file"),
+        (["--plugin", "missing.py", "list"], "missing.py: the file does not exist"),
         (["info", "goofspiel", "num_card=5"], "Did you mean 'num_cards'?"),
-        (["info", "goofspiel", "5"], "5: write a parameter of goofspiel as NAME=VALUE, such as num_cards=5."),
-        (["info", "goofspiel(num_cards=5)", "num_cards=6"], "gives 'num_cards' twice."),
+        (["info", "goofspiel", "5"], "Invalid parameter '5' of goofspiel. Use NAME=VALUE, such as num_cards=5."),
+        (["info", "goofspiel(num_cards=5)", "num_cards=6"], "has a duplicate parameter 'num_cards'."),
         # what Typer finds
         (["info"], "GAME is missing. Help:  gymposium info --help"),
         (["run", "kuhn_poker", "--sed", "3"], "no option called '--sed'. Did you mean '--seed'"),
@@ -257,5 +257,5 @@ def test_ctrl_c_ends_with_130(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate()
     assert process.returncode == 130
-    assert errors == "Stopped; nothing is recorded.\n"
+    assert errors == "Stopped. Nothing is recorded.\n"
     assert not (tmp_path / "gymposium-runs").exists()

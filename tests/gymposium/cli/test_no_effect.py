@@ -15,8 +15,8 @@ RUN = "run tic_tac_toe --players random,random -n 2 --out r"
 REFUSED = {
     f"{RUN} --seed 1 --seed 2": "--seed is given more than once.",
     f"{RUN} --swap --no-swap": "--swap is given more than once.",
-    "run 2048 --players random -n 2 --no-swap": "--no-swap has no effect in 2048, which has one seat. Leave it out.",
-    "synth --game 2048 --players random --swap": "--swap has no effect in 2048, which has one seat. Leave it out.",
+    "run 2048 --players random -n 2 --no-swap": "--no-swap has no effect in 2048, which has one seat. Remove it.",
+    "synth --game 2048 --players random --swap": "--swap has no effect in 2048, which has one seat. Remove it.",
     "run 2048 --players random -n 2 --swap": "--swap has no effect in 2048, which has one seat. Leave it out.",
     "eval random --game hex --on-illegal=": "--on-illegal is empty. Give it a value, or leave it out.",
     "eval random --preset= --game hex": "--preset is empty.",
@@ -28,9 +28,9 @@ REFUSED = {
     "eval random --game hex --opponents random,random": "--opponents: duplicate random. Name it once.",
     "eval random --game hex --game hex": "--game: duplicate hex. Name it once.",
     "exploit random --game kuhn_poker --seed 4": "--seed has no effect because the probabilities of random are known.",
-    "play 2048 --opponent greedy": "--opponent has no effect in 2048, which has one seat. Leave it out.",
+    "play 2048 --opponent greedy": "--opponent has no effect in 2048, which has one seat. Remove it.",
     "serve-env 2048 --opponent greedy --dockerfile": "--opponent greedy: each game has one seat (2048).",
-    "serve-env tic_tac_toe --dockerfile --port 1 --idle 9": "--idle, --port have no effect beside --dockerfile.",
+    "serve-env tic_tac_toe --dockerfile --port 1 --idle 9": "--idle, --port have no effect with --dockerfile.",
     "eval random --game 2048 --opponents greedy": "--opponents greedy: each game has one seat (2048).",
     "exploit random --game kuhn_poker --simulations 10": "--simulations has no effect without --search.",
     "exploit random --game kuhn_poker --replies 9 -n 8": "-n has no effect without --search.",
@@ -38,10 +38,10 @@ REFUSED = {
     "exploit random --game kuhn_poker --replies 9 --matches=8": "--matches has no effect without --search.",
     "exploit random --game kuhn_poker --search --replies 9": "--replies has no effect in a search",
     "view empty --export pages": "--export: empty holds no matches, training runs or reports.",
-    "view empty --export pages --port 9": "--port has no effect beside --export.",
+    "view empty --export pages --port 9": "--port has no effect with --export.",
     "leaderboard run --out board --seed 3": "--seed is for players that --add enters.",
-    "plugins check --list --quick": "--quick has no effect beside --list.",
-    "train --presets --game hex": "--game has no effect beside --presets.",
+    "plugins check --list --quick": "--quick has no effect with --list.",
+    "train --presets --game hex": "--game has no effect with --presets.",
 }
 
 

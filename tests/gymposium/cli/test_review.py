@@ -18,7 +18,7 @@ def test_what_each_player_gave_away_and_where(gymposium: Run, tmp_path: Path) ->
     drops = [line for line in text if "random played" in line]
     assert len(drops) == 2
     assert all("; better: " in line for line in drops)
-    assert "6 matches reviewed now. Kept in r/matches.review.json" in done.stderr
+    assert "6 matches reviewed now. Saved in r/matches.review.json" in done.stderr
     assert "0 matches reviewed now" in gymposium("review", "r").stderr
 
 

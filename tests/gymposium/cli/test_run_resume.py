@@ -68,7 +68,7 @@ def test_however_it_is_stopped_it_goes_on_to_the_same_bytes(
     assert 0 < kept < 300
     line = f"gymposium --plugin {tmp_path / 'stops.py'} run --resume run"
     if stop != "SIGKILL":
-        assert f"{kept} of 300 matches are recorded in run. Go on with:\n  {line}\n" in first.stderr
+        assert f"{kept} of 300 matches are recorded in run. Resume with:\n  {line}\n" in first.stderr
     assert ("Traceback" in first.stderr) == (stop == "error")
     again = gymposium("--plugin", "stops.py", "run", "--resume", "run", "--json")
     assert again.returncode == 0, again.stderr
@@ -108,9 +108,9 @@ def test_other_settings_and_other_folders_are_refused(gymposium: Run, tmp_path: 
     again = gymposium("run", "--resume", "run")  # no match is missing
     assert (again.returncode, again.stdout) == (0, first.stdout)
     for arguments, told in (
-        (("--resume", "run", "--seed", "1"), "leave out --seed"),
-        (("kuhn_poker", "--resume", "run", "-n", "8"), "leave out GAME, -n"),
-        (("--resume", "run", "--out", "other"), "leave out --out"),
+        (("--resume", "run", "--seed", "1"), "Remove --seed"),
+        (("kuhn_poker", "--resume", "run", "-n", "8"), "Remove GAME, -n"),
+        (("--resume", "run", "--out", "other"), "Remove --out"),
         (("--resume", "nowhere"), "not a run of gymposium run"),
         (("kuhn_poker",), "Name a game and its players"),
         (("kuhn_poker", "--players", "random,random", "--out", "run"), "--resume run"),
@@ -178,9 +178,9 @@ def test_a_run_may_go_on_in_workers(gymposium: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        (("--address", "10.0.0.1:6379"), "--address 10.0.0.1:6379 is for a cluster: add --executor ray"),
+        (("--address", "10.0.0.1:6379"), "--address 10.0.0.1:6379 needs a cluster. Add --executor ray"),
         (("--executor", "rays"), "rays"),
-        (("--jobs", "2", "--schedule", "streaming"), "workers play in rounds"),
+        (("--jobs", "2", "--schedule", "streaming"), "conflicts with --executor and --jobs"),
     ],
     ids=str,
 )

@@ -77,7 +77,7 @@ def test_a_path_is_one_line(arguments: list[str], path: str, tmp_path: Path, mon
     done = CliRunner().invoke(app, [*arguments, path], prog_name="gymposium")
     assert done.exit_code == 2
     [line] = done.stderr.splitlines()
-    assert ("a path must not have line breaks or tabs" if path else "the path is empty") in line
+    assert ("a path must not have newlines or tabs" if path else "the path is empty") in line
     assert not list(tmp_path.iterdir())
 
 

@@ -208,8 +208,8 @@ class Long:
 def test_where_replies_were_cut_off_the_option_to_raise_is_named(gymposium: Run, tmp_path: Path) -> None:
     (tmp_path / "long.py").write_text(LONG_WINDED)
     done = gymposium("--plugin", "long.py", "run", "tic_tac_toe", "--players", "long,long", "-n", "2", *HERE)
-    assert done.stderr.count("long: 2 of 6 replies were cut off: raise max_tokens.") == 1
-    assert " ".join(done.stderr.split()).count("tic_tac_toe, long: nothing in these matches is drawn at random") == 1
+    assert done.stderr.count("long: 2 of 6 replies were cut off. Raise max_tokens.") == 1
+    assert " ".join(done.stderr.split()).count("tic_tac_toe, long: nothing in these matches is random") == 1
     text = gymposium("replay", RECORD).stdout
     assert text.count("Seat 0 (long) gave no legal move (its reply was cut off: raise max_tokens) and forfeits.") == 2
     done = gymposium("run", "tic_tac_toe", "--players", "random,random", "-n", "2", "--out", "random")
@@ -261,8 +261,8 @@ class Saying:
         ),
         ("move", "word " * 9_000 + "the end", "stop", "word the end”: ask"),
         ("move", "", "stop", "such as an empty one: ask"),
-        ("tags", "So a1, or not? " * 50, "length", "2 of 2 replies were cut off, 2 of them in a loop: they repeat"),
-        ("tags", "<think>So a1.", "length", "2 of 2 replies were cut off: raise max_tokens."),
+        ("tags", "So a1, or not? " * 50, "length", "2 of 2 replies were cut off, 2 of them in a loop that repeats"),
+        ("tags", "<think>So a1.", "length", "2 of 2 replies were cut off. Raise max_tokens."),
     ],
 )
 def test_failed_replies_are_shown_with_what_helps(
@@ -424,7 +424,7 @@ def test_records_of_a_game_that_is_not_there(gymposium: Run, tmp_path: Path) -> 
     done = gymposium("replay", RECORD)
     assert done.returncode == 1
     assert done.stderr.endswith(
-        "cannot be played again: There is no game called 'tic_tac_to'. Did you mean 'tic_tac_toe' or "
+        "cannot be replayed: There is no game called 'tic_tac_to'. Did you mean 'tic_tac_toe' or "
         "'ultimate_tic_tac_toe'? If a plugin file adds it, load that file: gymposium --plugin FILE …\n"
     )
     done = gymposium("verify", RECORD)
@@ -461,9 +461,7 @@ def test_replay_of_a_match_against_the_rules_is_an_error(gymposium: Run, tmp_pat
     (tmp_path / "bad.jsonl").write_text(f"{json.dumps(data)}\n{good}\n")
     done = gymposium("replay", "bad.jsonl")
     assert done.returncode == 1
-    assert re.search(
-        r"cannot be played again: event 1 is '..' of seat 1, but the replay gives '..' of seat 1", done.stderr
-    )
+    assert re.search(r"cannot be replayed: event 1 is '..' of seat 1, but the replay gives '..' of seat 1", done.stderr)
     assert "Traceback" not in done.stderr
     assert "At the end seat 0 sees:" in done.stdout  # the other match
 

@@ -143,7 +143,7 @@ def test_a_player_that_does_not_answer_once_is_named() -> None:
 
     env = TextGameEnv("tic_tac_toe", opponent=Silent("silent", []))
     env.reset(seed=0)
-    with pytest.raises(TypeError, match="silent was asked for 1 replies and gave a list of 0"):
+    with pytest.raises(TypeError, match="silent was asked for 1 replies but returned a list of 0"):
         env.step("a1")
 
 
@@ -436,9 +436,9 @@ def test_rendering_without_a_mode_warns() -> None:
 @pytest.mark.parametrize(
     ("keyword", "value", "told"),
     [
-        ("opponent", None, r"None is not a player: write a player's name, such as 'random', or give a player\."),
-        ("opponent", 3, "3 is not a player: write a player's name"),
-        ("opponent", [None], "None is not a player: write a player's name"),
+        ("opponent", None, r"None is not a player\. Use a player's name, such as 'random', or a player object\."),
+        ("opponent", 3, "3 is not a player. Use a player's name"),
+        ("opponent", [None], "None is not a player. Use a player's name"),
         ("on_illegal", None, "Unknown policy on_illegal=None. Use forfeit"),
         ("on_illegal", 3, "Unknown policy on_illegal=3. Use forfeit"),
         ("reply", None, "reply=None: write 'move', 'tags', 'json'"),

@@ -95,7 +95,7 @@ def test_parallel_actions_are_of_the_agents_that_there_are() -> None:
         ("goofspiel(num_cards=two)", "num_cards='two': must be of type int"),
         ("goofspiel(points_order=up)", "points_order='up': must be one of random, ascending, descending"),
         ("goofspiel(num_card=4)", "'num_cards'"),
-        ("chess(size=4)", "chess has no parameters, so 'size' cannot be given"),
+        ("chess(size=4)", "chess has no parameters. Remove 'size'"),
         ("openspiel:hex(bord_size=4)", "bord_size"),
         ("openspiel:hex(board_size=big)", "board_size"),
     ],

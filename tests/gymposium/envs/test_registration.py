@@ -93,7 +93,7 @@ def test_a_misspelled_keyword_names_the_nearest() -> None:
     ("keywords", "error", "hint"),
     [
         ({"opponent": "randon"}, UnknownName, "'random'"),
-        ({"opponent": ["random", "random"]}, BadOption, "2 players were given for 1"),
+        ({"opponent": ["random", "random"]}, BadOption, "got 2 players for 1"),
         ({"seat": 2}, BadOption, "from 0 to 1"),
         ({"seat": "first"}, BadOption, "'random'"),
         ({"on_illegal": "retry"}, BadOption, r"retry\(n\)"),

@@ -85,7 +85,7 @@ def test_no_server_makes_a_client_wait_longer_than_its_patience(
     ],
 )
 def test_an_answer_of_another_form_is_an_error_that_says_so(answering: Answering, body: bytes) -> None:
-    with pytest.raises(ServerError, match=r"The answer is not that of a gymposium server: .*\. Check the address\."):
+    with pytest.raises(ServerError, match=r"The response is not from a gymposium server: .*\. Check the address\."):
         begin(answering(200, body))
 
 

@@ -148,7 +148,7 @@ def test_wrong_numbers_are_errors() -> None:
         def act(self, asks: Sequence[Ask]) -> list[Reply]:
             return []
 
-    with pytest.raises(TypeError, match="player scripted was asked for 1 replies and gave a list of 0"):
+    with pytest.raises(TypeError, match="player scripted was asked for 1 replies but returned a list of 0"):
         one("tic_tac_toe", Mute(first), random)
 
 

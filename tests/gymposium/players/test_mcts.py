@@ -174,7 +174,7 @@ def test_a_game_says_itself_why_it_is_not_to_be_searched() -> None:
 def test_free_text_is_not_searched() -> None:
     spec = replace(load_game("kuhn_poker").spec, free_text=True)
     asked_of = asked(OpenSpielGame(spec, {"disguise": 0}, pyspiel.load_game("kuhn_poker"), KuhnPoker()).new(0), 0, 0)
-    with pytest.raises(NoSampler, match=r"it takes free text.*A person can"):
+    with pytest.raises(NoSampler, match=r"it is a free-text game.*Use a person"):
         MctsPlayer(5).act([asked_of])
 
 

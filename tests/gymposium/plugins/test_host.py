@@ -53,11 +53,11 @@ BROKEN = {
     "raises": (one_game("halfway", more="raise RuntimeError('no licence')"), "RuntimeError: no licence"),
     "duplicate": (one_game("tic_tac_toe"), "'tic_tac_toe', which builtin has"),
     "same_id": (one_game("tic__tac_toe"), "TextTicTacToe-v0, which 'tic_tac_toe' of builtin has"),
-    "twice": (one_game("again", more="yield from gymposium_games()"), "'again', which this plugin has"),
+    "twice": (one_game("again", more="yield from gymposium_games()"), "'again', which this plugin already has"),
     "wrong_api": ("GYMPOSIUM_API = 99\n" + one_game("future"), f"plugin API 99, but this gymposium has {API_VERSION}"),
     "older_api": ("GYMPOSIUM_API = 0\n" + one_game("past"), f"plugin API 0, but this gymposium has {API_VERSION}"),
     "not_a_spec": (one_game("before", more="yield 'chess'"), "must yield GameSpec, not 'chess'"),
-    "nothing": (HEAD + "@hookimpl\ndef gymposium_games():\n    pass", "returned None; it must yield GameSpec"),
+    "nothing": (HEAD + "@hookimpl\ndef gymposium_games():\n    pass", "returned None. It must yield GameSpec"),
     "bad_spec": (one_game("Bad Name"), "game name 'Bad Name' must be lower-case"),
     **{
         f"bad_{name}": (
@@ -90,7 +90,7 @@ BROKEN = {
             }.items()
         )
     },
-    "no_hooks": ("def gymposium_games():\n    yield", "implements no hook; is @hookimpl missing?"),
+    "no_hooks": ("def gymposium_games():\n    yield", "implements no hooks. Is @hookimpl missing?"),
     "wrapper": (HEAD + "@hookimpl(wrapper=True)\ndef gymposium_games():\n    return (yield)", "is a wrapper"),
 }
 
@@ -177,7 +177,7 @@ def test_two_plugins_of_one_name(install: Install, site: Path, monkeypatch: pyte
     (info / "entry_points.txt").write_text("[gymposium]\ntwin = zz_other_module\n")
     (site / "zz_other_module.py").write_text(one_game("second"))
     host = load(["twin"], site, monkeypatch)
-    assert "another plugin is already called 'twin'" in host.all_complaints()[0]
+    assert "another plugin already has the name 'twin'" in host.all_complaints()[0]
     assert "first" in host.games
     assert "second" not in host.games
     sys.modules.pop("zz_other_module")
@@ -269,7 +269,7 @@ def test_a_one_file_plugin(tmp_path: Path) -> None:
         other = tmp_path / "other" / file.name
         other.parent.mkdir()
         other.write_text(file.read_text())
-        with pytest.raises(PluginError, match="another module is called 'one_file_nim'"):
+        with pytest.raises(PluginError, match="another module has the name 'one_file_nim'"):
             host.load_file(other)
         assert host.make_game("nim", {}) == "a game"
     finally:
@@ -320,12 +320,12 @@ def test_a_broken_file_is_an_error_once_and_can_be_mended(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("missing.py", "there is no such file"),
+        ("missing.py", "the file does not exist"),
         ("notes.txt", "not a Python file"),
-        ("my-game.py", "cannot be a module's name"),
-        ("json.py", "another module is called 'json'"),
-        ("pettingzoo.py", "another module is called 'pettingzoo'"),
-        ("this.py", "another module is called 'this'"),  # not imported, but it can be
+        ("my-game.py", "is not a valid module name"),
+        ("json.py", "another module has the name 'json'"),
+        ("pettingzoo.py", "another module has the name 'pettingzoo'"),
+        ("this.py", "another module has the name 'this'"),  # not imported, but it can be
     ],
 )
 def test_files_that_cannot_be_plugins(name: str, reason: str, tmp_path: Path) -> None:

@@ -22,10 +22,10 @@ from gymposium.errors import BadParameter
         ({"default": 2, "low": 3, "high": 1}, "low=3 must not be greater than high=1"),
         ({"default": 9, "high": 3}, "n=9: must be 3 or less"),
         ({"default": 9, "by_players": {4: 2}, "low": 3}, "n=2: must be 3 or more"),
-        ({"default": "a", "high": 3}, "low and high are for numbers, but default='a'"),
-        ({"default": 1, "choices": (1, "2")}, "'2' must be of type int, as default=1 is"),
+        ({"default": "a", "high": 3}, "low and high need a numeric default, not 'a'"),
+        ({"default": 1, "choices": (1, "2")}, "'2' must be of type int, like default=1"),
         ({"default": 1, "choices": [1]}, r"choices=\[1\] must be a tuple"),
-        ({"default": 1, "by_players": {3: 1.5}}, "1.5 must be of type int, as default=1 is"),
+        ({"default": 1, "by_players": {3: 1.5}}, "1.5 must be of type int, like default=1"),
         ({"default": 1, "name": "the n"}, "'the n' must be an identifier"),
     ],
 )

@@ -68,10 +68,10 @@ def test_a_plugin_that_is_broken_is_left_out(gymposium: Run, tmp_path: Path) -> 
         ("seed = 3", "{file}: seed stands alone; put defaults under the command's name, such as [run]."),
         ("[rnu]\nseed = 3", "There is no command in {file} called 'rnu'. Did you mean 'run'"),
         ("[run]\nsed = 3", "There is no option of {file}: [run] called 'sed'. Did you mean 'seed'"),
-        ("[run]\nseed = 'x'", "{file}: [run] seed is 'x'; give an integer."),
-        ("[run]\nplayers = 'x,y'", "{file}: [run] players: only options whose default --help shows"),
-        ("[run]\njson = true", "{file}: [run] json: only options whose default --help shows"),
-        ("[leaderboard]\nrun = 3", "{file}: [leaderboard]: run is a command; write a table for it."),
+        ("[run]\nseed = 'x'", "{file}: [run] seed is 'x'. Use an integer."),
+        ("[run]\nplayers = 'x,y'", "{file}: [run] players cannot have a default here"),
+        ("[run]\njson = true", "{file}: [run] json cannot have a default here"),
+        ("[leaderboard]\nrun = 3", "{file}: [leaderboard]: run is a command. Use a table for it."),
     ],
 )
 def test_what_is_wrong_in_it_is_told(gymposium: Run, tmp_path: Path, text: str | None, told: str) -> None:

@@ -34,7 +34,7 @@ def test_a_context_that_rewrites_history(context: str) -> None:
     [
         ({"game": "tictactoe"}, "tic_tac_toe"),
         ({"opponents": "mctz-10"}, "mcts-N"),
-        ({"opponents": ["random", "random"]}, "2 players were given for 1 other seats"),
+        ({"opponents": ["random", "random"]}, "got 2 players for 1 other seats"),
         ({"reward": "retuns"}, "returns"),
         ({"on_illegal": "retry"}, "retry"),
         ({"prompt": "short"}, "full or compact"),

@@ -221,7 +221,7 @@ def test_a_command_is_not_served_to_other_machines_without_a_token_of_the_user(
 ) -> None:
     monkeypatch.delenv("GYMPOSIUM_SERVE_TOKEN", raising=False)
     source = {"run": sys.executable, "scores": "math:sqrt", "groups": 1, "host": "0.0.0.0"}
-    with pytest.raises(GymposiumError, match="so it needs a token"):
+    with pytest.raises(GymposiumError, match="needs a token"):
         train(config_of(model_directory, 0, source=source), out=tmp_path / "run")
 
 

@@ -83,7 +83,7 @@ def test_off_loopback_it_needs_a_token(tmp_path: Path) -> None:
     [
         (["no_such_game"], "no game called 'no_such_game'"),
         (["tic_tac_toe", "--opponent", "no such player"], "no player called"),
-        (["tic_tac_toe", "--opponent", "human"], "cannot be asked from here"),
+        (["tic_tac_toe", "--opponent", "human"], "cannot ask a person at a terminal"),
         (["tic_tac_toe", "--on-illegal", "smile"], "Unknown policy"),
     ],
 )
@@ -115,7 +115,7 @@ def test_a_game_of_a_file_cannot_be_pinned() -> None:
     main = [sys.executable, "-m", "gymposium.cli.main", "--plugin", str(nim)]
     done = subprocess.run([*main, "serve-env", "nim", "--dockerfile"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "is no distribution: install it first" in done.stderr
+    assert "is not an installed distribution. Install it first" in done.stderr
 
 
 def test_the_command_prints_it() -> None:

@@ -69,11 +69,11 @@ def test_a_wrong_message_is_answered_and_the_session_goes_on(lend, text: str | b
         ({"game": "connect_four"}, "no game on this server"),
         ({"opponent": "../../etc/passwd"}, "no opponent on this server called '../../etc/passwd'"),
         ({"opponent": "mcts-1000000"}, "no opponent on this server"),
-        ({"opponent": ["random", "random"]}, "2 players were given for 1 other"),
+        ({"opponent": ["random", "random"]}, "got 2 players for 1 other"),
         ({"seat": 2}, "write a seat from 0 to 1"),
         ({"seat": "white"}, "write a seat from 0 to 1"),
         ({"prompt": "long"}, "write 'full' or 'compact'"),
-        ({"prompt": 3}, "write a text"),
+        ({"prompt": 3}, "must be a string"),
         ({"reply": "xml"}, "xml"),
         ({"on_illegal": "retry(9999999)"}, "Options: seed, episode_id, game, opponent, prompt, reply, seat"),
     ],
@@ -176,7 +176,7 @@ def test_a_player_that_fails_costs_its_match_alone(start, caplog, tmp_path: Path
         client.reset(seed=1)
         code, message = client.refused("step", text="bet")
         assert (code, "J Q" in message) == ("EXECUTION_ERROR", False)
-        assert client.refused("step", text="bet")[1] == "There is no match under way: send reset first."
+        assert client.refused("step", text="bet")[1] == "There is no match in progress. Send reset first."
         assert client.reset(seed=1)["done"] is False
     assert kept == []
     assert "the deal is J Q" in caplog.text

@@ -1,1 +1,1 @@
-"""The `gymposium` command, with one module for each verb, which is imported when the verb is used."""
+"""The `gymposium` command. Each verb has a module that is imported on use."""

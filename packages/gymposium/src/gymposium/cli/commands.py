@@ -19,8 +19,36 @@ def make_command(target: Any, name: str) -> TyperCommand | TyperGroup:
     command = cast(TyperCommand | TyperGroup, typer.main.get_command(app))
     command.name = name
     _reflow(command)
+    simplify_help(command)
     parse_strictly(command)
     return command
+
+
+def simplify_help(command: Any) -> None:
+    """Hide types, number ranges and final full stops from the parameters' help in a command and its subcommands."""
+    get_params = command.get_params  # the help option is made here
+
+    def simplified(context: Any) -> list[Any]:
+        params: list[Any] = get_params(context)
+        for param in params:
+            _simplify_parameter(param, context)
+        return params
+
+    command.get_params = simplified
+    for below in getattr(command, "commands", {}).values():
+        simplify_help(below)
+
+
+def _simplify_parameter(param: Any, context: Any) -> None:
+    """Hide a parameter's type, number range and final full stop from its help."""
+    if param.param_type_name == "argument":
+        param.display_type_rich = lambda ctx: None
+    elif param.is_flag:
+        param.metavar = ""
+    elif param.metavar is None and "|" not in (kind := str(param.display_type(context)).lower()):
+        param.metavar = "N" if "int" in kind or "float" in kind else "PATH" if "path" in kind else "TEXT"
+    param._get_number_range_help_str = lambda: ""
+    param.help = (param.help or "").rstrip(".")
 
 
 def _reflow(command: Any) -> None:

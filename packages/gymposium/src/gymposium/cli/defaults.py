@@ -14,11 +14,12 @@ _KINDS = {bool: "true or false", int: "an integer", float: "a number", str: "tex
 
 
 def defaults_of(verb: str, command: Any, file: UserFile, verbs: Iterable[str]) -> dict[str, Any]:
-    """The defaults that the user's file has for the options of a command, by the names of its parameters, as Click's
-    `default_map` takes them. They are told in a note. `verbs` are all commands.
+    """Return the user file's defaults for a command's options, by parameter name, as in Click's `default_map`.
 
-    Raises `UnknownName` for a command or an option that does not exist, and `BadOption` for a value of another type
-    than the option's own default, and for an option without one: what it stands for depends on other settings."""
+    They are printed in a note. `verbs` are all commands.
+
+    Raises `UnknownName` for an unknown command or option. Raises `BadOption` for a value of another type than the
+    option's default, and for an option without a default, because its meaning depends on other settings."""
     known = {name for name in verbs if name != PLUGINS}
     for name in file.defaults:
         if name not in known and name not in first_party()["command"]:  # without effect while it is not installed
@@ -36,7 +37,7 @@ def _options(where: str, command: Any, table: Mapping[str, Any]) -> dict[str, An
             if name not in below:
                 raise UnknownName(f"command of {where}", name, below)
             if not isinstance(inner, dict):
-                raise BadOption(f"{where}: {name} is a command; write a table for it.")
+                raise BadOption(f"{where}: {name} is a command. Use a table for it.")
         return {name: _options(f"{where[:-1]}.{name}]", below[name], inner) for name, inner in table.items()}
     options = {
         option.lstrip("-").replace("-", "_"): parameter
@@ -51,9 +52,9 @@ def _options(where: str, command: Any, table: Mapping[str, Any]) -> dict[str, An
         parameter = options[name]
         default = parameter.default
         if type(default) not in _KINDS or (isinstance(default, bool) and not parameter.secondary_opts):
-            raise BadOption(f"{where} {name}: only options whose default --help shows have another one here.")
+            raise BadOption(f"{where} {name} cannot have a default here. Only options with a default in --help can.")
         if type(value) is not type(default) and not (isinstance(default, float) and type(value) is int):
-            raise BadOption(f"{where} {name} is {value!r}; give {_KINDS[type(default)]}.")
+            raise BadOption(f"{where} {name} is {value!r}. Use {_KINDS[type(default)]}.")
         found[parameter.name] = value
     return found
 

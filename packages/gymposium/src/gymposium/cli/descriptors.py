@@ -10,9 +10,10 @@ from gymposium.errors import BadOption
 
 
 def reserve_descriptors() -> None:
-    """Open the null device as each standard stream that is closed. The next file that is opened would otherwise take
-    its descriptor, and output would be written into that file. Raises `BadOption` if stdout was closed, since results
-    would be lost."""
+    """Open the null device for each closed standard stream.
+
+    Otherwise the next opened file would get its descriptor, and output would go into that file. Raises `BadOption` if
+    stdout was closed, because results would be lost."""
     closed = set()
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         try:

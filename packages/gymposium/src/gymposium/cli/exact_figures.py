@@ -16,7 +16,7 @@ from gymposium.players.protocol import Player
 
 @dataclass(frozen=True, slots=True)
 class ExactFigures:
-    """A player's exact figures in each game, or the reason why there are none."""
+    """A player's exact figures per game, or the reason why they are missing."""
 
     player: str
     """The player's name, without options."""
@@ -24,13 +24,13 @@ class ExactFigures:
 
     @classmethod
     def of(cls, games: Sequence[Game], player: Player, seed: int) -> ExactFigures:
-        """The figures in each game that is small enough.
+        """Compute the figures in each sufficiently small game.
 
-        Raises `GymposiumError` if the player cannot give the probabilities of its moves."""
+        Raises `GymposiumError` if the player cannot report its move probabilities."""
         return cls(player.name.partition("?")[0], {game: _measured(game, player, seed) for game in games})
 
     def as_data(self, game: Game) -> dict[str, Any]:
-        """The figures in a game as plain data, or the reason why there are none under `refused`."""
+        """Return a game's figures as plain data, or the reason under `refused` why they are missing."""
         measured = self.figures[game]
         return {"refused": str(measured)} if isinstance(measured, TooLarge) else measured.as_dict()
 

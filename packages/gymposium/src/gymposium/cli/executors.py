@@ -1,4 +1,4 @@
-"""The options of the verbs that play matches on executors."""
+"""Options of the verbs that play matches on executors."""
 
 from __future__ import annotations
 
@@ -18,26 +18,27 @@ ExecutorOption = Annotated[
     typer.Option(
         "--executor",
         metavar="local|ray",
-        help="Where matches are played: in processes of this machine, or on a Ray cluster (gymposium-ray).",
+        help="Play matches in local processes or on a Ray cluster (gymposium-ray)",
     ),
 ]
 AddressOption = Annotated[
     str | None,
-    typer.Option(metavar="HOST:PORT", help="The address of the cluster, for --executor ray; that of Ray by default."),
+    typer.Option(metavar="HOST:PORT", help="Use the Ray cluster at this address (default: Ray's own)"),
 ]
 JobsOption = Annotated[
-    int | None, typer.Option("-j", "--jobs", min=1, help="Number of workers; one per core by default.")
+    int | None, typer.Option("-j", "--jobs", min=1, metavar="N", help="Use this many workers (default: one per core)")
 ]
 
 EXECUTOR_OPTIONS = ("executor", "jobs", "address")
-"""The parameters of these options; a run that goes on may be given others."""
+"""The parameters of these options. A resumed run may change them."""
 
 
 def chosen_executor(name: str | None, jobs: int | None, address: str | None) -> AbstractContextManager[Executor]:
-    """Context with the executor that the options name, by default `local`. Raises `BadOption` for an address without a
-    cluster."""
+    """Open the executor chosen by the options, by default `local`.
+
+    Raises `BadOption` for an address without a cluster."""
     if address is not None and name in (None, LOCAL):
-        raise BadOption(f"--address {address} is for a cluster: add --executor ray.")
+        raise BadOption(f"--address {address} needs a cluster. Add --executor ray.")
     start = ExecutorStart(workers=jobs, plugins=tuple(host().files), address=address, note=note)
     return running_executor(name or LOCAL, start)
 
@@ -45,17 +46,19 @@ def chosen_executor(name: str | None, jobs: int | None, address: str | None) -> 
 def executor_if_chosen(
     name: str | None, jobs: int | None, address: str | None, *, schedule: str, start_server: bool = False
 ) -> AbstractContextManager[Executor | None]:
-    """As `chosen_executor`, but None if no option names one: the matches are then played in this process.
-    `start_server` tells whether players share a server that lasts as long as the command.
+    """Open the executor chosen by the options, or return None if there is no such option.
 
-    Raises `BadOption` for what workers cannot do."""
+    Without an executor, matches are played in this process. `start_server` is True if players share a server that lasts
+    as long as the command.
+
+    Raises `BadOption` for options that workers do not support."""
     if name is None and jobs is None and address is None:
         return nullcontext()
     if schedule != "rounds":
-        raise BadOption(f"--schedule {schedule}: workers play in rounds; leave out --executor and --jobs, or this.")
+        raise BadOption(f"--schedule {schedule} conflicts with --executor and --jobs.")
     if start_server:
         raise BadOption(
-            "--start-server: workers do not share that server. Start one with  gymposium engine start  and name it in "
-            "the player (engine=URL), or leave out --executor and --jobs."
+            "--start-server conflicts with --executor and --jobs. Start a server with  gymposium engine start  and add "
+            "engine=URL to the player, or remove --executor and --jobs."
         )
     return chosen_executor(name, jobs, address)

@@ -1,4 +1,4 @@
-"""The arguments GAME and NAME=VALUE of the verbs that take one game."""
+"""Arguments GAME and NAME=VALUE of the verbs that take one game."""
 
 from __future__ import annotations
 
@@ -9,20 +9,18 @@ import typer
 
 from gymposium.errors import BadOption
 
-GameArgument = Annotated[
-    str, typer.Argument(metavar="GAME", help="A game of gymposium list, with or without parameters.")
-]
+GameArgument = Annotated[str, typer.Argument(metavar="GAME", help="Game from gymposium list, with optional parameters")]
 ParametersArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="NAME=VALUE", help="Parameters of the game, such as num_cards=5.")
+    list[str] | None, typer.Argument(metavar="NAME=VALUE", help="Game parameters, such as num_cards=5")
 ]
 
 
 def with_parameters(game: str, parameters: Sequence[str] | None) -> str:
-    """The name of a game with these parameters, each written NAME=VALUE, beside those that stand in the name."""
+    """Add parameters, each written NAME=VALUE, to a game's name."""
     for parameter in parameters or ():
         name, equals, value = parameter.partition("=")
         if not (name and equals and value):
-            raise BadOption(f"{parameter}: write a parameter of {game} as NAME=VALUE, such as num_cards=5.")
+            raise BadOption(f"Invalid parameter {parameter!r} of {game}. Use NAME=VALUE, such as num_cards=5.")
     if not parameters:
         return game
     given = ",".join(parameters)

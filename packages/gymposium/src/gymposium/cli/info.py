@@ -20,14 +20,14 @@ from gymposium.util.streams import stream
 def command(
     game: GameArgument,
     parameters: ParametersArgument = None,
-    style: Annotated[str, typer.Option(help="The length of the prompts: full or compact.")] = "full",
-    reply: Annotated[str, typer.Option(help="The form of the players' replies: move, tags or json.")] = "move",
+    style: Annotated[str, typer.Option(metavar="full|compact", help="Set the length of the prompts")] = "full",
+    reply: Annotated[str, typer.Option(metavar="move|tags|json", help="Set the form of the replies")] = "move",
     as_json: JsonOption = False,
 ) -> None:
-    """Show a game's facts and parameters, and a prompt of each seat.
+    """Show a game's facts and parameters, and a prompt for each seat.
 
-    The prompts are those of a match of random moves, word for word as a player in that seat reads them. Further
-    OpenSpiel games are named openspiel:NAME.
+    The prompts are from a match of random moves, word for word as a player in that seat reads them. More OpenSpiel
+    games are available as openspiel:NAME.
 
     Examples:
 
@@ -36,7 +36,7 @@ def command(
         gymposium info kuhn_poker --reply tags --json
     """
     loaded = load_game(with_parameters(game, parameters))
-    how: Style = style  # type: ignore[assignment]  # prompt_for refuses unknown styles
+    how: Style = style  # type: ignore[assignment]  # prompt_for rejects unknown styles
     prompts = example_prompts(loaded, how, reply)
     spec = loaded.spec
     env_id = spec.env_id if is_registered(loaded.name) else None
@@ -108,11 +108,11 @@ def command(
 
 
 _MATCHES = 20
-"""Maximum number of random matches until each seat has had a turn; in poker, all others may fold before it."""
+"""Maximum number of random matches until each seat has had a turn. In poker, all others may fold first."""
 
 
 def example_prompts(game: Game, style: Style, reply: str) -> list[str]:
-    """The prompt of each seat's first turn in the first of several random matches in which it has one."""
+    """Return the prompt of each seat's first turn, from the first random match where it has one."""
     write = prompt_for(game, style, reader(reply))
     prompts: dict[int, str] = {}
     rng = stream(0, "info")

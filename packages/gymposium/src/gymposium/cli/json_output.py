@@ -1,4 +1,4 @@
-"""The option `--json`, with which stdout holds the JSON and nothing else."""
+"""The option `--json`, which reserves stdout for the JSON."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import typer
 from gymposium.cli.text import finite
 
 _results: int | None = None
-"""File descriptor of the original stdout while it is kept for the JSON; else None."""
+"""File descriptor of the original stdout while it is reserved for the JSON; else None."""
 
 
 def _keep_stdout(wanted: bool) -> bool:
-    """Keeps stdout for `print_json` until the process ends. All other output to it, including that of C libraries, goes
-    to stderr."""
+    """Reserve stdout for `print_json` until the process ends.
+
+    All other output to it, including output from C libraries, goes to stderr."""
     global _results
     if wanted and _results is None and _is_stdout(sys.stdout):
         sys.stdout.flush()
@@ -27,7 +28,7 @@ def _keep_stdout(wanted: bool) -> bool:
 
 
 def _is_stdout(stream: Any) -> bool:
-    """True if a stream writes to file descriptor 1; a test, for example, may have replaced `sys.stdout`."""
+    """Return whether a stream writes to file descriptor 1. A test, for example, may have replaced `sys.stdout`."""
     try:
         os.fstat(2)
         return bool(stream.fileno() == 1)
@@ -37,17 +38,17 @@ def _is_stdout(stream: Any) -> bool:
 
 JsonOption = Annotated[
     bool,
-    typer.Option("--json", callback=_keep_stdout, help="Print JSON on stdout; all other output goes to stderr."),
+    typer.Option("--json", callback=_keep_stdout, help="Print JSON on stdout and everything else on stderr"),
 ]
 
 
 def print_json(data: Any) -> None:
-    """Prints data as JSON on stdout, in ASCII, so that any text can be printed on any terminal. NaN becomes null."""
+    """Print data as JSON on stdout, in ASCII, so that every terminal can show it. NaN becomes null."""
     print_json_text(json.dumps(finite(data), indent=2, allow_nan=False) + "\n")
 
 
 def print_json_text(text: str) -> None:
-    """Prints JSON text on stdout as it is."""
+    """Print JSON text on stdout unchanged."""
     if _results is None:
         sys.stdout.write(text)
         return

@@ -14,9 +14,8 @@ def command(
 ) -> None:
     """List the games, players, rewards, loggers, engines and executors, built in or from plugins.
 
-    A game is named as in this list; its parameters, if it has some, follow in brackets: goofspiel(num_cards=5). The id
-    is for gymnasium.make and pettingzoo.make. Further OpenSpiel games are named openspiel:NAME, and have the plain text
-    of the engine.
+    Parameters follow a game's name in parentheses: goofspiel(num_cards=5). The id is for gymnasium.make and
+    pettingzoo.make. More OpenSpiel games are available as openspiel:NAME, with the engine's plain text.
 
     Examples:
 
@@ -55,7 +54,7 @@ def command(
     console = out()
     table = Table(title="Games", title_justify="left", box=None)
     for heading in ("game", "id", "seats", "hidden", "title"):
-        table.add_column(heading, no_wrap=heading in ("game", "id"), overflow="fold")  # not cut, to be copied
+        table.add_column(heading, no_wrap=heading in ("game", "id"), overflow="fold")  # not truncated, to be copied
     for game in games:
         hidden = "yes" if game.information == "imperfect" else ""
         table.add_row(game.name, game.env_id, game.seats_in_words, hidden, game.title)
@@ -67,7 +66,7 @@ def command(
         ("engine", "what samples a language model's replies", [(spec.name, spec.summary) for spec in engines]),
         ("executor", "where matches are played", [(spec.name, spec.summary) for spec in executors]),
     ):
-        if rows:  # the core alone has no loggers and no engines
+        if rows:  # the core has no loggers or engines
             console.print()
             table = Table(heading, what, title=f"{heading.capitalize()}s", title_justify="left", box=None)
             for row in rows:

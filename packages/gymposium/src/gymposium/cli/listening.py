@@ -1,4 +1,4 @@
-"""The options of commands that listen for clients."""
+"""Options of commands that listen for clients."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
-PortOption = Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes any free port.")]
-HostOption = Annotated[str, typer.Option(help="The address to listen on. All but loopback addresses need a token.")]
+PortOption = Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Listen on this port; 0 picks a free one")]
+HostOption = Annotated[
+    str, typer.Option(metavar="ADDRESS", help="Listen on this address; only loopback needs no token")
+]
 NamesOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="HOST", help="A name by which other machines reach the server; may be given again."),
+    typer.Option(metavar="HOST", help="Accept this server name from other machines (repeatable)"),
 ]

@@ -1,7 +1,7 @@
 """The `gymposium` command.
 
-Its verbs, including the built-in ones, come from plugins (`gymposium_commands`), and each is imported when it is used:
-`gymposium --help` loads no engine, no environment and no model.
+Verbs, including the built-in ones, come from plugins (`gymposium_commands`). Each is imported on use: `gymposium
+--help` loads no engine, environment or model.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from gymposium.cli.commands import make_command
+from gymposium.cli.commands import make_command, simplify_help
 from gymposium.cli.defaults import defaults_of
 from gymposium.cli.descriptors import check_working_directory, reserve_descriptors
 from gymposium.cli.output import output_errors
@@ -36,7 +36,7 @@ from gymposium.util.visible import visible
 
 
 class Verbs(TyperGroup):
-    """The group of the verbs that plugins add. A list of them needs only their specs."""
+    """The group of verbs from plugins. Listing them needs only their specs."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         specs = sorted(host().commands.values(), key=lambda spec: (spec.order, spec.name))
@@ -48,12 +48,12 @@ class Verbs(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str, Any, list[str]]:
         verb, *rest = args
-        if verb == "plugins":  # lists broken plugins itself, and can try each one without loading it here
+        if verb == "plugins":  # lists broken plugins itself, and can try each plugin without loading it here
             from gymposium.cli.plugins import command
 
             return verb, make_command(command, verb), rest
         spec = host().commands.get(verb)
-        if spec is not None and verb != "list":  # every other verb, or its plugins, may make an environment by its id
+        if spec is not None and verb != "list":  # every other verb, or its plugins, may make an environment by id
             from gymposium.envs.registration import register_envs  # imports Gymnasium and PettingZoo
 
             register_envs()
@@ -76,7 +76,7 @@ class Verbs(TyperGroup):
         try:
             with usage_errors(ctx):
                 return super().invoke(ctx)
-        except KeyboardInterrupt as stop:  # before a run began, which prints how to go on
+        except KeyboardInterrupt as stop:  # before a run began, which prints how to resume
             from gymposium.cli.resume import exit_code
 
             note("Stopped.")
@@ -111,7 +111,7 @@ def _drop_plugins(context: typer.Context, wanted: bool) -> None:
     if not wanted:
         return
     if context.params.get("plugin"):
-        raise BadOption("Write --no-plugins before --plugin FILE.")
+        raise BadOption("--no-plugins must come before --plugin FILE.")
     before = host().games if is_loaded() else {}
     after = without_plugins().games
     if "gymnasium" in sys.modules:
@@ -120,11 +120,11 @@ def _drop_plugins(context: typer.Context, wanted: bool) -> None:
         unregister_envs(before[name] for name in before.keys() - after.keys())
 
 
-app = typer.Typer(cls=Verbs, name="gymposium", add_completion=False, no_args_is_help=True, rich_markup_mode="rich")
+app = typer.Typer(cls=Verbs, name="gymposium", no_args_is_help=True, rich_markup_mode="rich")
 
 
 @app.callback(
-    epilog="Each verb has its own help, with examples: gymposium run --help",
+    epilog="Each command has its own help with examples: gymposium run --help",
 )
 def options(
     plugin: Annotated[
@@ -134,7 +134,7 @@ def options(
             metavar="FILE",
             is_eager=True,
             callback=lambda paths: _load_files(paths or []),
-            help="Load a plugin from one Python file; may be given again.",
+            help="Load a plugin from this Python file (repeatable)",
         ),
     ] = None,
     no_plugins: Annotated[
@@ -143,8 +143,7 @@ def options(
             "--no-plugins",
             is_eager=True,
             callback=_drop_plugins,
-            help="Use only the built-in plugin and import no other. An empty environment variable GYMPOSIUM_PLUGINS "
-            "does the same, in Python as well.",
+            help="Use only the built-in plugin, like an empty environment variable GYMPOSIUM_PLUGINS",
         ),
     ] = False,
     allow_names: Annotated[
@@ -154,9 +153,8 @@ def options(
             metavar="NAME",
             is_eager=True,
             callback=lambda names: allow(*(names or [])),
-            help="Allow files to name this game or player, which imports a module, reads a path or asks a server: "
-            "'gym:my_module:MyText-v0', 'sb3:policies/*'. Names on the command line need no permission. May be given "
-            "again.",
+            help="Allow files to name this game or player that imports a module, reads a path or asks a server "
+            "(repeatable)",
         ),
     ] = None,
     allow_env: Annotated[
@@ -166,20 +164,20 @@ def options(
             metavar="NAME",
             is_eager=True,
             callback=lambda names: allow_variables(*(names or [])),
-            help="Allow files to name this environment variable, whose value is then sent as a token or key. May be "
-            "given again.",
+            help="Allow files to name this environment variable and send its value as a token or key (repeatable)",
         ),
     ] = None,
     show_version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version.")
+        bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Print the version")
     ] = False,
 ) -> None:
-    """Text games: play them, let players play each other, and replay and verify the matches."""
+    """Play text games, compare players, and replay and verify matches."""
 
 
 def _note_warning(show: Callable[..., None], message: Any, category: type[Warning], *where: Any) -> None:
-    """Shows a warning of gymposium or a plugin as a note for the user, without the line of code, and any other warning
-    with `show`, Python's own function."""
+    """Show a warning from gymposium or a plugin as a note for the user, without the line of code.
+
+    Show any other warning with `show`, Python's own function."""
     plugins = host().plugins if is_loaded() else []  # a warning during loading must not start it again
     packages = {"gymposium", *(plugin.source.partition(".")[0] for plugin in plugins)}
     if category.__module__.partition(".")[0] in packages:
@@ -189,13 +187,12 @@ def _note_warning(show: Callable[..., None], message: Any, category: type[Warnin
 
 
 def _show_traceback(*error: Any) -> None:
-    """Print an exception as Python does, with its control characters made visible: its text may come from a model or a
-    server."""
+    """Print an exception like Python, with visible control characters: its text may come from a model or a server."""
     print(visible("".join(traceback.format_exception(*error))), end="", file=sys.stderr)
 
 
 def main() -> None:
-    """Runs the command with the arguments of the process."""
+    """Run the command with the process's arguments."""
     try:
         reserve_descriptors()
         check_working_directory()
@@ -203,12 +200,14 @@ def main() -> None:
         complain(str(error))
         sys.exit(2)
     guard_children()
-    for library in ("HF_HUB", "HF_DATASETS"):  # also those of transformers
+    for library in ("HF_HUB", "HF_DATASETS"):  # including those of transformers
         os.environ.setdefault(f"{library}_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TQDM_DISABLE", "1")
     sys.excepthook = _show_traceback
     warnings.showwarning = partial(_note_warning, warnings.showwarning)
-    typer.main.get_command(app)(prog_name="gymposium")
+    command = typer.main.get_command(app)
+    simplify_help(command)
+    command(prog_name="gymposium")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The options, the progress bar and the notes that the verbs which play matches share."""
+"""Options, progress bar and notes shared by the verbs that play matches."""
 
 from __future__ import annotations
 
@@ -26,32 +26,30 @@ from gymposium.plugins.command_line import command_line
 from gymposium.records.scores import Score
 from gymposium.util.visible import visible
 
-SeedOption = Annotated[int, typer.Option(help="The seed of everything that is random.")]
+SeedOption = Annotated[int, typer.Option(metavar="N", help="Seed everything random")]
 PolicyOption = Annotated[
     str,
-    typer.Option(
-        metavar="POLICY", help="Policy for replies that are not legal moves: forfeit, random, retry(n) or penalty(x,k)."
-    ),
+    typer.Option(metavar="POLICY", help="Handle illegal replies by forfeit, random, retry(n) or penalty(x,k)"),
 ]
 ShowOption = Annotated[
-    int, typer.Option("--show", metavar="N", min=0, help="The number of decisions to show: those that cost most.")
+    int, typer.Option("--show", metavar="N", min=0, help="Show this many of the most costly decisions")
 ]
 ScheduleOption = Annotated[
     str,
     typer.Option(
         metavar="rounds|streaming",
-        help="Ask for all matches in rounds, or let each match go on as soon as its own answers are in.",
+        help="Ask for all matches in rounds, or continue each match as soon as its answers arrive",
     ),
 ]
 
 
 def note_record(record: Path) -> None:
-    """Prints where a match that broke off is recorded."""
+    """Print where a match that broke off is recorded."""
     note(f"The match so far is recorded in {record}:  {command_line('replay', str(record))}")
 
 
 class _Description(ProgressColumn):
-    """The name of a task, which may be that of a file."""
+    """A task's name, which may be a file name."""
 
     def render(self, task: Task) -> Text:
         return Text(visible(task.description))
@@ -66,7 +64,7 @@ class _Rate(ProgressColumn):
 
 @contextmanager
 def match_bar() -> Iterator[Progress]:
-    """A progress bar on stderr, shown only on a terminal."""
+    """Show a progress bar on stderr, only on a terminal."""
     console = err()
     bar = Progress(
         _Description(),
@@ -83,7 +81,7 @@ def match_bar() -> Iterator[Progress]:
 
 
 def note_remarks(players: Iterable[Player]) -> None:
-    """Prints the remarks of the players about their play on stderr."""
+    """Print the players' remarks on stderr."""
     for player in {id(player): player for player in players}.values():
         remarks = getattr(player, "remarks", None)
         for remark in () if remarks is None else remarks():
@@ -91,22 +89,23 @@ def note_remarks(players: Iterable[Player]) -> None:
 
 
 _EXAMPLE = 160
-"""Number of characters of a reply that a note shows."""
+"""Maximum number of characters shown from a reply in a note."""
 
 
 def note_failed_replies(player: str, scores: Sequence[Score]) -> None:
-    """Print on stderr how to fix the cut-off and unparsable replies of a player with these scores."""
+    """Print on stderr how to fix a player's cut-off and unparsable replies."""
     replies = sum(sum(score.readings.values()) for score in scores)
     cut_off = sum(score.readings["cut off"] for score in scores)
     looping = sum(score.looping for score in scores)
     if cut_off and 2 * looping > cut_off:
         note(
-            f"{player}: {cut_off} of {replies} replies were cut off, {looping} of them in a loop: they repeat the same "
-            f"text to the end, so a larger max_tokens does not help. Raise the temperature, as in temperature=0.6, or "
-            f"take another model."
+            f"{player}: {cut_off} of {replies} replies were cut off, {looping} of them in a loop that repeats the same "
+            "text to the end. A larger max_tokens does not help there. Raise the temperature, as in temperature=0.6, "
+            "or "
+            f"use another model."
         )
     elif cut_off:
-        note(f"{player}: {cut_off} of {replies} replies were cut off: raise max_tokens.")
+        note(f"{player}: {cut_off} of {replies} replies were cut off. Raise max_tokens.")
     unparsable = sum(score.readings["unparsable"] for score in scores)
     if unparsable:
         example = next((score.unparsable_example for score in scores if score.unparsable_example is not None), "")
@@ -120,7 +119,7 @@ def note_failed_replies(player: str, scores: Sequence[Score]) -> None:
 
 
 def _quoted(reply: str) -> str:
-    """A reply on one line, shortened in the middle: the move is usually expected at the end."""
+    """Return a reply on one line, shortened in the middle, because the move is usually at the end."""
     text = " ".join(reply[:10_000].split() if len(reply) <= 10_000 else (reply[:200] + " … " + reply[-200:]).split())
     half = _EXAMPLE // 2
     shortened = text if len(text) <= _EXAMPLE else f"{text[:half].rstrip()} … {text[-half:].lstrip()}"
@@ -128,12 +127,12 @@ def _quoted(reply: str) -> str:
 
 
 def note_repeats(game: Game, players: Sequence[Player], policy: FailurePolicy) -> None:
-    """Prints on stderr that the matches between these players repeat each other, if nothing in them is drawn at
-    random."""
+    """Print on stderr that matches between these players repeat each other, if nothing in them is random."""
     if game.spec.chance or policy.kind == "random" or not all(map(is_deterministic, players)):
         return
     names = " and ".join(dict.fromkeys(player.name for player in players))
     note(
-        f"{game.name}, {names}: nothing in these matches is drawn at random, so with the same seats they are the same "
-        "match, and the intervals mean nothing. gymposium leaderboard run begins such matches with random moves."
+        f"{game.name}, {names}: nothing in these matches is random, so with the same seats they are all the same "
+        "match, "
+        "and the intervals are meaningless. gymposium leaderboard run begins such matches with random moves."
     )

@@ -1,4 +1,4 @@
-"""Errors of a full disk or a place that cannot be written, in the words of gymposium's own errors."""
+"""Errors of a full disk or an unwritable path, as gymposium errors."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from gymposium.errors import GymposiumError
 
 _REMEDIES = {
     **dict.fromkeys(
-        (errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "Free space there, raise the limit, or write to another place."
+        (errno.ENOSPC, errno.EDQUOT, errno.EFBIG), "Free space there, raise the limit, or write to another path."
     ),
-    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "Write to a place for which you have permission."),
-    errno.EIO: "Check the device, or write to another place.",
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), "Write to a path where you have permission."),
+    errno.EIO: "Check the device, or write to another path.",
 }
 
 
 @contextmanager
 def output_errors() -> Iterator[None]:
-    """Context that ends by flushing stdout, and raises `GymposiumError` if stdout, a file or a folder cannot be
-    written. A pipe that the reader closed ends the process with status 1, without a word."""
+    """Flush stdout at the end of the block, and raise `GymposiumError` if stdout, a file or a folder cannot be written.
+
+    A pipe closed by its reader silently ends the process with status 1."""
     try:
         try:
             yield
@@ -40,7 +41,7 @@ def output_errors() -> Iterator[None]:
 
 
 def _abandon_stdout() -> None:
-    """Drop what stdout holds if it cannot be written, so that Python does not try again when the process ends."""
+    """Drop unwritable stdout data, so that Python does not retry when the process ends."""
     try:
         sys.stdout.flush()
     except OSError:

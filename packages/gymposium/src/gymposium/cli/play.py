@@ -31,16 +31,16 @@ def command(
     game: GameArgument,
     parameters: ParametersArgument = None,
     opponent: Annotated[
-        str, typer.Option(metavar="PLAYER", help="The player of gymposium list for the other seats.")
+        str, typer.Option(metavar="PLAYER", help="Play against this player from gymposium list")
     ] = "random",
-    seat: Annotated[int, typer.Option(min=0, help="Your seat, counted from 0.")] = 0,
-    seed: Annotated[int | None, typer.Option(help="The seed of the match; a new one by default.")] = None,
+    seat: Annotated[int, typer.Option(min=0, metavar="N", help="Take this seat, counted from 0")] = 0,
+    seed: Annotated[int | None, typer.Option(metavar="N", help="Seed the match (default: a random seed)")] = None,
     out_dir: OutOption = None,
 ) -> None:
     """Play a game at the terminal.
 
-    You read the prompts of a language model in your seat, and type moves as they are listed. Typing errors are
-    not penalized. Type ? for the rules; Ctrl-C leaves without a record. With --opponent human two people share the
+    You read the same prompts as a language model in your seat, and type moves as listed. Typing errors are not
+    penalized. Type ? for the rules. Ctrl-C leaves without a record. With --opponent human, two people share the
     terminal.
 
     Examples:
@@ -60,12 +60,12 @@ def command(
     seed = secrets.randbits(32) if seed is None else seed
     match_id = f"play-{secrets.token_hex(4)}"
     with contextlib.suppress(ImportError):  # not on Windows
-        import readline  # noqa: F401 - arrow keys then edit the line and recall earlier ones
+        import readline  # noqa: F401 - enables line editing and history
 
     check_new(out_dir)
 
     def write(played: MatchResult) -> Path:
-        # made only now, so that a match that is left early leaves no folder
+        # created only now, so that an abandoned match leaves no folder
         settings = {"game": loaded.name, "opponent": opponent, "seat": seat, "seed": seed}
         file = RunFolder.create(out_dir, "play", settings).matches
         with RecordWriter(file) as writer:
@@ -86,7 +86,7 @@ def command(
         raise
     except KeyboardInterrupt as stop:
         print()
-        note("Stopped; nothing is recorded.")
+        note("Stopped. Nothing is recorded.")
         raise typer.Exit(exit_code(stop)) from None
     assert table.played is not None, "no seat is asked any more"
     file = write(table.played)
@@ -95,8 +95,9 @@ def command(
 
 
 def _tell_moves(table: Table, yours: list[int], since: int) -> int:
-    """Prints the moves after the first `since` events that other players made and the person may see. Returns the
-    number of events so far."""
+    """Print other players' visible moves after the first `since` events.
+
+    Returns the number of events so far."""
     if len(yours) == 1:
         players = table.job.players
         for seat, move in moves_of_others(table.match, yours[0], since):
@@ -106,7 +107,7 @@ def _tell_moves(table: Table, yours: list[int], since: int) -> int:
 
 
 def _show_end(played: MatchResult, yours: list[int]) -> None:
-    """Prints the last position and the result as the people who played may see them."""
+    """Print the last position and the result, as the players at the terminal may see them."""
     console, job = out(), played.job
     console.print()
     if played.ending == OVER:

@@ -1,4 +1,4 @@
-"""Crashes of players in worker processes, where they cost a match instead of ending the command."""
+"""Player crashes in worker processes, which cost a match but do not end the command."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gymposium.records import Record
 
 @dataclass(slots=True)
 class PlayerCrashes:
-    """The exceptions of each player of a run, by the records of its matches."""
+    """Each player's exceptions in a run, from its match records."""
 
     _found: Counter[tuple[str, str]] = field(default_factory=Counter)
 
@@ -25,7 +25,7 @@ class PlayerCrashes:
                 self._found[record.players[failure.seat or 0], failure.detail] += 1
 
     def complain(self, players: Iterable[Player]) -> None:
-        """Print each exception on stderr, after its player and the player's file."""
+        """Print each exception on stderr, with its player and the player's file."""
         files = {player.name: file_of(type(player)) for player in players}
         for (name, detail), count in self._found.most_common():
             times = "once" if count == 1 else f"{count} times"

@@ -21,28 +21,28 @@ from gymposium.util.isolated import isolated
 
 @dataclass(slots=True)
 class ReplayedMatch:
-    """A recorded match that was played again to be printed."""
+    """A recorded match, replayed for printing."""
 
     steps: list[ReplayedStep]
     ends: list[str]
-    """The end of the match as each seat sees it."""
+    """The end of the match, as each seat sees it."""
     over: bool
-    """True if the match was played to the end of the game."""
+    """True if the match was finished."""
     has_tools: bool
-    """True in a game whose moves are calls of tools."""
+    """True in a game whose moves are tool calls."""
 
 
 @dataclass(slots=True)
 class ReplayedStep:
-    """One event of a match, or the failed decision that ended it (`move` is None)."""
+    """One event in a match, or the failed decision that ended it (`move` is None)."""
 
     seat: int
     move: str | None
     position: str = ""
-    """The position as the seat saw it when it decided; empty for chance."""
+    """The position, as the seat saw it when it decided; empty for chance."""
     turns: list[Turn] = field(default_factory=list)
     opening: bool = False
-    """True if the move belongs to the match's random opening, for which no player was asked."""
+    """True if the move belongs to the random opening, without asking a player."""
 
 
 def command(
@@ -53,25 +53,25 @@ def command(
         ),
     ],
     match: Annotated[
-        str | None, typer.Option(metavar="ID|N", help="Only the match with this id, or the N-th match of the file.")
+        str | None, typer.Option(metavar="ID|N", help="Show only the match with this id, or the N-th match")
     ] = None,
     seat: Annotated[
-        int | None, typer.Option(min=0, help="Only the views and moves of this seat; by default all seats and chance.")
+        int | None, typer.Option(min=0, metavar="N", help="Show only this seat (default: all seats and chance)")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show recorded matches move by move: the position as each seat saw it, its replies and its move.
+    """Show recorded matches move by move: each seat's position, replies and move.
 
-    A reply that was not accepted is shown with its reading: illegal, unparsable or cut off. Lines that are incomplete
-    or are not records, and matches that cannot be played again, are named on stderr. The exit code is 1 if one of the
-    selected matches cannot be played again, or if the file has no record.
+    A rejected reply is shown with its reading: illegal, unparsable or cut off. Incomplete or invalid lines, and matches
+    that cannot be replayed, are listed on stderr. The exit code is 1 if a selected match cannot be replayed, or if the
+    file has no records.
 
     A game that imports a module or opens a file needs your permission: gymposium --allow NAME replay PATH.
 
     Examples:
 
         gymposium replay gymposium-runs/2026-11-23-run-1 --match 1
-        gymposium replay gymposium-runs/2026-11-23-run-1 --match run-5a0c9b21-17 --seat 1
+        gymposium replay matches.jsonl --match run-5a0c9b21-17 --seat 1
         gymposium replay matches.jsonl --json
     """
     items = [item for path in match_files(file) for _, item in read_records(path)]
@@ -89,7 +89,7 @@ def command(
         try:
             played = isolated(_played_again, record) if needs_isolation(record.game) else _played_again(record)
         except Exception as error:  # noqa: BLE001 - an engine may raise anything at an unknown record
-            failed.append(Problem(f"Match {record.id}", f"cannot be played again: {describe(error)}"))
+            failed.append(Problem(f"Match {record.id}", f"cannot be replayed: {describe(error)}"))
             complain(str(failed[-1]))
             continue
         if as_json:
@@ -108,12 +108,13 @@ def _select(records: list[Record], match: str | None, file: Path) -> list[Record
     named = [record for record in records if record.id == match]
     if any(record != named[0] for record in named):
         places = ", ".join(str(n) for n, record in enumerate(records, start=1) if record.id == match)
-        raise BadOption(f"--match {match}: {len(named)} matches of {file} have this id. Give a number: {places}.")
+        raise BadOption(f"--match {match}: {len(named)} matches in {file} have this id. Use a number: {places}.")
     if not named and match.isdecimal() and 1 <= int(match) <= len(records):
         named = [records[int(match) - 1]]
     if not named:
         raise BadOption(
-            f"--match {match}: {file} has no such match. It has {len(records)}, from 1; the last is {records[-1].id}."
+            f"--match {match}: {file} has no such match. It has {len(records)}, numbered from 1; the last is "
+            f"{records[-1].id}."
         )
     return named[:1]
 
@@ -177,7 +178,7 @@ def _print(record: Record, played: ReplayedMatch, only: int | None) -> None:
         if step.seat == CHANCE:
             if not played.has_tools:
                 say(f"chance: {step.move}", "dim")
-            elif at == 0:  # what tools return later is what the seat sees next
+            elif at == 0:  # later tool results are shown as the seat's next view
                 say(f"task: {step.move}", "dim")
             continue
         say(f"\nSeat {step.seat} sees:")

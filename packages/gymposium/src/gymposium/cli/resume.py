@@ -1,4 +1,4 @@
-"""Stopping and resuming runs: the options and notes of the verbs that can be resumed."""
+"""Stopping and resuming runs: options and notes of resumable verbs."""
 
 from __future__ import annotations
 
@@ -32,30 +32,29 @@ OutOption = Annotated[
     typer.Option(
         "--out",
         metavar="DIR",
-        help="The folder of the run, which must be empty or new; by default a new one under gymposium-runs/.",
+        help="Write the run to this new or empty folder (default: a new one under gymposium-runs/)",
     ),
 ]
 ResumeOption = Annotated[
     Path | None,
-    typer.Option(metavar="DIR", help="Go on with the run in this folder, with its settings."),
+    typer.Option(metavar="DIR", help="Resume the run in this folder, with its settings"),
 ]
 
 _NOTHING = "Nothing is recorded yet."
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM, which ends a command as Ctrl-C does."""
+    """A SIGTERM, which ends a command like Ctrl-C."""
 
 
 def exit_code(stop: KeyboardInterrupt) -> int:
-    """The exit code of a command that was stopped: 128 plus the number of the signal, as in shells."""
+    """Return a stopped command's exit code: 128 plus the signal number, as in shells."""
     return 128 + (signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT)
 
 
 @contextmanager
 def sigterm_raises() -> Iterator[None]:
-    """Context in which SIGTERM raises `Terminated`. In other threads than the main one, which get no signals, it does
-    nothing."""
+    """Make SIGTERM raise `Terminated` in the block. Only the main thread gets signals, so others do nothing."""
 
     def terminated(number: int, frame: FrameType | None) -> None:
         raise Terminated
@@ -72,11 +71,11 @@ def sigterm_raises() -> Iterator[None]:
 
 @contextmanager
 def resumable(kept: Callable[[], str | None], *arguments: str, allow: Sequence[str] = ()) -> Iterator[None]:
-    """Context that prints what is kept and the command to go on with if Ctrl-C, SIGTERM or an error ends the block.
+    """Print the saved state and the resume command if Ctrl-C, SIGTERM or an error ends the block.
 
     The command is gymposium with these arguments, and `--allow` for the names `allow`. `kept` returns None if nothing
-    was done yet; a `GymposiumError`, whose message says what to do, is then printed alone. A player that does not play
-    the game (`GameRefused`) would refuse again, so that only what is kept is printed."""
+    is saved yet. A `GymposiumError`, whose message explains the fix, is then printed alone. If a player rejects the
+    game (`GameRefused`), resuming would fail again, so only the saved state is printed."""
     try:
         with sigterm_raises():
             yield
@@ -95,8 +94,9 @@ def resumable(kept: Callable[[], str | None], *arguments: str, allow: Sequence[s
 
 @contextmanager
 def matches_of(folder: RunFolder, plan: MatchPlan, allow: Sequence[str] = ()) -> Iterator[tuple[RunMatches, Progress]]:
-    """Context with the matches of a run, of which the missing ones are to be played, and a progress bar. If the block
-    ends early, the command to go on with is printed."""
+    """Open a run's matches, to play the missing ones, with a progress bar.
+
+    If the block ends early, the resume command is printed."""
     with (
         RunMatches(folder.matches, plan) as log,
         resumable(partial(log.told, folder.path), folder.command, "--resume", str(folder.path), allow=allow),
@@ -111,7 +111,7 @@ def matches_of(folder: RunFolder, plan: MatchPlan, allow: Sequence[str] = ()) ->
 
 
 def check_break_offs(break_offs: BreakOffs, finished: int, folder: RunFolder, allow: Sequence[str]) -> None:
-    """Prints how many matches of a run have no result, why, and how they are played.
+    """Print how many matches in a run have no result, why, and how to play them.
 
     Ends the command with exit code 1 if no match is `finished`, or if matches were not begun."""
     if told := break_offs.in_words:
@@ -123,12 +123,12 @@ def check_break_offs(break_offs: BreakOffs, finished: int, folder: RunFolder, al
 
 
 def _note_command(kept: str, arguments: Sequence[str], allow: Sequence[str]) -> None:
-    note(f"{kept} Go on with:")
+    note(f"{kept} Resume with:")
     note(f"  {command_line(*arguments, allow=allow)}")
 
 
 def to_allow(games: Iterable[str], players: Iterable[str]) -> list[str]:
-    """The names among these that a run's settings may hold only with the user's permission."""
+    """Return the names that a run's settings may contain only with the user's permission."""
     return [
         *(name for name in dict.fromkeys(games) if is_allowed(name) or _is_refused(check_named_game, name)),
         *(name for name in dict.fromkeys(players) if is_allowed(name) or _is_refused(check_named_player, name)),
@@ -136,7 +136,7 @@ def to_allow(games: Iterable[str], players: Iterable[str]) -> list[str]:
 
 
 def check_settings(games: Iterable[str], players: Iterable[str]) -> None:
-    """Raises `NotAllowed` for names that a run's settings, which may come from someone else, must not hold."""
+    """Raise `NotAllowed` for names that need permission in a run's settings, which may come from anyone."""
     for game in games:
         check_named_game(game)
     for player in players:
@@ -152,13 +152,13 @@ def _is_refused(check: Callable[[str], None], name: str) -> bool:
 
 
 def is_default(ctx: typer.Context, name: str) -> bool:
-    """Whether a parameter was given neither on the command line nor in the user's file."""
+    """Return whether a parameter was set neither on the command line nor in the user's file."""
     source = ctx.get_parameter_source(name)
     return source is not None and source.name == "DEFAULT"
 
 
 def given_options(ctx: typer.Context) -> dict[str, str]:
-    """The spelling of each parameter that was given on the command line, by its name."""
+    """Return the spelling of each parameter on the command line, by name."""
     typed = [
         parameter
         for parameter in ctx.command.params
@@ -168,22 +168,23 @@ def given_options(ctx: typer.Context) -> dict[str, str]:
 
 
 def refuse_unused(ctx: typer.Context, names: Collection[str], where: str) -> None:
-    """Raise `BadOption` if one of these parameters was given on the command line. `where` says where they have no
-    effect: `without --search`."""
+    """Raise `BadOption` if one of these parameters was given on the command line.
+
+    `where` says where they have no effect: `without --search`."""
     if unused := [spelling for name, spelling in given_options(ctx).items() if name in names]:
         verb, them = ("has", "it") if len(unused) == 1 else ("have", "them")
-        raise BadOption(f"{', '.join(unused)} {verb} no effect {where}. Leave {them} out.")
+        raise BadOption(f"{', '.join(unused)} {verb} no effect {where}. Remove {them}.")
 
 
 def refuse_beside(ctx: typer.Context, name: str, free: Collection[str] = ()) -> None:
-    """Raise `BadOption` if parameters were given on the command line beside this one, except those in `free`."""
+    """Raise `BadOption` if parameters other than this one and those in `free` were given."""
     given = given_options(ctx)
     unused = [other for other in given if other not in {name, "as_json", *free}]
-    refuse_unused(ctx, unused, f"beside {given.get(name, name)}")
+    refuse_unused(ctx, unused, f"with {given.get(name, name)}")
 
 
 def refuse_beside_resume(ctx: typer.Context, free: Collection[str] = ()) -> None:
-    """Raises `BadOption` for parameters given beside `--resume`, except those in `free`: a run keeps its settings."""
+    """Raise `BadOption` for parameters with `--resume`, except those in `free`: a run keeps its settings."""
     given = given_options(ctx)
     if beside := [given[name] for name in given if name not in {"resume", "as_json", *free}]:
-        raise BadOption(f"--resume goes on with the run's own settings; leave out {', '.join(beside)}.")
+        raise BadOption(f"--resume uses the run's own settings. Remove {', '.join(beside)}.")

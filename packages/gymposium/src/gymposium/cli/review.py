@@ -40,7 +40,7 @@ def command(
         typer.Option(
             "--judge",
             metavar="exact|cfr-N|search-N",
-            help="Judge the moves so; by default by the first of these that the game allows.",
+            help="Use this judge (default: the first that the game allows)",
         ),
     ] = None,
     shown: ShowOption = 5,
@@ -51,16 +51,15 @@ def command(
 ) -> None:
     """Judge each move of recorded matches: how much worse it was than the best one.
 
-    Games with two seats, in which one wins what the other loses, are reviewed. The judge is `exact` (minimax) if
-    nothing is hidden and at most 400,000 positions can come, `cfr-N` (the best response to a fixed table near an
-    equilibrium) if something is hidden, and `search-N` in larger games, which only estimates. A move is judged by what
-    its seat knew.
+    Reviews need two-seat zero-sum games. The judge is `exact` (minimax) for perfect information with at most 400,000
+    positions to come, `cfr-N` (the best response to a fixed near-equilibrium table) for hidden information, and
+    `search-N` for larger games, which only estimates. A move is judged by what its seat knew.
 
     What a move gave away is a share of the game's range of returns: 0.5 is a win turned into a draw where a win is
     +1 and a loss -1. A reply that is no legal move gives away all that was still to be had, and is counted apart.
 
-    The reviews are kept beside the matches, as matches.review.json, and are shown by gymposium view and on boards
-    (gymposium leaderboard rate). Matches that have a review are not judged again.
+    Reviews are stored next to the matches, as matches.review.json, and shown by gymposium view and on boards (gymposium
+    leaderboard rate). Reviewed matches are not judged again.
 
     Examples:
 
@@ -87,7 +86,7 @@ def command(
                 note(str(error))
             bar.remove_task(task)
     if not found:
-        raise BadOption("There is nothing to review: no game of these matches is judged.")
+        raise BadOption("Nothing to review: none of these games can be judged.")
     for one in found:
         for problem in one.problems:
             complain(f"{one.matches}: {problem}")
@@ -116,7 +115,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _by_game(found: list[Reviewed]) -> dict[tuple[str, str], list[Reviewed]]:
-    """The files by game and judge."""
+    """Group the files by game and judge."""
     groups: defaultdict[tuple[str, str], list[Reviewed]] = defaultdict(list)
     for one in found:
         groups[one.reviews.game, one.reviews.judge].append(one)
@@ -124,7 +123,7 @@ def _by_game(found: list[Reviewed]) -> dict[tuple[str, str], list[Reviewed]]:
 
 
 def _lost(files: list[Reviewed]) -> list[Lost]:
-    """What each player gave away, the least first."""
+    """Return each player's losses, the lowest first."""
     tally = LostTally()
     for one in files:
         for record in one.records:
@@ -133,7 +132,7 @@ def _lost(files: list[Reviewed]) -> list[Lost]:
 
 
 def _largest(files: list[Reviewed], most: int) -> list[tuple[Record, ReviewFile, Drop]]:
-    """The decisions that gave away most, the largest first."""
+    """Return the decisions with the largest losses, the largest first."""
     every = [
         (record, one.reviews, drop)
         for one in files
@@ -171,7 +170,7 @@ def _print(found: list[Reviewed], shown: int) -> None:
         for record, _, drop in _largest(files, shown):
             show(console, f"  {_in_words(record, drop)}")
         if unjudged := sum(review.unjudged for one in files for review in one.reviews.matches.values()):
-            note(f"{unjudged} decisions could not be judged: search found no position that fits what the seat saw.")
+            note(f"{unjudged} decisions could not be judged: search found no position that matches what the seat saw.")
         show(console, "")
     new = sum(one.new for one in found)
     where = (
@@ -179,15 +178,15 @@ def _print(found: list[Reviewed], shown: int) -> None:
         if len(found) == 1
         else f"{len(found)} files like {review_path(found[0].matches)}"
     )
-    note(f"{new:,} {plural(new, 'match')} reviewed now. Kept in {where}")
+    note(f"{new:,} {plural(new, 'match')} reviewed now. Saved in {where}")
 
 
 def _in_words(record: Record, drop: Drop) -> str:
-    """A decision in words."""
+    """Describe a decision."""
     decision = drop.decision
     step = [*walk(record, lambda match: None)][decision.step]
     move = step.moves.get(decision.seat)
-    did = "gave no legal move" if decision.failed else f"played {move}"
+    did = "made no legal move" if decision.failed else f"played {move}"
     better = f"; better: {decision.best}" if decision.best is not None else ""
     return f"{drop.share:.2f}  {record.id}, step {decision.step}: {record.players[decision.seat]} {did}{better}"
 

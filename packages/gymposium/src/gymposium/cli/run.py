@@ -50,32 +50,28 @@ from gymposium.runs.playing import Comparison, RunSettings, names_of
 from gymposium.util.settings import read_settings
 
 MATCHES = 100
-"""The number of matches by default, before it is rounded up to a multiple of the number of seats."""
+"""Default number of matches, before rounding up to a multiple of the number of seats."""
 
 
 def command(
     ctx: typer.Context,
     game: Annotated[
-        str | None, typer.Argument(metavar="GAME", help="A game of gymposium list, with or without parameters.")
+        str | None, typer.Argument(metavar="GAME", help="Game from gymposium list, with optional parameters")
     ] = None,
     parameters: ParametersArgument = None,
     players: Annotated[
-        str | None, typer.Option("--players", metavar="A,B", help="One player of gymposium list for each seat.")
+        str | None, typer.Option("--players", metavar="A,B", help="Use one player from gymposium list per seat")
     ] = None,
     matches: Annotated[
         int,
-        typer.Option(
-            "-n", "--matches", min=1, help="Number of matches. The default is rounded up to a multiple of the seats."
-        ),
+        typer.Option("-n", "--matches", min=1, metavar="N", help="Play this many matches"),
     ] = MATCHES,
     seed: SeedOption = 0,
-    swap: Annotated[
-        bool, typer.Option("--swap/--no-swap", help="Whether players change seats from match to match.")
-    ] = True,
+    swap: Annotated[bool, typer.Option("--swap/--no-swap", help="Change seats from match to match")] = True,
     on_illegal: PolicyOption = "forfeit",
     watchdog: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="Wall-clock limit for each answer; a player that is late forfeits."),
+        typer.Option(metavar="SECONDS", help="Limit the wall time per answer; a late player forfeits"),
     ] = None,
     schedule: ScheduleOption = "rounds",
     executor: ExecutorOption = None,
@@ -85,23 +81,22 @@ def command(
     resume: ResumeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Play many matches between players and print the results of each player with 95 % intervals.
+    """Play many matches between players and print each player's results with 95 % intervals.
 
-    With swapped seats, the matches of one round over the seats have the same cards and dice. The same seed
-    gives the same matches. Wins, draws and losses are shares of matches; illegal, unparsable and cut-off are
-    shares of a player's replies. Each match is recorded in the run's folder as soon as it is over: gymposium replay
-    shows it, gymposium verify plays it again.
+    With swapped seats, the matches in one rotation share cards and dice. The same seed gives the same matches. Wins,
+    draws and losses are shares of matches; illegal, unparsable and cut-off are shares of a player's replies. Each match
+    is recorded in the run's folder when it ends: gymposium replay shows it, and gymposium verify replays and checks it.
 
-    A run that was stopped goes on with --resume. Recorded matches are not played again. With --jobs or --executor,
-    matches are played in worker processes, where a player that crashes or hangs forfeits its match.
+    A stopped run continues with --resume. Recorded matches are not replayed. With --jobs or --executor, matches are
+    played in worker processes, where a player that crashes or hangs forfeits its match.
 
     Examples:
 
         gymposium run tic_tac_toe --players mcts-100,random -n 200 --seed 1
-        gymposium run goofspiel num_cards=5 --players random,random --no-swap --out goofspiel
+        gymposium run kuhn_poker --players random,random --no-swap --out kuhn
         gymposium run kuhn_poker --players mcts-50,random --json > score.json
         gymposium run hex --players mcts-1000,mcts-100 -n 1000 --jobs 8
-        gymposium run --resume goofspiel
+        gymposium run --resume kuhn
     """
     folder = None
     if resume is not None:
@@ -111,7 +106,7 @@ def command(
         check_settings([settings.game], names_of(settings.players))
     elif game is None or players is None:
         raise BadOption(
-            "Name a game and its players:  gymposium run tic_tac_toe --players mcts-100,random  (or --resume DIR)."
+            "No game or players given. Use:  gymposium run tic_tac_toe --players mcts-100,random  (or --resume DIR)."
         )
     else:
         name = with_parameters(game, parameters)
@@ -146,7 +141,7 @@ def command(
 def _play(
     comparison: Comparison, folder: RunFolder, executor: Executor | None, allow: Sequence[str]
 ) -> tuple[Spending, PlayerCrashes]:
-    """Play the matches that are missing in the folder, and add up the scores, spending and crashes of all matches."""
+    """Play the missing matches, and total the scores, spending and crashes of all matches."""
     spending, crashes = Spending(), PlayerCrashes()
     with matches_of(folder, comparison.plan, allow) as (log, bar):
         task = bar.add_task(comparison.game.name, total=comparison.settings.matches, completed=len(log.finished))
@@ -159,7 +154,7 @@ def _play(
 
 
 def _print(comparison: Comparison) -> None:
-    """Prints the scores as a table."""
+    """Print the scores as a table."""
     out().print(comparison.title, soft_wrap=True)
     table = Table("", *comparison.headings(), box=None)
     for label, cells in comparison.rows():
@@ -168,7 +163,7 @@ def _print(comparison: Comparison) -> None:
 
 
 def _note_failed_replies(comparison: Comparison) -> None:
-    """Print for each player how to fix its cut-off and unparsable replies."""
+    """Print how to fix each player's cut-off and unparsable replies."""
     names = [player.name for player in comparison.players]
     for name in dict.fromkeys(names):
         note_failed_replies(name, [score for mine, score in zip(names, comparison.scores, strict=True) if mine == name])

@@ -23,49 +23,49 @@ def command(
     ctx: typer.Context,
     games: Annotated[
         list[str],
-        typer.Argument(metavar="GAME", help="Games of gymposium list, with parameters; the first is the default."),
+        typer.Argument(metavar="GAME", help="Games from gymposium list; the first is the default"),
     ],
     opponent: Annotated[
         list[str] | None,
         typer.Option(
             metavar="PLAYER",
-            help="A player that clients may choose as an opponent, random by default; may be given again.",
+            help="Offer this player as an opponent (default: random; repeatable)",
         ),
     ] = None,
     on_illegal: PolicyOption = "forfeit",
-    sessions: Annotated[int, typer.Option(min=1, help="Maximum number of clients at once.")] = 64,
+    sessions: Annotated[int, typer.Option(min=1, metavar="N", help="Limit the number of concurrent clients")] = 64,
     idle: Annotated[
-        float, typer.Option(min=1, metavar="SECONDS", help="Time without a message after which a session ends.")
+        float, typer.Option(min=1, metavar="SECONDS", help="End a session after this much idle time")
     ] = 900.0,
     port: PortOption = PORT,
     host: HostOption = "127.0.0.1",
     name: NamesOption = None,
     out_dir: OutOption = None,
     dockerfile: Annotated[
-        bool, typer.Option("--dockerfile", help="Print a Dockerfile for this server instead of serving.")
+        bool, typer.Option("--dockerfile", help="Print a Dockerfile for this server instead of serving")
     ] = False,
 ) -> None:
-    """Lend games as environments to other programs, over the protocol of OpenEnv.
+    """Serve games as environments over a network, with the OpenEnv protocol.
 
-    A client opens a websocket, at ws://HOST:PORT/ws for the first game or at ws://HOST:PORT/GAME/ws, and holds one
-    seat: reset begins a match, step plays a reply. Its observations are the prompts that a language model reads. The
-    same seed gives the same match, here and in gymnasium.make. Options of reset: seed, episode_id, game, seat,
-    opponent, prompt (full or compact), reply (move, tags or json).
+    A client opens a websocket, at ws://HOST:PORT/ws for the first game or at ws://HOST:PORT/GAME/ws, and takes one
+    seat: reset begins a match, and step plays a reply. Observations are a language model's prompts. The same seed gives
+    the same match, here and in gymnasium.make. Options of reset: seed, episode_id, game, seat, opponent, prompt (full
+    or compact), reply (move, tags or json).
 
-    Every match is recorded in the folder of the run, and gymposium verify plays it again.
+    Every match is recorded in the run's folder, for gymposium verify.
 
-    Only this machine can reach the server, unless --host is given. Then clients must send a token, which you choose in
-    the environment variable GYMPOSIUM_SERVE_TOKEN: Authorization: Bearer TOKEN, or ws://…/ws?token=TOKEN.
+    Only this machine can reach the server by default. With --host, clients must send the token that you set in the
+    environment variable GYMPOSIUM_SERVE_TOKEN: Authorization: Bearer TOKEN, or ws://…/ws?token=TOKEN.
 
     Examples:
 
         gymposium serve-env tic_tac_toe
-        gymposium serve-env mail "goofspiel(num_cards=5)" --opponent random --opponent mcts-100
-        GYMPOSIUM_SERVE_TOKEN=… gymposium serve-env kuhn_poker --host 0.0.0.0 --name games.example.org
+        gymposium serve-env "goofspiel(num_cards=5)" --opponent mcts-100
+        gymposium serve-env kuhn_poker --host 0.0.0.0 --name games.example.org
         gymposium serve-env tic_tac_toe mail --dockerfile > Dockerfile
     """
     with needs_extra("gymposium serve-env", "gymposium[serve]", "anyio", "starlette", "uvicorn", "websockets"):
-        import websockets  # noqa: F401 - uvicorn needs it, and would refuse every client without it
+        import websockets  # noqa: F401 - uvicorn needs it and would reject every client without it
 
         from gymposium.http.environments import EnvOffer, environments_app
         from gymposium.http.environments.dockerfile import dockerfile_for
@@ -73,7 +73,9 @@ def command(
     opponents = opponent or ["random"]
     offer = EnvOffer.of(games, opponents, on_illegal)
     if opponent and all(game.seats == 1 for game in offer.games.values()):
-        raise BadOption(f"--opponent {opponent[0]}: each game has one seat ({', '.join(games)}). Leave it out.")
+        raise BadOption(
+            f"--opponent {opponent[0]} has no effect: each game has one seat ({', '.join(games)}). Remove it."
+        )
     if dockerfile:
         refuse_beside(ctx, "dockerfile", ("games", "opponent", "on_illegal"))
         print(dockerfile_for(games, opponents, on_illegal), end="")

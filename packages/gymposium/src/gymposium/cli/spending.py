@@ -1,4 +1,4 @@
-"""The tokens and the cost of a run's replies, as the commands print them."""
+"""Tokens and cost of a run's replies, as printed by commands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Spent:
 
 @dataclass(slots=True)
 class Spending:
-    """What each player of a run spent, by the records of its matches: those from before `--resume` count too."""
+    """Each player's spending in a run, from its match records, including those before `--resume`."""
 
     _players: defaultdict[str, _Spent] = field(default_factory=lambda: defaultdict(_Spent))
 
@@ -38,7 +38,7 @@ class Spending:
                 spent.cost = (spent.cost or 0.0) + turn["cost"]
 
     def note(self) -> None:
-        """Print the tokens and the cost of each player on stderr."""
+        """Print each player's tokens and cost on stderr."""
         for player, spent in self._players.items():
             cost = "" if spent.cost is None else f", cost {spent.cost:.4f}"
             tokens = f"{spent.prompt_tokens:,} tokens in and {spent.completion_tokens:,} out"

@@ -17,16 +17,18 @@ from gymposium.util.visible import visible
 
 
 class VisibleConsole(Console):
-    """A console that makes control characters visible in all strings, also in the cells of tables: a name of a file or
-    a player may hold an escape sequence."""
+    """A console that makes control characters visible in all strings, even in table cells.
+
+    The name of a file or a player may contain an escape sequence."""
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Return the text with each control character as a visible symbol."""
         return super().render_str(visible(text), **options)
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print as rich does, but a table that is too wide for the console row by row, one cell a line: rich would cut
-        its words and numbers off."""
+        """Print like rich, but print a table that is too wide row by row, with one cell per line.
+
+        Rich would truncate its words and numbers."""
         for table in objects if len(objects) == 1 else ():
             if isinstance(table, Table) and _least_width(self, table) > self.width:
                 objects = (_stacked(self, table),)
@@ -34,7 +36,7 @@ class VisibleConsole(Console):
 
 
 def _least_width(console: Console, table: Table) -> int:
-    """The number of columns that a table needs if it breaks no words but those of columns that fold them."""
+    """Return a table's width if it breaks words only in columns that fold them."""
     wide = console.options.update(width=10_000)
 
     def widest(*cells: Any) -> int:
@@ -46,7 +48,7 @@ def _least_width(console: Console, table: Table) -> int:
 
 
 def _stacked(console: Console, table: Table) -> Group:
-    """The cells of a table below each other, each after the heading of its column, with an empty line between rows."""
+    """Stack a table's cells, each after its column heading, with an empty line between rows."""
     lines: list[Any] = [] if table.title is None else [table.title]
     for row in zip(*(column.cells for column in table.columns), strict=True):
         for column, cell in zip(table.columns, row, strict=True):
@@ -61,8 +63,10 @@ def _stacked(console: Console, table: Table) -> Group:
 
 
 def out() -> Console:
-    """A console on stdout, for results. It is made for each use, so that it writes to the present stdout. In a file or
-    a pipe each row of a table is one line, unless the environment variable `COLUMNS` sets a width."""
+    """Return a console on stdout, for results.
+
+    It is made per use, so that it writes to the current stdout. In a file or a pipe, each table row is one line, unless
+    the environment variable `COLUMNS` sets a width."""
     console = VisibleConsole(highlight=False, markup=False)
     if not (console.is_terminal or os.environ.get("COLUMNS")):
         console.width = 10_000
@@ -74,15 +78,17 @@ _displaying: list[Console] = []
 
 
 def err() -> Console:
-    """A console on stderr, for progress, notes and errors. While a live display is shown it is the display's, so that
-    what is printed appears above the display."""
+    """Return a console on stderr, for progress, notes and errors.
+
+    A live display's own console is used while it is shown, so that output appears above it."""
     return _displaying[-1] if _displaying else VisibleConsole(stderr=True, highlight=False, markup=False)
 
 
 @contextmanager
 def displaying(console: Console) -> Iterator[None]:
-    """Context in which this console on stderr, and so `err`, shows a live display. Rich finds out where a display is
-    only for prints on the display's own console."""
+    """Make this console on stderr, and so `err`, show a live display in the block.
+
+    Rich keeps output and display apart only on the display's own console."""
     _displaying.append(console)
     try:
         yield
@@ -92,7 +98,7 @@ def displaying(console: Console) -> Iterator[None]:
 
 @contextmanager
 def busy(message: str) -> Iterator[None]:
-    """Context in which a terminal shows what is being done, without a measure of how far it is."""
+    """Show on a terminal what is being done, without a progress measure."""
     console = err()
     if not console.is_terminal or _displaying:
         yield
@@ -102,22 +108,22 @@ def busy(message: str) -> Iterator[None]:
 
 
 def complain(message: str) -> None:
-    """Prints an error on one line, which can be copied."""
+    """Print an error on one line, so that it can be copied."""
     err().print(Text.assemble(("error: ", "bold red"), visible(message)), soft_wrap=True)
 
 
 def note(message: str) -> None:
-    """Prints a note for the user that is not a result."""
+    """Print a note for the user that is not a result."""
     err().print(Text(visible(message), style="dim"), soft_wrap=True)
 
 
 def show(console: Console, text: str, style: str | None = None) -> None:
-    """Prints text as it is, with control characters made visible; a terminal wraps long lines between words."""
+    """Print text with visible control characters. A terminal wraps long lines between words."""
     console.print(visible(text), style=style, soft_wrap=not console.is_terminal)
 
 
 def finite(data: Any) -> Any:
-    """Plain data for JSON, with None for NaN and infinity."""
+    """Return plain data for JSON, with None for NaN and infinity."""
     if isinstance(data, Mapping):
         return {str(key): finite(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
@@ -126,5 +132,5 @@ def finite(data: Any) -> Any:
 
 
 def number(value: float) -> str:
-    """A return with its sign: `+1`, `-0.5`, `0`."""
+    """Format a return with its sign: `+1`, `-0.5`, `0`."""
     return "0" if value == 0 else f"{value:+g}"

@@ -1,4 +1,4 @@
-"""Errors in the arguments of a command, found by Typer, in the words of gymposium's own errors."""
+"""Errors in a command's arguments found by Typer, as gymposium errors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 from gymposium.errors import BadOption, UnknownName
 
 _CommandLineError: Any = typer.BadParameter.__mro__[2]
-"""The base class of Typer's errors, which has no public name of its own: Click's `ClickException`."""
+"""The base class of Typer's errors, Click's `ClickException`. Typer does not export it."""
 
 _ARGUMENTS = f"{__name__}.arguments"
 """Key of the arguments of the command in Typer's contexts."""
@@ -21,9 +21,10 @@ _ARGUMENTS = f"{__name__}.arguments"
 
 @contextmanager
 def usage_errors(root: Any = None) -> Iterator[None]:
-    """Context that raises Typer's errors as `BadOption`, with one line that ends with the command that shows help.
-    `root` is Typer's context of `gymposium` once it is made. The help of a group of commands, which Typer raises too,
-    is passed on."""
+    """Raise Typer's errors as `BadOption`, on one line that ends with the help command.
+
+    `root` is Typer's context of `gymposium`, if it exists. The help of a command group, which Typer also raises, is
+    passed on."""
     try:
         yield
     except _CommandLineError as error:
@@ -36,7 +37,7 @@ def usage_errors(root: Any = None) -> Iterator[None]:
 
 
 def parse_strictly(command: Any) -> None:
-    """Let a command and those below it raise `BadOption` for arguments that Typer accepts without a word: an option
+    """Make a command and its subcommands raise `BadOption` for arguments that Typer silently accepts.
     that is given several times and takes one value, of which the last would win, an option with empty text, and a path
     that `_check_path` refuses."""
     make_parser = command.make_parser
@@ -46,7 +47,7 @@ def parse_strictly(command: Any) -> None:
 
 
 def strict_parser(parser: Any, command: Any) -> Any:
-    """The parser of a command's arguments, which raises `BadOption` as `parse_strictly` says."""
+    """Return a command's argument parser with the checks of `parse_strictly`."""
     parse_args = parser.parse_args
 
     def parse(args: list[str]) -> Any:
@@ -55,7 +56,7 @@ def strict_parser(parser: Any, command: Any) -> Any:
         given, _, order = parsed
         for option in (one for one in order if one.param_type_name == "option" and not one.multiple):
             if order.count(option) > 1 and (not option.is_flag or option.secondary_opts):
-                raise BadOption(f"{option.opts[-1]} is given more than once. Give it once.")
+                raise BadOption(f"{option.opts[-1]} is given more than once. Remove the duplicate.")
         for parameter in command.params:
             values = given.get(parameter.name)
             for value in values if isinstance(values, list | tuple) else [values]:
@@ -80,29 +81,31 @@ def spelling(context: Any, parameter: Any) -> str:
 
 
 def _takes_paths(command: Any, parameter: Any) -> bool:
-    """True if the values of a parameter are paths."""
+    """Return whether a parameter's values are paths."""
     hint = get_type_hints(command.callback).get(parameter.name)
     return any(part is Path for one in (hint, *get_args(hint)) for part in (one, *get_args(one)))
 
 
 def _check_path(name: str, path: str) -> None:
-    """Raise `BadOption` for an empty path, which Python takes for the working directory, and for one with line breaks
-    or tabs, which would look like several lines or columns wherever it is printed."""
+    """Raise `BadOption` for an empty path or one with newlines or tabs.
+
+    Python takes an empty path for the working directory. Newlines and tabs would look like several lines or columns
+    when printed."""
     if not path:
-        raise BadOption(f"{name}: the path is empty. For the working directory write a dot.")
+        raise BadOption(f"{name}: the path is empty. Use a dot for the working directory.")
     if len(path.splitlines()) != 1 or "\t" in path:
-        raise BadOption(f"{name} {path!r}: a path must not have line breaks or tabs. Rename the file or folder.")
+        raise BadOption(f"{name} {path!r}: a path must not have newlines or tabs. Rename the file or folder.")
 
 
 def _name(parameter: Any) -> str:
-    """A parameter as the user knows it: `--out`, `DIR`."""
+    """Return a parameter as the user knows it: `--out`, `DIR`."""
     if parameter.param_type_name == "option":
         return str(parameter.opts[-1])
     return parameter.metavar or str(parameter.name).upper()
 
 
 def _what(error: Any, context: Any) -> str:
-    """What is wrong, as a sentence."""
+    """Describe the problem in a sentence."""
     message = " ".join(error.format_message().split()).rstrip(".")
     if hasattr(error, "possibilities") and context is not None:
         known = [name for parameter in context.command.params for name in (*parameter.opts, *parameter.secondary_opts)]

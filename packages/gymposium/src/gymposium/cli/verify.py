@@ -27,24 +27,24 @@ def command(
     ],
     as_json: JsonOption = False,
 ) -> None:
-    """Play every recorded match again and report the differences.
+    """Replay every recorded match and report differences.
 
-    Each match is played from its seeds with the recorded replies, and must give the same record: chance, readings,
-    moves drawn for failed replies, ending, returns and the digests of the prompts. Its events, loaded, must also make a
-    legal match. The first difference of each record is printed, and equal ones once. Lines that are incomplete or are
-    not records are named, and the rest is verified.
+    Each match is replayed from its seeds with the recorded replies, and must give the same record: chance, readings,
+    moves drawn for failed replies, ending, returns and prompt digests. Its events must also load as a legal match. The
+    first difference in each record is printed, and equal ones once. Incomplete or invalid lines are listed, and the
+    rest is verified.
 
-    The file of a run is also compared with its manifest (matches.manifest.json): matches that are missing from a
-    finished run, repeated, exchanged or not planned are named. A file without a manifest is verified line by line.
+    A run's file is also compared with its manifest (matches.manifest.json): missing, duplicate, swapped and unplanned
+    matches are listed. A file without a manifest is verified line by line.
 
-    Tools that ask a server are not called again, because they may return something else now: their results are taken
-    from the record, and a changed one is found by the digest in the manifest. In the same way, records of other
-    libraries' matches (gymposium audit) keep the dice and cards that were drawn there: games named recorded:GAME.
+    Tools that ask a server are not called again, because their results may have changed. The results come from the
+    record, and the manifest's digest reveals modified ones. Likewise, records of other libraries' matches (gymposium
+    audit) keep the dice and cards drawn there, in games named recorded:GAME.
 
-    The exit code is 0 if everything agrees, else 1. A file without any record is an error.
+    The exit code is 0 if everything agrees, else 1. A file without records is an error.
 
     A game that imports a module or opens a file needs your permission: gymposium --allow NAME verify FILE. Records of
-    MCP and OpenEnv servers do not need it: they hold all that a replay takes, and nothing is started or asked.
+    MCP and OpenEnv servers do not need it, because a replay uses only the record.
 
     Examples:
 

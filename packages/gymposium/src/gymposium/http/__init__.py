@@ -1,5 +1,5 @@
-"""Servers for programs: the guard before every request, the socket, and games as environments over a network.
+"""Servers for programs: a guard before every request, the socket, and games as environments over a network.
 
-`gymposium.http.guard` and `gymposium.http.listening` are for any server of the project. Needs the extra
+All servers of the project use `gymposium.http.guard` and `gymposium.http.listening`. Needs the extra
 `gymposium[serve]`.
 """

@@ -1,4 +1,4 @@
-"""The application of a server for programs: routes behind the guard, and errors in one form."""
+"""Server application for programs: routes behind the guard, with uniform errors."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def api(
     needs_token: Callable[[Scope], bool] = lambda scope: True,
     lifespan: Any = None,
 ) -> ASGIApp:
-    """An application of these routes behind an `ApiGuard`, whose arguments are `names`, `token` and `needs_token`.
+    """Build an application with these routes behind an `ApiGuard`, which gets `names`, `token` and `needs_token`.
 
-    `Refused` and other errors become responses in the form of OpenAI's API. What a route raises besides is logged, and
-    the client is told nothing of it."""
+    `Refused` and other errors become responses in OpenAI's error format. Unexpected exceptions from a route are logged,
+    but not shown to the client."""
     handlers: dict[Any, Any] = dict.fromkeys((Refused, HTTPException, GymposiumError, Exception), _failed)
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
     return ApiGuard(app, names=names, token=token, needs_token=needs_token)

@@ -1,4 +1,4 @@
-"""Bodies of requests: read within limits of size and time, and parsed strictly."""
+"""Request bodies: read within size and time limits, and parsed strictly."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ from starlette.types import Message, Receive
 from gymposium.http.requests import Refused
 
 MOST_BYTES = 4 * 2**20
-"""Maximum number of bytes of a body, and of a message over a websocket."""
+"""Maximum number of bytes in a body or a websocket message."""
 PARSED = "gymposium.json"
-"""Key of a request's scope that holds the value of its body."""
+"""Key in a request's scope for the parsed body."""
 SECONDS = 30.0
 """Time limit for a body to arrive."""
 
 
 def has_body(headers: Headers) -> bool:
-    """True if a request has a body."""
+    """Return whether a request has a body."""
     return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
 
 
 async def read_body(headers: Headers, receive: Receive, *, most: int, seconds: float) -> bytes:
-    """The body of a request. Raises `Refused` for one that is not JSON by its content type, larger than `most` bytes
-    or slower than `seconds`, and `ClientDisconnect`."""
+    """Read a request's body.
+
+    Raises `Refused` for one that is not JSON by its content type, larger than `most` bytes or slower than `seconds`.
+    Also raises `ClientDisconnect`."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise Refused(415, "not_json", "A body must be JSON: send Content-Type: application/json.")
+        raise Refused(415, "not_json", "The body must be JSON. Send Content-Type: application/json.")
     declared = headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > most:
         raise _too_large(most)
@@ -50,7 +52,7 @@ async def read_body(headers: Headers, receive: Receive, *, most: int, seconds: f
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that returns the body once more, and then what follows it."""
+    """Return a `receive` that repeats the body, and then what follows it."""
     first = True
 
     async def again() -> Message:
@@ -64,8 +66,9 @@ def replayed(body: bytes, receive: Receive) -> Receive:
 
 
 def json_object(request: Request, *, empty: bool = False) -> dict[str, Any]:
-    """The JSON object in the body of a request that came through an `ApiGuard`. Raises `Refused` without one, unless
-    `empty` allows a request without a body."""
+    """Return the JSON object in the body of a request that passed an `ApiGuard`.
+
+    Raises `Refused` without one, unless `empty` allows a request without a body."""
     value = request.scope.get(PARSED, {} if empty else None)
     if not isinstance(value, dict):
         raise Refused(400, "not_an_object", "The body must be a JSON object.")

@@ -1,4 +1,4 @@
-"""A client of `gymposium serve`: it begins sessions, ends them with rewards, and asks for training.
+"""Client for `gymposium serve`: it begins sessions, ends them with rewards, and requests training.
 
     from gymposium.http.client import Server
     from openai import OpenAI
@@ -41,21 +41,21 @@ with needs_extra("gymposium.http.client", "gymposium[client]", "httpx"):
 
 URL = "http://127.0.0.1:8750"
 KEY = "x-gymposium-key"
-"""The header with the key of a session, for requests that end it or leave it out."""
+"""Header with a session's key, for requests that end or drop it."""
 RUN = "x-gymposium-run"
-"""The header that names the run of a server. A client that has met a run sends it, and another run refuses that."""
+"""Header with the server's run. A client sends the first run it meets, and other runs reject it."""
 SILENCE = 5.0
-"""Number of seconds after which a client says that it waits for the server."""
+"""Number of seconds before a client logs that it waits for the server."""
 TOKEN = "GYMPOSIUM_SERVE_TOKEN"
-"""The environment variable with the server's token, which is read if no token is given."""
+"""Environment variable with the server's token, used if no token is given."""
 PATIENCE = 600.0
-"""Number of seconds for which a client waits for a server that is starting, busy or gone."""
+"""Number of seconds that a client waits for a server that is starting, busy or gone."""
 _LATER = (httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE)
 _POLL = 30
 _MOST_BYTES = 16 * 2**20
-"""Maximum size of an answer."""
+"""Maximum size of a response."""
 _MOST_CHARACTERS = 500
-"""Maximum length of what an error cites of an answer."""
+"""Maximum length of a response quoted in an error."""
 
 S = TypeVar("S", "Server", "AsyncServer")
 F = TypeVar("F")
@@ -64,14 +64,14 @@ log = logging.getLogger(__name__)
 
 
 class ServerError(GymposiumError):
-    """The server refused a request, or there is none; the message says what to do."""
+    """A request rejected by the server, or a missing server. The message says what to do."""
 
 
 class NothingLearned(ServerError):
-    """All groups of a step were left out, so that it taught nothing."""
+    """A training step that dropped all its groups."""
 
     def __init__(self, left_out: Mapping[str, str]) -> None:
-        """`left_out` says why each group was left out."""
+        """`left_out` says why each group was dropped."""
         reasons = "; ".join(f"{visible(key)}: {visible(str(why))}" for key, why in [*left_out.items()][:3])
         more = "; …" if len(left_out) > 3 else ""
         super().__init__(
@@ -83,45 +83,51 @@ class NothingLearned(ServerError):
 
 @dataclass(frozen=True, slots=True)
 class Session(Generic[S]):
-    """One run of an agent. With an `AsyncServer` its methods are to be awaited."""
+    """One run of an agent. With an `AsyncServer`, await its methods."""
 
     server: S
     id: str
     base_url: str
-    """The address for a library that speaks OpenAI's API. It opens this session only, and needs no key."""
+    """The address for OpenAI-compatible libraries. It opens only this session, and needs no key."""
     group: str
     member: int
     seed: int
-    """The seed of the task. All sessions of a group have the same."""
+    """The seed of the task, shared by all sessions in a group."""
     key: str = field(repr=False)
-    """The key that ends the session. An agent does not need it, and should not have it if it must not choose its own
+    """The key that ends the session. An agent does not need it. Keep it from an agent that must not choose its own
     reward."""
 
     def end(self, reward: float, **more: Any) -> Any:
-        """End the session with its reward. `more` may be `parts`, named numbers for people; `truncated`, True if the
-        model's context was full; and `turn_rewards`, one number for each reply."""
+        """End the session with its reward.
+
+        `more` may have `parts`, named numbers for people; `truncated`, True if the model's context was full; and
+        `turn_rewards`, one number per reply."""
         return self.server.request("POST", f"{_path(self)}/end", {"reward": reward, **more}, self.key)
 
     def drop(self) -> Any:
-        """Leave the session out, because something other than the model failed."""
+        """Drop the session, because something other than the model failed."""
         return self.server.request("DELETE", _path(self), key=self.key)
 
 
 class AsyncServer:
-    """A running `gymposium serve`. Each request waits for a server that is starting, busy or gone, for `PATIENCE`
-    seconds, and says so after `SILENCE` seconds. Raises `ServerError` with what to do.
+    """A running `gymposium serve`. Requests wait up to `PATIENCE` seconds for a server that is starting, busy or gone.
 
-    It belongs to the run that it meets first: a server of another run at the same address refuses it."""
+    They log a message after `SILENCE` seconds. Raises `ServerError` with the fix.
+
+    It is tied to the first run that it meets. Another run at the same address rejects it."""
 
     def __init__(self, url: str = URL, token: str | None = None) -> None:
-        """Without a `token`, that of the environment variable GYMPOSIUM_SERVE_TOKEN is sent, if there is one. Raises
-        `ServerError` unless `url` is the address of a server, such as http://127.0.0.1:8750."""
+        """Without a `token`, use the environment variable GYMPOSIUM_SERVE_TOKEN, if set.
+
+        Raises `ServerError` unless `url` is a server's address, such as http://127.0.0.1:8750."""
         try:
             parsed = httpx.URL(url)
         except httpx.InvalidURL as error:
-            raise ServerError(f"{url}: {error}. Give the address of the server, such as {URL}.") from None
+            raise ServerError(f"Invalid address {url}: {error}. Use the server's address, such as {URL}.") from None
         if parsed.scheme not in ("http", "https") or not parsed.host or parsed.path.strip("/"):
-            raise ServerError(f"{url}: give the address of the server alone, with http://, such as {URL}.")
+            raise ServerError(
+                f"Invalid address {url}: it must have only http:// and the server's address, such as {URL}."
+            )
         token = os.environ.get(TOKEN) if token is None else token
         headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {token}"} if token else {})
         self._http = httpx.AsyncClient(base_url=url, headers=headers, timeout=httpx.Timeout(2.0 * _POLL, connect=5.0))
@@ -137,9 +143,9 @@ class AsyncServer:
         await self.close()
 
     async def request(self, method: str, path: str, body: Any = None, key: str | None = None) -> Any:
-        """Send a request with a JSON body, and return the JSON of the answer. `key` is that of a session to end.
+        """Send a request with a JSON body, and return the JSON response. `key` is the key of a session to end.
 
-        Raises `ServerError` also for an answer that is not JSON, is compressed, or has more than 16 MiB."""
+        Also raises `ServerError` for a response that is not JSON, is compressed, or exceeds 16 MiB."""
         headers = {} if key is None else {KEY: key}
         begun, told = time.monotonic(), False
         while True:
@@ -169,7 +175,7 @@ class AsyncServer:
     async def _exchange(
         self, method: str, path: str, body: Any, headers: Mapping[str, str]
     ) -> tuple[httpx.Response, bytes]:
-        """Send a request once, and return the response and its content."""
+        """Send a request once, and return the response with its content."""
         async with self._http.stream(method, path, json=body, headers=headers) as response:
             encoding = response.headers.get("content-encoding", "identity")
             if encoding.strip().lower() != "identity":
@@ -189,10 +195,10 @@ class AsyncServer:
         split: str = "train",
         metadata: Mapping[str, Any] | None = None,
     ) -> Session[AsyncServer]:
-        """Begin a session of a group. A session of another split than `train` is kept and not learned from.
+        """Begin a session in a group. Sessions in splits other than `train` are stored but not learned from.
 
-        `group` may be left out for another split, and for credit that does not compare sessions (`credit.kind=gae`):
-        the session then is a group of its own. Otherwise `ServerError` is raised."""
+        `group` may be omitted for another split, and for credit that does not compare sessions (`credit.kind=gae`). The
+        session is then its own group. Otherwise `ServerError` is raised."""
         return await self._begin(self, group=group, member=member, seed=seed, split=split, metadata=metadata)
 
     async def _begin(self, server: S, **body: Any) -> Session[S]:
@@ -210,10 +216,11 @@ class AsyncServer:
     async def play(
         self, agent: Callable[[Session[AsyncServer]], Awaitable[Any]], *, groups: int, size: int, at_once: int = 64
     ) -> list[Any]:
-        """Run an agent in `groups` new groups of `size` sessions, `at_once` at a time, and end each session with what
-        the agent returns: the reward, or a mapping such as `{"reward": 1.0, "parts": {"exact": 1.0}}`. Returns these.
-        The session of an agent that raises is dropped; its error is raised when the others are over. Groups that are
-        complete then wait for the next step."""
+        """Run an agent in `groups` new groups of `size` sessions, `at_once` at a time.
+
+        Each session ends with the agent's return value: the reward, or a mapping such as `{"reward": 1.0, "parts":
+        {"exact": 1.0}}`. Returns these values. If an agent raises, its session is dropped, and its error is raised
+        after the others finish. Complete groups then wait for the next step."""
         return await self._play(self, agent, groups, size, at_once)
 
     async def _play(
@@ -244,8 +251,9 @@ class AsyncServer:
         return results
 
     async def train(self, groups: list[str] | None = None) -> dict[str, Any]:
-        """Learn from the complete groups, or from these, and wait until new sessions have the new weights. Returns the
-        metrics of the step. Raises `NothingLearned` if all groups were left out."""
+        """Learn from the complete groups, or from these, and wait until new sessions have the new weights.
+
+        Returns the step's metrics. Raises `NothingLearned` if all groups were dropped."""
         job = await self.request("POST", "/v1/train", {"groups": groups})
         while _field(job, "state", str) != "done":
             job = await self.request("GET", f"/v1/jobs/{_field(job, 'id', int)}?wait={_POLL}")
@@ -255,12 +263,12 @@ class AsyncServer:
         return metrics
 
     async def status(self) -> dict[str, Any]:
-        """What the server does: counts of sessions, groups, jobs and requests."""
+        """Return the server's counts of sessions, groups, jobs and requests."""
         return _field({"status": await self.request("GET", "/v1/status")}, "status", dict)
 
 
 class Server:
-    """As `AsyncServer`, for code without coroutines: agents run in threads."""
+    """The synchronous version of `AsyncServer`. Agents run in threads."""
 
     def __init__(self, url: str = URL, token: str | None = None) -> None:
         self._server, self._loop = AsyncServer(url, token), BackgroundLoop("gymposium-client")
@@ -277,17 +285,18 @@ class Server:
         self.close()
 
     def request(self, method: str, path: str, body: Any = None, key: str | None = None) -> Any:
-        """As `AsyncServer.request`."""
+        """Send a request, like `AsyncServer.request`."""
         return self._loop.run(self._server.request(method, path, body, key))
 
     def session(self, group: str | None = None, member: int | None = None, **more: Any) -> Session[Server]:
-        """As `AsyncServer.session`, with the same arguments."""
+        """Begin a session, like `AsyncServer.session`."""
         return self._loop.run(self._server._begin(self, group=group, member=member, **more))
 
     def play(self, agent: Callable[[Session[Server]], Any], *, groups: int, size: int, at_once: int = 64) -> list[Any]:
-        """Run an agent, a function, in `groups` new groups of `size` sessions, `at_once` at a time in threads, and end
-        each session with what it returns: the reward, or a mapping such as `{"reward": 1.0, "parts": {"exact": 1.0}}`.
-        Returns these. Errors are raised as by `AsyncServer.play`."""
+        """Run an agent function in `groups` new groups of `size` sessions, `at_once` at a time in threads.
+
+        Each session ends with its return value: the reward, or a mapping such as `{"reward": 1.0, "parts": {"exact":
+        1.0}}`. Returns these values. Raises the same errors as `AsyncServer.play`."""
         with ThreadPoolExecutor(at_once) as threads:
 
             async def in_thread(session: Session[Server]) -> Any:
@@ -296,21 +305,21 @@ class Server:
             return self._loop.run(self._server._play(self, in_thread, groups, size, at_once))
 
     def train(self, groups: list[str] | None = None) -> dict[str, Any]:
-        """As `AsyncServer.train`."""
+        """Train, like `AsyncServer.train`."""
         return self._loop.run(self._server.train(groups))
 
     def status(self) -> dict[str, Any]:
-        """As `AsyncServer.status`."""
+        """Return the status, like `AsyncServer.status`."""
         return self._loop.run(self._server.status())
 
 
 def ending_of(result: Any) -> dict[str, Any]:
-    """What an agent returned, as the body that ends its session. Raises `ServerError` for anything else."""
+    """Convert an agent's return value to the body that ends its session. Raises `ServerError`."""
     ending = dict(result) if isinstance(result, Mapping) else {"reward": result}
     reward: Any = ending.get("reward")
     if isinstance(reward, bool | str) or not hasattr(reward, "__float__") or not math.isfinite(reward):
         raise ServerError(
-            f"The agent returned {result!r:.200}: it must return the session's reward, a finite number, or a mapping "
+            f"The agent returned {result!r:.200}. It must return the session's reward, a finite number, or a mapping "
             f"with 'reward'."
         )
     return {**ending, "reward": float(reward)}
@@ -321,15 +330,15 @@ def _path(session: Session[Any]) -> str:
 
 
 def _field(answer: Any, name: str, kind: type[F]) -> F:
-    """A field of an answer. Raises `ServerError` if it is missing or of another type."""
+    """Return a field of a response. Raises `ServerError` if it is missing or has another type."""
     value = answer.get(name) if isinstance(answer, dict) else None
     if type(value) is not kind:
-        raise _unexpected(f"its field {name!r} is not as gymposium serve writes it")
+        raise _unexpected(f"its field {name!r} is not in the format of gymposium serve")
     return value
 
 
 def _unexpected(why: str) -> ServerError:
-    return ServerError(f"The answer is not that of a gymposium server: {why}. Check the address.")
+    return ServerError(f"The response is not from a gymposium server: {why}. Check the address.")
 
 
 def _parsed(content: bytes) -> Any:
@@ -340,13 +349,13 @@ def _parsed(content: bytes) -> Any:
 
 
 def _retry_after(response: httpx.Response) -> float:
-    """The number of seconds that a response asks to wait; 1 for a date, or for what is not a number of seconds."""
+    """Return the seconds that a response asks to wait; 1 for a date or an invalid value."""
     text = response.headers.get("retry-after", "")
     return float(text) if re.fullmatch(r"[0-9]{1,6}", text) else 1.0
 
 
 def _reason(content: bytes) -> str:
-    """The message of an error, or else the beginning of the answer."""
+    """Return an error's message, or else the start of the response."""
     try:
         text = str(bounded_json(content.decode())["error"]["message"])
     except (KeyError, TypeError, ValueError):

@@ -1,7 +1,7 @@
-"""The guard of servers for programs, which checks every request first.
+"""A guard for program-facing servers that checks every request first.
 
 A program names the server's host, sends JSON and, if the server has a token, the token. A page of another site in a
-browser does none of it: its requests carry its own origin, and foreign names that point at this machine (DNS rebinding)
+browser fails these checks: its requests have its own origin. Foreign names that point at this machine (DNS rebinding)
 are not among the server's hosts.
 """
 
@@ -22,18 +22,18 @@ from gymposium.util.strict_json import bounded_json
 
 
 class ApiGuard:
-    """An ASGI application that checks requests and websockets before it passes them to another application.
+    """An ASGI application that checks requests and websockets before passing them to another application.
 
-    | status | what is refused |
+    | status | rejected request |
     |---|---|
     | 421 | another host than `names` and loopback, or not exactly one |
-    | 403 | an `Origin` that is not the server's own |
-    | 401 | no token, or a wrong one |
+    | 403 | an `Origin` other than the server's |
+    | 401 | no token, or a wrong token |
     | 415, 413, 408 | a body that is not JSON by its content type, is too large, or arrives too slowly |
     | 400 | a body that is not strict JSON, or nested too deeply |
 
-    `gymposium.http.bodies.json_object` returns the body of a request that came through. The body of a refusal is
-    `{"error": {"message", "type", "code"}}`, as in OpenAI's API.
+    `gymposium.http.bodies.json_object` returns the body of a request that passed. A rejection's body is `{"error":
+    {"message", "type", "code"}}`, as in OpenAI's API.
     """
 
     def __init__(
@@ -46,9 +46,11 @@ class ApiGuard:
         most: int = MOST_BYTES,
         seconds: float = SECONDS,
     ) -> None:
-        """`names` are the allowed hosts besides loopback. With a `token`, requests carry it in `Authorization: Bearer
-        …`; a websocket may carry it as `?token=…` instead, since not every client can set its headers. `needs_token`
-        returns False for a request that the application lets in by itself. `most` and `seconds` limit a body."""
+        """`names` are the allowed hosts in addition to loopback.
+
+        With a `token`, requests need `Authorization: Bearer …`. A websocket may use `?token=…` instead, because not
+        every client can set its headers. `needs_token` returns False for requests that the application admits itself.
+        `most` and `seconds` limit a body."""
         self._app = app
         self._hosts = allowed_hosts(names)
         self._token, self._needs_token = token, needs_token
@@ -88,11 +90,11 @@ def _parsed(body: bytes) -> Any:
     try:
         return bounded_json(body.decode())
     except ValueError as error:
-        raise Refused(400, "invalid_json", f"The body is not JSON that can be read: {error}.") from None
+        raise Refused(400, "invalid_json", f"The body is not valid JSON: {error}.") from None
 
 
 async def _refuse(response: Response, scope: Scope, receive: Receive, send: Send) -> None:
-    """Sends a response; a websocket whose server cannot send one is closed."""
+    """Send a response, or close a websocket whose server cannot send one."""
     if scope["type"] == "websocket" and "websocket.http.response" not in scope.get("extensions", {}):
         await send({"type": "websocket.close", "code": 1008})
     else:

@@ -1,4 +1,4 @@
-"""The socket of a server, and the names and the address by which clients reach it."""
+"""A server's socket, with the names and address that clients use."""
 
 from __future__ import annotations
 
@@ -22,35 +22,36 @@ if sys.platform != "win32":
     import resource
 
 TOKEN = "GYMPOSIUM_SERVE_TOKEN"
-"""The environment variable with the token that clients of `gymposium serve` and `serve-env` send."""
+"""Environment variable with the token for clients of `gymposium serve` and `serve-env`."""
 KEEP_ALIVE = 300
-"""Number of seconds for which a connection stays open without a request. Agents think for a while between two requests,
-and a request that meets the end of its connection fails."""
+"""Number of seconds that an idle connection stays open. Agents think between two requests, and a request on a closing
+connection fails."""
 HEADER_SECONDS = 20.0
-"""Number of seconds for the headers of a request to arrive, from its first byte or the beginning of the connection."""
+"""Number of seconds for a request's headers to arrive, from its first byte or the start of the connection."""
 BODY_SECONDS = 40.0
-"""Number of seconds for the body of a request to arrive, for applications without a limit of their own."""
+"""Number of seconds for a request's body to arrive, for applications without their own limit."""
 REST_SECONDS = 5.0
-"""Number of seconds for the rest of a body to arrive after the response, as when the request was refused."""
+"""Number of seconds for the rest of a body to arrive after the response, for example a rejection."""
 READ_SECONDS = 60.0
-"""Number of seconds for a client to read what fills its connection."""
+"""Number of seconds for a client to drain a full connection."""
 BACKLOG = 1024
-"""Maximum number of clients that wait for their connection to be accepted. Twice as many may be connected."""
+"""Maximum number of clients waiting to be accepted. Twice as many may be connected."""
 _LEAST = 4
 """The smallest backlog."""
 _WILDCARDS = ("0.0.0.0", "::")
 
 
 def check_address(host: str, token: str | None, variable: str | None = None) -> None:
-    """Raise `BadOption` if other machines could reach a server at `host` without a token. `variable` is the environment
-    variable in which the user gives it."""
+    """Raise `BadOption` if other machines could reach a server at `host` without a token.
+
+    `variable` is the environment variable for the token."""
     if not token and not is_loopback(host):
         how = "" if variable is None else f" Set the environment variable {variable} to a secret of your choice."
-        raise BadOption(f"--host {host}: other machines could reach this address, so it needs a token.{how}")
+        raise BadOption(f"--host {host} needs a token, because other machines could reach this address.{how}")
 
 
 def _descriptors() -> int:
-    """The number of files that this process may have open."""
+    """Return the maximum number of open files for this process."""
     if sys.platform == "win32":
         return 8 * BACKLOG
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
@@ -58,17 +59,17 @@ def _descriptors() -> int:
 
 
 class TimedProtocol(H11Protocol):
-    """HTTP as uvicorn speaks it, with time limits for what the client sends and reads, and a limit on connections.
+    """uvicorn's HTTP protocol with time limits for the client's sending and reading, and a connection limit.
 
-    uvicorn's `backlog` is half the largest number of connections. One connection more ends that which has waited
-    longest for a request."""
+    uvicorn's `backlog` is half the maximum number of connections. One more connection closes the connection that has
+    waited longest for a request."""
 
     _deadline: asyncio.TimerHandle | None = None
     _limit = 0.0
-    """Number of seconds of the deadline."""
+    """Number of seconds until the deadline."""
     _unread: asyncio.TimerHandle | None = None
     _since = 0.0
-    """Time at which the connection began to wait for its next request."""
+    """Time when the connection began to wait for its next request."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         super().connection_made(transport)
@@ -106,7 +107,7 @@ class TimedProtocol(H11Protocol):
             self._unread = None
 
     def _watch(self) -> None:
-        """Set the deadline for what the client sends now. A connection that became a websocket has none."""
+        """Set the deadline for the client's current data. Websockets have none."""
         if self.transport.get_protocol() is not self:
             self._stop_watching()
             return
@@ -132,15 +133,15 @@ class TimedProtocol(H11Protocol):
             self.transport.close()
 
     def _is_answered(self) -> bool:
-        """True unless the headers of a request have arrived that is not answered yet."""
+        """Return whether no request with complete headers is unanswered."""
         return self.cycle is None or self.cycle.response_complete  # type: ignore[redundant-expr]  # as in uvicorn
 
     def _is_waiting(self) -> bool:
-        """True unless a request has arrived whole and is being answered."""
+        """Return whether no complete request is being answered."""
         return self._is_answered() or self.conn.their_state is h11.SEND_BODY or self.transport.is_closing()
 
     def _end_one(self) -> None:
-        """End the connection that has waited longest for a request; this one if all others have one."""
+        """Close the connection that has waited longest for a request; this one if all others have a request."""
         others = (other for other in self.connections if isinstance(other, TimedProtocol) and other._is_waiting())
         longest = min(others, key=lambda other: other._since, default=self)
         self.connections.discard(longest)
@@ -148,13 +149,13 @@ class TimedProtocol(H11Protocol):
 
 
 class Listener:
-    """A socket that listens for a server. As a context manager it closes the socket at the end."""
+    """A listening socket for a server. As a context manager it closes the socket at the end."""
 
     def __init__(
         self, host: str, port: int, *, names: Sequence[str] = (), token: str | None = None, variable: str | None = None
     ) -> None:
-        """Port 0 takes any free port. `names` are further names by which clients reach the server. `variable` is the
-        environment variable in which the user gives the token, for the error without one.
+        """Port 0 takes any free port. `names` are extra names that clients use for the server. `variable` is the
+        environment variable for the token, for the error without one.
 
         Raises `BadOption` if the server cannot listen there, or if other machines could reach it without a token."""
         check_address(host, token, variable)
@@ -162,16 +163,14 @@ class Listener:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
             self._socket = socket.create_server((host, port), family=family, backlog=BACKLOG)
         except (OSError, OverflowError) as error:
-            raise BadOption(
-                f"--host {host} --port {port}: cannot listen there ({reason(error)}). Try --port 0."
-            ) from error
+            raise BadOption(f"Cannot listen on --host {host} --port {port} ({reason(error)}). Try --port 0.") from error
         own = socket.gethostname() if host in _WILDCARDS else host
         self.names = (own, host, *names)
-        """The names that the guard of the server should allow."""
+        """Names that the server's guard should allow."""
         shown = names[0] if names else own
         self.port: int = self._socket.getsockname()[1]
         self.address = f"http://{f'[{shown}]' if ':' in shown else shown}:{self.port}"
-        """The address for clients, without a slash at its end."""
+        """Address for clients, without a trailing slash."""
 
     def __enter__(self) -> Self:
         return self
@@ -182,7 +181,7 @@ class Listener:
         self._socket.close()
 
     def server(self, app: ASGIApp) -> uvicorn.Server:
-        """The server of an application, which does not run yet. Its connections leave descriptors for other work."""
+        """Return an application's server, not yet running. Its connections leave file descriptors for other work."""
         free = _descriptors() - self._socket.fileno()
         return uvicorn.Server(
             uvicorn.Config(
@@ -193,17 +192,17 @@ class Listener:
                 proxy_headers=False,
                 timeout_graceful_shutdown=1,
                 timeout_keep_alive=KEEP_ALIVE,
-                backlog=max(_LEAST, min(BACKLOG, free // 4)),  # as many are accepted before one is refused
+                backlog=max(_LEAST, min(BACKLOG, free // 4)),  # this many are accepted before one is rejected
                 ws_max_size=MOST_BYTES,
-                ws_per_message_deflate=False,  # a few bytes become megabytes
+                ws_per_message_deflate=False,  # a few bytes can expand to megabytes
                 ws_ping_interval=None,  # pings draw from the global random numbers; silent sessions end by themselves
             )
         )
 
     def serve(self, app: ASGIApp) -> None:
-        """Serves an application until interrupted."""
+        """Serve an application until interrupted."""
         self.run(self.server(app))
 
     def run(self, server: uvicorn.Server) -> None:
-        """Runs a server on this socket until it is told to exit."""
+        """Run a server on this socket until it is told to exit."""
         server.run(sockets=[self._socket])

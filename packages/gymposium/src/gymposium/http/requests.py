@@ -1,4 +1,4 @@
-"""The checks of a request that all servers share: the host it names, the page it comes from, the token it carries."""
+"""Request checks shared by all servers: host, origin and token."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_
 
 
 class Refused(GymposiumError):
-    """A request that is refused, with the status of the response."""
+    """A rejected request, with the response status."""
 
     retry_after: int | None = None
-    """Number of seconds after which the client may try again; None if that would not help."""
+    """Number of seconds before the client may retry; None if that would not help."""
 
     def __init__(self, status: int, code: str, why: str, param: str | None = None) -> None:
-        """`code` names the reason for programs, `why` is a sentence for people, and `param` the field at fault."""
+        """`code` is the reason for programs, `why` is a sentence for people, and `param` is the field at fault."""
         super().__init__(why)
         self.status, self.code, self.param = status, code, param
 
     def response(self) -> Response:
-        """The response in the form of OpenAI's API."""
+        """Return the response in OpenAI's error format."""
         kind = _TYPES.get(self.status, "server_error" if self.status >= 500 else "invalid_request_error")
         error = {"message": str(self), "type": kind, "param": self.param, "code": self.code}
         headers = {"WWW-Authenticate": "Bearer"} if self.status == 401 else {}
@@ -41,7 +41,7 @@ class Refused(GymposiumError):
 
 
 def is_loopback(host: str) -> bool:
-    """True if only this machine can reach a server that listens on this host."""
+    """Return whether only this machine can reach a server that listens on this host."""
     if host in _LOOPBACK:
         return True
     try:
@@ -51,13 +51,14 @@ def is_loopback(host: str) -> bool:
 
 
 def allowed_hosts(names: Iterable[str]) -> frozenset[str]:
-    """The hosts that a server answers to: these names, and those of loopback."""
+    """Return the hosts that a server answers to: these names, plus loopback."""
     return _LOOPBACK.union(name.lower() for name in names)
 
 
 def check_host(headers: Headers, hosts: Collection[str]) -> None:
-    """Raises `Refused` unless the request names exactly one host, and one of `hosts`. This refuses foreign names that
-    point at this machine (DNS rebinding)."""
+    """Raise `Refused` unless the request has exactly one host, one of `hosts`.
+
+    This rejects foreign names that point at this machine (DNS rebinding)."""
     named = headers.getlist("host")
     name = _name(named[0]) if named else ""
     if len(named) != 1 or name not in hosts:
@@ -65,7 +66,7 @@ def check_host(headers: Headers, hosts: Collection[str]) -> None:
 
 
 def check_origin(scope: Scope, headers: Headers) -> None:
-    """Raises `Refused` if the request comes from a page of another origin."""
+    """Raise `Refused` if the request comes from a page of another origin."""
     origins = headers.getlist("origin")
     own = f"{_WEB.get(scope['scheme'], scope['scheme'])}://{headers.get('host', '')}"
     if origins and origins != [own]:
@@ -73,18 +74,18 @@ def check_origin(scope: Scope, headers: Headers) -> None:
 
 
 def bearer(headers: Headers) -> str:
-    """The token in the header `Authorization: Bearer …`; empty if there is none."""
+    """Return the token in the header `Authorization: Bearer …`, or ""."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
 def is_same(given: str, token: str) -> bool:
-    """True if two tokens are equal, compared in constant time."""
+    """Compare two tokens in constant time."""
     return secrets.compare_digest(given.encode(), token.encode())
 
 
 def _name(host: str) -> str:
-    """The Host header without its port."""
+    """Return the Host header without its port."""
     if host.startswith("["):
         return host[1:].partition("]")[0].lower()
     return host.partition(":")[0].lower()

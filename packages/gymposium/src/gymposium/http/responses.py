@@ -1,4 +1,4 @@
-"""Reading of HTTP response bodies from untrusted servers, plain or compressed, with a bounded size."""
+"""Bounded reading of plain or compressed HTTP response bodies from untrusted servers."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from collections.abc import AsyncGenerator
 import httpx
 
 MAX_BODY = 4 * 2**20
-"""Maximum size of an answer in bytes, compressed and decompressed."""
+"""Maximum size of a response in bytes, compressed and decompressed."""
 
 _ZLIB_OR_GZIP = 47
 """Value of zlib's `wbits` that accepts both formats and detects them by the header."""
 
 
 class BadBody(httpx.TransportError):
-    """Error for a body that is too large or does not match its headers."""
+    """A body that is too large or does not match its headers."""
 
 
 async def read_body(response: httpx.Response, most: int = MAX_BODY) -> bytes:
-    """Return the decompressed body of a response that is being received. At most `most` bytes are held.
+    """Read and decompress a response's body, holding at most `most` bytes.
 
-    Raises `BadBody` for a body of more than `most` bytes, or one that cannot be decompressed."""
+    Raises `BadBody` for a body larger than `most` bytes, or one that cannot be decompressed."""
     return b"".join([piece async for piece in _pieces(response, most)])
 
 
 async def read_lines(response: httpx.Response, most: int = MAX_BODY) -> AsyncGenerator[bytes, None]:
-    """Yield the lines of a body as they are received, without their ends. The errors are those of `read_body`."""
+    """Yield a body's lines as they arrive, without newlines. Raises the same errors as `read_body`."""
     begun = b""
     async for piece in _pieces(response, most):
         *lines, begun = (begun + piece).split(b"\n")
@@ -37,20 +37,20 @@ async def read_lines(response: httpx.Response, most: int = MAX_BODY) -> AsyncGen
 
 
 async def _pieces(response: httpx.Response, most: int) -> AsyncGenerator[bytes, None]:
-    """The decompressed pieces of a body, `most` bytes together."""
+    """Yield a body's decompressed pieces, at most `most` bytes in total."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip", "deflate"):
-        raise BadBody(f"it is encoded as {encoding[:40]!r}, which was not asked for")
+        raise BadBody(f"it has the unrequested encoding {encoding[:40]!r}")
     decompress = None if encoding == "identity" else zlib.decompressobj(_ZLIB_OR_GZIP)
     length = 0
     async for chunk in response.aiter_raw():
         try:
             piece = chunk if decompress is None else decompress.decompress(chunk, most + 1 - length)
         except zlib.error as error:
-            raise BadBody(f"it is not the {encoding} that its header says ({error})") from None
+            raise BadBody(f"it is not valid {encoding}, as its header claims ({error})") from None
         length += len(piece)
         if length > most or (decompress is not None and decompress.unconsumed_tail):
             raise BadBody(f"it has more than {most:,} bytes")
         yield piece
     if decompress is not None and not decompress.eof:
-        raise BadBody(f"its {encoding} ends too early")
+        raise BadBody(f"its {encoding} data ends too early")

@@ -1,4 +1,4 @@
-"""Calls of players. What a player raises gets a note that names the player and its file."""
+"""Calls to players. Exceptions from a player get a note with the player and its file."""
 
 from __future__ import annotations
 
@@ -20,25 +20,27 @@ _FINISH_REASONS = get_args(FinishReason)
 def ask_player(player: Player, asks: Sequence[Ask]) -> list[Reply]:
     """Return the player's replies to its asks, in order.
 
-    Raises what the player raises, and `TypeError` for replies that cannot be read and recorded."""
+    Raises any exception from the player, and `TypeError` for replies that cannot be read and recorded."""
     try:
         return check_replies(player, player.act(asks), len(asks))
     except (Exception, SystemExit):
-        with blaming(player):  # entered for an exception only: every turn of a match passes here
+        with blaming(player):  # entered only for an exception, because every turn of a match passes here
             raise
 
 
 def ask_distributions(player: Distributes, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
-    """Return the player's distributions over its moves for these asks, in order; the player is not called for none.
-    Raises what the player raises."""
+    """Return the player's distributions over its moves for these asks, in order.
+
+    Without asks, the player is not called. Raises any exception from the player."""
     with blaming(player):
         return player.distributions(asks) if asks else ()
 
 
 @contextmanager
 def blaming(player: Player | Distributes) -> Iterator[None]:
-    """Context in which exceptions are the player's fault, as `blame` notes. A player that ends the program raises
-    `RuntimeError`."""
+    """Blame exceptions in the block on the player, as in `blame`.
+
+    A player that exits the program raises `RuntimeError`."""
     try:
         try:
             yield
@@ -50,27 +52,28 @@ def blaming(player: Player | Distributes) -> Iterator[None]:
 
 
 def blame(error: BaseException, name: str, made_by: Any) -> None:
-    """Add a note to an exception that names the player and its file: the file of `made_by`, the player's class or
-    factory. Errors of gymposium that tell the user what to do get no note, nor do exceptions that have one."""
+    """Add a note to an exception with the player and its file: the file of `made_by`, its class or factory.
+
+    Gymposium errors that tell the user what to do get no note, nor do exceptions that already have one."""
     if not (blamed_player(error) or tells_what_to_do(error)):
         error.add_note(f"{_BEGINNING}{name!r} failed in {_place(error, made_by)}.")
 
 
 def blamed_player(error: BaseException) -> str:
-    """Return the note of `blame`; empty if the exception has none."""
+    """Return the note from `blame`, or ""."""
     return next((note for note in getattr(error, "__notes__", ()) if note.startswith(_BEGINNING)), "")
 
 
 def file_of(made_by: Any) -> str | None:
-    """Return the file of a class or function; None for one without a file."""
+    """Return the file of a class or function, or None."""
     try:
         return inspect.getfile(made_by)
-    except (TypeError, OSError):  # defined in an interactive session, or no class or function
+    except (TypeError, OSError):  # defined in an interactive session, or not a class or function
         return None
 
 
 def _place(error: BaseException, made_by: Any) -> str:
-    """The last line of the player's own file that ran. If none ran, the file; if it has none, the line that raised."""
+    """Return the last executed line in the player's file; else the file; without a file, the raising line."""
     own = file_of(made_by)
     frames = traceback.extract_tb(error.__traceback__)
     for frame in reversed(frames):
@@ -80,13 +83,14 @@ def _place(error: BaseException, made_by: Any) -> str:
 
 
 def check_replies(player: Player, replies: Any, count: int) -> list[Reply]:
-    """Return the replies as a list. Raises `TypeError` unless they are `count` replies that can be read and
-    recorded."""
+    """Return the replies as a list.
+
+    Raises `TypeError` unless they are `count` replies that can be read and recorded."""
     if not isinstance(replies, Sequence) or len(replies) != count:
-        raise TypeError(f"player {player.name} was asked for {count} replies and gave {_kind(replies)}")
+        raise TypeError(f"player {player.name} was asked for {count} replies but returned {_kind(replies)}")
     for reply in replies:
         if wrong := _wrong(reply):
-            raise TypeError(f"player {player.name} gave {wrong}")
+            raise TypeError(f"player {player.name} returned {wrong}")
     return list(replies)
 
 

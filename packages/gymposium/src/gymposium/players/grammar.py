@@ -1,4 +1,4 @@
-"""Names of players: one grammar for all commands, keywords and records."""
+"""Player names: one grammar for all commands, keywords and records."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from gymposium.plugins.specs import OpponentSpec
 def make_player(text: str) -> Player:
     """Return a new player from its name: `random`, `mcts-100`, `human`, `lm:MODEL@ADAPTER`, …
 
-    Raises `UnknownName` with the nearest forms, `MissingExtra` if the player comes with another distribution of
-    gymposium that is not installed, and `WrongType` if `text` is not a `str`."""
+    Raises `UnknownName` with the nearest forms, `MissingExtra` if the player is in a gymposium distribution that is not
+    installed, and `WrongType` if `text` is not a `str`."""
     spec, groups = check_player(text)
     make = host().implementation(spec)
     try:
@@ -31,22 +31,24 @@ def make_player(text: str) -> Player:
 def player_of(player: str | Player) -> Player:
     """Return the player with this name, or the given player.
 
-    Raises `BadOption` for an object that is not a player, otherwise as `make_player`."""
+    Raises `BadOption` for an object that is not a player, and the errors of `make_player`."""
     if isinstance(player, str):
         return make_player(player)
     if not all(hasattr(player, part) for part in ("name", "reader", "style", "act")):
-        raise BadOption(f"{player!r} is not a player: write a player's name, such as 'random', or give a player.")
+        raise BadOption(f"{player!r} is not a player. Use a player's name, such as 'random', or a player object.")
     return player
 
 
 def make_opponents(opponents: str | Player | Sequence[str | Player], count: int) -> list[Player]:
-    """Return one player for each of `count` seats: the given ones in order, or one given player for all seats.
+    """Return one player for each of `count` seats: the given players in order, or one player for all seats.
 
     Names are made into players. Raises `BadOption` for a wrong number of players and for an object that is not a
-    player, otherwise as `make_player`."""
+    player, and the errors of `make_player`."""
     if isinstance(opponents, Sequence) and not isinstance(opponents, str):
         if len(opponents) != count:
-            raise BadOption(f"Opponents: {len(opponents)} players were given for {count} other seats.")
+            raise BadOption(
+                f"Opponents: got {len(opponents)} players for {count} other seats. Pass one per seat, or one for all."
+            )
         return [player_of(opponent) for opponent in opponents]
     if count or not isinstance(opponents, str):
         return [player_of(opponents)] * count
@@ -55,9 +57,9 @@ def make_opponents(opponents: str | Player | Sequence[str | Player], count: int)
 
 
 def check_player(text: str) -> tuple[OpponentSpec, dict[str, str | None]]:
-    """Return the kind of player that `text` names, and the named parts of the text.
+    """Return the kind of player in `text`, and the text's named parts.
 
-    Nothing is made or loaded. Raises as `make_player` if there is no such kind."""
+    Nothing is made or loaded. Raises the errors of `make_player` for an unknown kind."""
     if not isinstance(text, str):
         raise WrongType("A player", "written as text such as 'random' or 'mcts-100'", text)
     known = host().opponents.values()
@@ -79,16 +81,17 @@ def _how_to_write(spec: OpponentSpec) -> str:
 
 
 def core_player(name: str) -> Player | None:
-    """Return the player with this name if it is one of the core's own, for which nothing has to be loaded; None for any
-    other. Raises as `check_player`."""
+    """Return the player with this name if it is one of the core's own and needs no loading, else None.
+
+    Raises the errors of `check_player`."""
     return make_player(name) if check_player(name)[0].entry_point.startswith("gymposium.") else None
 
 
 def check_named_player(text: str) -> None:
-    """Check the name of a player in a file.
+    """Check a player's name in a file.
 
-    Raises `NotAllowed` if the player opens something that the user has not allowed, and as `check_player` if there is
-    no such kind of player."""
+    Raises `NotAllowed` if the player opens something that the user has not allowed, and the errors of `check_player`
+    for an unknown kind of player."""
     spec, _ = check_player(text)
     if opened := spec.opened(text):
         check_allowed(text, f"it opens {opened}", spec.variables(text))

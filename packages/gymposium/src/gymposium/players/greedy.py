@@ -1,4 +1,4 @@
-"""The player `greedy`, which looks one move ahead: a baseline for players that look further."""
+"""The player `greedy`, which looks one move ahead: a baseline for stronger players."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from gymposium.players.search.refusal import random_moves, refuse
 from gymposium.replies.reading import READERS, Reader
 
 WORLDS = 10
-"""Number of worlds in which each move is tried, if something is hidden or left to chance."""
+"""Number of worlds to try each move in, if there is hidden information or chance."""
 
 
 class GreedyPlayer:
-    """A player of the move with the greatest immediate reward, on average over up to 10 worlds that the seat's own view
-    allows.
+    """A player that takes the highest immediate reward, averaged over up to 10 worlds that match the seat's view.
 
-    Of equal moves it picks one at random. It wins if one move wins, and takes points that one move takes, but ignores
-    what its opponent does next. If several seats move at once, it assumes that the others move at random."""
+    It breaks ties at random. It takes a winning move, and points from a single move, but ignores what its opponent does
+    next. In simultaneous moves, it assumes that the others move at random."""
 
     name = "greedy"
     reader: Reader = READERS["move"]
@@ -28,7 +27,7 @@ class GreedyPlayer:
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
-        """Number of moves so far (`moves`), and of those that were random because no world was found (`no world`)."""
+        """Number of moves so far (`moves`), and of random moves because no world was found (`no world`)."""
 
     def check_game(self, game: Game) -> None:
         """Raise `NoSampler` with the reason if search would play this game badly."""
@@ -47,7 +46,7 @@ class GreedyPlayer:
         legal = ask.legal_moves or []
         if len(legal) > 1:
             source, worlds = ask.sampler.worlds(WORLDS, ask.rng)
-            if source == "position" and ask.game.spec.chance:  # one position has as many futures
+            if source == "position" and ask.game.spec.chance:  # one position has that many futures
                 worlds = [worlds[0].fork(ask.rng) for _ in range(WORLDS)]
             if worlds:
                 rewards = [sum([_reward(world, ask, move) for world in worlds]) for move in legal]
@@ -58,7 +57,7 @@ class GreedyPlayer:
 
 
 def _reward(world: Match, ask: Ask, move: str) -> float:
-    """Return the immediate reward of a move in a world."""
+    """Return a move's immediate reward in a world."""
     after = world.fork(ask.rng)
     others = [seat for seat in after.to_move() if seat != ask.seat]
     after.apply({ask.seat: move, **{seat: ask.rng.choice(after.legal_moves(seat) or []) for seat in others}})

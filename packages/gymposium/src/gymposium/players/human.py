@@ -20,8 +20,8 @@ class HumanPlayer:
     """A player that shows the prompt and reads a line.
 
     If the line is not a legal move, the player says so and reads another one, so a typing error is not a forfeit. After
-    the first turn only the position is shown; `?` shows the whole prompt. A call of a tool is one line. Free text may
-    have several lines; a line with only a dot ends it."""
+    the first turn, only the position is shown; `?` shows the whole prompt. A tool call is one line. Free text may have
+    several lines; a line with only a dot ends it."""
 
     name = "human"
     reader: Reader = READERS["move"]
@@ -31,7 +31,7 @@ class HumanPlayer:
         return [Reply(self.reply(ask)) for ask in asks]
 
     def reply(self, ask: Ask) -> str:
-        """Return the text that the person types for one ask. Raises `GymposiumError` if the input ends."""
+        """Return the person's text for one ask. Raises `GymposiumError` if the input ends."""
         observation = ask.observe("full")
         prompt = prompt_for(ask.game, "full", self.reader)(observation)
         print()
@@ -52,7 +52,7 @@ class HumanPlayer:
             print(_wrapped(self._refusal(line, observation.legal_moves, [tool.name for tool in tools])))
 
     def _text(self, seat: int) -> str:
-        """Return the lines before a line with only a dot, or `?` if the first line is one."""
+        """Return the lines before a line with only a dot, or `?` if that is the first line."""
         lines: list[str] = []
         while (line := self._line(seat)) != _END:
             lines.append(line)
@@ -65,7 +65,7 @@ class HumanPlayer:
         try:
             return input(f"seat {seat}> ")
         except EOFError:
-            raise GymposiumError("The input ended before the match did.") from None
+            raise GymposiumError("The input ended before the match was over.") from None
 
     @staticmethod
     def _refusal(line: str, legal: Sequence[str] | None, tools: Sequence[str]) -> str:
@@ -76,7 +76,7 @@ class HumanPlayer:
 
 
 def _wrapped(text: str) -> str:
-    """Return the text with lines broken between words at the width of the terminal."""
+    """Wrap the text's lines between words at the terminal's width."""
     width = shutil.get_terminal_size().columns
     return "\n".join(
         textwrap.fill(line, width, break_long_words=False) if len(line) > width else line for line in text.split("\n")

@@ -1,7 +1,7 @@
-"""The identity of a player: what tells it from other players with the same name.
+"""Player identities, which tell players with the same name apart.
 
-`lm:runs/tuned` is a name. The player behind it is made of the files that are in this folder now, and of the code that
-reads them. An entry on a board names both.
+`lm:runs/tuned` is a name. The actual player depends on the current files in this folder, and on the code that reads
+them. An entry on a board has both.
 """
 
 from __future__ import annotations
@@ -19,41 +19,41 @@ from gymposium.util.plain_file import open_plain
 
 Fact = str | int | float | bool | None
 FITTED_TO = "fitted_to"
-"""The fact that names the one player that an adversary was fitted to. On a board it meets that player alone, and it
-stands outside ratings and ranks."""
+"""The fact with the one player that an adversary was fitted to. On a board it plays only that player, and is excluded
+from ratings and ranks."""
 FITTED_FILES = "fitted_to_files"
-"""The fact that holds the digest (`digest_of_files`) of the files of that player when the adversary was fitted."""
+"""The fact with the digest (`digest_of_files`) of that player's files when the adversary was fitted."""
 
 _version = cache(version)
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What decides a player's replies besides its code (`gymposium.players.protocol.Identified`)."""
+    """What determines a player's replies apart from its code (`gymposium.players.protocol.Identified`)."""
 
     files: Mapping[str, str] = field(default_factory=dict)
-    """Digests (`file_digest`) of the files that decide its moves, such as weights, an adapter and a tokenizer. The keys
-    are paths as the player's name gives them, so that anybody with the files can compare them."""
+    """Digests (`file_digest`) of the files that determine its moves, such as weights, an adapter and a tokenizer. Keys
+    are paths as in the player's name, so that anybody with the files can compare them."""
     facts: Mapping[str, Fact] = field(default_factory=dict)
-    """Other facts, such as the address of a service and the model that it serves."""
+    """Other facts, such as a service's address and the model that it serves."""
     decoding: Mapping[str, Fact] = field(default_factory=dict)
-    """Settings of decoding: temperature, length, how much of the match so far the player reads."""
+    """Decoding settings: temperature, length, and how much of the match the player reads."""
 
 
 def file_digest(path: str | Path) -> str:
-    """Return `sha256:` with the digest of a file."""
+    """Return `sha256:` plus a file's digest."""
     with open_plain(path) as file:
         return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
 
 
 def digest_of_files(files: Mapping[str, str]) -> str:
-    """Return `sha256:` with the digest of an identity's files, wherever they are."""
+    """Return `sha256:` plus the digest of an identity's files, wherever they are."""
     return f"sha256:{hashlib.sha256(' '.join(sorted(files.values())).encode()).hexdigest()}"
 
 
 def code_of(spec: OpponentSpec) -> dict[str, str]:
-    """Return where the code of a kind of player comes from: a distribution and its version, or a one-file plugin and
-    its digest."""
+    """Return the source of a kind of player's code: a distribution and its version, or a one-file plugin and its
+    digest."""
     plugin = host().owner(spec)
     if plugin.distribution:
         return {"distribution": plugin.distribution, "version": plugin.version or _version(plugin.distribution)}

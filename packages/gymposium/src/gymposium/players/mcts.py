@@ -1,10 +1,10 @@
-"""The player `mcts-N`: Monte Carlo tree search over worlds that the seat's own view allows.
+"""The player `mcts-N`: Monte Carlo tree search over worlds that match the seat's view.
 
-In OpenSpiel games with perfect information, OpenSpiel's C++ search plays several positions at once. In all other
-games, including games of plugins that only fork, a tree search in Python goes over worlds from the game's sampler or
-from what the seat saw. The player refuses games that it would play badly, with the reason. If it finds no world, it
-plays a random legal move and counts it. Strength is bounded by simulations, never by time, and a move depends only on
-what the seat saw, the players' seed and the seat's earlier decisions.
+In OpenSpiel games with perfect information, OpenSpiel's C++ search runs on several positions at once. In all other
+games, including plugin games that only fork, a Python tree search uses worlds from the game's sampler or from the
+seat's observations. The player rejects games that it would play badly, with the reason. If it finds no world, it plays
+a random legal move and counts it. Strength is bounded by simulations, never by time. A move depends only on the seat's
+observations, the players' seed and the seat's earlier decisions.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from gymposium.players.search.tree import search
 from gymposium.replies.reading import READERS, Reader
 
 LEAST_WORLDS, MOST_WORLDS = 10, 50
-"""Limits on the number of worlds, which is a quarter of the simulations."""
+"""Limits on the number of worlds. The number is a quarter of the simulations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """Account of the search for one move, the `trace` of its reply."""
+    """A report on the search for one move: the `trace` of its reply."""
 
     source: Source | None
-    """Where the worlds came from; None if there was only one legal move."""
+    """Source of the worlds; None if there was only one legal move."""
     worlds: int
-    """Number of worlds in which the search began; 0 if none was found, and the move is random."""
+    """Number of starting worlds; 0 if none was found and the move is random."""
     simulations: int
 
 
 class MctsPlayer:
-    """A player that searches with a fixed number of simulations for each move."""
+    """A player that searches with a fixed number of simulations per move."""
 
     reader: Reader = READERS["move"]
     style: Style = "compact"
@@ -46,8 +46,8 @@ class MctsPlayer:
         self.simulations = int(simulations)
         self.name = f"mcts-{self.simulations}"
         self.counts: Counter[str] = Counter()
-        """Number of moves so far (`moves`), of those without an alternative (`forced`), and of those that were random
-        because no world was found (`no world`)."""
+        """Number of moves so far (`moves`), of forced moves (`forced`), and of random moves because no world was found
+        (`no world`)."""
 
     def check_game(self, game: Game) -> None:
         """Raise `NoSampler` with the reason if search would play this game badly."""
@@ -64,7 +64,7 @@ class MctsPlayer:
         return random_moves(self.counts["no world"], self.counts["moves"] - self.counts["forced"])
 
     def _prepare(self, ask: Ask) -> Reply | engine.EngineSearch:
-        """Return the reply, or the search by OpenSpiel that gives it."""
+        """Return the reply, or the OpenSpiel search that produces it."""
         refuse(ask.game, self.name)
         self.counts["moves"] += 1
         legal = ask.legal_moves or []

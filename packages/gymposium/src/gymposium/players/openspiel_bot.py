@@ -1,7 +1,7 @@
-"""Bots of OpenSpiel as players: the player `openspiel-bot:NAME`, and `BotPlayer` for any `pyspiel.Bot`.
+"""OpenSpiel bots as players: the player `openspiel-bot:NAME`, and `BotPlayer` for any `pyspiel.Bot`.
 
-A bot gets the engine's state, which holds everything. So it plays only games of OpenSpiel in which nothing is hidden,
-and refuses others before the first move.
+A bot gets the engine's state, with everything in it. So it plays only OpenSpiel games with perfect information, and
+rejects others before the first move.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from gymposium.plugins.names import format_name, parse_name
 from gymposium.replies.reading import READERS, Reader
 
 MakeBot = Callable[[pyspiel.Game, int, int], pyspiel.Bot]
-"""Makes a bot from the engine's game, the seat, and a seed for everything random in it."""
+"""Factory of a bot from the engine's game, the seat, and a seed for all its randomness."""
 
 
 class BotPlayer:
-    """A player that asks a bot of OpenSpiel, one bot for each seat of each match.
+    """A player that asks an OpenSpiel bot, one per seat and match.
 
-    The bot is told of every move and outcome of chance, as OpenSpiel's `evaluate_bots` tells it. It is made at the
-    seat's first turn, with a seed from the seat's own stream, so equal seeds give equal matches."""
+    The bot is informed of every move and chance outcome, as in OpenSpiel's `evaluate_bots`. It is made at the seat's
+    first turn, with a seed from the seat's own stream, so equal seeds give equal matches."""
 
     reader: Reader = READERS["move"]
     style: Style = "compact"
     repeats: Repeats = "quickly"
 
     def __init__(self, make_bot: MakeBot, name: str) -> None:
-        """`name` stands in records: `openspiel-bot:my_bot`."""
+        """`name` is the name in records: `openspiel-bot:my_bot`."""
         self.name = name
         self._make_bot = make_bot
 
     def check_game(self, game: Game) -> None:
-        """Raise `BadOption` with the reason if a bot may not play this game."""
+        """Raise `BadOption` with the reason if a bot must not play this game."""
         why = None
         if not isinstance(game, OpenSpielGame):
             why = "it is not a game of OpenSpiel"
@@ -70,11 +70,11 @@ class BotPlayer:
 
 
 class _SeatedBot:
-    """A bot in one seat, with the state up to which it has been told everything."""
+    """A bot in one seat, with the last state that it was informed of."""
 
     def __init__(self, bot: pyspiel.Bot, world: OpenSpielMatch, seat: int) -> None:
         self._bot, self._seat = bot, seat
-        if any(event.seat == seat for event in world.events):  # moves of an opening, which the bot did not make
+        if any(event.seat == seat for event in world.events):  # moves in an opening, which the bot did not make
             self._known = world.state.clone()
             bot.restart_at(self._known)
         else:
@@ -82,7 +82,7 @@ class _SeatedBot:
             bot.restart()
 
     def step(self, state: pyspiel.State) -> int:
-        """Tell the bot what happened since its last turn, and return its action."""
+        """Inform the bot of what happened since its last turn, and return its action."""
         known, actions = self._known, state.history()
         while len(at := known.history()) < len(actions):
             if known.is_simultaneous_node():
@@ -98,7 +98,7 @@ class _SeatedBot:
 
 
 def named_bot(bot: str) -> BotPlayer:
-    """The player `openspiel-bot:NAME`: a bot that OpenSpiel registers, with its parameters.
+    """Return the player `openspiel-bot:NAME`: a registered OpenSpiel bot with its parameters.
 
     Raises `UnknownName` if OpenSpiel registers no such bot."""
     short, written = parse_name(bot)
@@ -118,11 +118,11 @@ def _load(short: str, game: pyspiel.Game, seat: int, params: Mapping[str, Any]) 
     try:
         return pyspiel.load_bot(short, game, seat, dict(params))
     except pyspiel.SpielError as error:
-        raise BadOption(f"OpenSpiel refuses the bot {short} with these parameters: {error}") from error
+        raise BadOption(f"OpenSpiel rejected the bot {short} with these parameters: {error}") from error
 
 
 def _value(text: str) -> int | float | bool | str:
-    """The value of a parameter as OpenSpiel reads it."""
+    """Parse a parameter's value as OpenSpiel does."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     for kind in (int, float):

@@ -1,8 +1,7 @@
-"""The protocol of players, which decide for seats.
+"""The protocol of players, which make decisions for seats.
 
-A player receives asks and returns replies, for many matches in one call. An ask shows what its seat may see and nothing
-else: the match itself stays with the driver. Search gets a `Sampler` of worlds that the seat's own view allows, never
-the true match.
+A player receives asks and returns replies, for many matches in one call. An ask shows only what its seat may see: the
+match itself stays with the driver. Search gets a `Sampler` of worlds that match the seat's view, never the true match.
 """
 
 from __future__ import annotations
@@ -32,25 +31,25 @@ FinishReason = Literal["stop", "length", "context"]
 
 @dataclass(slots=True)
 class Usage:
-    """Tokens, time and money that a reply took."""
+    """The tokens, time and money spent on a reply."""
 
     prompt_tokens: int | None = None
-    """None if they are not counted."""
+    """None if not counted."""
     completion_tokens: int | None = None
     seconds: float = 0.0
-    """Wall time from ask to reply; for replies made in one batch, its time divided by their number."""
+    """Wall time from ask to reply; for a batch, its time divided by the number of replies."""
     cost: float | None = None
-    """In the currency of the prices that the player was given; None if it was given none."""
+    """In the currency of the player's prices; None without prices."""
 
 
 @dataclass(slots=True)
 class Reply:
     """A player's answer to one ask.
 
-    `finish_reason` is `length` if the answer was cut off, and `context` if there is no answer because the prompt fills
-    the player's context: the match ends then. `trace` is the player's own account of the turn, such as a
-    language model's tokens (with `context`, the ids of the prompt); it never reaches another seat. `action` is set if
-    the answer is an index into the game's action space; the text is then not read."""
+    `finish_reason` is `length` if the answer was cut off, and `context` if the prompt fills the player's context and
+    there is no answer. The match then ends. `trace` is the player's own report on the turn, such as a language model's
+    tokens (with `context`, the ids of the prompt). It never reaches another seat. `action` is set if the answer is an
+    index into the game's action space. The text is then ignored."""
 
     text: str
     finish_reason: FinishReason = "stop"
@@ -60,15 +59,17 @@ class Reply:
 
 
 Source = Literal["position", "resample", "views"]
-"""Where worlds come from: the position itself if nothing is hidden, the game's own sampler, or the seat's views."""
+"""Source of worlds: the position itself with perfect information, the game's sampler, or the seat's views."""
 
 STEPS_PER_WORLD = 400
-"""Limit on matches begun and moves applied for each world that is sought from the seat's views."""
+"""Limit on matches begun and moves applied per world, when sampling from the seat's views."""
 
 
 class Sampler:
-    """Draws worlds that one seat cannot tell from the true one. They follow from what the seat saw and did and from the
-    random generator alone; the true match is not accessible."""
+    """A sampler of worlds that one seat cannot tell from the true one.
+
+    Worlds depend only on the seat's observations and moves and on the random generator. The true match is not
+    accessible."""
 
     __slots__ = ("_ask",)
 
@@ -77,18 +78,17 @@ class Sampler:
 
     @property
     def log(self) -> tuple[Item, ...]:
-        """What the seat saw and did up to now."""
+        """The seat's observations and moves so far."""
         return tuple(self._ask._context.log(self._ask.seat))
 
     def worlds(
         self, count: int, rng: random.Random, steps_per_world: int = STEPS_PER_WORLD
     ) -> tuple[Source, list[Match]]:
-        """Returns up to `count` worlds in which this seat is to move, and where they come from. Fork them; do not play
-        on in them.
+        """Return up to `count` worlds where this seat is to move, and their source. Fork them; do not play in them.
 
-        If nothing is hidden, this is the position, once, with later chance from `rng`. If the game has its own sampler,
-        it draws `count` worlds. Otherwise worlds are sought along the seat's views in about `count` times
-        `steps_per_world` steps, perhaps without success; they are kept and continued at the seat's next decision."""
+        With perfect information, this is the position, once, with later chance from `rng`. A game's own sampler draws
+        `count` worlds. Otherwise worlds are searched along the seat's views in about `count` times `steps_per_world`
+        steps, possibly without success. They are kept and continued at the seat's next decision."""
         context, seat = self._ask._context, self._ask.seat
         if context.game.spec.information == "perfect":
             return "position", [context.match.fork(rng)]
@@ -96,28 +96,29 @@ class Sampler:
         try:
             while len(drawn) < count:
                 drawn.append(context.match.resample(seat, rng))
-        except NoSampler:  # at once: the game has no sampler; later: it found no further world
+        except NoSampler:  # at once: the game has no sampler; later: it found no more worlds
             if not drawn:
                 legal = legal_moves(self._ask) or ()
                 return "views", context.worlds(seat).update(context.log(seat), legal, count, steps_per_world, rng)
         view = context.match.view(seat)
         if any(seat not in world.to_move() or world.view(seat) != view for world in drawn):
             raise NoSampler(
-                f"{context.game.name}: resample() returned a world that seat {seat} can tell from the true one, as its "
-                f"view differs. It must keep everything that the seat saw and did."
+                f"{context.game.name}: resample() returned a world that seat {seat} can tell from the true one, "
+                "because "
+                f"its view differs. The world must preserve everything that the seat saw and did."
             )
         return "resample", drawn
 
 
 class MatchContext:
-    """Shared state of all asks of one match: the match, the players' streams, and what players remember."""
+    """Shared state of all asks in one match: the match, the players' streams, and the players' memory."""
 
     __slots__ = ("_broken_off", "_logs", "_worlds", "asked", "game", "key", "match", "memory", "rngs", "seed")
 
     def __init__(
         self, match: Match, key: str, seed: int, broken_off: Callable[[Exception], GymposiumError] | None = None
     ) -> None:
-        """`broken_off` makes the error to raise if the game's engine raises while a player looks at the match."""
+        """`broken_off` makes the error to raise if the game's engine fails while a player looks at the match."""
         self._broken_off = broken_off
         self.match = match
         self.game: Game = match.game
@@ -126,31 +127,32 @@ class MatchContext:
         self.rngs: dict[int, random.Random] = {}
         self.asked = [0] * match.game.seats
         self.memory: dict[int, dict[str, Any]] = {}
-        # of search; made on first use, and dropped with the match
+        # for search; made on first use, and dropped with the match
         self._logs: dict[int, ViewLog] = {}
         self._worlds: dict[int, Worlds] = {}
 
     def log(self, seat: int) -> list[Item]:
-        """Returns what the seat saw and did up to now."""
+        """Return the seat's observations and moves so far."""
         if seat not in self._logs:
             self._logs[seat] = ViewLog(self.match, seat)
         return self._logs[seat].items()
 
     def worlds(self, seat: int) -> Worlds:
-        """Returns the seat's worlds, as its last decision left them."""
+        """Return the seat's worlds from its last decision."""
         if seat not in self._worlds:
             self._worlds[seat] = Worlds(self.game, seat)
         return self._worlds[seat]
 
     def fail(self, error: Exception) -> NoReturn:
-        """Raises the error to raise because the match raised `error` while a player looked at it: what `broken_off`
-        makes of an error of the game's engine, and gymposium's own errors as they are."""
+        """Raise the appropriate error after the match raised `error` while a player looked at it.
+
+        For an engine error, this is the result of `broken_off`; gymposium's own errors are unchanged."""
         if self._broken_off is None or isinstance(error, GymposiumError):
             raise error
         raise self._broken_off(error) from error
 
     def ask(self, seat: int, reason: str | None = None) -> Ask:
-        """Returns the seat's next ask."""
+        """Return the seat's next ask."""
         turn = self.asked[seat]
         self.asked[seat] = turn + 1
         return Ask(self, seat, turn, reason)
@@ -166,9 +168,9 @@ class Ask:
         self._legal: list[str] | None = None
         self.seat = seat
         self.turn = turn
-        """Number of earlier asks of this seat in this match, retries included."""
+        """Number of the seat's earlier asks in this match, including retries."""
         self.reason = reason
-        """Why the last reply was not accepted, if this is a retry."""
+        """Why the last reply was rejected, if this is a retry."""
 
     @property
     def game(self) -> Game:
@@ -176,12 +178,12 @@ class Ask:
 
     @property
     def key(self) -> str:
-        """Identifies the match among those that are being played."""
+        """Key of the match among those in progress."""
         return self._context.key
 
     @property
     def seed(self) -> int:
-        """Seed of the players' streams in this match."""
+        """Seed for the players' streams in this match."""
         return self._context.seed
 
     @property
@@ -191,7 +193,7 @@ class Ask:
 
     @property
     def legal_actions(self) -> list[int]:
-        """Indices of the legal moves in the game's action space, ascending; [] for free text."""
+        """Return the indices of the legal moves in the action space, ascending; [] for free text."""
         try:
             return self._context.match.legal_actions(self.seat)
         except Exception as error:  # noqa: BLE001 - an engine may raise anything
@@ -199,21 +201,21 @@ class Ask:
 
     @property
     def view(self) -> str:
-        """What the seat knows, as a key (`Match.view`): equal for positions that it cannot tell apart."""
+        """Return the seat's view (`Match.view`), a key that is equal for positions it cannot tell apart."""
         try:
             return self._context.match.view(self.seat)
         except Exception as error:  # noqa: BLE001 - an engine may raise anything
             self._context.fail(error)
 
     def tensor(self) -> np.ndarray:
-        """What the seat sees as float32, shape `game.tensor_shape`."""
+        """Return the seat's observation as float32, with shape `game.tensor_shape`."""
         try:
             return self._context.match.tensor(self.seat)
         except Exception as error:  # noqa: BLE001 - an engine may raise anything
             self._context.fail(error)
 
     def observe(self, style: Style = "full") -> Observation:
-        """The position in words, as the seat may see it."""
+        """Return the position as text, limited to what the seat may see."""
         try:
             observation = self._context.match.observe(self.seat, style)
         except Exception as error:  # noqa: BLE001 - an engine may raise anything
@@ -224,7 +226,7 @@ class Ask:
 
     @property
     def rng(self) -> random.Random:
-        """This seat's own stream in this match."""
+        """The seat's random stream in this match."""
         rngs = self._context.rngs
         rng = rngs.get(self.seat)
         if rng is None:
@@ -233,8 +235,9 @@ class Ask:
 
     @property
     def memory(self) -> dict[str, Any]:
-        """The player's own store for this seat, from turn to turn until the end of the match. Its contents must follow
-        from this seat's asks and replies, so that the match can be played again."""
+        """The player's store for this seat, kept until the end of the match.
+
+        Its contents must depend only on this seat's asks and replies, so that the match can be replayed."""
         return self._context.memory.setdefault(self.seat, {})
 
     @property
@@ -243,8 +246,9 @@ class Ask:
 
 
 def legal_moves(ask: Ask) -> list[str] | None:
-    """Returns the legal moves that the driver accepts. They are listed once for each decision; players get copies, so
-    that a change of a copy makes no move legal."""
+    """Return the legal moves that the driver accepts.
+
+    They are listed once per decision. Players get copies, so modifying a copy makes no move legal."""
     if ask._legal is None:
         try:
             ask._legal = ask._context.match.legal_moves(ask.seat)
@@ -254,60 +258,62 @@ def legal_moves(ask: Ask) -> list[str] | None:
 
 
 class Player(Protocol):
-    """Protocol of a player, which decides for seats in any number of matches at once."""
+    """Protocol of a player, which makes decisions for seats in any number of matches at once."""
 
     name: str
     """Name in commands and records: `mcts-100`."""
     reader: Reader
-    """Reader of its replies."""
+    """Reader for its replies."""
     style: Style
-    """Prompt style that it reads."""
+    """Style of its prompts."""
 
     def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
-        """Returns one reply for each ask, in order."""
+        """Return one reply per ask, in order."""
         ...
 
 
 @runtime_checkable
 class Concurrent(Protocol):
-    """Optional protocol: a player that answers each ask by itself, as a client of a server does. The streaming schedule
-    uses `submit` if a player has it; `rounds` uses `act`."""
+    """Optional protocol: a player that answers each ask separately, such as a server's client.
+
+    The streaming schedule uses `submit` if available; `rounds` uses `act`."""
 
     def submit(self, ask: Ask) -> Future[Reply]:
-        """Begins the reply to one ask. Only the player uses the ask until the future is done."""
+        """Start replying to one ask. Only the player uses the ask until the future is done."""
         ...
 
 
 @runtime_checkable
 class Distributes(Protocol):
-    """Optional protocol: a player that knows the probabilities of its moves, which exact figures need
+    """Optional protocol: a player that knows its move probabilities, as exact figures need
     (`gymposium.analysis.exact`)."""
 
     def distributions(self, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
-        """Returns one distribution for each ask, in order. Plays and remembers nothing.
+        """Return one distribution per ask, in order, without playing or remembering anything.
 
         Raises `GymposiumError` if a distribution depends on more than the ask, such as earlier replies."""
         ...
 
 
 class Choosy(Protocol):
-    """Optional protocol: a player that does not play every game, and refuses before the first move."""
+    """Optional protocol: a player that plays only some games, and rejects others before the first move."""
 
     def check_game(self, game: Game) -> None:
-        """Raises `GymposiumError` with the reason if the player does not play this game."""
+        """Raise `GymposiumError` with the reason if the player does not play this game."""
         ...
 
 
 class Deterministic(Protocol):
-    """Optional protocol: a player that says whether equal asks get equal replies. If all players of a match are
-    deterministic and the game has no chance, a second match repeats the first; a tournament then begins with random
-    moves."""
+    """Optional protocol: a player that says whether equal asks get equal replies.
+
+    If all players in a match are deterministic and the game has no chance, a second match repeats the first. A
+    tournament then begins with random moves."""
 
     deterministic: bool
 
 
 def is_deterministic(player: Player) -> bool:
-    """True if the player says that it is deterministic."""
+    """Return whether the player says that it is deterministic."""
     return getattr(player, "deterministic", False) is True
 
 
@@ -315,42 +321,44 @@ Repeats = Literal["quickly", "slowly", "up_to_rounding"]
 
 
 class Repeatable(Protocol):
-    """Optional protocol: a player whose replies follow from its asks and their streams alone. Asked again along a
-    record, it gives the recorded replies, which is how boards are verified (`gymposium leaderboard verify`). Replies of
-    other players cannot be verified."""
+    """Optional protocol: a player whose replies depend only on its asks and their streams.
+
+    Asked again along a record, it gives the recorded replies. Boards are verified this way (`gymposium leaderboard
+    verify`). Other players' replies cannot be verified."""
 
     repeats: Repeats
-    """How a verifier asks the player again. `quickly`: in every match. `slowly`: in a sample of matches, since it
-    searches. `up_to_rounding`: on demand, since another machine rounds differently, as with a language model."""
+    """How a verifier asks the player again. `quickly`: in every match. `slowly`: in a sample of matches, because it
+    searches. `up_to_rounding`: on demand, because another machine rounds differently, as with a language model."""
 
 
 def repeats_of(player: Player) -> Repeats | None:
-    """The player's `repeats`; None if it has none."""
+    """Return the player's `repeats`, or None."""
     repeats = getattr(player, "repeats", None)
     return repeats if repeats in get_args(Repeats) else None
 
 
 @runtime_checkable
 class TellsTies(Protocol):
-    """Optional protocol: a player that repeats `up_to_rounding` and says where rounding alone chose its reply."""
+    """Optional protocol: a player that repeats `up_to_rounding` and says when only rounding decided its reply."""
 
     def is_tie(self, ask: Ask, given: Reply, other: Reply) -> bool:
-        """Whether the player, which just gave the reply `given`, would give `other` if it rounded otherwise: to the
-        player, both are equally likely."""
+        """Return whether the player, which just gave the reply `given`, would give `other` with different rounding.
+
+        To the player, both are equally likely."""
         ...
 
 
 @runtime_checkable
 class Identified(Protocol):
-    """Optional protocol: a player that names what decides its moves besides its name and code, such as weights."""
+    """Optional protocol: a player that reports what else determines its moves, such as weights."""
 
     def identity(self) -> Identity:
-        """The identity: players with equal identities and equal code play alike."""
+        """Return the identity. Players with equal identities and code play alike."""
         ...
 
 
 class Remarks(Protocol):
-    """Optional protocol: a player that reports how its matches went."""
+    """Optional protocol: a player that reports on its matches."""
 
     def remarks(self) -> Sequence[str]:
         """Return sentences for the user: `3 of 200 moves were random, as no world was found to search.`"""

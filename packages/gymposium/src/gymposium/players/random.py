@@ -15,8 +15,9 @@ from gymposium.tasks.tools.random_calls import random_call
 
 
 class RandomPlayer:
-    """A player of uniformly random legal moves, drawn from the seat's own stream. In a game with tools it calls a
-    random tool with random arguments, whose words are from the text that it reads."""
+    """A player of uniformly random legal moves, drawn from the seat's own stream.
+
+    In a game with tools, it calls a random tool with random arguments, using words from its prompt."""
 
     name = "random"
     reader: Reader = READERS["move"]
@@ -32,7 +33,7 @@ class RandomPlayer:
         return [Reply(self._choose(ask)) for ask in asks]
 
     def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
-        """Return distributions with the same probability for each legal move."""
+        """Return distributions with equal probability for each legal move."""
         return [
             MoveDistribution(tuple(moves), (1.0 / len(moves),) * len(moves), legal_mass=1.0, samples=None)
             for moves in map(_legal, asks)

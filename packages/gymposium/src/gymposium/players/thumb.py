@@ -1,5 +1,7 @@
-"""Players that follow a rule of thumb for one game, as a person with little experience does. They read the numbers that
-they need from the compact prompt, as any player in the seat could."""
+"""Players that follow a rule of thumb for one game, like a person with little experience.
+
+They read the numbers they need from the compact prompt, as any player in the seat could.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ class ThumbPlayer:
     game: str
     """Name of the game."""
     rule: Callable[[Mapping[str, int]], str]
-    """Function from the numbers in the compact prompt, by the words before them, to the preferred move."""
+    """Function from the compact prompt's numbers, keyed by the words before them, to the preferred move."""
     reader: Reader = READERS["move"]
     style: Style = "compact"
     deterministic: bool = True
@@ -45,16 +47,16 @@ class ThumbPlayer:
 
 
 def hold(total: str) -> ThumbPlayer:
-    """Return a player of pig that rolls until its turn is worth `total`, then stops.
+    """Return a pig player that rolls until its turn is worth `total`, then stops.
 
-    It ignores the scores. With a die of 6, hold-20 has the greatest mean score of a turn (Neller and Presser, 2004,
+    It ignores the scores. With a six-sided die, hold-20 has the highest mean turn score (Neller and Presser, 2004,
     Optimal Play of the Dice Game Pig)."""
     most = int(total)
     return ThumbPlayer(f"hold-{most}", "pig", lambda numbers: "roll" if numbers["turn total"] < most else "stop")
 
 
 def match_prize() -> ThumbPlayer:
-    """Return a player of goofspiel that bids what the prize is worth.
+    """Return a goofspiel player that bids the prize's value.
 
     This is the best response to random bids (Ross, 1971, Goofspiel: The Game of Pure Strategy). A player that always
     bids one more wins all prizes but one against it."""
@@ -62,7 +64,7 @@ def match_prize() -> ThumbPlayer:
 
 
 def stand(total: str) -> ThumbPlayer:
-    """Return a player of blackjack that draws below `total`, then stands.
+    """Return a blackjack player that draws below `total`, then stands.
 
     The dealer plays like stand-17. The player ignores the dealer's card."""
     most = int(total)

@@ -1,4 +1,4 @@
-"""The built-in plugin, which offers gymposium's own games, players, rewards and commands through the public hooks."""
+"""The built-in plugin: gymposium's own games, players, rewards and commands, through the public hooks."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
     yield OpponentSpec(
         name="mcts",
         form="mcts-N",
-        pattern=r"mcts-(?P<simulations>[1-9][0-9]{0,8})",  # the engine takes no larger number
+        pattern=r"mcts-(?P<simulations>[1-9][0-9]{0,8})",  # the engine accepts no larger number
         summary="Monte Carlo tree search with N simulations a move; information-set search with hidden information.",
         entry_point="gymposium.players.mcts:MctsPlayer",
         placeholders="with N from 1 to 999999999",
@@ -202,10 +202,10 @@ def gymposium_commands() -> Iterable[CommandSpec]:
             ("play", "play", "Play a game in the terminal."),
             ("run", "run", "Play many matches between players and print the score."),
             ("replay", "replay", "Show recorded matches move by move."),
-            ("verify", "verify", "Play recorded matches again and report differences."),
-            ("review", "review", "Show what each move of recorded matches gave away."),
-            ("exploit", "exploit", "Show how much a perfect adversary takes from a player, and write the adversary."),
-            ("serve-env", "serve_env", "Lend games as environments to other programs, over a network."),
+            ("verify", "verify", "Replay recorded matches and report differences."),
+            ("review", "review", "Show the cost of each move in recorded matches."),
+            ("exploit", "exploit", "Show how much a perfect adversary gains against a player."),
+            ("serve-env", "serve_env", "Serve games as environments over a network."),
             ("plugins", "plugins", "List, check and write plugins."),
         )
     ):

@@ -1,7 +1,7 @@
-"""Running code of a plugin so that its faults cost the plugin alone.
+"""Containment of plugin code, so that its faults affect only the plugin.
 
-Everything that it raises is returned, Ctrl-C stops the process even if the plugin catches `KeyboardInterrupt`, and the
-plugin cannot write to stdout, which is for results."""
+Every exception is returned, Ctrl-C stops the process even if the plugin catches `KeyboardInterrupt`, and the plugin
+cannot write to stdout, which is for results."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from typing import IO, Any
 from gymposium.errors import PluginError
 
 _SHOWN = 60
-"""Number of characters of a plugin's output that its error shows."""
+"""Number of characters of a plugin's output shown in its error."""
 
 
 def contained(action: Callable[[], None], *, guard_stdout: bool) -> BaseException | None:
-    """Calls `action`. Returns the exception that it raised, a `PluginError` if it wrote to stdout or closed an output,
-    or None.
+    """Call `action` and return its exception, or None.
 
-    Raises `KeyboardInterrupt` if the user pressed Ctrl-C meanwhile."""
+    The result is a `PluginError` if the action wrote to stdout or closed an output.
+
+    Raises `KeyboardInterrupt` if the user presses Ctrl-C meanwhile."""
     failed: BaseException | None = None
-    # not if another thread may print, or an output is closed already
+    # not if another thread may print, or an output is already closed
     guarded = guard_stdout and threading.active_count() == 1 and _is_open(1) and _is_open(2)
     outputs = _Outputs() if guarded else None
     with _watched_ctrl_c() as ctrl_c:
@@ -44,7 +45,7 @@ def contained(action: Callable[[], None], *, guard_stdout: bool) -> BaseExceptio
 
 @dataclass
 class _CtrlC:
-    """A signal handler that notes Ctrl-C, to tell it from a `KeyboardInterrupt` that the plugin raised itself."""
+    """A signal handler that records Ctrl-C, to tell it from a `KeyboardInterrupt` raised by the plugin."""
 
     handler: Callable[[int, FrameType | None], Any]
     pressed: bool = False
@@ -59,7 +60,7 @@ class _CtrlC:
 
 @contextmanager
 def _watched_ctrl_c() -> Iterator[_CtrlC]:
-    """Installs the handler. Only the main thread receives signals; in others nothing is installed."""
+    """Install the handler. Only the main thread receives signals, so others install nothing."""
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield _CtrlC(signal.default_int_handler)
@@ -73,8 +74,9 @@ def _watched_ctrl_c() -> Iterator[_CtrlC]:
 
 
 class _Outputs:
-    """The stdout and stderr of the process. From the creation of the object until `restore`, everything that is written
-    to stdout goes to a file, also from C code and child processes."""
+    """The process's stdout and stderr. From creation until `restore`, stdout goes to a file.
+
+    This includes output from C code and child processes."""
 
     def __init__(self) -> None:
         self._out, self._err = sys.stdout, sys.stderr
@@ -86,8 +88,9 @@ class _Outputs:
         os.dup2(self._file, 1)
 
     def restore(self) -> str:
-        """Restores both, and copies what was written to stdout to stderr. Returns what the plugin did to them, in
-        words; "" if it did nothing."""
+        """Restore both, and copy the redirected stdout to stderr.
+
+        Returns a description of what the plugin did to them, or ""."""
         offences = [self._restore_stream(1, "stdout", self._out), self._restore_stream(2, "stderr", self._err)]
         for number, name, expected in ((1, "stdout", self._file), (2, "stderr", self._kept[2])):
             if not _same(number, expected):
@@ -133,7 +136,7 @@ def _is_open(number: int) -> bool:
 
 
 def _same(number: int, other: int) -> bool:
-    """True if two descriptors are open and refer to the same file."""
+    """Return whether two descriptors are open and refer to the same file."""
     try:
         return os.path.sameopenfile(number, other)
     except OSError:
@@ -141,7 +144,7 @@ def _same(number: int, other: int) -> bool:
 
 
 def _nameless_file() -> int:
-    """A descriptor of a new file without a name, which child processes do not inherit."""
+    """Return a descriptor for a new nameless file that child processes do not inherit."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("gymposium")
     import tempfile  # slow to import, and not used on Linux

@@ -1,7 +1,6 @@
-"""A check of the types of a spec's fields.
+"""Type checks for a spec's fields.
 
-Specs are written by plugin authors, and nothing else stops a `seats=2.0` or a `title=None` before a match or a page
-fails on it.
+Plugin authors write specs. Without this check, a `seats=2.0` or a `title=None` would only fail in a match or on a page.
 """
 
 from __future__ import annotations

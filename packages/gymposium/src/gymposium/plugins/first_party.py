@@ -1,4 +1,4 @@
-"""What the other distributions of gymposium add, so that an error can name the one to install.
+"""Contents of gymposium's other distributions, so that an error can name the one to install.
 
 `first_party.json` is generated from their plugins by `tests/workspace/first_party.py`, and a test compares the two.
 """
@@ -26,14 +26,15 @@ def first_party() -> Mapping[str, Mapping[str, str]]:
 
 
 def written(spec: Spec) -> str:
-    """Return the name of what a spec describes; for a player, the text with which its form begins."""
+    """Return the name of a spec's object; for a player, the fixed start of its form."""
     return (spec.fixed_part or spec.form) if isinstance(spec, OpponentSpec) else spec.name
 
 
 def check_first_party(kind: str, name: str, known: Iterable[str], plugins: Iterable[Plugin]) -> None:
-    """Raise an error that says what to do for a name that another distribution of gymposium adds: `PluginError` if its
-    plugin is among `plugins` and switched off or broken, else `MissingExtra`. `known` are the names that plugins add
-    here, as `written`."""
+    """Raise an error with a fix for a name from another gymposium distribution.
+
+    It is a `PluginError` if the distribution's plugin is in `plugins` and is switched off or broken, else
+    `MissingExtra`. `known` are the names that plugins add here, as `written`."""
     known = {*known}
     missing = {text: install for text, install in first_party().get(kind, {}).items() if text not in known}
     for text, install in missing.items():
@@ -47,17 +48,19 @@ def check_first_party(kind: str, name: str, known: Iterable[str], plugins: Itera
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], plugins: Iterable[Plugin]) -> UnknownName:
-    """Return the error for a name that no plugin adds here; similar names include those of distributions that are not
-    installed. The error names the plugins of others that are switched off or broken, and says how to load a plugin
-    file, since these may add the name. Raises as `check_first_party` does."""
+    """Return the error for an unknown name. Similar names include those in distributions that are not installed.
+
+    The error lists third-party plugins that are switched off or broken, and says how to load a plugin file, because
+    these may add the name. Raises the same errors as `check_first_party`."""
     known, plugins = {*known}, list(plugins)
     check_first_party(kind, name, known, plugins)
     return UnknownName(kind, name, known.union(first_party().get(kind, {})), remark=remark_on_missing(plugins))
 
 
 def remark_on_missing(plugins: Iterable[Plugin]) -> str:
-    """Return how to load a plugin file, and a sentence for each plugin of others that is switched off or broken: each
-    of them may add any name."""
+    """Return how to load a plugin file, and a sentence for each third-party plugin that is switched off or broken.
+
+    Each of them may add any name."""
     ours = {_distribution(install) for kind in first_party().values() for install in kind.values()}
     others = [one for one in plugins if one.status != "active" and canonical(one.distribution) not in ours]
     missing = [f"A plugin that may add it is missing: {one.name}, {_why_missing(one)}" for one in others]
@@ -65,12 +68,12 @@ def remark_on_missing(plugins: Iterable[Plugin]) -> str:
 
 
 def _distribution(install: str) -> str:
-    """Return the distribution that an argument of `pip install` names."""
+    """Return the distribution in a `pip install` argument."""
     return canonical(install.strip('"').partition("[")[0])
 
 
 def _why_missing(plugin: Plugin) -> str:
-    """Return why a plugin adds nothing, and what to do, as the end of a sentence."""
+    """Return why a plugin adds nothing, with the fix, as the end of a sentence."""
     if plugin.status == "disabled":
         return (
             "which is switched off. Switch it on: leave out --no-plugins, and change or unset the environment "

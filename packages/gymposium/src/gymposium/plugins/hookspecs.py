@@ -1,4 +1,4 @@
-"""The hooks that a plugin can implement. Each yields frozen specs.
+"""Hooks that a plugin can implement. Each yields frozen specs.
 
 A plugin is a module (or object) named by an entry point of the group `gymposium`:
 
@@ -38,7 +38,7 @@ from gymposium.plugins.specs import (
 
 PROJECT = "gymposium"
 API_VERSION = 1
-"""The version of the plugin API. A plugin may set `GYMPOSIUM_API = 1`; it is refused if its number is another one."""
+"""Version of the plugin API. A plugin may set `GYMPOSIUM_API = 1`, and is rejected for another number."""
 
 hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
@@ -55,7 +55,7 @@ def gymposium_games() -> Iterable[GameSpec]:
 
 @hookspec
 def gymposium_disguises() -> Iterable[DisguiseSpec]:
-    """Offer disguises of games: the same games in other words.
+    """Offer disguises of games: the same games with other wording.
 
     Example: `yield DisguiseSpec(name="nim", summary="Sticks as coins.", entry_point="coins.words:disguise_nim")`
     """
@@ -64,7 +64,7 @@ def gymposium_disguises() -> Iterable[DisguiseSpec]:
 
 @hookspec
 def gymposium_opponents() -> Iterable[OpponentSpec]:
-    """Offer players, each by the form in which it is written.
+    """Offer players, each by the form of its name.
 
     Example: `yield OpponentSpec(name="greedy", form="greedy", pattern="greedy", summary="Takes most.",
     entry_point="nim.players:greedy")`
@@ -74,8 +74,9 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
 
 @hookspec
 def gymposium_rewards() -> Iterable[RewardSpec]:
-    """Offer rewards, which are functions from a group of trajectories to a reward for each trajectory, each by the form
-    in which it is written.
+    """Offer rewards, each by the form of its name.
+
+    A reward is a function from a group of trajectories to one reward each.
 
     Example: `yield RewardSpec(name="brief", form="brief", pattern="brief", summary="Wins, the shorter the better.",
     entry_point="nim.rewards:Brief")`
@@ -95,8 +96,9 @@ def gymposium_loggers() -> Iterable[LoggerSpec]:
 
 @hookspec
 def gymposium_engines() -> Iterable[EngineSpec]:
-    """Offer engines, which sample the replies of a language model in training runs and for `lm:` players, each by the
-    name that `engine.kind` gives in a config.
+    """Offer engines for training runs and `lm:` players, each by its `engine.kind` in a config.
+
+    An engine samples a language model's replies.
 
     Example: `yield EngineSpec(name="sglang", summary="An SGLang server.", entry_point="my_package.engine:make",
     settings="my_package.settings:Settings")`
@@ -106,7 +108,7 @@ def gymposium_engines() -> Iterable[EngineSpec]:
 
 @hookspec
 def gymposium_credits() -> Iterable[CreditSpec]:
-    """Offer credit assignments for training runs, each by the name that `credit.kind` gives in a config.
+    """Offer credit assignments for training runs, each by its `credit.kind` in a config.
 
     Example: `yield CreditSpec(name="rank", summary="Ranks within a group.", entry_point="nim.credit:Rank",
     settings="nim.credit:RankSettings")`
@@ -116,7 +118,7 @@ def gymposium_credits() -> Iterable[CreditSpec]:
 
 @hookspec
 def gymposium_objectives() -> Iterable[ObjectiveSpec]:
-    """Offer policy losses for training runs, each by the name that `objective.kind` gives in a config.
+    """Offer policy losses for training runs, each by its `objective.kind` in a config.
 
     Example: `yield ObjectiveSpec(name="awr", summary="Exponential weights.", entry_point="nim.awr:Awr",
     settings="nim.awr:AwrSettings")`
@@ -126,7 +128,7 @@ def gymposium_objectives() -> Iterable[ObjectiveSpec]:
 
 @hookspec
 def gymposium_sources() -> Iterable[SourceSpec]:
-    """Offer sources of trajectories to learn from, each by the name that `source.kind` gives in a config.
+    """Offer sources of trajectories to learn from, each by its `source.kind` in a config.
 
     Example: `yield SourceSpec(name="questions", summary="Questions of a file.", entry_point="quiz.source:Questions",
     settings="quiz.source:QuestionSettings")`
@@ -136,8 +138,7 @@ def gymposium_sources() -> Iterable[SourceSpec]:
 
 @hookspec
 def gymposium_backends() -> Iterable[BackendSpec]:
-    """Offer backends for training runs, which hold the model that learns, each by the name that `backend.kind` gives in
-    a config.
+    """Offer backends for training runs, each by its `backend.kind` in a config. A backend holds the learning model.
 
     Example: `yield BackendSpec(name="remote", summary="Learning on a service.", entry_point="remote.backend:Remote",
     settings="remote.settings:RemoteSettings")`
@@ -147,7 +148,7 @@ def gymposium_backends() -> Iterable[BackendSpec]:
 
 @hookspec
 def gymposium_executors() -> Iterable[ExecutorSpec]:
-    """Offer executors, which play the matches of runs, each by the name that `--executor` gives.
+    """Offer executors, which play runs' matches, each by its name for `--executor`.
 
     Example: `yield ExecutorSpec(name="slurm", summary="Jobs of a Slurm cluster.", entry_point="my_package.slurm:make")`
     """

@@ -1,14 +1,14 @@
-"""The plugin host: it finds plugins, keeps all or none of each one's specs, and lists the broken ones.
+"""The plugin host. It finds plugins, keeps all or none of each plugin's specs, and lists broken plugins.
 
-Pluggy checks the hooks. The host loads the plugins itself, because pluggy's own loader stops at the first plugin that
-fails. Switches are environment variables, so that they act before anything is imported and reach worker processes:
+Pluggy checks the hooks. The host loads the plugins itself, because pluggy's loader stops at the first failing plugin.
+Switches are environment variables, so that they act before anything is imported and reach worker processes:
 
 - `GYMPOSIUM_PLUGINS=a,b`           load only these (entry-point or distribution names; empty: none)
 - `GYMPOSIUM_DISABLE_PLUGINS=a,b`   load all but these
 - `GYMPOSIUM_PLUGINS_STRICT=1`      a broken plugin is an error, for CI
 
-The user's file (`gymposium.util.user_file`) names one-file plugins that are loaded beside the installed ones. Those of
-`--plugin FILE` are loaded in child processes as well (`gymposium.util.child_process`), whatever the switches say.
+The user's file (`gymposium.util.user_file`) lists one-file plugins to load in addition to the installed ones. Child
+processes also load those of `--plugin FILE` (`gymposium.util.child_process`), whatever the switches say.
 """
 
 from __future__ import annotations
@@ -57,22 +57,23 @@ ONLY = "GYMPOSIUM_PLUGINS"
 WITHOUT = "GYMPOSIUM_DISABLE_PLUGINS"
 STRICT = "GYMPOSIUM_PLUGINS_STRICT"
 BUILTIN = "gymposium.plugins.builtin"
-"""The module of gymposium's own plugin. The host imports it by name, since it stands above the parts that it offers."""
+"""Module of gymposium's own plugin. The host imports it by name, because it depends on everything it offers."""
 
 
 class PluginWarning(UserWarning):
-    """A plugin is broken and was left out, or a switch names a plugin that is not installed."""
+    """A broken and skipped plugin, or a switch for a plugin that is not installed."""
 
 
 class Host:
-    """All plugins of a process and the specs that they add. `plugins` lists broken ones too."""
+    """A process's plugins and their specs. `plugins` includes broken ones."""
 
     def __init__(self, *, autoload: bool = True, strict: bool | None = None) -> None:
         self.strict = os.environ.get(STRICT, "") not in ("", "0") if strict is None else strict
         self.plugins: list[Plugin] = []
         self.complaints: list[str] = []
-        """Warnings about the switches and about plugins that ended an earlier process. The error of a broken plugin
-        stands in `Plugin.error`."""
+        """Warnings about the switches and about plugins that killed an earlier process.
+
+        A broken plugin's error is in `Plugin.error`."""
         self._specs: dict[type[Spec], dict[str, Any]] = {kind: {} for kind in HOOKS.values()}
         self.games: dict[str, GameSpec] = self._specs[GameSpec]
         self.disguises: dict[str, DisguiseSpec] = self._specs[DisguiseSpec]
@@ -87,7 +88,7 @@ class Host:
         self.executors: dict[str, ExecutorSpec] = self._specs[ExecutorSpec]
         self.commands: dict[str, CommandSpec] = self._specs[CommandSpec]
         self._claims: dict[_Claim, str] = {}
-        """The owner of each name and environment id."""
+        """Owner of each name and environment id."""
         self._manager = pluggy.PluginManager(PROJECT)
         self._manager.add_hookspecs(hookspecs)
         self._add(Plugin("builtin", BUILTIN, PROJECT), partial(importlib.import_module, BUILTIN))
@@ -95,7 +96,7 @@ class Host:
             self.load_all()
 
     def load_all(self) -> None:
-        """Load the installed plugins, those of the user's file, and those that this process inherited."""
+        """Load the installed plugins, those in the user's file, and inherited ones."""
         self._add_installed()
         for path in user_file().plugins:
             self._add(Plugin(path.stem, str(path.resolve())), partial(_import_chosen_file, path.resolve()))
@@ -105,9 +106,11 @@ class Host:
         self._check_switches()
 
     def load_file(self, path: str | Path) -> Plugin:
-        """Load a one-file plugin, as `--plugin my_game.py` does. The file's folder is not searched for other modules;
-        its entry points name the file's stem as their module. A file that is loaded already is not loaded again. If
-        this is the host of the process, its child processes load the file as well.
+        """Load a one-file plugin, as with `--plugin my_game.py`.
+
+        The file's folder is not searched for other modules. Entry points name the file's stem as their module. A file
+        that is already loaded is not loaded again. If this is the process's host, its child processes also load the
+        file.
 
         Raises `PluginError` and keeps nothing if the file is broken."""
         path = Path(path).resolve()
@@ -129,39 +132,43 @@ class Host:
         return plugin
 
     def load_offer(self, offer: Offer) -> Plugin:
-        """Load the plugin that a distribution offers, even if the switches leave it out."""
+        """Load a distribution's plugin, even if the switches exclude it."""
         plugin = _plugin_of(offer)
         self._add(plugin, partial(_import_offer, offer))
         return plugin
 
     def game(self, name: str) -> GameSpec:
-        """The spec of a game. Raises `UnknownName` with the nearest names, `MissingExtra` for a game of another
-        distribution of gymposium, and `PluginError` if that distribution's plugin is switched off or broken."""
+        """Return a game's spec.
+
+        Raises `UnknownName` with the nearest names, `MissingExtra` for a game in another gymposium distribution, and
+        `PluginError` if that distribution's plugin is switched off or broken."""
         if name not in self.games:
             raise unknown_name("game", name, self.games, self.plugins)
         return self.games[name]
 
     def make_game(self, name: str, params: Mapping[str, Any]) -> Any:
-        """The `Game` of this name with these parameters. Raises `UnknownName`, `BadParameter`, and `PluginError` if its
-        implementation cannot be imported."""
+        """Make the `Game` with this name and parameters.
+
+        Raises `UnknownName`, `BadParameter`, and `PluginError` if its implementation cannot be imported."""
         return self.make(self.game(name), params)
 
     def make(self, spec: GameSpec, params: Mapping[str, Any]) -> Any:
-        """Return the `Game` of this spec with these parameters, in disguise if they ask for it. Raises as `make_game`
-        does."""
+        """Make the `Game` for this spec and parameters, in disguise if requested. Raises the same errors as
+        `make_game`."""
         checked = spec.check_params(params)
         seed = checked.pop(DISGUISE.name, 0) if spec.name in self.disguises else 0
         game = self.implementation(spec)(spec, checked)
         return self.implementation(self.disguises[spec.name])(game, seed) if seed else game
 
     def implementation(self, spec: Spec) -> Any:
-        """The object that a spec's entry point names. Raises `PluginError` with the plugin and the reason if it cannot
-        be imported."""
+        """Return the object named by a spec's entry point.
+
+        Raises `PluginError` with the plugin and the reason if it cannot be imported."""
         return self._imported(spec, spec.entry_point)
 
     @property
     def files(self) -> list[Path]:
-        """The one-file plugins that were loaded."""
+        """Return the loaded one-file plugins."""
         return [
             Path(plugin.source)
             for plugin in self.plugins
@@ -169,13 +176,14 @@ class Host:
         ]
 
     def owner(self, spec: Spec) -> Plugin:
-        """The plugin that yielded a spec, or a plugin named `unknown`."""
+        """Return the plugin that yielded a spec, or a plugin named `unknown`."""
         owners = (plugin for plugin in self.plugins if spec in plugin.specs)
         return next(owners, Plugin("unknown", "unknown"))
 
     def settings(self, spec: ConfiguredSpec) -> Any:
-        """The settings class that a spec names. Raises `PluginError` with the plugin and the reason if it cannot be
-        imported."""
+        """Return a spec's settings class.
+
+        Raises `PluginError` with the plugin and the reason if it cannot be imported."""
         return self._imported(spec, spec.settings)
 
     def _imported(self, spec: Spec, entry_point: str) -> Any:
@@ -191,7 +199,7 @@ class Host:
         return imported[0]
 
     def all_complaints(self) -> list[str]:
-        """One line for each broken plugin, and each entry of `complaints`."""
+        """Return one line per broken plugin, plus the `complaints`."""
         return [*(_complaint(plugin) for plugin in self.plugins if plugin.status == "broken"), *self.complaints]
 
     def _add_installed(self) -> None:
@@ -199,7 +207,7 @@ class Host:
             self._add(_plugin_of(offer), partial(_import_unless_refused, offer))
 
     def _check_switches(self) -> None:
-        """Complain about names in the switch that no plugin has."""
+        """Warn about unknown plugin names in the switches."""
         known = {canonical(name) for p in self.plugins for name in (p.name, p.distribution) if name}
         for name in _listed(ONLY) or ():
             if canonical(name) not in known:
@@ -209,7 +217,7 @@ class Host:
                 self.complaints.append(complaint)
 
     def _add(self, plugin: Plugin, load: Callable[[], Any]) -> None:
-        """Register all of a plugin, or note why not and keep nothing of it."""
+        """Register a plugin completely, or store the reason and keep nothing of it."""
         error = contained(lambda: self._load(plugin, load), guard_stdout=plugin.distribution != PROJECT)
         if isinstance(error, _SwitchedOff):
             plugin.status = "disabled"
@@ -221,7 +229,7 @@ class Host:
         self.plugins.append(plugin)
 
     def _remove(self, plugin: Plugin) -> None:
-        """Take back the specs of a plugin that turned out to be broken after they were registered."""
+        """Remove the specs of a plugin found to be broken after registration."""
         for spec in plugin.specs:
             del self._specs[type(spec)][spec.name]
             for claim, _ in _claimed(spec):
@@ -236,7 +244,7 @@ class Host:
     def _load(self, plugin: Plugin, load: Callable[[], Any]) -> None:
         module = load()
         if any(p.name == plugin.name and p.status == "active" for p in self.plugins):
-            raise PluginError(f"another plugin is already called {plugin.name!r}")
+            raise PluginError(f"another plugin already has the name {plugin.name!r}")
         api = getattr(module, "GYMPOSIUM_API", API_VERSION)
         if api != API_VERSION:
             raise PluginError(f"written for plugin API {api}, but this gymposium has {API_VERSION}")
@@ -253,7 +261,7 @@ class Host:
             self._change_game(disguise.name, disguise.apply, plugin)
 
     def _change_game(self, name: str, change: Callable[[GameSpec], GameSpec], loading: Plugin | None = None) -> None:
-        """Change the spec of a game if there is one. `loading` is the plugin being loaded."""
+        """Change a game's spec, if there is one. `loading` is the plugin being loaded."""
         spec = self.games.get(name)
         if spec is None:
             return
@@ -262,36 +270,36 @@ class Host:
             plugin.specs = [new if one is spec else one for one in plugin.specs]
 
     def _collect(self, module: Any, owner: str) -> tuple[list[Spec], dict[_Claim, str]]:
-        """All specs of a plugin, checked, and the names that they claim. Nothing is registered yet."""
+        """Return a plugin's checked specs and the names that they claim. Nothing is registered yet."""
         specs: list[Spec] = []
         claims: dict[_Claim, str] = {}
         hooks = list(self._hooks(module))
         if not hooks:
-            raise PluginError("implements no hook; is @hookimpl missing?")
+            raise PluginError("implements no hooks. Is @hookimpl missing?")
         for hook, function in hooks:
             kind, yielded = HOOKS[hook], function()
             if isinstance(yielded, str | bytes) or not hasattr(yielded, "__iter__"):
-                raise PluginError(f"{hook} returned {yielded!r}; it must yield {kind.__name__}")
+                raise PluginError(f"{hook} returned {yielded!r}. It must yield {kind.__name__}")
             for spec in yielded:
                 if not isinstance(spec, kind):
                     raise PluginError(f"{hook} must yield {kind.__name__}, not {spec!r}")
                 for claim, in_words in _claimed(spec):
                     if claim in claims:
-                        raise PluginError(f"{hook} yields {in_words}, which this plugin has already")
+                        raise PluginError(f"{hook} yields {in_words}, which this plugin already has")
                     if claim in self._claims:
-                        raise PluginError(f"{hook} yields {in_words}, which {self._claims[claim]} has already")
+                        raise PluginError(f"{hook} yields {in_words}, which {self._claims[claim]} already has")
                     claims[claim] = f"{spec.name!r} of {owner}" if claim[0] is None else owner
                 specs.append(spec)
         return specs, claims
 
     def _hooks(self, module: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
-        """The hooks that a plugin implements, by their names in `HOOKS`."""
+        """Yield a plugin's hooks, by their names in `HOOKS`."""
         for caller in self._manager.get_hookcallers(module) or ():
             for hook in caller.get_hookimpls():
                 if hook.plugin is not module:
                     continue
                 if hook.wrapper or hook.hookwrapper:
-                    raise PluginError(f"{caller.name} is a wrapper; gymposium's hooks only yield specs")
+                    raise PluginError(f"{caller.name} is a wrapper, but gymposium's hooks only yield specs")
                 if caller.name in HOOKS:
                     yield caller.name, hook.function
                 elif not hook.optionalhook:  # pluggy's mark for a hook that the host may lack
@@ -302,8 +310,7 @@ _Claim = tuple[type[Spec] | None, str]
 
 
 def _claimed(spec: Spec) -> Iterator[tuple[_Claim, str]]:
-    """The claims of a spec, which no other spec may share, each with words for it: its name among the specs of its
-    kind, and the environment id of a game."""
+    """Yield a spec's exclusive claims, each with a description: its name among specs of its kind, and a game's id."""
     yield (type(spec), spec.name), repr(spec.name)
     if isinstance(spec, GameSpec):
         yield (None, spec.env_id), f"{spec.name!r} with the id {spec.env_id}"
@@ -317,11 +324,11 @@ def _complaint(plugin: Plugin) -> str:
 
 
 class _SwitchedOff(Exception):
-    """The switches leave this plugin out."""
+    """A plugin that the switches exclude."""
 
 
 def is_switched_off(names: Set[str]) -> bool:
-    """True if the switches leave the plugin with these names out."""
+    """Return whether the switches exclude the plugin with these names."""
     only, without = _listed(ONLY), _listed(WITHOUT) or []
     chosen = only is None or not names.isdisjoint(map(canonical, only))
     return not chosen or not names.isdisjoint(map(canonical, without))
@@ -341,22 +348,24 @@ def _plugin_of(offer: Offer) -> Plugin:
 
 
 def _import_offer(offer: Offer) -> Any:
-    """Import the object that the entry point names. Raises `PluginError` if the distribution's metadata cannot be
-    read."""
+    """Import the entry point's object.
+
+    Raises `PluginError` if the distribution's metadata cannot be read."""
     if offer.error or offer.entry_point is None:
         raise PluginError(offer.error)
     return offer.entry_point.load()
 
 
 def _listed(variable: str) -> list[str] | None:
-    """The names in an environment variable; None if it is not set."""
+    """Return the names in an environment variable, or None if it is not set."""
     value = os.environ.get(variable)
     return None if value is None else [name.strip() for name in value.split(",") if name.strip()]
 
 
 def _in_words(error: BaseException) -> str:
-    """The error on one line, with its type unless it is a `GymposiumError`. Its text is a plugin's, so making it may
-    fail too."""
+    """Return the error on one line, with its type unless it is a `GymposiumError`.
+
+    The text comes from a plugin, so producing it may fail too."""
     texts: list[str] = []
     failed = contained(lambda: texts.append(str(error)), guard_stdout=False)
     text = f"(its text could not be made: {type(failed).__name__})" if failed else " ".join(texts[0].split())
@@ -366,14 +375,14 @@ def _in_words(error: BaseException) -> str:
 
 
 def _import_chosen_file(path: Path) -> ModuleType:
-    """Import a plugin that the user's file names, unless it is switched off."""
+    """Import a plugin named in the user's file, unless it is switched off."""
     if is_switched_off({canonical(path.stem)}):
         raise _SwitchedOff
     return _import_file(path)
 
 
 def _import_inherited_file(path: Path) -> ModuleType:
-    """Import a plugin of the parent process, or of an earlier host of this one, which has imported it already."""
+    """Import a plugin from the parent process, or reuse one imported by this process's earlier host."""
     module = sys.modules.get(path.stem)
     return module if module is not None and getattr(module, "__file__", None) == str(path) else _import_file(path)
 
@@ -381,13 +390,13 @@ def _import_inherited_file(path: Path) -> ModuleType:
 def _import_file(path: Path) -> ModuleType:
     name = path.stem
     if not path.exists():
-        raise PluginError("there is no such file")
+        raise PluginError("the file does not exist")
     if not path.is_file() or path.suffix != ".py":
         raise PluginError("not a Python file")
     if not name.isidentifier():
-        raise PluginError(f"{name!r} cannot be a module's name; use letters, digits and underscores")
+        raise PluginError(f"{name!r} is not a valid module name. Use letters, digits and underscores")
     if name in sys.modules or _installed_elsewhere(name, path):
-        raise PluginError(f"another module is called {name!r}; rename the file")
+        raise PluginError(f"another module has the name {name!r}. Rename the file")
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None, "a .py file has a loader"
@@ -407,13 +416,15 @@ def _installed_elsewhere(name: str, path: Path) -> bool:
 
 
 _loading: list[Host] = []
-"""The host of this process while it loads plugins."""
+"""This process's host while it loads plugins."""
 
 
 @cache
 def host() -> Host:
-    """Return the host of this process, made on first use. A plugin may call this while it is imported, as
-    `make_player` does; it gets the host with the plugins that are loaded so far."""
+    """Return this process's host, made on first use.
+
+    A plugin may call this during its import, as `make_player` does. It then gets the host with the plugins loaded so
+    far."""
     if _loading:
         return _loading[0]
     made = Host(autoload=False)
@@ -429,17 +440,17 @@ def host() -> Host:
 
 
 def is_loaded() -> bool:
-    """True if the host of this process has been made."""
+    """Return whether this process's host exists."""
     return host.cache_info().currsize > 0
 
 
 def remake_host() -> Host:
-    """Make the host of this process again, by the switches as they are now."""
+    """Remake this process's host with the current switches."""
     host.cache_clear()
     return host()
 
 
 def without_plugins() -> Host:
-    """Make the host of this process again with the built-in plugin alone. Worker processes do the same."""
+    """Remake this process's host with only the built-in plugin. Worker processes do the same."""
     os.environ[ONLY] = ""
     return remake_host()

@@ -12,23 +12,23 @@ _NAME = re.compile(r"(?P<name>[A-Za-z0-9_:./-]+)(?:\((?P<params>.*)\))?")
 
 
 def parse_name(text: str) -> tuple[str, dict[str, str]]:
-    """The name and the parameters of `name(a=1,b=x)`, with values as text. Raises `BadParameter` for any other form."""
+    """Split `name(a=1,b=x)` into name and text parameters. Raises `BadParameter` for any other form."""
     found = _NAME.fullmatch(text.strip())
     if found is None:
-        raise BadParameter(f"{text!r} is not a game name. Write it as  name  or  name(key=value,…).")
+        raise BadParameter(f"Invalid game name {text!r}. Use  name  or  name(key=value,…).")
     params: dict[str, str] = {}
     for item in filter(None, (part.strip() for part in _items(text, found["params"] or ""))):
         key, equals, value = item.partition("=")
         if not equals or not key.strip() or not value.strip():
-            raise BadParameter(f"{item!r} in {text!r} is not of the form key=value.")
+            raise BadParameter(f"{item!r} in {text!r} must have the form key=value.")
         if key.strip() in params:
-            raise BadParameter(f"{text!r} gives {key.strip()!r} twice.")
+            raise BadParameter(f"{text!r} has a duplicate parameter {key.strip()!r}.")
         params[key.strip()] = value.strip()
     return found["name"], params
 
 
 def _items(text: str, params: str) -> list[str]:
-    """The parts between commas. Commas within inner brackets do not split: `game=nim(a=1,b=2)` is one part."""
+    """Split at commas outside inner parentheses: `game=nim(a=1,b=2)` is one part."""
     items, depth = [""], 0
     for character in params:
         depth += (character == "(") - (character == ")")
@@ -39,12 +39,12 @@ def _items(text: str, params: str) -> list[str]:
         else:
             items[-1] += character
     if depth:
-        raise BadParameter(f"The brackets in {text!r} do not match.")
+        raise BadParameter(f"The parentheses in {text!r} do not match.")
     return items
 
 
 def format_name(name: str, params: Mapping[str, Any]) -> str:
-    """The inverse of `parse_name`, parameters in alphabetical order."""
+    """Format a game name, with sorted parameters. The inverse of `parse_name`."""
     if not params:
         return name
     return f"{name}({','.join(f'{key}={params[key]}' for key in sorted(params))})"

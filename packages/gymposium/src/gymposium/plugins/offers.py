@@ -1,6 +1,6 @@
-"""The plugins that the installed distributions offer, read from their metadata without importing anything.
+"""Plugins offered by installed distributions, read from metadata without importing anything.
 
-A distribution whose metadata cannot be read is listed as a broken plugin and does not affect others."""
+A distribution with unreadable metadata is listed as a broken plugin and does not affect others."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ _FILE = "entry_points.txt"
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A plugin that a distribution offers by an entry point of the group `gymposium`."""
+    """A plugin offered by a distribution through an entry point in the group `gymposium`."""
 
     name: str
-    """The name of the entry point, or that of the distribution if its entry points cannot be read."""
+    """Name of the entry point, or of the distribution if its entry points cannot be read."""
     source: str
-    """The module, or the object in a module, that the entry point names."""
+    """The module, or object in a module, named by the entry point."""
     place: str
-    """The directory of the distribution's metadata."""
+    """Directory of the distribution's metadata."""
     distribution: str
-    """The name of the distribution in its metadata, or in the name of `place` if that cannot be read."""
+    """Name of the distribution from its metadata, or from `place` if that cannot be read."""
     version: str = ""
     error: str = ""
-    """A fault of the metadata, because of which the plugin cannot be loaded; empty if there is none."""
+    """A metadata fault that prevents loading the plugin, or ""."""
     entry_point: EntryPoint | None = None
 
     @property
     def names(self) -> set[str]:
-        """The names by which switches may call it."""
+        """Names that switches may use for it."""
         return {canonical(self.name), canonical(self.distribution)}
 
 
 def offers() -> list[Offer]:
-    """All offers, sorted by name. Of a distribution that is installed twice, the first on the path counts."""
+    """Return all offers, sorted by name. For a distribution installed twice, the first on the path counts."""
     names: set[str] = set()
     offered: list[Offer] = []
     for distribution in distributions():
-        # `importlib.metadata.entry_points()` parses the entry points of every distribution, which takes half as much
-        # time again in every `import gymposium`
+        # `importlib.metadata.entry_points()` parses the entry points of every distribution, which would make every
+        # `import gymposium` half as long again
         text, error = _entry_points_of(distribution)
         if not error and f"[{PROJECT}]" not in text:
             continue
@@ -56,22 +56,22 @@ def offers() -> list[Offer]:
 
 
 def canonical(name: str) -> str:
-    """The name in the form in which pip compares names: `gymposium_2048` is `gymposium-2048`."""
+    """Normalize a name as pip does: `gymposium_2048` is `gymposium-2048`."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _entry_points_of(distribution: Distribution) -> tuple[str, str]:
-    """The text of a distribution's entry points; if it cannot be read and may hold a plugin, the reason."""
+    """Return a distribution's entry points text, and the reason if it is unreadable and may hold a plugin."""
     try:
         return distribution.read_text(_FILE) or "", ""
     except UnicodeDecodeError as error:
-        # true for every encoding of ASCII letters, also with two or four bytes for each
+        # true for every encoding of ASCII letters, even with two or four bytes per letter
         ours = PROJECT.encode() in error.object.replace(b"\0", b"")
         return "", f"its {_FILE} is not UTF-8" if ours else ""
 
 
 def _about(distribution: Distribution) -> tuple[str, str, str]:
-    """Name and version of a distribution, and why its metadata cannot be used."""
+    """Return a distribution's name and version, and why its metadata cannot be used."""
     by_folder = Path(_place(distribution)).name.partition("-")[0] or "unknown"
     try:
         about = distribution.metadata
@@ -102,5 +102,5 @@ def _offers_of(distribution: Distribution, name: str, version: str, unreadable: 
 
 
 def _place(distribution: Distribution) -> str:
-    """The directory of a distribution's metadata, if it has one, for which there is no public attribute."""
+    """Return the directory of a distribution's metadata, if any. There is no public attribute for it."""
     return str(distribution._path) if isinstance(distribution, PathDistribution) else str(distribution.locate_file(""))

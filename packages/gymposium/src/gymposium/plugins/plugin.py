@@ -1,4 +1,4 @@
-"""A plugin that the host found, whether it could be loaded or not."""
+"""A plugin found by the host, loaded or broken."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from gymposium.plugins.specs import FormSpec, Spec
 
 @dataclass(eq=False)
 class Plugin:
-    """A plugin that was found, with its status and its specs."""
+    """A plugin found by the host, with its status and specs."""
 
     name: str
     source: str
-    """The entry point or the file of the plugin."""
+    """The plugin's entry point or file."""
     distribution: str = ""
     version: str = ""
     status: Literal["active", "disabled", "broken"] = "active"
@@ -24,7 +24,7 @@ class Plugin:
     specs: list[Spec] = field(default_factory=list)
 
     def adds(self) -> dict[str, list[str]]:
-        """The names that the plugin adds, by kind; players and rewards by the form in which they are written."""
+        """Return the names that the plugin adds, by kind. Players and rewards are listed by form."""
         return {
             f"{kind.kind}s": [
                 spec.form if isinstance(spec, FormSpec) else spec.name for spec in self.specs if isinstance(spec, kind)

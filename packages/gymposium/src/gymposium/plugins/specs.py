@@ -1,6 +1,6 @@
-"""Specs: the frozen descriptions that plugins yield. Their implementations are imported on use.
+"""Specs: frozen descriptions that plugins yield. Their implementations are imported on use.
 
-An entry point is written `"package.module:attribute"`. Specs compare by identity: a process has one of each, and
+An entry point has the form `"package.module:attribute"`. Specs compare by identity: a process has one of each, and
 generated methods would slow down every import.
 """
 
@@ -25,23 +25,24 @@ _ENTRY_POINT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def resolve(entry_point: str) -> Any:
-    """Import the object that `"module:attribute"` names. All exceptions propagate; `Host.implementation` explains
-    them."""
+    """Import the object named by `"module:attribute"`.
+
+    All exceptions propagate; `Host.implementation` explains them."""
     module, _, attribute = entry_point.partition(":")
     return getattr(importlib.import_module(module), attribute)
 
 
 def _check_entry_point(owner: str, entry_point: str) -> None:
     if not _ENTRY_POINT.fullmatch(entry_point):
-        raise ValueError(f"{owner}: entry_point {entry_point!r} is not of the form 'package.module:attribute'")
+        raise ValueError(f"{owner}: entry_point {entry_point!r} must have the form 'package.module:attribute'")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Parameter:
     """One typed parameter of a game, with its allowed values.
 
-    `default` decides the type (bool, int, float or str). Numbers may have `low` and `high` (both
-    included); `choices` lists all allowed values instead.
+    `default` determines the type (bool, int, float or str). Numbers may have `low` and `high` (both inclusive);
+    `choices` lists all allowed values instead.
     """
 
     name: str
@@ -51,38 +52,39 @@ class Parameter:
     high: int | float | None = None
     choices: tuple[bool | int | float | str, ...] | None = None
     by_players: Mapping[int, bool | int | float | str] = field(default_factory=dict)
-    """The defaults for values of the parameter `players` where they differ from `default`: `{4: 4, 5: 4}`."""
+    """Defaults that depend on the parameter `players`: `{4: 4, 5: 4}`."""
     opens: str = ""
-    """Noun for the thing that the game opens for a value other than the default: `a file`. A record, suite or config,
-    which may come from anyone, may give such a value only if the user allows it (`gymposium --allow`)."""
+    """Noun for the thing that the game opens for a non-default value: `a file`. A record, suite or config may come from
+    anyone, so it may set such a value only if the user allows it (`gymposium --allow`)."""
     is_variable: bool = False
-    """True if the value is the name of an environment variable whose value is sent. Files may name only variables that
-    the user allows (`gymposium --allow-env`)."""
+    """True if the value is the name of an environment variable whose value is sent. Files may name only variables
+    allowed by the user (`gymposium --allow-env`)."""
 
     def __post_init__(self) -> None:
         owner = f"parameter {self.name}"
         check_fields(owner, self)
         if not self.name.isidentifier():
             raise ValueError(
-                f"parameter name {self.name!r} must be an identifier; the game is made with it as a keyword"
+                f"parameter name {self.name!r} must be an identifier, because the game is made with it as a keyword "
+                "argument"
             )
         kind = type(self.default)
         if kind not in (int, float) and (self.low is not None or self.high is not None):
-            raise ValueError(f"{owner}: low and high are for numbers, but default={self.default!r}")
+            raise ValueError(f"{owner}: low and high need a numeric default, not {self.default!r}")
         if self.low is not None and self.high is not None and self.low > self.high:
             raise ValueError(f"{owner}: low={self.low!r} must not be greater than high={self.high!r}")
         for value in (*(self.choices or ()), *self.by_players.values()):
             if type(value) is not kind:
-                raise ValueError(f"{owner}: {value!r} must be of type {kind.__name__}, as default={self.default!r} is")
+                raise ValueError(f"{owner}: {value!r} must be of type {kind.__name__}, like default={self.default!r}")
         for value in (self.default, *self.by_players.values()):
             self.check(value)
 
     def default_in(self, given: Mapping[str, Any]) -> bool | int | float | str:
-        """Return the default beside these parameters, which depends on the number of players in some games."""
+        """Return the default given these parameters. In some games it depends on the number of players."""
         return self.by_players.get(given.get("players", 0), self.default)
 
     def check(self, value: Any) -> Any:
-        """The value converted to the type of the parameter; text such as `"8"` is parsed. Raises `BadParameter`."""
+        """Convert a value to the parameter's type; text such as `"8"` is parsed. Raises `BadParameter`."""
         value = self._convert(value)
         if isinstance(value, float) and not math.isfinite(value):
             raise BadParameter(f"{self.name}={value!r}: must be a finite number.")
@@ -109,7 +111,7 @@ class Parameter:
         raise BadParameter(f"{self.name}={value!r}: must be of type {kind.__name__}.")
 
     def allowed(self) -> str:
-        """The allowed values in words."""
+        """Describe the allowed values."""
         if self.choices is not None:
             return "one of " + ", ".join(map(str, self.choices))
         match self.low, self.high:
@@ -128,13 +130,13 @@ class Spec:
     """Base class of all specs."""
 
     kind: ClassVar[str]
-    """The kind of thing that the spec describes, as errors and lists name it: `game`, `player`."""
+    """The kind of object that the spec describes, as in errors and lists: `game`, `player`."""
     name: str
-    """The name of the thing, which no other of its kind may have."""
+    """The object's name, unique within its kind."""
     summary: str
-    """One line for lists."""
+    """One-line summary for lists."""
     entry_point: str
-    """`"package.module:attribute"`, the implementation, which is imported on use."""
+    """The implementation, `"package.module:attribute"`, imported on use."""
 
     def __post_init__(self) -> None:
         owner = f"{self.kind} {self.name}"
@@ -150,50 +152,52 @@ ToolResults = Literal["", "pure", "recorded"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GameSpec(Spec):
-    """A game that a plugin offers. `entry_point` resolves to `(spec, params) -> Game`. `name` is a lower-case
-    identifier, and the name in OpenSpiel if it has the game: `tic_tac_toe`."""
+    """A game offered by a plugin. `entry_point` resolves to `(spec, params) -> Game`.
+
+    `name` is a lower-case identifier. If OpenSpiel has the game, it is OpenSpiel's name: `tic_tac_toe`."""
 
     kind = "game"
     title: str
-    """The name of the game for people: `Tic-tac-toe`."""
+    """The game's display name: `Tic-tac-toe`."""
     seats: int = 2
-    """Number of seats. If the game has a parameter named `players`, that parameter decides, and this is its default."""
+    """Number of seats. If the game has a parameter `players`, it sets the number, and this is its default."""
     seat_names: tuple[str, ...] = ()
-    """The names of the seats in the rules, one for each: `("Black", "White")`, `("x", "o")`. Pages show them, and give
-    a seat whose name begins with Black or White that colour. Empty if the rules have no names for the seats."""
+    """Names of the seats in the rules, one each: `("Black", "White")`, `("x", "o")`. Pages show them, and color a seat
+    whose name begins with Black or White accordingly. Empty if the rules do not name the seats."""
     parameters: tuple[Parameter, ...] = ()
     examples: tuple[Mapping[str, Any], ...] = ({},)
-    """Parameter sets with which the game is tested, the defaults first."""
+    """Parameter sets for testing the game, the defaults first."""
     information: Information = "perfect"
     dynamics: Dynamics = "sequential"
     chance: bool = False
     utility: Utility = "zero_sum"
     free_text: bool = False
     tools: ToolResults = ""
-    """Not empty if moves are calls of tools, and chance events hold the hidden task and what tools returned
-    (`gymposium.tasks`). Then `free_text` is True, too.
+    """Nonempty if moves are tool calls, and chance events hold the hidden task and tool results (`gymposium.tasks`).
 
-    - `pure`: what tools return follows from the task and the calls alone. Records are verified by calling them again.
-    - `recorded`: it does not, for example because a server is asked. The environment is not deterministic, records hold
-      the tools, too, and a replay takes the results from the record."""
+    Then `free_text` is also True.
+
+    - `pure`: tool results depend only on the task and the calls. Records are verified by repeating the calls.
+    - `recorded`: they do not, for example because a server is asked. The environment is not deterministic, records also
+      hold the tools, and a replay takes the results from the record."""
     recorded: bool = False
-    """True for a game without tools whose matches ask something that may answer otherwise another time, as a server.
-    The environment is then not deterministic, and a replay takes the answers from the record (`Recorded`)."""
+    """True for a game without tools that depends on something variable, such as a server. The environment is then not
+    deterministic, and a replay takes the answers from the record (`Recorded`)."""
     replay: str = ""
-    """`module:function` that resolves to `(spec, params, events) -> Game` and makes the game of a record from its
-    events alone. It opens nothing, so records of the game are replayed without the user's permission. Empty if a replay
-    needs what the parameters open."""
+    """`module:function` that resolves to `(spec, params, events) -> Game` and makes a record's game from its events
+    alone. It opens nothing, so records can be replayed without the user's permission. Empty if a replay needs what the
+    parameters open."""
     after_colon: str = ""
-    """Name of a text parameter that may be written behind the name of the game and a colon: `openenv:http://…`."""
+    """Name of a text parameter that may follow the game's name and a colon: `openenv:http://…`."""
     unsearchable: str = ""
-    """Why players that search must not play the game, as the end of a sentence: `its deals are too large …`. They
-    refuse with this reason. Empty if they may."""
+    """Why search players must not play the game, as the end of a sentence: `its deals are too large …`. They reject the
+    game with this reason. Empty if they may play it."""
     best_play: str = ""
-    """Known facts about best play, in sentences, with sources. For people: no prompt shows it."""
+    """Known facts about optimal play, in sentences, with sources. For people; no prompt shows them."""
     version: int = 0
-    """Increased when rules or rewards change. Changes of wording increase the prompt version instead."""
+    """Incremented when rules or rewards change. Wording changes increment the prompt version instead."""
     namespace: str = ""
-    """The namespace of the environment id, which third parties set to their name: `theirname/TextFoo-v0`."""
+    """Namespace of the environment id. Third parties set it to their name: `theirname/TextFoo-v0`."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -202,7 +206,7 @@ class GameSpec(Spec):
         if self.seats < 1:
             raise ValueError(f"game {self.name}: seats must be 1 or more, not {self.seats}")
         if self.utility == "score" and self.seats > 1:
-            raise ValueError(f"game {self.name}: utility='score' is for one seat, not {self.seats}; say 'general_sum'")
+            raise ValueError(f"game {self.name}: utility='score' needs one seat, not {self.seats}. Use 'general_sum'")
         if self.version < 0:
             raise ValueError(f"game {self.name}: version must be 0 or more, not {self.version}")
         if self.namespace and not _NAMESPACE.fullmatch(self.namespace):
@@ -210,7 +214,7 @@ class GameSpec(Spec):
                 f"game {self.name}: namespace={self.namespace!r} must be letters, digits, underscores and hyphens"
             )
         if len(self.seat_names) not in (0, self.seats):
-            raise ValueError(f"game {self.name}: seat_names must name all {self.seats} seats, or none")
+            raise ValueError(f"game {self.name}: seat_names must have {self.seats} names or none")
         names = [parameter.name for parameter in self.parameters]
         if duplicates := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"game {self.name}: duplicate parameter {', '.join(duplicates)}")
@@ -238,50 +242,50 @@ class GameSpec(Spec):
 
     @property
     def env_id(self) -> str:
-        """`TextTicTacToe-v0`: the id in Gymnasium and PettingZoo alike."""
+        """The id in Gymnasium and PettingZoo: `TextTicTacToe-v0`."""
         camel = "".join(part[:1].upper() + part[1:] for part in self.name.split("_"))
         prefix = f"{self.namespace}/" if self.namespace else ""
         return f"{prefix}Text{camel}-v{self.version}"
 
     @property
     def plays_at_random(self) -> bool:
-        """True if random players can play: moves are listed, or they are calls of tools."""
+        """Whether random players can play: moves are listed, or are tool calls."""
         return bool(self.tools) or not self.free_text
 
     @property
     def seats_in_words(self) -> str:
-        """`2`, or the values of the parameter `players`, such as `2 to 6` or `one of 2, 4`."""
+        """Return `2`, or the values of the parameter `players`, such as `2 to 6` or `one of 2, 4`."""
         players = next((p for p in self.parameters if p.name == "players"), None)
         return str(self.seats) if players is None else players.allowed().removeprefix("from ")
 
     def count_seats(self, params: Mapping[str, Any]) -> int:
-        """Return the number of seats with these parameters: the parameter `players` if the game has one."""
+        """Return the number of seats with these parameters: `players` if the game has that parameter."""
         return int(params.get("players", self.seats))
 
     def check_params(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """All parameters, with defaults filled in, each in its type. Raises `BadParameter`."""
+        """Return all parameters, typed and with defaults filled in. Raises `BadParameter`."""
         known = {p.name: p for p in self.parameters}
         for key in given:
             if key not in known:
                 if not known:
-                    raise BadParameter(f"{self.name} has no parameters, so {key!r} cannot be given.")
+                    raise BadParameter(f"{self.name} has no parameters. Remove {key!r}.")
                 raise BadParameter(str(UnknownName(f"parameter of {self.name}", key, known)))
         checked = {key: known[key].check(value) for key, value in given.items()}
         return {p.name: checked.get(p.name, p.default_in(checked)) for p in self.parameters}
 
     def full_name(self, params: Mapping[str, Any]) -> str:
-        """The canonical name of the game with these parameters; those equal to their defaults are left out."""
+        """Return the game's canonical name with these parameters, omitting defaults."""
         changed = self.changed(params)
         name = f"{self.name}:{changed.pop(self.after_colon)}" if self.after_colon in changed else self.name
         return format_name(name, changed)
 
     @property
     def results_are_recorded(self) -> bool:
-        """True if a replay takes what was asked for from the record."""
+        """Whether a replay takes external answers from the record."""
         return self.recorded or self.tools == "recorded"
 
     def changed(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of all parameters that differ from their defaults."""
+        """Return the parameters that differ from their defaults."""
         return {
             p.name: params[p.name]
             for p in self.parameters
@@ -291,23 +295,23 @@ class GameSpec(Spec):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FormSpec(Spec):
-    """Base class of the specs of things that are written as text of a certain form."""
+    """Base class of specs for objects named by text of a certain form."""
 
     form: str
-    """The form, with placeholders in capitals: `mcts-N`, `weighted(CRITERION=WEIGHT,...)`."""
+    """The form, with capitalized placeholders: `mcts-N`, `weighted(CRITERION=WEIGHT,...)`."""
     pattern: str
-    """A regular expression that matches the whole of each text of the form. The implementation is called with its named
-    groups as keywords: text, or None for a group that did not take part."""
+    """A regular expression that matches every text of the form completely. Its named groups become keyword arguments of
+    the implementation: text, or None for an unused group."""
     examples: tuple[str, ...] = ()
-    """Texts of the form that `gymposium plugins check` tries. A form without placeholders needs none."""
+    """Example texts for `gymposium plugins check`. A form without placeholders needs none."""
     opens: str = ""
-    """Noun for the thing that the text opens: `a file`, `the terminal`. Suites, entries and configs, which may come
-    from anyone, may hold such a text only if the user allows it (`gymposium --allow`)."""
+    """Noun for the thing that the text opens: `a file`, `the terminal`. Suites, entries and configs may come from
+    anyone, so they may contain such a text only if the user allows it (`gymposium --allow`)."""
     opens_where: str = ""
-    """A regular expression that occurs in the texts to which `opens` applies; by default, it applies to all texts."""
+    """A regular expression found in the texts that `opens` applies to; by default, all texts."""
     variable: str = ""
     """A regular expression with one group: the name of an environment variable in the text whose value is sent. Files
-    may name only variables that the user allows (`gymposium --allow-env`)."""
+    may name only variables allowed by the user (`gymposium --allow-env`)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -322,15 +326,15 @@ class FormSpec(Spec):
                 raise ValueError(f"{self.kind} {self.name}: variable={self.variable!r} must have one group")
 
     def opened(self, text: str) -> str:
-        """What a text of this form opens, as a noun; empty if it opens nothing."""
+        """Return the noun for what a text of this form opens, or ""."""
         return self.opens if self.opens and re.search(self.opens_where, unquote_plus(text)) else ""
 
     def variables(self, text: str) -> list[str]:
-        """The environment variables in a text of this form."""
+        """Return the environment variables in a text of this form."""
         return re.findall(self.variable, unquote_plus(text)) if self.variable else []
 
     def parse(self, text: str) -> dict[str, str | None] | None:
-        """The named groups of `text`, or None if it is not of this form."""
+        """Return the named groups in `text`, or None if it does not have this form."""
         groups = re.fullmatch(self.pattern, text)
         return None if groups is None else groups.groupdict()
 
@@ -347,42 +351,45 @@ DISGUISE: Final = Parameter(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DisguiseSpec(Spec):
-    """A disguise of a game that a plugin offers: the same game in other words. `name` is the name of the game, which
-    gets the parameter `disguise`. `entry_point` resolves to a callable that takes the plain game and the seed of the
-    disguise, and returns the disguised game."""
+    """A disguise of a game offered by a plugin: the same game with other wording.
+
+    `name` is the name of the game, which gets the parameter `disguise`. `entry_point` resolves to a callable that takes
+    the plain game and the disguise's seed, and returns the disguised game."""
 
     kind = "disguise"
     example: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters of the game in the example of its disguise, so that it is small."""
+    """Game parameters for a small example of the disguise."""
 
     def apply(self, game: GameSpec) -> GameSpec:
-        """Return the spec of the game with the parameter `disguise` and an example of it."""
+        """Return the game's spec with the parameter `disguise` and an example."""
         if DISGUISE in game.parameters:
             return game
         example = {**self.example, DISGUISE.name: 7}
         return replace(game, parameters=(*game.parameters, DISGUISE), examples=(*game.examples, example))
 
     def remove(self, game: GameSpec) -> GameSpec:
-        """Return the spec of the game as it was before `apply`."""
+        """Return the game's spec as it was before `apply`."""
         return replace(game, parameters=game.parameters[:-1], examples=game.examples[:-1])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OpponentSpec(FormSpec):
-    """A kind of player that a plugin offers. `entry_point` resolves to a callable that takes the named groups of
-    `pattern` as keywords and returns a `Player`."""
+    """A kind of player offered by a plugin.
+
+    `entry_point` resolves to a callable that takes the named groups of `pattern` as keyword arguments and returns a
+    `Player`."""
 
     kind = "player"
     placeholders: str = ""
-    """The meaning of the capital letters in the form, as the end of a sentence: `with N from 1 to 1000`. It ends the
-    error for a text that begins like the form and does not match."""
+    """Meaning of the placeholders, as the end of a sentence: `with N from 1 to 1000`. It ends the error for a text that
+    begins like the form but does not match."""
     games: tuple[str, ...] = ()
-    """Names of the games in whose default form people are offered the player; () for all games."""
+    """Games that the player is suggested for, in their default form; () for all games."""
     offered: tuple[str, ...] = ()
-    """Texts of the form that people are offered to play against, if it has placeholders."""
+    """Suggested opponents of this form, if it has placeholders."""
 
     def offers(self) -> dict[str, str]:
-        """Texts that people are offered to play against, each with the summary for it: `mcts-25` for `mcts-N`.
+        """Return suggested opponents with their summaries: `mcts-25` for `mcts-N`.
 
         There are none for a player that opens something."""
         if self.opens:
@@ -392,7 +399,7 @@ class OpponentSpec(FormSpec):
         return {self.form: self.summary}
 
     def _summary_of(self, text: str) -> str:
-        """The summary with the placeholders' values in a text of the form."""
+        """Return the summary with a text's placeholder values filled in."""
         pattern = re.sub(r"\\?[A-Z]+", "(.+)", re.escape(self.form))
         match = re.fullmatch(pattern, text)
         values = dict(zip(re.findall(r"[A-Z]+", self.form), match.groups() if match else ()))
@@ -400,31 +407,32 @@ class OpponentSpec(FormSpec):
 
     @property
     def fixed_part(self) -> str:
-        """The form up to its first placeholder: `mcts-`. Empty if it has no placeholder."""
+        """The form up to its first placeholder: `mcts-`. Empty without placeholders."""
         prefix = re.match(r"([^A-Z]+)[A-Z]", self.form)
         return "" if prefix is None else prefix[1]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RewardSpec(FormSpec):
-    """A reward that a plugin offers. `name` is its form without the brackets. `entry_point` resolves to a callable that
-    takes the named groups of `pattern` as keywords and returns a function from a group of trajectories to their rewards
-    (`gymposium.rewards.protocol.RewardFunction`)."""
+    """A reward offered by a plugin. `name` is its form without the parentheses.
+
+    `entry_point` resolves to a callable that takes the named groups of `pattern` as keyword arguments. It returns a
+    function from a group of trajectories to their rewards (`gymposium.rewards.protocol.RewardFunction`)."""
 
     kind = "reward"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ConfiguredSpec(Spec):
-    """Base class of the specs of things that a training config chooses by name and configures by a settings class."""
+    """Base class of specs that a training config selects by name and configures by a settings class."""
 
     settings: str
-    """`"package.module:Class"`, the settings class. It is imported when a config is checked, so its module must import
-    nothing heavy."""
+    """The settings class, `"package.module:Class"`. It is imported when a config is checked, so its module must not
+    import anything heavy."""
     opens: Mapping[str, str] = field(default_factory=dict)
-    """Nouns for what settings open if a config gives them: `{"url": "an address", "run": "a command"}`. The empty name
-    stands for the thing without any setting. A config file may give such a setting only if the user types or allows it;
-    addresses of this machine need no permission."""
+    """Nouns for what settings open: `{"url": "an address", "run": "a command"}`. The empty name is for the object
+    without any setting. A config file may have such a setting only if the user types or allows it. Addresses on this
+    machine need no permission."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -435,91 +443,101 @@ class ConfiguredSpec(Spec):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LoggerSpec(ConfiguredSpec):
-    """A logger that a plugin offers: the table `[loggers.NAME]` of a training config. `entry_point` resolves to a
-    callable that takes a `gymposium.runs.loggers.protocol.LoggerStart` and the settings, a frozen dataclass whose
-    fields are the options of that table, and returns a `gymposium.runs.loggers.protocol.Logger`."""
+    """A logger offered by a plugin: the table `[loggers.NAME]` in a training config.
+
+    `entry_point` resolves to a callable that takes a `gymposium.runs.loggers.protocol.LoggerStart` and the settings,
+    and
+    returns a `gymposium.runs.loggers.protocol.Logger`. The settings are a frozen dataclass whose fields are the table's
+    options."""
 
     kind = "logger"
     needs: str = ""
-    """An optional package that the logger imports when it is made. A config that names the logger is refused if the
-    package is not installed."""
+    """An optional package that the logger imports when it is made. A config with the logger is rejected if the package
+    is not installed."""
     install: str = ""
-    """The argument of `pip install` for that package; `needs` by default."""
+    """The `pip install` argument for that package; by default `needs`."""
     examples: tuple[Mapping[str, Any], ...] = ()
-    """Settings with which `gymposium plugins check` starts it, in a temporary directory and without a network."""
+    """Settings for `gymposium plugins check`, which starts it in a temporary directory without a network."""
 
 
 class CreditSpec(ConfiguredSpec):
-    """A credit assignment that a plugin offers, from rewards to an advantage for each turn: `credit.kind = NAME` in a
-    training config. `entry_point` resolves to a callable that takes the settings, a subclass of
-    `gymposium_train.credit.protocol.CreditSettings` whose `kind` is the name, and returns a
+    """A credit assignment offered by a plugin: `credit.kind = NAME` in a training config.
+
+    It maps rewards to an advantage per turn. `entry_point` resolves to a callable that takes the settings, a subclass
+    of `gymposium_train.credit.protocol.CreditSettings` whose `kind` is the name, and returns a
     `gymposium_train.credit.protocol.Credit`."""
 
     kind = "credit"
 
 
 class ObjectiveSpec(ConfiguredSpec):
-    """A policy loss that a plugin offers: `objective.kind = NAME` in a training config. `entry_point` resolves to a
-    callable that takes the settings, a subclass of `gymposium_train.objective.protocol.ObjectiveSettings` whose `kind`
-    is the name, and returns a `gymposium_train.objective.protocol.Objective`."""
+    """A policy loss offered by a plugin: `objective.kind = NAME` in a training config.
+
+    `entry_point` resolves to a callable that takes the settings, a subclass of
+    `gymposium_train.objective.protocol.ObjectiveSettings` whose `kind` is the name, and returns a
+    `gymposium_train.objective.protocol.Objective`."""
 
     kind = "objective"
 
 
 class SourceSpec(ConfiguredSpec):
-    """A source of trajectories that a plugin offers: `source.kind = NAME` in a training config. `entry_point` resolves
-    to a callable that takes the settings, a subclass of `gymposium_train.config.source.SourceSettings` whose `kind` is
-    the name, and a `gymposium_train.rollout.protocol.SourceStart`, and returns a
-    `gymposium_train.rollout.protocol.RolloutSource`."""
+    """A source of trajectories offered by a plugin: `source.kind = NAME` in a training config.
+
+    `entry_point` resolves to a callable that takes the settings, a subclass of
+    `gymposium_train.config.source.SourceSettings` whose `kind` is the name, and a
+    `gymposium_train.rollout.protocol.SourceStart`. It returns a `gymposium_train.rollout.protocol.RolloutSource`."""
 
     kind = "source"
 
 
 class BackendSpec(ConfiguredSpec):
-    """A backend that a plugin offers, which holds the model that learns: `backend.kind = NAME` in a training config.
+    """A backend offered by a plugin: `backend.kind = NAME` in a training config. It holds the learning model.
+
     `entry_point` resolves to a callable that takes the settings, a subclass of
     `gymposium_train.config.backend.BackendSettings` whose `kind` is the name, and returns a
     `gymposium_train.backends.protocol.Backend`. The callable is imported when a config is checked, so its module must
-    import nothing heavy."""
+    not import anything heavy."""
 
     kind = "backend"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EngineSpec(ConfiguredSpec):
-    """An engine that samples the replies of a language model, for training runs and for `lm:` players.
+    """An engine that samples a language model's replies, for training runs and `lm:` players.
 
     `entry_point` resolves to a callable that takes a `gymposium_agents.engines.protocol.EngineStart` and the settings,
-    and returns a `gymposium_agents.engines.protocol.HostingEngine`. Its name stands in a training config (`[engine]`
+    and returns a `gymposium_agents.engines.protocol.HostingEngine`. Its name appears in a training config (`[engine]`
     with `kind = "NAME"`) and in a player (`lm:MODEL?engine=NAME`)."""
 
     kind = "engine"
     settings: str = "gymposium.util.settings:NoSettings"
-    """`"package.module:Class"`, a frozen dataclass: each field is a setting of `[engine]` and an option of the player.
-    It is imported when a config is checked, so its module must import nothing heavy."""
+    """A frozen dataclass, `"package.module:Class"`: each field is a setting of `[engine]` and an option of the player.
+    It is imported when a config is checked, so its module must not import anything heavy."""
     label: str = ""
-    """The name of the engine in the identity of a player; `name` by default."""
+    """The engine's name in a player's identity; by default `name`."""
     shares_learner: bool = False
-    """True if it samples from the learner's own model in memory. Rollouts then cannot overlap updates, and the learner
-    must run in one process."""
+    """True if it samples from the learner's in-memory model. Rollouts then cannot overlap updates, and the learner must
+    run in one process."""
     backend: str = "local"
     """The backend whose models it plays (`backend.kind`)."""
     all_weights: bool = False
-    """True if it can play a model of which all weights are trained (`model.tune = "full"`). The engine must then be a
+    """True if it can play a fully trained model (`model.tune = "full"`). The engine must then be a
     `gymposium_agents.engines.transformers.TransformersEngine`. False if it can only load LoRA adapters."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExecutorSpec(Spec):
-    """A place where the matches of runs are played: `--executor NAME`. `entry_point` resolves to a callable that takes
-    a `gymposium.runs.executors.protocol.ExecutorStart` and returns a `gymposium.runs.executors.protocol.Executor`."""
+    """A place where runs' matches are played: `--executor NAME`.
+
+    `entry_point` resolves to a callable that takes a `gymposium.runs.executors.protocol.ExecutorStart` and returns a
+    `gymposium.runs.executors.protocol.Executor`."""
 
     kind = "executor"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CommandSpec(Spec):
-    """A command of `gymposium` that a plugin offers. `entry_point` resolves to a Typer app or a plain function."""
+    """A `gymposium` command offered by a plugin. `entry_point` resolves to a Typer app or a plain function."""
 
     kind = "command"
     order: int = 100

@@ -1,4 +1,4 @@
-"""Trial of one plugin in a child process, so that a plugin that ends its process ends no other."""
+"""Trial of one plugin in a child process, so that a crash affects no other process."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gymposium.util.child_process import python_command, python_environment
 from gymposium.util.plain_file import read_plain_text
 
 SECONDS = 60
-"""Seconds that a plugin may take to load; its child process is killed after that."""
+"""Time limit for loading a plugin, in seconds. Its child process is killed after that."""
 
 CHILD = "gymposium.plugins.trial_process"
-"""The module that the child process runs. Its name is on the child's command line, where `import gymposium` finds it
-and then loads no plugin."""
+"""The module that the child process runs. `import gymposium` finds its name on the child's command line, and then loads
+no plugins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,11 @@ class Trial:
     """The outcome of loading a plugin in a child process."""
 
     ending: str = ""
-    """How the plugin ended the process, as text; empty if it did not."""
+    """How the plugin killed the process, as text; empty if it did not."""
     error: str = ""
     """Why the plugin is broken; empty if it is not."""
     adds: dict[str, list[str]] = field(default_factory=dict)
-    """The names that the plugin adds, as in `gymposium.plugins.plugin.Plugin.adds`."""
+    """Names that the plugin adds, as in `gymposium.plugins.plugin.Plugin.adds`."""
 
 
 def try_apart(offer: Offer) -> Trial:

@@ -12,7 +12,7 @@ from gymposium.plugins.offers import offers
 
 
 def main() -> None:
-    """Load the plugin named by the last arguments of the process, and write what it adds to the report."""
+    """Load the plugin named by the process's last arguments, and write what it adds to the report."""
     report, name, source, place = sys.argv[-4:]
     for offer in offers():
         if (offer.name, offer.source, offer.place) == (name, source, place):
@@ -20,5 +20,5 @@ def main() -> None:
             staged = Path(f"{report}.part")
             staged.write_text(json.dumps({"error": plugin.error, "adds": plugin.adds()}), encoding="utf-8")
             staged.rename(report)
-            os._exit(0)  # without waiting for threads that the plugin left running
+            os._exit(0)  # without waiting for the plugin's threads
     sys.exit(f"{name} is not installed any more")

@@ -1,4 +1,4 @@
-"""The command `gymposium plugins`, with one module for each of its verbs. Plugins add verbs named `plugins VERB`."""
+"""The command `gymposium plugins`, with one module per verb. Plugins add verbs named `plugins VERB`."""
 
 from __future__ import annotations
 

@@ -20,15 +20,15 @@ from gymposium.util.visible import visible
 def list_plugins(
     isolated: Annotated[
         bool,
-        typer.Option("--isolated", help="Load each plugin in a separate process."),
+        typer.Option("--isolated", help="Load each plugin in a separate process"),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """List each plugin with its distribution and what it adds, or with the reason why it is broken.
 
-    Nothing of a broken plugin is used, and all others work. Environment variables decide what is loaded:
-    GYMPOSIUM_PLUGINS=a,b only these, GYMPOSIUM_DISABLE_PLUGINS=a,b all but these, and
-    GYMPOSIUM_PLUGINS_STRICT=1 makes a broken plugin an error.
+    Broken plugins are skipped completely; all others work. Environment variables select plugins: GYMPOSIUM_PLUGINS=a,b
+    loads only these, GYMPOSIUM_DISABLE_PLUGINS=a,b all but these, and GYMPOSIUM_PLUGINS_STRICT=1 makes a broken plugin
+    an error.
 
     If a command ends without a message, a plugin may have ended its process. --isolated finds it: each plugin
     is tried in a separate process.
@@ -80,7 +80,7 @@ def note_complaints() -> None:
 
 
 def _apart() -> list[tuple[Plugin, dict[str, list[str]]]]:
-    """The built-in plugin and every installed one, tried in a separate process, each with what it adds."""
+    """Try the built-in and installed plugins in separate processes, and return each with what it adds."""
     listed = [(plugin, plugin.adds()) for plugin in Host(autoload=False).plugins]
     for offer in offers():
         trial = Trial()

@@ -1,6 +1,6 @@
-"""The command `gymposium plugins new`, which writes a package with a game or a world, a player, tests and a workflow.
+"""The command `gymposium plugins new`. It writes a package with a game or a world, a player, tests and CI.
 
-The files are those of `gymposium/cli/plugins/template`, with the names filled in. The package passes its own checks.
+The files are from `gymposium/cli/plugins/template`, with names filled in. The package passes its own checks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from gymposium.util.writable import check_writable
 
 License = Literal["Apache-2.0", "MIT"]
 Kind = Literal["game", "world"]
-"""What the package holds: a game of cards, or a world of tasks that are solved with tools."""
+"""The package's content: a card game, or a world of tasks solved with tools."""
 
 FILES = {
     "pyproject.toml": "pyproject.toml",
@@ -40,7 +40,7 @@ FILES = {
     "init.py": "src/$package/__init__.py",
     "py.typed": "src/$package/py.typed",
 }
-"""Path in every new package of each template."""
+"""Path of each template in every new package."""
 
 FILES_OF: Mapping[str, Mapping[str, str]] = {
     "game": {
@@ -60,45 +60,42 @@ FILES_OF: Mapping[str, Mapping[str, str]] = {
         "world/golden": "tests/golden/$game.txt",
     },
 }
-"""Path of each further template, by the kind of the package."""
+"""Path of each additional template, by kind of package."""
 
 _LONGEST = 40
-"""Maximum length of a package's name, in characters."""
+"""Maximum length of a package name, in characters."""
 
 
 def new_plugin(
-    name: Annotated[str, typer.Argument(help="The name of the package for pip: card-swap.")],
+    name: Annotated[str, typer.Argument(help="Package name for pip, such as card-swap")],
     directory: Annotated[
         Path,
         typer.Option(
-            help="The folder in which the folder of the package is made.", file_okay=False, show_default="here"
+            help="Create the package's folder in this folder", metavar="DIR", file_okay=False, show_default="here"
         ),
     ] = Path(),
     namespace: Annotated[
-        str, typer.Option(help="The namespace of the environment's id: NAMESPACE/TextCardSwap-v0.", show_default="NAME")
+        str, typer.Option(metavar="NAME", help="Set the namespace of the id NAME/TextCardSwap-v0", show_default="NAME")
     ] = "",
-    author: Annotated[str, typer.Option(help="The author of the package.", show_default="The NAME authors")] = "",
-    license_name: Annotated[License, typer.Option("--license", help="The licence of the package.")] = "Apache-2.0",
-    world: Annotated[
-        bool, typer.Option("--world", help="Write a world, whose tasks are solved with tools, in place of a card game.")
-    ] = False,
+    author: Annotated[str, typer.Option(help="Set the package's author", show_default="The NAME authors")] = "",
+    license_name: Annotated[License, typer.Option("--license", help="Set the package's license")] = "Apache-2.0",
+    world: Annotated[bool, typer.Option("--world", help="Write a world with tools instead of a card game")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a plugin: a package with a game or a world, a player, tests and a workflow for CI.
+    """Write a plugin: a package with a game or a world, a player, tests and a CI workflow.
 
-    The package works as it is, and its tests pass: it holds a small card game with a hidden card, or with --world a
-    library catalogue to search, which you replace by your own piece by piece. The name of the game is that of the
-    package, without a leading gymposium-.
+    The package works and its tests pass: it has a small card game with a hidden card, or with --world a library catalog
+    to search. Replace it with your own piece by piece. The game has the package's name, without a leading gymposium-.
 
     Examples:
 
         gymposium plugins new card-swap
         gymposium plugins new city-archive --world
-        gymposium plugins new gymposium-dice --directory ~/src --namespace me --author "My Name" --license MIT
+        gymposium plugins new gymposium-dice --directory ~/src --license MIT
     """
     folder = directory.expanduser() / name
     if folder.exists():
-        raise BadOption(f"{folder} exists already. Choose another name, or another place with --directory.")
+        raise BadOption(f"{folder} already exists. Choose another name, or another folder with --directory.")
     note_complaints()
     words = fill_in(name, namespace, author, license_name, "world" if world else "game")
     check_writable("--directory", folder)
@@ -128,34 +125,37 @@ def new_plugin(
         f"  python -m pip install --group test -e .\n"
         f"  python -m pytest\n"
         f"  {use}\n\n"
-        f"{yours}; README.md says where the rest is.\n"
+        f"{yours}. README.md explains the rest.\n"
         f"After each change:  {command_line('plugins', 'check', game)}",
     )
     note("--group needs pip 25.1 or newer: python -m pip install --upgrade pip")
 
 
 def fill_in(name: str, namespace: str, author: str, license_name: License, kind: Kind) -> dict[str, str]:
-    """The values of the placeholders in the templates. Raises `BadOption` for names that cannot be used."""
+    """Return the templates' placeholder values. Raises `BadOption` for invalid names."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*", name) or len(name) > _LONGEST:
         raise BadOption(
-            f"{name!r} cannot be the name of a plugin. Write lower-case letters and digits, with - or _ between "
-            f"words, {_LONGEST} characters at most: card-swap."
+            f"{name!r} is not a valid plugin name. Use lower-case letters and digits, with - or _ between words, at "
+            "most "
+            f"{_LONGEST} characters, such as card-swap."
         )
     package = name.replace("-", "_")
     game = package.removeprefix("gymposium_")
     namespace = namespace or game
     if not re.fullmatch(r"[A-Za-z0-9_-]+", namespace):
-        raise BadOption(f"--namespace {namespace!r}: write letters, digits, - and _.")
+        raise BadOption(f"--namespace {namespace!r} must have only letters, digits, - and _.")
     if not author.isprintable() or '"' in author or "\\" in author:
-        raise BadOption(f"--author {author!r}: write it without quotation marks, backslashes and line breaks.")
+        raise BadOption(f"--author {author!r} must not have quotation marks, backslashes or newlines.")
     if keyword.iskeyword(package):
         raise BadOption(f"{package!r} is a Python keyword, so it cannot name a package. Choose another name.")
     if importlib.util.find_spec(package) is not None:
-        raise BadOption(f"{name!r} would hide the existing module {package}. Choose another name.")
+        raise BadOption(f"{name!r} would shadow the existing module {package}. Choose another name.")
     for plugin in host().plugins:
         taken = {spec.name for spec in plugin.specs if isinstance(spec, GameSpec)} | {plugin.name}
         if game in taken:
-            raise BadOption(f"The plugin {plugin.name!r} is or has a game called {game!r}. Choose another name.")
+            raise BadOption(
+                f"The plugin {plugin.name!r} already has this name or a game {game!r}. Choose another name."
+            )
     title = game.replace("_", " ").capitalize()
     spec = GameSpec(name=game, title=title, summary=title, entry_point=f"{package}.game:game", namespace=namespace)
     major, minor = map(int, version("gymposium").split(".")[:2])
@@ -176,7 +176,7 @@ def fill_in(name: str, namespace: str, author: str, license_name: License, kind:
 
 
 def render(words: Mapping[str, str]) -> dict[str, str]:
-    """The text of every file of the new package, by path. `words` are the values of the placeholders."""
+    """Return the new package's files by path. `words` are the placeholder values."""
     folder = files("gymposium.cli.plugins") / "template"
     return {
         Template(path).substitute(words): Template((folder / f"{template}.txt").read_text(encoding="utf-8")).substitute(

@@ -1,4 +1,4 @@
-"""The Dockerfile of an environment server, with the versions that are installed here."""
+"""Dockerfiles for environment servers, with the locally installed versions."""
 
 from __future__ import annotations
 
@@ -40,10 +40,11 @@ CMD {command}
 
 
 def dockerfile_for(games: Sequence[str], opponents: Sequence[str], on_illegal: str) -> str:
-    """The Dockerfile of a server with this offer. It installs the distributions that add the games and opponents, each
-    in the version that is installed here.
+    """Return the Dockerfile of a server with this offer.
 
-    Raises `BadOption` for a game or an opponent of a plugin that is a file."""
+    It installs the distributions with the games and opponents, in the locally installed versions.
+
+    Raises `BadOption` for a game or an opponent from a one-file plugin."""
     command = [*games, *(part for name in opponents for part in ("--opponent", name)), "--on-illegal", on_illegal]
     return _DOCKERFILE.format(
         token=TOKEN,
@@ -73,5 +74,7 @@ def _pins(specs: Iterable[Spec]) -> Iterator[str]:
 def _distribution(spec: Spec) -> tuple[str, str]:
     plugin = host().owner(spec)
     if not plugin.distribution:
-        raise BadOption(f"{spec.name} is of the plugin {plugin.source}, which is no distribution: install it first.")
+        raise BadOption(
+            f"{spec.name} comes from {plugin.source}, which is not an installed distribution. Install it first."
+        )
     return plugin.distribution, plugin.version

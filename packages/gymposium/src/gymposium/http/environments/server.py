@@ -1,4 +1,4 @@
-"""The environment server: a session for each websocket, and what OpenEnv's clients ask over HTTP."""
+"""The environment server: a session per websocket, and HTTP endpoints for OpenEnv clients."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from gymposium.match import MatchResult
 SESSIONS = 64
 """Maximum number of clients at once."""
 IDLE = 900.0
-"""Seconds without a message after which a client's session ends."""
+"""Number of idle seconds before a client's session ends."""
 
 
 def environments_app(
@@ -37,8 +37,10 @@ def environments_app(
     sessions: int = SESSIONS,
     idle: float = IDLE,
 ) -> ASGIApp:
-    """The application that lends the games of an offer. `write` records a match that is over; it is called from one
-    thread at a time. `names` and `token` are those of the guard; `/health` needs no token."""
+    """Build the application that serves an offer's games.
+
+    `write` records a finished match, from one thread at a time. `names` and `token` are for the guard; `/health` needs
+    no token."""
     server = _Server(offer, write, sessions, idle)
     routes = [Route("/health", _health)]
     for at in ("", "/{game:path}"):
@@ -52,12 +54,12 @@ async def _health(request: Request) -> Response:
 
 
 class _Server:
-    """The sessions under way."""
+    """The active sessions."""
 
     def __init__(self, offer: EnvOffer, write: Callable[[MatchResult], object], sessions: int, idle: float) -> None:
         self._offer, self._write, self._sessions, self._idle = offer, write, sessions, idle
         self._writing = Lock()
-        self._threads = CapacityLimiter(sessions)  # each session waits for one step at most
+        self._threads = CapacityLimiter(sessions)  # each session waits for at most one step
         self._open = 0
 
     def _keep(self, played: MatchResult) -> None:
@@ -65,7 +67,7 @@ class _Server:
             self._write(played)
 
     def _game(self, connection: Request | WebSocket) -> str:
-        """The name of the game in the address. Raises `Refused` if it is not offered."""
+        """Return the name of the game in the address. Raises `Refused` if it is not offered."""
         name = connection.path_params.get("game") or connection.query_params.get("game") or self._offer.first
         try:
             self._offer.game(name)
@@ -76,7 +78,7 @@ class _Server:
     # -- over HTTP
 
     async def metadata(self, request: Request) -> Response:
-        """What the environment is, in the form of OpenEnv's `EnvironmentMetadata`."""
+        """Describe the environment in the format of OpenEnv's `EnvironmentMetadata`."""
         game = self._offer.game(self._game(request))
         offered = ", ".join(dict.fromkeys(game.name for game in self._offer.games.values()))
         readme = (
@@ -95,14 +97,14 @@ class _Server:
         )
 
     async def schema(self, request: Request) -> Response:
-        """The schemas of actions, observations and states, which are the same for all games."""
+        """Return the schemas of actions, observations and states, which are the same for all games."""
         self._game(request)
         return JSONResponse(SCHEMAS)
 
     # -- over a websocket
 
     async def play(self, socket: WebSocket) -> None:
-        """Plays with one client until it leaves, is idle for too long, or says close."""
+        """Play with one client until it disconnects, times out, or sends close."""
         try:
             session = EnvSession(self._offer, self._game(socket), self._keep)
         except Refused as refused:
@@ -122,12 +124,12 @@ class _Server:
                         await to_thread.run_sync(session.close)
             await socket.close()
         except (WebSocketDisconnect, TimeoutError):
-            pass  # the client has left, or reads nothing
+            pass  # the client has disconnected, or does not read
 
     def _full(self) -> WireError:
         return WireError(
             "CAPACITY_REACHED",
-            f"This server plays with {self._sessions} clients at once: try again later.",
+            f"This server is at its limit of {self._sessions} clients. Try again later.",
             active_sessions=self._open,
             max_sessions=self._sessions,
         )
@@ -155,9 +157,9 @@ class _Server:
                 await socket.send_text(answer)
 
     async def _answer(self, session: EnvSession, text: str | None) -> str:
-        """The answer to a message; empty if the client says close. Raises `WireError`."""
+        """Return the answer to a message, or "" if the client sends close. Raises `WireError`."""
         if text is None:
-            raise WireError("INVALID_JSON", "Invalid JSON: send messages as text, not as bytes.")
+            raise WireError("INVALID_JSON", "Invalid JSON. Send messages as text, not as bytes.")
         sent = Incoming.parse(text)
         match sent.type:
             case "state":

@@ -1,4 +1,4 @@
-"""The session of one client, which plays one seat in one match after another."""
+"""One client's session: one seat in successive matches."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ _log = logging.getLogger("gymposium.http")
 
 
 class EnvSession:
-    """The matches of one client, played as `gymposium.envs.gym.TextGameEnv` plays them: with the same seed, options and
-    replies, observations and rewards are the same. One thread at a time may use it."""
+    """One client's matches, played as in `gymposium.envs.gym.TextGameEnv`.
+
+    With the same seed, options and replies, observations and rewards are the same. Not thread-safe."""
 
     def __init__(self, offer: EnvOffer, game: str, keep: Callable[[MatchResult], object]) -> None:
-        """`game` is the name of the game that is played if `reset` names none. `keep` records a match that is over."""
+        """`game` is the default game of `reset`. `keep` records a finished match."""
         self._offer, self._keep = offer, keep
         self._name = offer.game(game).name
         self._default = self._name
@@ -33,17 +34,17 @@ class EnvSession:
         self._steps = 0
 
     def reset(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Begins a match; one that is under way is given up. Raises `WireError`."""
+        """Begin a match, and abandon an unfinished one. Raises `WireError`."""
         for key in data:
             if key not in ("seed", "episode_id", *OPTIONS):
                 known = ", ".join(("seed", "episode_id", *OPTIONS))
-                raise WireError("VALIDATION_ERROR", f"reset takes no {key[:80]!r}. Options: {known}.")
+                raise WireError("VALIDATION_ERROR", f"Unknown option of reset: {key[:80]!r}. Options: {known}.")
         seed = data.get("seed")
         if seed is not None and (type(seed) is not int or not 0 <= seed <= GREATEST_SEED):
-            raise WireError("VALIDATION_ERROR", f"seed={str(seed)[:80]}: write an integer from 0 to {GREATEST_SEED}.")
+            raise WireError("VALIDATION_ERROR", f"seed={str(seed)[:80]} must be an integer from 0 to {GREATEST_SEED}.")
         episode = data.get("episode_id")
         if episode is not None and (not isinstance(episode, str) or len(episode) > _LONGEST_ID):
-            raise WireError("VALIDATION_ERROR", f"episode_id: write a text of at most {_LONGEST_ID} characters.")
+            raise WireError("VALIDATION_ERROR", f"episode_id must be a string of at most {_LONGEST_ID} characters.")
         given = {key: data[key] for key in OPTIONS if key in data and key != "seat"}
         seed = secrets.randbits(48) if seed is None else seed
         try:
@@ -62,7 +63,7 @@ class EnvSession:
             return table
 
         self._table = table = self._played(begin)
-        if table.played is not None:  # over before this seat was asked
+        if table.played is not None:  # the match ended before this seat was asked
             return self._outcome(table)
         text, info = table.look()
         if table.error is not None:
@@ -70,11 +71,11 @@ class EnvSession:
         return self._observation(text, info, None, done=False)
 
     def step(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """Plays one reply, and what follows up to this seat's next decision or the end. Raises `WireError`."""
+        """Play one reply, and continue to this seat's next decision or the end. Raises `WireError`."""
         text = reply_in(data)
         table = self._table
         if table is None or table.needs_reset:
-            raise WireError("EXECUTION_ERROR", "There is no match under way: send reset first.")
+            raise WireError("EXECUTION_ERROR", "There is no match in progress. Send reset first.")
 
         def play() -> LearnerTable:
             table.step(Reply(text))
@@ -90,7 +91,7 @@ class EnvSession:
             self._table.close()
 
     def state(self) -> dict[str, Any]:
-        """The state as OpenEnv's clients read it."""
+        """Return the state in the format of OpenEnv's clients."""
         table = self._table
         return {
             "episode_id": self._episode,
@@ -106,12 +107,14 @@ class EnvSession:
             self._break_off(table)
         if table.played is not None:
             self._keep(table.played)
-        info.pop("tools", None)  # they stand in the first observation
+        info.pop("tools", None)  # they are in the first observation
         return self._observation(text, info, reward, done=done)
 
     def _played(self, step: Callable[[], LearnerTable]) -> LearnerTable:
-        """The table after a step. What a player or an engine raises ends the match, and the client is not told it,
-        because it may reveal hidden information."""
+        """Run a step and return the table.
+
+        An exception from a player or an engine ends the match. It is not shown to the client, because it may reveal
+        hidden information."""
         try:
             table = step()
         except Exception as error:  # noqa: BLE001 - players and engines may raise anything
@@ -125,7 +128,7 @@ class EnvSession:
         return table
 
     def _break_off(self, table: LearnerTable) -> None:
-        """Records a match that broke off, and raises `WireError`: it has no reward."""
+        """Record a match that broke off, and raise `WireError`, because it has no reward."""
         assert table.played is not None
         assert table.error is not None
         self._table = None

@@ -1,4 +1,4 @@
-"""OpenEnv's messages over a websocket, as its client of version 0.10 sends and reads them.
+"""OpenEnv's websocket messages, as sent and read by its client version 0.10.
 
 A client sends `{"type": "reset", "data": {…}}`, `{"type": "step", "data": ACTION}`, `{"type": "state"}` and
 `{"type": "close"}`. It gets `{"type": "observation", "data": {"observation", "reward", "done", "metadata"}}`,
@@ -20,24 +20,24 @@ ErrorCode = Literal[
 ]
 TYPES = ("reset", "step", "state", "close")
 LONGEST_REPLY = 100_000
-"""Maximum number of characters of a reply, which is kept in the record of its match."""
+"""Maximum number of characters in a reply. The match's record stores it."""
 
 
 class WireError(GymposiumError):
-    """An error that the client is told, with one of OpenEnv's codes."""
+    """An error reported to the client, with one of OpenEnv's codes."""
 
     def __init__(self, code: ErrorCode, why: str, **details: Any) -> None:
         super().__init__(why)
         self.code, self.details = code, details
 
     def message(self) -> str:
-        """The error as a message."""
+        """Return the error as a message."""
         return message("error", {"message": str(self), "code": self.code, **self.details})
 
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A message of a client."""
+    """A message from a client."""
 
     type: str
     """One of `TYPES`."""
@@ -45,34 +45,34 @@ class Incoming:
 
     @classmethod
     def parse(cls, text: str) -> Incoming:
-        """The message in a text. Raises `WireError`."""
+        """Parse a message. Raises `WireError`."""
         try:
             sent = bounded_json(text)
         except ValueError as error:
             raise WireError("INVALID_JSON", f"Invalid JSON: {error}.") from None
         if not isinstance(sent, dict):
-            raise WireError("VALIDATION_ERROR", "A message is a JSON object with a type.")
+            raise WireError("VALIDATION_ERROR", "A message must be a JSON object with a type.")
         kind, data = sent.get("type"), sent.get("data", {})
         if kind not in TYPES:
             raise WireError("UNKNOWN_TYPE", f"Unknown message type: {str(kind)[:80]}. Known: {', '.join(TYPES)}.")
         known = {"type", "data"} if kind in ("reset", "step") else {"type"}
         if sent.keys() - known or not isinstance(data, dict):
-            raise WireError("VALIDATION_ERROR", f"A message of type {kind} has {' and '.join(sorted(known))} alone.")
+            raise WireError("VALIDATION_ERROR", f"A {kind} message must have only {' and '.join(sorted(known))}.")
         return cls(kind, data)
 
 
 def message(kind: str, data: Mapping[str, Any]) -> str:
-    """A message of the server, in ASCII: a text may hold a lone surrogate, which UTF-8 cannot encode."""
+    """Return a server message in ASCII: a text may have a lone surrogate, which UTF-8 cannot encode."""
     return json.dumps({"type": kind, "data": data}, allow_nan=False)
 
 
 def reply_in(action: Mapping[str, Any]) -> str:
-    """The text of an action. Raises `WireError` for an action that does not fit `SCHEMAS`."""
+    """Return an action's text. Raises `WireError` for an action that does not match `SCHEMAS`."""
     text = action.get("text")
     if not isinstance(text, str) or action.keys() - {"text", "metadata"}:
-        raise WireError("VALIDATION_ERROR", 'An action is {"text": "…"}: the reply of the player.')
+        raise WireError("VALIDATION_ERROR", 'An action must be {"text": "…"} with the reply.')
     if len(text) > LONGEST_REPLY:
-        raise WireError("VALIDATION_ERROR", f"A reply has {LONGEST_REPLY:,} characters at most, not {len(text):,}.")
+        raise WireError("VALIDATION_ERROR", f"A reply has at most {LONGEST_REPLY:,} characters, not {len(text):,}.")
     return text
 
 
@@ -118,4 +118,4 @@ SCHEMAS: Mapping[str, Any] = {
         },
     },
 }
-"""What `GET /schema` answers."""
+"""Response to `GET /schema`."""

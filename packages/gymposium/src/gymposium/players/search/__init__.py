@@ -1,2 +1,2 @@
-"""Search: what a seat saw (`viewlog`), worlds that agree with it (`worlds`), the tree over them (`tree`), OpenSpiel's
-own search for perfect information (`engine`), and refusals (`refusal`)."""
+"""Search: a seat's observations (`viewlog`), worlds that match them (`worlds`), the tree over them (`tree`),
+OpenSpiel's search for perfect information (`engine`), and rejections (`refusal`)."""

@@ -1,5 +1,8 @@
-"""Faster search in OpenSpiel's games: the engine's own tree search in C++ for perfect information, moves in turn and
-rewards at the end; for all other games, worlds whose moves are the engine's numbers instead of texts."""
+"""Faster search in OpenSpiel games.
+
+With perfect information, alternating moves and rewards at the end, this uses the engine's C++ tree search. In all other
+games, it uses worlds with the engine's move numbers instead of texts.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ UCT_C = 2.0
 ROLLOUTS = 1
 MAX_MEMORY_MB = 1000
 OFTEN = 0.1
-"""Share of the visits of the most visited move from which on the mean return of a move counts."""
+"""Minimum share of the top move's visits for a move's mean return to count."""
 
 
 def is_searched(match: Match) -> bool:
@@ -35,8 +38,9 @@ def is_searched(match: Match) -> bool:
 
 
 def value(match: Match, seat: int, simulations: int, rng: random.Random) -> float:
-    """Return what the search of a position says that `seat` gets if all play their best: exact where the search solves
-    the position, else the mean return after the best move that it tried often."""
+    """Return the searched value of a position for `seat` under best play.
+
+    It is exact if the search solves the position, else the mean return after the best well-explored move."""
     assert isinstance(match, OpenSpielMatch)
     state, seed = match.state, rng.getrandbits(31)
     if state.is_terminal():
@@ -58,7 +62,7 @@ def value(match: Match, seat: int, simulations: int, rng: random.Random) -> floa
 
 
 class EngineSearch:
-    """The search of one position. All random numbers are drawn when it is made, before it runs."""
+    """The search of one position. All random numbers are drawn at creation, before it runs."""
 
     def __init__(self, match: Match, seat: int, simulations: int, rng: random.Random) -> None:
         assert isinstance(match, OpenSpielMatch)
@@ -68,24 +72,26 @@ class EngineSearch:
     def move(self) -> str:
         engine, seed = self._match.game.engine, self._seed
         evaluator = pyspiel.RandomRolloutEvaluator(ROLLOUTS, seed)
-        # solve=False: a solver plays a proven draw and wins less against weak play
+        # solve=False: a solver accepts a proven draw and wins less against weak play
         bot = pyspiel.MCTSBot(engine, evaluator, UCT_C, self._simulations, MAX_MEMORY_MB, False, seed, False)
         action = int(bot.step(self._match.state))  # releases the GIL
         return self._match.legal_moves(self._seat)[self._match.legal_actions(self._seat).index(action)]
 
 
 def moves(searches: Sequence[EngineSearch]) -> list[str]:
-    """Return the move of each search. They run in as many threads as there are cores, each with its own bot and random
-    numbers, so the moves do not depend on the number of threads."""
+    """Return the move of each search.
+
+    They run in one thread per core, each with its own bot and random numbers, so the moves do not depend on the number
+    of threads."""
     threads = min(len(searches), os.cpu_count() or 1)
     if threads < 2:
         return [search.move() for search in searches]
-    with ThreadPoolExecutor(threads) as pool:  # not kept: a process with idle threads does not fork safely
+    with ThreadPoolExecutor(threads) as pool:  # not kept: a process with idle threads cannot fork safely
         return list(pool.map(EngineSearch.move, searches))
 
 
 class EngineWorld:
-    """A match of an OpenSpiel game for search: the same draws and views, moves by number, no record."""
+    """An OpenSpiel match for search: the same draws and views, numbered moves, no record."""
 
     __slots__ = ("_game", "_rng", "_state")
 
@@ -124,5 +130,5 @@ class EngineWorld:
 
 
 def bare_worlds(worlds: Sequence[Match]) -> list[EngineWorld]:
-    """Return the same worlds with moves by number; [] if they are not OpenSpiel's."""
+    """Return the same worlds with numbered moves, or [] if they are not OpenSpiel's."""
     return [EngineWorld(w.game, w.state, random.Random(0)) for w in worlds if type(w) is OpenSpielMatch]

@@ -1,4 +1,4 @@
-"""Refusals and remarks of search players: games that they do not play, and moves that were random."""
+"""Rejections and remarks of search players: games that they do not play, and random moves."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ _ENGINES = {
     **dict.fromkeys("2048 morpion_solitaire".split(), _LEGAL),
     **dict.fromkeys("negotiation tarok".split(), _CHANCE),
 }
-"""Reasons to refuse games of OpenSpiel, by short name. In these games no world was found for at least a tenth of the
-moves (mcts-40 against random play with the default parameters, open_spiel 2.0.2), or the engine is at fault. They hold
-for the plain `openspiel:NAME` only: a game of gymposium on the same engine may have its own sampler, and its spec says
-if it cannot be searched."""
+"""Reasons to reject OpenSpiel games, by short name.
+
+In these games, no world was found for at least a tenth of the moves (mcts-40 against random play with default
+parameters, open_spiel 2.0.2), or the engine is at fault. The reasons apply only to the plain `openspiel:NAME`. A
+gymposium game on the same engine may have its own sampler, and its spec says if it cannot be searched."""
 
 
 def refuse(game: Game, player: str) -> None:
     """Raise `NoSampler` with the reason if search would play this game badly."""
     if game.spec.free_text:
         raise NoSampler(
-            f"{player} does not play {game.name}: it takes free text, so there are no moves to search through. A "
-            f"person can ({command_line('play', game.name)}), or a language model (lm:MODEL)."
+            f"{player} does not play {game.name}, because it is a free-text game without moves to search. Use a person "
+            f"({command_line('play', game.name)}) or a language model (lm:MODEL)."
         )
     base, _ = parse_name(game.name)
     engine = base.removeprefix("openspiel:") if base.startswith("openspiel:") else ""
@@ -46,5 +47,5 @@ def refuse(game: Game, player: str) -> None:
 
 
 def random_moves(count: int, moves: int) -> list[str]:
-    """Return a remark on `count` of `moves` moves that were random because no world was found; nothing for none."""
+    """Return a remark on `count` random moves of `moves`, made because no world was found, or []."""
     return [f"{count} of {moves} moves were random, as no world was found to search."] if count else []

@@ -1,8 +1,8 @@
 """Tree search over worlds: UCT for perfect information, multi-observer information-set search for hidden information.
 
-Each simulation takes one of the worlds and descends a tree whose nodes are what a seat knows, so that equal knowledge
-means equal play. It adds one node, plays on at random, and credits each seat that chose on the way with the seat's own
-return. Seats that move at once choose independently (decoupled UCT). Later chance is drawn anew in each simulation.
+Each simulation takes one of the worlds and descends a tree with the seats' views as nodes, so equal knowledge means
+equal play. It adds one node, plays on at random, and credits each seat that chose on the way with its own return. Seats
+that move simultaneously choose independently (decoupled UCT). Each simulation redraws later chance.
 
 L. Kocsis and Cs. Szepesvári, Bandit based Monte-Carlo planning, 2006; P. I. Cowling, E. J. Powley and
 D. Whitehouse, Information set Monte Carlo tree search, 2012 (MO-ISMCTS).
@@ -18,7 +18,7 @@ from typing import Generic, Protocol, Self, TypeVar
 from gymposium.errors import NoSampler
 
 M = TypeVar("M")
-"""Type of a move: text in a `Match`, something faster in worlds that are made for search."""
+"""Type of a move: text in a `Match`, something faster in worlds made for search."""
 
 
 class Playable(Protocol[M]):
@@ -42,7 +42,7 @@ EXPLORATION = 1.0
 
 
 class _Node(Generic[M]):
-    """The choice of one seat with the same knowledge, over all simulations that came to it."""
+    """One seat's choice with the same knowledge, over all simulations that reached it."""
 
     __slots__ = ("met", "moves", "totals", "untried", "visits")
 
@@ -54,7 +54,9 @@ class _Node(Generic[M]):
         self.untried = rng.sample(range(len(moves)), len(moves))
 
     def choose(self, low: float, high: float) -> int:
-        """Return the index of the move to try next. It counts as tried at once, as a simulation may come here again."""
+        """Return the index of the next move to try.
+
+        It counts as tried at once, because a simulation may return here."""
         choice = self.untried.pop() if self.untried else self._best(low, high)
         self.met += 1
         self.visits[choice] += 1
@@ -67,11 +69,11 @@ class _Node(Generic[M]):
         return choice
 
     def most_tried(self) -> int:
-        """Return the index of the move that was tried most often; of several, the one with the greatest total."""
+        """Return the index of the most tried move. Ties go to the highest total."""
         return max(range(len(self.moves)), key=lambda index: (self.visits[index], self.totals[index]))
 
     def _best(self, low: float, high: float) -> int:
-        """Return the index of the move with the greatest UCB1 value."""
+        """Return the index of the move with the highest UCB1 value."""
         scale = 1.0 / (high - low) if high > low else 0.0
         log_met = math.log(self.met)
         best, choice = -math.inf, 0
@@ -83,10 +85,11 @@ class _Node(Generic[M]):
 
 
 def search(worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: random.Random) -> M:
-    """Return the move of `seat` that `simulations` playouts, begun in `worlds` in turn, tried most often; of several
-    moves, the one with the greatest mean return.
+    """Return the move of `seat` tried most often in `simulations` playouts, which start from `worlds` in turn.
 
-    Returns are scaled by the least and greatest of this search, as a game's own bounds may be far away. Raises
+    Ties go to the highest mean return.
+
+    Returns are scaled by this search's minimum and maximum, because a game's own bounds may be far away. Raises
     `NoSampler` if positions with equal views differ in their legal moves."""
     root = _simulate(worlds, seat, simulations, rng)
     return root.moves[root.most_tried()]
@@ -95,8 +98,9 @@ def search(worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: rand
 def mean_return(
     worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: random.Random, first: M | None = None
 ) -> float:
-    """Return the mean return of `seat` over the playouts of `search` that begin with the move that it returns, or over
-    all of them if all begin with the move `first`. Raises as `search`."""
+    """Return the mean return of `seat` over the playouts of `search` that begin with its result.
+
+    If all playouts begin with the move `first`, the mean is over all of them. Raises the errors of `search`."""
     root = _simulate(worlds, seat, simulations, rng, first)
     tried = root.most_tried() if first is None else root.moves.index(first)
     return root.totals[tried] / root.visits[tried]
@@ -105,7 +109,7 @@ def mean_return(
 def _simulate(
     worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: random.Random, first: M | None = None
 ) -> _Node[M]:
-    """Return the choice of `seat` at the root after all playouts. With `first`, it makes this move in each of them."""
+    """Return the root choice of `seat` after all playouts. With `first`, it always makes this move."""
     nodes: dict[tuple[int, str], _Node[M]] = {}
     least: dict[int, float] = {}
     most: dict[int, float] = {}
@@ -123,8 +127,9 @@ def _simulate(
                     new = not (at_root and first is not None)
                 elif legal != node.moves:
                     raise NoSampler(
-                        f"Search needs views that tell positions apart, and in this game seat {mover} has different "
-                        f"legal moves in positions with equal view(). Use the random player instead."
+                        f"Search needs views that tell positions apart, but in this game seat {mover} has different "
+                        "legal "
+                        f"moves in positions with equal view(). Use the random player instead."
                     )
                 if at_root and mover == seat and first is not None:
                     choice = node.take(first)

@@ -1,7 +1,7 @@
-"""The log of one seat in a match: every change of its view and its own moves, in order.
+"""A seat's log in a match: every change of its view and its own moves, in order.
 
-This is all that search knows of a match. It cannot tell two matches with equal logs apart, whatever their hidden cards
-and however many hidden moves were made.
+Search knows nothing else about a match. It cannot tell two matches with equal logs apart, whatever their hidden cards
+and hidden moves.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from gymposium.games.protocol import CHANCE, Match
 
 
 class Item(NamedTuple):
-    """One entry of a log: a new view of the seat, or a move that it made."""
+    """One log entry: a new view of the seat, or a move it made."""
 
     kind: Literal["saw", "did"]
     text: str
 
 
 class ViewLog:
-    """The log of one seat, derived from the events of the match.
+    """A seat's log, derived from the match's events.
 
-    This is done only on demand, so a match without search costs nothing. The log holds the true match, so players must
+    This happens only on demand, so a match without search costs nothing. The log holds the true match, so players must
     never hold it."""
 
     __slots__ = ("_end", "_items", "_match", "_seat", "_view")
@@ -34,7 +34,7 @@ class ViewLog:
         """Number of events in the log."""
 
     def items(self) -> list[Item]:
-        """Return the log up to now."""
+        """Return the log so far."""
         game, events = self._match.game, self._match.events
         if not self._items:
             self._look(0)
@@ -46,7 +46,7 @@ class ViewLog:
         return self._items
 
     def _look(self, end: int) -> None:
-        """Add the view after this number of events and the chance that follows them, unless it is the last view."""
+        """Add the view after this number of events and following chance, unless it equals the last view."""
         events = self._match.events
         while end < len(events) and events[end].seat == CHANCE:
             end += 1

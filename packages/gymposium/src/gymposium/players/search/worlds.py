@@ -1,9 +1,8 @@
-"""Worlds that one seat cannot tell from the true one, found from what it saw and did.
+"""Worlds that a seat cannot tell from the true one, found from its observations and moves.
 
-A new match of the game is steered, depth first, along the seat's log: its own moves are those that it made, the other
-seats' moves and chance are drawn, and a branch is dropped as soon as its view is neither the last one nor the next one
-of the log. Worlds are kept: at the seat's next decision each world is continued, and only missing ones are sought from
-the start.
+A new match is steered depth-first along the seat's log. The seat repeats its own moves. The other seats' moves and
+chance are drawn. A branch is dropped when its view is neither the last nor the next one in the log. Worlds are kept: at
+the seat's next decision each world is continued, and only missing worlds are searched from the start.
 
 The effort is bounded by steps (matches begun and moves applied), never by time.
 """
@@ -17,12 +16,12 @@ from gymposium.games.protocol import Game, Match
 from gymposium.players.search.viewlog import Item
 
 TRIES = 64
-"""Number of draws of chance and the other seats' moves at one position before the branch is dropped: more than one roll
-or card has outcomes."""
+"""Number of draws of chance and the other seats' moves at one position before the branch is dropped. A roll or card may
+need several draws."""
 STEPS_PER_BRANCH = 400
-"""Number of steps without a world after which the search starts again, as its mistake lies far back."""
+"""Number of steps without a world before the search restarts, because its mistake is far back."""
 FIRST = 10
-"""Factor for the steps of the first world; if they find none, later steps are unlikely to find one."""
+"""Factor for the first world's steps. If they find none, later steps are unlikely to find one."""
 
 
 class Worlds:
@@ -34,21 +33,23 @@ class Worlds:
         self._game, self._seat = game, seat
         self._found: list[Match] = []
         self._at = 0
-        """Number of items of the log that the worlds agree with."""
+        """Number of log items that the worlds match."""
         self._steps = 0
 
     def update(
         self, log: Sequence[Item], legal: Sequence[str], count: int, steps_per_world: int, rng: random.Random
     ) -> list[Match]:
-        """Return up to `count` worlds that agree with all of `log` and in which the seat is to move with these legal
-        moves, in at most `count * steps_per_world` steps; [] if the first `FIRST * steps_per_world` find none."""
+        """Return up to `count` worlds that match all of `log`, where the seat is to move with these legal moves.
+
+        This takes at most `count * steps_per_world` steps. Returns [] if the first `FIRST * steps_per_world` find
+        none."""
         self._steps = count * steps_per_world
         give_up = max(self._steps - FIRST * steps_per_world, 0)
         starts, self._found = self._found, []
         at, self._at = self._at, len(log)
 
         def stop() -> int:
-            """Return the number of steps at which the search stops."""
+            """Return the number of steps left when the search stops."""
             return 0 if self._found else give_up
 
         def lead_on(world: Match, at: int) -> None:
@@ -69,8 +70,9 @@ class Worlds:
     def _steer(
         self, start: Match, at: int, items: Sequence[Item], legal: Sequence[str], stop: int, rng: random.Random
     ) -> Match | None:
-        """Return a world that continues `start`, which agrees with `items[:at]`, to the end of the log, or None if none
-        is found until `stop` steps are left."""
+        """Continue `start`, which matches `items[:at]`, to the end of the log, and return the resulting world.
+
+        Returns None if none is found before `stop` steps are left."""
         branch = [(start, at, self._moves(start, at, items, rng))]
         while branch:
             match, at, moves = branch[-1]
@@ -94,7 +96,7 @@ class Worlds:
         return None
 
     def _agrees(self, view: str, at: int, items: Sequence[Item]) -> int:
-        """Return how many items of the log agree if the seat has this view next; 0 if it contradicts the log."""
+        """Return the number of matching log items if the seat sees this view next; 0 if it contradicts the log."""
         if at < len(items) and items[at] == ("saw", view):
             return at + 1
         last = at - 1
@@ -103,7 +105,7 @@ class Worlds:
         return at if items[last].text == view else 0
 
     def _moves(self, match: Match, at: int, items: Sequence[Item], rng: random.Random) -> Iterator[dict[int, str]]:
-        """Yield joint moves to try: the seat's own as it made it, the others' at random."""
+        """Yield joint moves to try: the seat's actual move, with random moves for the others."""
         seats, own = match.to_move(), {}
         if self._seat in seats:
             if at == len(items) or items[at].kind != "did":
