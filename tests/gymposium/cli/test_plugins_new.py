@@ -110,13 +110,13 @@ def test_a_world_that_it_writes_passes_its_own_tests(gymposium: Run, tmp_path: P
         ("9lives", "", "", "is not a valid plugin name"),
         ("card--swap", "", "", "is not a valid plugin name"),
         ("card/swap", "", "", "is not a valid plugin name"),
-        ("c" * 41, "", "", "40 characters at most"),
+        ("c" * 41, "", "", "at most 40 characters"),
         ("class", "", "", "'class' is a Python keyword"),
         ("json", "", "", "would shadow the existing module json"),
         ("kuhn-poker", "", "", "The plugin 'builtin' already has this name or a game 'kuhn_poker'"),
         ("x1", "a/b", "", "--namespace 'a/b' must have only letters, digits, - and _"),
         ("x1", "", 'Jo "J" X', "must not have quotation marks"),
-        ("x1", "", "Jo\nX", "line breaks"),
+        ("x1", "", "Jo\nX", "newlines"),
     ],
 )
 def test_what_cannot_be_called_so_is_refused(name: str, namespace: str, author: str, reason: str) -> None:

@@ -112,7 +112,7 @@ def test_other_settings_and_other_folders_are_refused(gymposium: Run, tmp_path: 
         (("kuhn_poker", "--resume", "run", "-n", "8"), "Remove GAME, -n"),
         (("--resume", "run", "--out", "other"), "Remove --out"),
         (("--resume", "nowhere"), "not a run of gymposium run"),
-        (("kuhn_poker",), "Name a game and its players"),
+        (("kuhn_poker",), "No game or players given"),
         (("kuhn_poker", "--players", "random,random", "--out", "run"), "--resume run"),
     ):
         refused = gymposium("run", *arguments)

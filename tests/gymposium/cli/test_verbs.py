@@ -594,7 +594,7 @@ def test_two_people_at_one_terminal(gymposium: Run) -> None:
 def test_when_the_input_ends_early_nothing_is_recorded(gymposium: Run, tmp_path: Path) -> None:
     done = gymposium("play", "tic_tac_toe", *HERE, typed="b2\n")
     assert done.returncode == 2
-    assert "error: The input ended before the match did." in done.stderr
+    assert "error: The input ended before the match was over." in done.stderr
     assert not (tmp_path / RECORD).exists()
 
 

@@ -51,8 +51,8 @@ BROKEN = {
     "wrong_argument": (HEAD + "@hookimpl\ndef gymposium_games(registry):\n    yield", "registry"),
     "misspelled": (HEAD + "@hookimpl\ndef gymposium_gamse():\n    yield", "Did you mean 'gymposium_games'"),
     "raises": (one_game("halfway", more="raise RuntimeError('no licence')"), "RuntimeError: no licence"),
-    "duplicate": (one_game("tic_tac_toe"), "'tic_tac_toe', which builtin has"),
-    "same_id": (one_game("tic__tac_toe"), "TextTicTacToe-v0, which 'tic_tac_toe' of builtin has"),
+    "duplicate": (one_game("tic_tac_toe"), "'tic_tac_toe', which builtin already has"),
+    "same_id": (one_game("tic__tac_toe"), "TextTicTacToe-v0, which 'tic_tac_toe' of builtin already has"),
     "twice": (one_game("again", more="yield from gymposium_games()"), "'again', which this plugin already has"),
     "wrong_api": ("GYMPOSIUM_API = 99\n" + one_game("future"), f"plugin API 99, but this gymposium has {API_VERSION}"),
     "older_api": ("GYMPOSIUM_API = 0\n" + one_game("past"), f"plugin API 0, but this gymposium has {API_VERSION}"),
@@ -82,7 +82,7 @@ BROKEN = {
                 "chance=1": "chance=1 must be True or False",
                 "seat_names=[1, 2]": "seat_names=[1, 2] must be a tuple, each item text",
                 "after_colon='nope'": "after_colon='nope' must name a text parameter",
-                "replay='nope'": "entry_point 'nope' is not of the form",
+                "replay='nope'": "entry_point 'nope' must have the form",
                 "tools='pure'": "tools='pure' needs free_text=True",
                 "parameters=(Parameter(name='players', default=2, help='', low=-3),)": "its parameter players must",
                 "parameters=(Parameter(name='players', default=2, help=''),)": "its parameter players must allow",
@@ -162,7 +162,7 @@ def test_of_two_with_one_game_the_first_keeps_it(install: Install, site: Path, m
     install("aaa", one_game("shared"))
     install("bbb", GOOD.replace('"nim"', '"shared"'))
     host = load(["aaa", "bbb"], site, monkeypatch)
-    assert "'shared', which aaa has" in named(host, "bbb").error
+    assert "'shared', which aaa already has" in named(host, "bbb").error
     assert named(host, "aaa").status == "active"
     assert [p.name for p in host.plugins if any(s.name == "shared" for s in p.specs)] == ["aaa"]
     assert "hasty" not in host.opponents

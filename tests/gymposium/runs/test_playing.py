@@ -88,8 +88,8 @@ def test_with_out_it_writes_a_run_that_can_be_verified_and_is_complete(gymposium
         (("kuhn_poker", ["random", "mct-5"]), {}, UnknownName, "Did you mean 'mcts-N'"),
         (("kuhn_poke", ["random", "random"]), {}, UnknownName, "Did you mean 'kuhn_poker'"),
         (("kuhn_poker", ["random", "random"], 0), {}, BadOption, "n=0 must be at least 1"),
-        (("kuhn_poker", ["random", "random"]), {"schedule": "waves"}, BadOption, "write rounds or streaming"),
-        (("kuhn_poker", ["random", "random"]), {"on_illegal": "skip"}, GymposiumError, "not a policy"),
+        (("kuhn_poker", ["random", "random"]), {"schedule": "waves"}, BadOption, "Use rounds or streaming"),
+        (("kuhn_poker", ["random", "random"]), {"on_illegal": "skip"}, GymposiumError, "Unknown policy"),
     ],
 )
 def test_wrong_arguments_say_what_to_do(arguments: Any, options: Any, kind: type[Exception], told: str) -> None:

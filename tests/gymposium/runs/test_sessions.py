@@ -78,7 +78,7 @@ def test_no_file_that_is_shared_with_another_folder_is_written(path: Path, tmp_p
     with pytest.raises(BadRecord, match="is a link"):
         SessionsFile(path)
     assert outside.read_bytes() == before
-    with pytest.raises(Exception, match="has another name elsewhere"):
+    with pytest.raises(Exception, match="is a hard link to another file"):
         check_contained(path.parent)
 
 

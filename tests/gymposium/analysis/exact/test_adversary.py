@@ -70,7 +70,7 @@ def test_a_changed_file_and_another_game_are_refused(tmp_path: Path) -> None:
     content = json.loads(path.read_text())
     content["moves"][0]["0"] = "bet" if content["moves"][0]["0"] == "pass" else "pass"
     path.write_text(json.dumps(content))
-    with pytest.raises(BadOption, match="was changed"):
+    with pytest.raises(BadOption, match="was modified"):
         open_adversary(str(path))
     path.write_text("{}")
     with pytest.raises(BadRecord, match="holds no adversary"):

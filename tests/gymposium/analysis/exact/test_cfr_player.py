@@ -74,7 +74,7 @@ def test_it_plays_by_its_odds_and_gains_on_random_play(name: str) -> None:
         ("backgammon", "with hidden information. Write mcts-N."),  # exact refuses it, for its dice
         ("blackjack", "two seats"),
         ("hearts", "two seats"),
-        ("trace", "games of OpenSpiel"),
+        ("trace", "only for OpenSpiel games"),
         ("liars_dice(numdice=3)", "histories"),
     ],
 )

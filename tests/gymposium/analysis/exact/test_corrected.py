@@ -110,7 +110,7 @@ def test_a_table_against_itself_needs_no_matches(seat: int) -> None:
 def test_events_of_another_game() -> None:
     game = load_game("kuhn_poker")
     corrector = Corrector(tabulate(game, CfrPlayer(5)))
-    with pytest.raises(BadRecord, match="is no event of kuhn_poker here"):
+    with pytest.raises(BadRecord, match="is not a possible event in kuhn_poker"):
         corrector.corrected([Event(0, "bet")], (0.0, 0.0), (None, None))
     table = {state: replace(odds, probabilities=(1.0, 0.0)) for state, odds in tabulate(game, Odd(1)).table.items()}
     passes = Policy(game, "passes", table)

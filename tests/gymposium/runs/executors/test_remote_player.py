@@ -45,7 +45,7 @@ def test_a_file_may_not_name_it_without_permission() -> None:
     [
         ("remote:human", "human cannot run remotely"),
         ("remote:random?worker=2", "unknown option 'worker'. Options: executor, workers, address"),
-        ("remote:random?workers=none", "workers=none must be a whole number"),
+        ("remote:random?workers=none", "workers=none must be an integer"),
     ],
 )
 def test_what_cannot_be_asked_elsewhere_is_refused(name: str, said: str) -> None:

@@ -106,6 +106,10 @@ class Comparison:
         self._schedule = read_schedule(settings.schedule)
         self._watchdog = None if settings.watchdog is None else Watchdog(settings.watchdog)
         self.players = make_players(self.game, given)
+        for player in dict.fromkeys(self.players):
+            check = getattr(player, "check_game", None)  # of `Choosy`
+            if check is not None:
+                check(self.game)
         self.scores = [Score() for _ in self.players]
         self.break_offs = BreakOffs()
         # matches with equal ids are equal: the id contains a digest of everything that they depend on
