@@ -64,8 +64,8 @@ FAULTS: dict[str, tuple[Answer, str]] = {
     "count of thousands of digits": (Answer(body=body().replace(b"10,", b"9" * 5000 + b",")), "not with a chat"),
     "usage is a list": (Answer(body=body().replace(b'{"prompt_tokens"', b'[{"prompt_tokens"') + b"]"), "not with a"),
     "redirect": (Answer(307, {}, {"Location": "http://127.0.0.1:1/v1"}), "set base_url= to that address"),
-    "encoded as it may not be": (Answer(body=body(), headers={"Content-Encoding": "br"}), "'br', which was not asked"),
-    "no gzip": (Answer(body=body(), headers={"Content-Encoding": "gzip"}), "not the gzip that its header says"),
+    "encoded as it may not be": (Answer(body=body(), headers={"Content-Encoding": "br"}), "unrequested encoding 'br'"),
+    "no gzip": (Answer(body=body(), headers={"Content-Encoding": "gzip"}), "not valid gzip, as its header claims"),
     "half a gzip": (Answer(body=gzip.compress(body())[:-12], headers={"Content-Encoding": "gzip"}), "ends too early"),
 }
 

@@ -155,7 +155,7 @@ def test_a_model_without_an_adapter_is_refused(base: Any, tmp_path: Path) -> Non
         ({"rank": 513}, "1 to 512"),
         ({"alpha": 0}, "cannot have alpha 0"),
         ({"targets": ["q_proj", "lm_head"]}, "cannot target lm_head.*q_proj"),
-        ({"targets": ["query"]}, "cannot go on query: .*q_proj"),
+        ({"targets": ["query"]}, "cannot target query. .*q_proj"),
         ({"targets": []}, "no layers"),
     ],
 )

@@ -115,7 +115,7 @@ def test_other_weights_or_tokenizers_under_its_name_are_found(board: Board, fold
             file.write_bytes(whole + b"\n" if file.suffix == ".json" else whole[:-1] + bytes([whole[-1] ^ 1]))
             [told] = verify_board(board).findings
             assert (told.about, str(file) in told.what) == ("entry", True)
-            assert "is another file than was entered: its digest is sha256:" in told.what
+            assert "has changed since it was entered: its digest is sha256:" in told.what
     with put_back(file):
         file.write_bytes(whole + b"\n")
         with pytest.raises(Changed, match="is not what was entered: revision files"):

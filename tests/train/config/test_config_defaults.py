@@ -177,9 +177,9 @@ def test_files_that_cannot_be_read(directory: Path) -> None:
     (directory / "model.safetensors").write_bytes(b"{")
     assert of(model={"name": str(directory)}).optimizer == NAMED.optimizer
     (directory / "player.json").write_text("{", encoding="utf-8")
-    with pytest.raises(BadConfig, match=r"player\.json is not JSON"):
+    with pytest.raises(BadConfig, match=r"player\.json is not valid JSON"):
         of(model={"name": str(directory)})
-    with pytest.raises(ValidationError, match=r"player\.json is not JSON"):
+    with pytest.raises(ValidationError, match=r"player\.json is not valid JSON"):
         TrainConfig(games=("tic_tac_toe",), model={"name": str(directory)})  # type: ignore[arg-type]
     complete = as_data(NAMED) | {"model": {"name": str(directory), "tune": "lora"}}
     assert config_from(complete).optimizer == NAMED.optimizer  # nothing was left out, so nothing is looked up

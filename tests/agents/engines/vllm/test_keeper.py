@@ -56,4 +56,4 @@ def test_the_death_of_the_server_ends_its_workers() -> None:
 def test_a_signal_to_the_group_ends_the_server_and_the_keeper_says_so() -> None:
     kept = Kept()
     os.killpg(kept.process.pid, signal.SIGTERM)
-    assert "ended by itself, with code -15" in kept.last_words()
+    assert "exited on its own with code -15" in kept.last_words()
