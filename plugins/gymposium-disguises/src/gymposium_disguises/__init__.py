@@ -1,7 +1,7 @@
-"""Disguises: other words, names and layouts over the same games, drawn from the seed `disguise`.
+"""Disguises: other words, names and layouts for the same games, drawn from the seed `disguise`.
 
-A disguised game has the engine, the actions, the views, the chance and the returns of the plain one. Only its texts
-differ: the rules, the positions and the names of moves. `DISGUISES` lists the games that have one.
+A disguised game keeps the engine, actions, views, chance and returns of the plain game. Only its texts differ: the
+rules, positions and move names. `DISGUISES` lists the games that have one.
 """
 
 from __future__ import annotations
@@ -37,4 +37,4 @@ DISGUISES: Mapping[str, str] = {
     "ultimate_tic_tac_toe": "sums:SumsOfSums",
     "y": "chains:ThreeEdges",
 }
-"""Where the words of each disguise stand, by the name of the game: the module in this package, and the class."""
+"""Module in this package and class of each disguise, by game name."""

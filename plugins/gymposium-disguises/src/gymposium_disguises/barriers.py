@@ -35,7 +35,7 @@ class Barriers(OnPlaces):
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         cells: str = state.observation_string(seat).replace("\n", "")
         player, chosen = state.current_player(), under_way(state)
-        if len(chosen) == 1:  # the engine already shows the chosen one's place as free
+        if len(chosen) == 1:  # the engine already shows the place of the chosen piece as free
             cells = f"{cells[: chosen[0]]}{'XO'[player]}{cells[chosen[0] + 1 :]}"
         closed = [square for square, cell in zip(self._squares, cells) if cell == "#"]
         lines = [*self.held(self._squares, cells, "XO"), f"closed: {self.places.said(closed)}"]

@@ -1,4 +1,4 @@
-"""Connection games on boards of hexagons, told as chains of places that touch."""
+"""Connection games on boards of hexagons, told as chains of adjacent places."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gymposium_disguises.speech import Speech
 
 
 def two_ends(places: Places, sides: tuple[str, ...]) -> str:
-    """Return the sentence of the rules that says which ends each side joins."""
+    """Return the sentence of the rules about the ends that each side joins."""
     rows, columns = places.rows, places.columns
     return (
         f"{sides[0]} wins with a chain of their own from the {places.row} {rows[0]} to the {places.row} {rows[-1]}, "
@@ -48,7 +48,7 @@ class TwoEnds(OnPlaces):
 
 
 class _OnHexagons(OnPlaces):
-    """A disguise of a game on a board of hexagons whose rows have different lengths."""
+    """Disguise of a game on a board of hexagons whose rows differ in length."""
 
     def __init__(self, speech: Speech, plain: Wording, board: Hexagons) -> None:
         self._board = board
@@ -62,7 +62,7 @@ class _OnHexagons(OnPlaces):
         return self.held(self._squares, "".join(self._board.cells(state, seat)), "xo")
 
     def named(self, squares: Iterable[str]) -> str:
-        """Return the places of plain squares, with commas between."""
+        """Return the places of plain squares, separated by commas."""
         return ", ".join([self.places.name[square] for square in squares])
 
 

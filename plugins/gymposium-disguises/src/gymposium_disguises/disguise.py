@@ -1,4 +1,4 @@
-"""Games in disguise, and the base class of their words."""
+"""Disguised games, and the base class of their words."""
 
 from __future__ import annotations
 
@@ -18,19 +18,21 @@ from gymposium_disguises.speech import Speech, listed
 
 
 def disguised(game: OpenSpielGame, seed: int) -> OpenSpielGame:
-    """Return a game in the words that a seed draws."""
+    """Return a game in words drawn from a seed."""
     module, _, name = DISGUISES[game.spec.name].partition(":")
     words = getattr(import_module(f"gymposium_disguises.{module}"), name)
     return game.in_words(words(Speech(seed, game.spec.name), game.wording, game.engine), **{DISGUISE.name: seed})
 
 
 class Disguise:
-    """Words of a disguised game, which are made of a story and of lines for the position.
+    """Words of a disguised game: a story, and lines for the position.
 
-    Nobody has met a disguised game before, so both styles tell all rules. Only the ends of their positions differ."""
+    Every disguised game is new to its players, so both styles explain all rules. Only the ends of their positions
+    differ.
+    """
 
     story: str
-    """The rules, in lines."""
+    """Lines of the rules."""
     names: Sequence[str] | None = None
     move_pattern: re.Pattern[str]
 
@@ -39,21 +41,21 @@ class Disguise:
         self._plain = plain
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
-        """Return all that the seat knows of the position, in lines."""
+        """Return all that the seat knows about the position, in lines."""
         raise NotImplementedError
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
-        """Return the names of actions, which depend on the position if `names` is None."""
+        """Return the names of actions. If `names` is None, they depend on the position."""
         if self.names is not None:
             return [self.names[action] for action in actions]
         return [self.renamed(move) for move in cast(WordingByPosition, self._plain).moves(state, seat, actions)]
 
     def renamed(self, move: str) -> str:
-        """Return the name of a move by its plain name; a disguise whose `names` is None has this."""
+        """Return the name of a move by its plain name. Only disguises whose `names` equals None need it."""
         raise NotImplementedError
 
     def role(self, seat: int) -> str:
-        """Return the line of the rules that says who the seat is."""
+        """Return the line of the rules about who the seat is."""
         return f"You are {self.sides[seat]}. {self.sides[0]} begins.\n"
 
     def over(self, state: pyspiel.State) -> bool:

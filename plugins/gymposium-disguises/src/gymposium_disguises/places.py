@@ -1,4 +1,4 @@
-"""Places of a board, named by two words instead of a letter and a number."""
+"""Board places named by two words instead of a letter and a number."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ _SQUARE = re.compile(r"([A-Za-z])(\d+)")
 
 
 class Places:
-    """The places of a board of squares such as `a1`, with the words that explain them.
+    """Places of a board of squares such as `a1`, with the words that explain them.
 
-    The seed decides whether rows or columns give the first word, the words, and (if `mirrored`) the direction in which
-    the rules list them."""
+    The seed decides the words, and whether rows or columns give the first word. If `mirrored`, it also decides the
+    listing direction in the rules.
+    """
 
     def __init__(self, speech: Speech, squares: Iterable[str], *, mirrored: bool = True) -> None:
         squares = list(squares)
@@ -33,7 +34,7 @@ class Places:
         self.rows, self.columns = (words[::-1] if flip else words for words, flip in zip((of_rows, of_columns), flips))
         """The words for the plain rows from 1 up, and for the plain columns from the left."""
         self.outer, self.inner = outer, inner
-        """The first and second words in the order in which the rules list them."""
+        """First and second words, in the order of the rules."""
         self.first, self.second = speech.axes
         self.row, self.column = speech.axes[::-1] if self.crossed else speech.axes
         """Nouns for a plain row and a plain column."""
@@ -52,11 +53,11 @@ class Places:
         return f"{column}-{row}" if self.crossed else f"{row}-{column}"
 
     def renamed(self, move: str) -> str:
-        """Return the name of a move by its plain name, which is made of squares: `oak-fox to elm-bee` for `a1b2`."""
+        """Return the name of a move by its plain name, which consists of squares: `oak-fox to elm-bee` for `a1b2`."""
         return " to ".join([self.name[letter + number] for letter, number in _SQUARE.findall(move)])
 
     def renamed_or_same(self, move: str) -> str:
-        """Return `renamed` of a move between two places, and any other text as it is."""
+        """Return `renamed` of a move between two places, and other text unchanged."""
         squares = ["".join(square) for square in _SQUARE.findall(move)]
         return self.renamed(move) if len(squares) == 2 and all(square in self.name for square in squares) else move
 
@@ -71,12 +72,12 @@ class Places:
 
     @property
     def naming(self) -> str:
-        """The sentences that explain the places of a board without gaps."""
+        """Return the sentences that explain the places of a board without gaps."""
         return f"{self.orders} Every {self.first} has every {self.second}. {self.writing}"
 
     @property
     def orders(self) -> str:
-        """The sentences that list the words in their order."""
+        """Return the sentences that list the words in their order."""
         return (
             f"There are {len(self.outer)} {self.first}s, in this order: {listed(self.outer)}. There are "
             f"{len(self.inner)} {self.second}s, in this order: {listed(self.inner)}."
@@ -84,13 +85,13 @@ class Places:
 
     @property
     def writing(self) -> str:
-        """The sentence that explains how a place is written."""
+        """Return the sentence that explains how to write a place."""
         example = next(iter(self.name.values()))
         return f"A {self.place} is written as its {self.first} and its {self.second}: {example}."
 
     @property
     def beside(self) -> str:
-        """The sentence that explains which places are neighbours."""
+        """Return the sentence that explains which places are neighbors."""
         return (
             f"Two {self.place}s are neighbours if they have the same {self.first} and their {self.second}s follow each "
             f"other in the order, or the same {self.second} and their {self.first}s follow each other."
@@ -98,7 +99,7 @@ class Places:
 
     @property
     def straight(self) -> str:
-        """The sentence that explains straight paths."""
+        """Return the sentence that explains straight paths."""
         return (
             f"A straight path keeps the {self.first} and takes the {self.second}s one after the other, or keeps the "
             f"{self.second} and takes the {self.first}s one after the other, or does one step in both orders at a "
@@ -108,7 +109,8 @@ class Places:
     def touching(self, other_way: bool) -> str:
         """Return the sentence that explains which of six places touch, for boards that are not mirrored.
 
-        `other_way` says whether the third direction goes back in one order."""
+        `other_way` says whether the third direction goes back in one order.
+        """
         third = "earlier" if other_way else "later"
         return (
             f"Two {self.place}s touch if they have the same {self.first} and their {self.second}s follow each other in "
@@ -118,7 +120,7 @@ class Places:
 
 
 class OnPlaces(Disguise):
-    """A disguise of a game on a board, whose moves are squares or pairs of squares."""
+    """Disguise of a board game whose moves are squares or pairs of squares."""
 
     def __init__(self, speech: Speech, plain: Wording, squares: Iterable[str], *, mirrored: bool = True) -> None:
         super().__init__(speech, plain)
@@ -128,7 +130,7 @@ class OnPlaces(Disguise):
         return self.places.renamed(move)
 
     def held(self, squares: Sequence[str], cells: str, marks: str) -> list[str]:
-        """Return a line for each side with its places; `cells` holds what stands on each square."""
+        """Return a line for each side with its places. `cells` holds the content of each square."""
         return [
             f"{side}: {self.places.said([square for square, cell in zip(squares, cells) if cell == mark])}"
             for side, mark in zip(self.sides, marks)
@@ -141,7 +143,7 @@ def squares_of(columns: int, rows: int) -> list[str]:
 
 
 def content(board: str) -> str:
-    """Return what stands on `squares_of` an engine board highest row first: `2x.o\\n1.o.\\n abc\\n`."""
+    """Return the content of `squares_of` from an engine board with the highest row first: `2x.o\\n1.o.\\n abc\\n`."""
     rows = board.split("\n")[:-2]
     label = len(str(len(rows)))
     return "".join([row[label:] for row in reversed(rows)])

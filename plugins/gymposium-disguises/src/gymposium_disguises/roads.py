@@ -14,7 +14,7 @@ _ROADS = (
     "a1 d1 g1, b2 d2 f2, c3 d3 e3, a4 b4 c4, e4 f4 g4, c5 d5 e5, b6 d6 f6, a7 d7 g7, "
     "a1 a4 a7, b2 b4 b6, c3 c4 c5, d1 d2 d3, d5 d6 d7, e3 e4 e5, f2 f4 f6, g1 g4 g7"
 ).split(", ")
-"""The lines of the board with their three points, next to each other."""
+"""Lines of the board, each with its three points in order."""
 
 
 class Roads(Disguise):

@@ -23,7 +23,7 @@ class Sharing(Disguise):
         self._bargaining = plain
         draw, kinds = speech.draw, len(plain.items)
         self._order = draw.some(range(kinds), kinds)
-        """The plain number of each kind in the order of the disguise."""
+        """Plain index of each kind, in the order of the disguise."""
         self._goods = goods = draw.some(TOKENS, kinds)
         want, self._settle = draw.pick(_WANT), draw.pick(_SETTLE)
         self._offers = [" ".join(self._ordered(offer.split())) for offer in plain.taken]

@@ -15,25 +15,25 @@ from gymposium_disguises.speech import Speech, listed
 
 
 class _OnARing(Disguise):
-    """A disguise of a game with a row of places for each side, which together are a ring."""
+    """Disguise of a game with a row of places for each side, which together form a ring."""
 
     def __init__(self, speech: Speech, plain: Wording, each: int) -> None:
         super().__init__(speech, plain)
         words = speech.plants(2 * each)
         self.sheds = words[:each], words[each:]
-        """The places of each side, in the order of the ring."""
+        """Places of each side, in ring order."""
         self.move_pattern = re.compile("|".join(words))
         self._token = speech.token
 
     def stock(self, seeds: Sequence[Sequence[object]], stores: Sequence[object]) -> list[str]:
-        """Return a line for each side with what its places and its store hold."""
+        """Return a line for each side with the contents of its places and its store."""
         return [
             f"{side}: {listed([f'{name} {number}' for name, number in zip(names, row)])}; barn {store}"
             for side, names, row, store in zip(self.sides, self.sheds, seeds, stores)
         ]
 
     def owners(self) -> str:
-        """Return the sentences that say whose places there are."""
+        """Return the sentences that say who owns which places."""
         (one, other), (mine, theirs) = self.sides, self.sheds
         return f"{one} owns the sheds {listed(mine)}, {other} the sheds {listed(theirs)}. Each side also has a barn."
 
@@ -97,7 +97,7 @@ class TwosAndThrees(_OnARing):
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         board = read(state.observation_string(seat)[4:])
-        if state.move_number() >= LIMIT:  # when the engine ends a match, each side has got its own already
+        if state.move_number() >= LIMIT:  # when the engine ends a match, each side already has its own seeds
             board = board.collected()
         rows = board.seeds[: self._houses], board.seeds[self._houses :]
         return [*self.stock(rows, board.stores), f"moves made: {state.move_number()} of {LIMIT}"]

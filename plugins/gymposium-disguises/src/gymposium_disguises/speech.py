@@ -1,4 +1,4 @@
-"""The words that a disguise draws from its seed: the names of the sides, of places and of what stands there."""
+"""Words that a disguise draws from its seed: names of the sides, the places and the pieces."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SIDES = ("Amber", "Coral", "Indigo", "Jade", "Mauve", "Ochre", "Olive", "Rust", 
 TOKENS = ("barrel", "basket", "crate", "drum", "flag", "kettle", "lantern", "ribbon", "saddle", "wagon")
 PLACES = ("berth", "booth", "nook", "pier", "plot", "spot", "stall", "yard")
 AXES = (("dock", "bin"), ("deck", "cabin"), ("lane", "door"), ("street", "house"), ("terrace", "garden"))
-"""Words for the first and the second part of the name of a place."""
+"""Words for the first and second parts of place names."""
 PLANTS = tuple(
     "alder ash beech birch cedar clover elm fern fig hazel holly iris ivy larch lily lime maple mint moss oak "
     "palm peach pear pine plum reed rose sage willow yew".split()
@@ -22,11 +22,11 @@ ANIMALS = tuple(
 
 
 class Speech:
-    """The words of one disguise. Equal seeds and games give equal words."""
+    """Words of one disguise. Equal seeds and games give equal words."""
 
     def __init__(self, seed: int, game: str) -> None:
         self.draw = Draw(stream(seed, "disguise", game))
-        """Choices of the disguise that are not made here."""
+        """Random choices for the disguise."""
         one, other = self.draw.some(SIDES, 2)
         self.sides = (one, other)
         """Names of the two seats."""
@@ -44,5 +44,5 @@ class Speech:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Return the words with commas between: `oak, elm, fig`; `none` if there are none."""
+    """Return the words separated by commas: `oak, elm, fig`. For an empty list, return `none`."""
     return ", ".join(words) or "none"

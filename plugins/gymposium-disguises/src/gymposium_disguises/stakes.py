@@ -84,7 +84,7 @@ class TwoRounds(Disguise):
             made = [self._moves[int(move)] for move in fields[f"Round{number}"].split()]
             past = [f"{self.sides[turn % 2]} {move}" for turn, move in enumerate(made)]
             lines.append(f"round {number}: {listed(past)}")
-        if fields["Pot"] != "0":  # in the end the engine shows results instead of stakes
+        if fields["Pot"] != "0":  # at the end the engine shows results instead of stakes
             money = [START - int(left) for left in fields["Money"].split()]
             middle = listed([f"{number} of {side}" for side, number in zip(self.sides, money)])
             lines.append(f"{self._token}s in the middle: {middle}")

@@ -1,4 +1,4 @@
-"""Games of three in a row, told as numbers with a given sum: the rows of a magic square."""
+"""Three-in-a-row games, told as numbers with a given sum: the rows of a magic square."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gymposium_disguises.speech import Speech, listed
 
 _SQUARE = ((2, 7, 6), (9, 5, 1), (4, 3, 8))
 _MOST = 4
-"""Most that is added to the numbers 1 to 9; half of the seeds add nothing."""
+"""Maximum added to the numbers 1 to 9. Half of the seeds add nothing."""
 
 
 class Magic:
-    """Nine numbers on the nine cells of a board: three of them have the sum if and only if their cells are in a row."""
+    """Nine numbers on the nine cells of a board. Three have the target sum if and only if their cells are in a row."""
 
     def __init__(self, speech: Speech) -> None:
         draw = speech.draw
@@ -38,7 +38,7 @@ class Magic:
 
 
 class Sums(Disguise):
-    """`tic_tac_toe` as picking numbers, three of which have a given sum."""
+    """`tic_tac_toe` as picking three numbers with a given sum."""
 
     def __init__(self, speech: Speech, plain: TicTacToe, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain)

@@ -1,16 +1,18 @@
-"""Definite-assignment analysis: which names are bound at each point of a program, by the control flow of its scopes.
+"""Definite-assignment analysis: which names are bound at each point of a program.
 
-A module, a function and a class body are one scope each. The analysis follows the statements of a scope with the set of
-names that are bound on every path to them. Where paths meet, it keeps the names that are bound on all of them. The
-result is conservative: a name that may be unbound is left out.
+Modules, functions and class bodies are scopes. For each scope, the analysis tracks the names that are bound on every
+path to a statement. Where paths meet, it keeps the names bound on all of them. The result is conservative, because it
+leaves out names that may be unbound.
 
 - The body of a loop may never run, so names that only the body binds are not bound after the loop. `while True` ends
   only by `break`.
-- An exception may leave a `try` at any statement. A handler begins with the names bound before the `try`, without
-  those that its body may unbind. The same holds for `finally`, and for the statements after a `with`, whose context
-  manager may suppress an exception.
-- `del x` and the end of `except E as x` unbind a name. If an inner function unbinds a `global` or `nonlocal` name,
-  that name counts as unbound everywhere, because the function may be called at any time.
+- An exception may leave a `try` at any statement. A handler begins with the names bound before the `try`, without those
+  that its body may unbind.
+- The same holds for `finally`. It also holds for the statements after a `with`, because the context manager may
+  suppress an exception.
+- `del x` and the end of `except E as x` unbind a name.
+- Inner functions may be called at any time. If one unbinds a `global` or `nonlocal` name, that name counts as unbound
+  everywhere.
 - Statements after `return`, `raise`, `break` and `continue` are not reached.
 """
 
@@ -24,25 +26,25 @@ from typing import TypeAlias
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 Scope: TypeAlias = ast.Module | Function | ast.ClassDef
 State: TypeAlias = frozenset[str] | None
-"""Set of bound names; None at a point that is not reached."""
+"""Set of bound names; None at an unreachable point."""
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 @dataclass(slots=True)
 class Point:
-    """Point between statements: before or after `statement`, in the same block."""
+    """Point between statements, before or after `statement` in the same block."""
 
     statement: ast.stmt
     after: bool
     bound: frozenset[str]
     """Names that are definitely bound here."""
     fresh: frozenset[str]
-    """Names that have just been bound, by the statement before, the head of a loop, or as parameters."""
+    """Names bound just before: by the previous statement, a loop's head, or as parameters."""
 
 
 def points(tree: ast.Module) -> list[Point]:
-    """Return all points of the program that may be reached, in the order of the text."""
+    """Return all reachable points of the program, in textual order."""
     reached = [point for scope in scopes(tree) for point in _Analysis(scope).run()]
     return sorted(reached, key=lambda p: (p.statement.end_lineno or 0) if p.after else p.statement.lineno - 0.5)
 
@@ -81,7 +83,7 @@ class _Analysis:
     # -- points
 
     def _note(self, statement: ast.stmt, after: bool, state: frozenset[str], fresh: Iterable[str]) -> None:
-        """Record that a path reaches this point. In loops, only names that are bound on every pass count."""
+        """Record that a path reaches this point. In loops, only names bound on every pass count."""
         point = self._seen.get((id(statement), after))
         if point is None:
             self._seen[id(statement), after] = Point(statement, after, state, state & frozenset(fresh))
@@ -185,15 +187,16 @@ class _Analysis:
 
 
 def _meet(*states: State) -> State:
-    """Return the names that are bound on every path that leads here."""
+    """Return the names bound on every path that leads here."""
     reached = [state for state in states if state is not None]
     return frozenset.intersection(*reached) if reached else None
 
 
 def bound_by(statement: ast.stmt) -> frozenset[str]:
-    """Return the names that the statement itself binds or deletes: targets, imports, definitions.
+    """Return the names that the statement binds or deletes: targets, imports, definitions.
 
-    Names bound inside an expression (`:=`) are left out, because that part of the expression may not be evaluated."""
+    Names bound inside an expression (`:=`) are left out, because that part may not be evaluated.
+    """
     match statement:
         case ast.Assign() | ast.Delete():
             return frozenset(name for target in statement.targets for name in _names(target))
@@ -283,7 +286,7 @@ def _declared(scope: Scope) -> frozenset[str]:
 
 
 def _dull(scope: Scope) -> frozenset[str]:
-    """Return names that are not shown: those of other scopes, of functions, classes and modules, and private ones."""
+    """Return names that are not worth showing: private ones, functions, classes, modules, and those of other scopes."""
     dull: set[str] = set(_declared(scope)) if not isinstance(scope, ast.Module) else set()
     defines = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
     names: set[str] = set(_parameters(scope)) if isinstance(scope, Function) else set()

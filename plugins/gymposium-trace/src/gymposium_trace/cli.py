@@ -29,7 +29,7 @@ command = typer.Typer(
 
 @command.callback()
 def _group() -> None:
-    """Code tracing: look at programs, check your own, see what this machine can run."""
+    """Show traced programs, check your own, and test what this machine can run."""
 
 
 @command.command()
@@ -38,7 +38,7 @@ def show(
     seed: Annotated[int, typer.Option(help="The seed of the match.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the program of a seed, and what it prints.
+    """Show the program of a seed and its output.
 
     Examples:
 
@@ -66,10 +66,10 @@ def check(
     prints: Annotated[int, typer.Option(help="Most debug prints in each program.")] = 4,
     as_json: JsonOption = False,
 ) -> None:
-    """Run every program of a source and list those that do not count, with the reason.
+    """Run every program of a source and list the rejected ones, with reasons.
 
-    A program counts if two runs agree, end without an error within the limits, and print something. Programs are
-    numbered from 0. The exit status is 0 if any program counts, else 1.
+    A program is accepted if two runs agree, end without an error within the limits, and print something. Programs
+    are numbered from 0. The exit status is 0 if any program is accepted, else 1.
 
     Examples:
 
@@ -103,10 +103,10 @@ def check(
 
 @command.command()
 def doctor(as_json: JsonOption = False) -> None:
-    """Test what this machine can run: inside each way of running, a program tries to escape.
+    """Test which kinds of isolation work on this machine.
 
-    Generated programs need a way that works. Programs from a file or a hub need a way whose walls all hold. The exit
-    status is 0 if generated programs can be run, else 1.
+    A test program tries to escape from each backend. Generated programs need a backend that works. Programs from a
+    file or a hub need one that isolates fully. The exit status is 0 if generated programs can be run, else 1.
 
     Examples:
 

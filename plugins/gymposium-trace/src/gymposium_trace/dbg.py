@@ -1,11 +1,11 @@
 """The debug print: `dbg("__DBG_3__", total, name)` prints `__DBG_3__ 15 'ada'`.
 
 A value is printed as its `repr` if that is the same everywhere: int, float, str, bool, None, and lists, tuples and
-dicts of these, nested up to four deep. Any other value, and one whose text would be longer than 200 characters, is
-printed as the name of its type. No method of the program's classes is called, changes of builtins or of `sys.stdout` by
-the program have no effect here, and nothing raises.
+dicts of these, nested up to four deep. Other values, and values longer than 200 characters, are printed as their type's
+name. The function calls no method of the program's classes and never raises. If the program changes builtins or
+`sys.stdout`, it is unaffected.
 
-This file runs in the subprocess beside the program, so it imports nothing of this package.
+This file runs in the subprocess beside the program, so it imports nothing from this package.
 """
 
 import sys
@@ -13,7 +13,7 @@ import sys
 _MOST = 200
 _DEEPEST = 4
 _out, _print, _repr, _type, _len, _all = sys.stdout, print, repr, type, len, all
-_name, _exact = type.__dict__["__name__"].__get__, str.__str__  # a metaclass or a class of texts could have its own
+_name, _exact = type.__dict__["__name__"].__get__, str.__str__  # a metaclass or a subclass of str could override it
 _int, _str, _list, _tuple, _dict, _simple = int, str, list, tuple, dict, frozenset({float, str, bool, _type(None)})
 
 
@@ -40,7 +40,7 @@ def _text(value: object) -> str:
 
 
 def dbg(mark: str, *values: object) -> None:
-    """Print a line: the mark, then the values."""
+    """Print a line with the mark and the values."""
     words = [mark]
     for value in values:
         words.append(_text(value))  # noqa: PERF401

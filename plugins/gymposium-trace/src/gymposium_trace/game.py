@@ -1,4 +1,4 @@
-"""The game of code tracing: one program and one reply, which is right or wrong."""
+"""The game of code tracing: one program and one reply, scored as right or wrong."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ class Trace(OneReplyGame):
     task_noun = "program"
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
-        """Raises `BadParameter` if the source cannot be written in the game's name, or is given with a difficulty."""
+        """Open the source of programs.
+
+        Raises `BadParameter` if a game's name cannot hold the source, or if the source comes with a difficulty.
+        """
         super().__init__(spec, params)
         _check_source(params["source"])
         default = next(p.default for p in spec.parameters if p.name == "difficulty")
@@ -55,7 +58,7 @@ class Trace(OneReplyGame):
         return _RULES_COMPACT if style == "compact" else _RULES
 
     def new(self, seed: int) -> TraceMatch:
-        """Draw a program and run it. Raises `NoIsolation` if the source needs isolation that this machine lacks."""
+        """Draw a program and run it. Raises `NoIsolation` if this machine lacks the isolation that the source needs."""
         task = self._task(seed)
         return TraceMatch(self, task, Event(CHANCE, task.dump()), seed)
 
@@ -71,7 +74,7 @@ class TraceMatch(OneReplyMatch):
         self.task = task
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
-        """Return the program and its input; after the end also its output and whether the answer is right."""
+        """Return the program and its input. After the end, also return its output and whether the answer is right."""
         if style == "compact":
             text = self.task.program + (f"stdin:\n{_line(self.task.inputs)}" if self.task.inputs else "")
         else:
@@ -81,9 +84,11 @@ class TraceMatch(OneReplyMatch):
         return Observation(seat, text + self._outcome(), None)
 
     def picture(self, seat: int) -> Picture:
-        """Return the program and its input; after the end also its output and the answer, as far as both agree.
+        """Return the program and its input. After the end, also return its output and the answer, up to where they
+        agree.
 
-        The line of the debug print at which they part is marked."""
+        The debug print where they diverge is marked.
+        """
         lines = self.task.program.rstrip("\n").split("\n")
         parts = [code(lines, current=() if self.answer is None else self._parting(lines))]
         if self.task.inputs:
@@ -95,7 +100,7 @@ class TraceMatch(OneReplyMatch):
         return Picture.of(*parts, told=f"A program of {len(lines)} lines")
 
     def _parting(self, lines: Sequence[str]) -> list[int]:
-        """Return the numbers of the lines with the mark of the last debug print before answer and output differ."""
+        """Return the line numbers of the last debug print before answer and output diverge."""
         given, printed = (self.answer or "").rstrip("\n").split("\n"), self.task.truth.rstrip("\n").split("\n")
         same = next(
             (n for n, pair in enumerate(zip(given, printed)) if pair[0] != pair[1]), min(len(given), len(printed))
@@ -123,20 +128,21 @@ class TraceMatch(OneReplyMatch):
         return (float(self.answer is not None and exact(self.answer, self.task.truth)),)
 
     def report(self, seat: int) -> dict[str, float]:
-        """Return `exact`, which is the return, and `ignoring_white_space`: 1 if the answer is right, else 0.
+        """Return `exact`, which equals the return, and `ignoring_white_space`: 1 if the answer is right, else 0.
 
-        Both are 0 before the answer."""
+        Both are 0 before the answer.
+        """
         nearly = ignoring_white_space(self.answer or "", self.task.truth)
         return {"exact": self.returns()[0], "ignoring_white_space": float(nearly)}
 
 
 def _line(text: str) -> str:
-    """Return the text with a line break at its end."""
+    """Return the text with a trailing line break."""
     return text if text.endswith("\n") else f"{text}\n"
 
 
 def _check_source(source: str) -> None:
-    """Raise `BadParameter` unless the source can be written in a game's name and read back."""
+    """Raise `BadParameter` unless the source survives a round trip through the game's name."""
     name = format_name("trace", {"source": source})
     try:
         kept = parse_name(name)[1]["source"] == source
@@ -150,9 +156,10 @@ def _check_source(source: str) -> None:
 
 
 def exact(answer: str, truth: str) -> bool:
-    """Return whether the answer equals the truth, except for a line break at the very end of either.
+    """Return whether the answer equals the truth, apart from a trailing line break.
 
-    An answer of only white space is never right."""
+    A blank answer is never right.
+    """
     return answer.removesuffix("\n") == truth.removesuffix("\n") and bool(answer.strip())
 
 

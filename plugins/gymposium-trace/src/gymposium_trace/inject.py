@@ -1,8 +1,7 @@
 """Insertion of debug prints into a program: `dbg("__DBG_3__", total, name)` between its statements.
 
-They are inserted as lines of text, so that the rest of the program, with its comments, stays unchanged. The result is
-parsed again and, without the debug prints, must equal the original program. Names are shown only where they are
-definitely bound.
+Debug prints are inserted as lines of text, so the rest of the program stays unchanged, comments included. The result is
+parsed again and, without the debug prints, must equal the original program. Only definitely bound names are shown.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from gymposium.util.streams import Draw
 from gymposium_trace.bound import Point, points
 
 _LOOKS_INTO_ITSELF = frozenset("exec eval globals locals vars dir __dict__ __prepare__ __import__ _getframe".split())
-"""Names whose use could reveal the debug prints, or unbind names unseen. Programs with them get no debug prints."""
+"""Names whose use could reveal the debug prints or unbind names silently. Programs with them get no debug prints."""
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 _REST = re.compile(rb"[ \t\f]*(#.*)?")
 
 
 class Uninjectable(GymposiumError):
-    """The program is not Python, or debug prints cannot be inserted. The message says why."""
+    """Error for a program that is not Python, or that cannot take debug prints. The message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ def _inject(program: str, count: int, draw: Draw) -> str:
     program = "\n".join(_NEWLINE.split(program)).rstrip() + "\n"
     tree = _parse(program)
     try:
-        compile(program, "program.py", "exec", dont_inherit=True)  # a `break` outside a loop, and the like
+        compile(program, "program.py", "exec", dont_inherit=True)  # such as a `break` outside a loop
     except SyntaxError as error:
         raise Uninjectable(f"it is not Python ({error})") from error
     except MemoryError as error:
@@ -101,7 +100,7 @@ def _free_name(tree: ast.Module) -> str:
 
 
 def _first_line(tree: ast.Module) -> int:
-    """Return the index of the line before which the import goes, after the docstring and `from __future__`."""
+    """Return the index of the line for the import, after the docstring and `from __future__`."""
     line = 0
     for number, statement in enumerate(tree.body):
         future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
@@ -120,11 +119,11 @@ def _is_docstring(statement: ast.stmt) -> bool:
 
 
 def _places(tree: ast.Module, lines: list[str]) -> list[_Place]:
-    """Return the places where names are bound and a new line fits, in the order of the text."""
+    """Return the places with bound names where a new line fits, in textual order."""
     first = _first_line(tree)
     possible = [_place(point, lines) for point in points(tree) if point.bound]
     places = [place for place in possible if place is not None and place.index >= first]
-    # of blocks that end on the same line, the inner one comes first
+    # if blocks end on the same line, the inner one comes first
     return sorted(places, key=lambda place: (place.index, -len(place.indent)))
 
 
@@ -148,7 +147,7 @@ def _place(point: Point, lines: list[str]) -> _Place | None:
 
 
 def _choose(places: list[_Place], count: int, draw: Draw) -> list[int]:
-    """Draw indices of places, first among those where a name has just been bound."""
+    """Draw indices of places, preferring those with a newly bound name."""
     fresh = [index for index, place in enumerate(places) if place.point.fresh]
     stale = [index for index, place in enumerate(places) if not place.point.fresh]
     chosen = draw.some(fresh, count)
@@ -156,7 +155,7 @@ def _choose(places: list[_Place], count: int, draw: Draw) -> list[int]:
 
 
 def _names_to_show(point: Point, draw: Draw) -> list[str]:
-    """Draw one to three names: first one that has just been bound, if any, then others."""
+    """Draw one to three names: a newly bound one first, if any, then others."""
     shown = draw.some(sorted(point.fresh), 1)
     others = sorted(point.bound - set(shown))
     return shown + draw.some(others, draw.between(1, 3) - len(shown))

@@ -1,6 +1,6 @@
-"""Insertion of debug prints into a program of others, in a process with limits on its time and memory.
+"""Insertion of debug prints into an untrusted program, in a process with time and memory limits.
 
-Parsing a short program can take gigabytes, and the analysis of nested loops can take hours.
+Parsing a short program can take gigabytes, and analyzing nested loops can take hours.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ _ANALYST = Child("its analysis", 60.0, cpu_seconds=2.0, memory=512 * 2**20)
 def inject_untrusted(program: str, count: int, draw: Draw) -> str:
     """Return the program with debug prints, as `inject` does.
 
-    Raises `Uninjectable` also if that takes too long or too much memory."""
+    Also raises `Uninjectable` on exceeding the time or memory limit.
+    """
     try:
         text, reason = _ANALYST.call(_try_inject, program, count, draw)
     except CallFailed as error:
@@ -28,9 +29,9 @@ def inject_untrusted(program: str, count: int, draw: Draw) -> str:
 
 
 def _try_inject(program: str, count: int, draw: Draw) -> tuple[str, str]:
-    """Return the program with debug prints, and "", or "" and why they cannot be inserted."""
+    """Return the program with debug prints and "", or "" and the reason for failing."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the compiler warns of style in programs of others
+        warnings.simplefilter("ignore")  # the compiler warns about the program's style
         try:
             return inject(program, count, draw), ""
         except Uninjectable as error:

@@ -45,7 +45,7 @@ def gymposium_commands() -> Iterable[CommandSpec]:
     """Yield the command `gymposium trace`."""
     yield CommandSpec(
         name="trace",
-        summary="Code tracing: look at programs, check your own, see what this machine can run.",
+        summary="Show traced programs, check your own, and test what this machine can run.",
         entry_point="gymposium_trace.cli:command",
         order=90,
     )

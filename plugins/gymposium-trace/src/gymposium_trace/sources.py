@@ -20,29 +20,29 @@ from gymposium_trace.running.probe import for_generated, for_untrusted
 from gymposium_trace.tasks import DoesNotCount, Stopped, Task, check_size, make_task
 
 _TRIES = 100
-"""Most programs that are drawn for one seed."""
+"""Maximum programs drawn for one seed."""
 
 HUB = "hub:"
 MOST_FILE = 2**30
-"""Most bytes of a file with programs."""
+"""Maximum bytes of a file with programs."""
 MOST_ROW = 2**20
-"""Most bytes of one line of it."""
+"""Maximum bytes of a line in such a file."""
 
 
 class ProgramSkipped(UserWarning):
-    """Warning: a program of the source does not count, and another one is drawn."""
+    """Warning that a program of the source is rejected and another one is drawn."""
 
 
 class Source(Protocol):
     """Protocol of a source of tasks."""
 
     def draw(self, seed: int) -> Task:
-        """Return the task of this seed, which is the same each time."""
+        """Return the task of this seed. Equal seeds have equal tasks."""
         ...
 
 
 def open_source(source: str, difficulty: int, prints: int) -> Source:
-    """Return the source that a game's parameters name. Nothing is read before the first task is drawn."""
+    """Return the source in a game's parameters. Nothing is read before the first draw."""
     if source == "generated":
         return Generated(difficulty, prints)
     return Given(source, lambda: read_rows(source), prints)
@@ -71,14 +71,14 @@ class Generated:
 class Given:
     """Programs from a file or a hub: objects with `program` and, if it reads input, `inputs`.
 
-    They are run only where they are isolated. A program that does not count is skipped with a warning and listed in
-    `skipped`."""
+    They run only in isolation. A rejected program is skipped with a warning and listed in `skipped`.
+    """
 
     def __init__(self, name: str, read: Callable[[], Sequence[Any]], prints: int) -> None:
         self.name = name
         self._read, self._prints = read, prints
         self.skipped: dict[int, str] = {}
-        """Reason by number, from 0, of each program that was drawn and does not count."""
+        """Reasons of rejected programs by number, from 0."""
 
     @cached_property
     def rows(self) -> Sequence[Any]:
@@ -89,10 +89,10 @@ class Given:
         return rows
 
     def draw(self, seed: int) -> Task:
-        for_untrusted()  # before reading: programs that cannot be run need not be fetched
+        for_untrusted()  # before reading: programs that cannot run need not be fetched
         for attempt in range(_TRIES):
             number = Draw(stream(seed, "program", attempt)).below(len(self.rows))
-            try:  # also if it was skipped before: with other prints it may count, and a seed has one task
+            try:  # even if skipped before: it may be accepted with other prints, and a seed has one task
                 return self.task(number, Draw(stream(seed, "prints", attempt)))
             except (Uninjectable, DoesNotCount) as error:
                 if number not in self.skipped:
@@ -113,7 +113,7 @@ class Given:
 
 
 def _parts(row: Any) -> tuple[str, str]:
-    """Return the program and its input. JSONL is parsed here, line by line, so a broken line affects no other."""
+    """Return the program and its input. JSONL is parsed line by line, so a broken line affects no others."""
     if isinstance(row, bytes):
         if len(row) > MOST_ROW:
             raise DoesNotCount(f"its line is longer than {MOST_ROW} bytes")

@@ -11,21 +11,21 @@ from gymposium_trace.running.backends import Backend
 from gymposium_trace.running.limits import Limits
 
 MOST_PROGRAM = 20_000
-"""Most characters of a program that counts, debug prints included, and of its input."""
+"""Maximum characters of a program, debug prints included, and of its input."""
 MOST_LINES = 2_000
-"""Most lines of a program that counts."""
+"""Maximum lines of a program."""
 MOST_TRUTH = 4_000
-"""Most characters of an output that counts, because the player has to write it."""
+"""Maximum characters of an output, because the player has to write it."""
 MOST_TRUTH_OURS = 1_200
-"""Most characters of the output of a generated program. Programs with longer outputs are drawn again."""
+"""Maximum characters of a generated program's output. Programs with longer outputs are drawn again."""
 
 
 class DoesNotCount(GymposiumError):
-    """The program makes no task. The message says why."""
+    """Error for a rejected program. The message says why."""
 
 
 class Stopped(DoesNotCount):
-    """The program was stopped at a limit that it might keep on another machine or at another time."""
+    """Error for a program stopped at a limit that it might keep on another machine or at another time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class Task:
     inputs: str
     """Standard input of the program."""
     truth: str
-    """Output of the program on standard output."""
+    """Standard output of the program."""
     python: str = ""
-    """Python that ran the program; empty for generated programs, whose output is the same in all."""
+    """Python version that ran the program; empty for generated programs, whose output does not depend on it."""
 
     def dump(self) -> str:
         """Return the task as a chance outcome of a match."""
@@ -61,7 +61,7 @@ class Task:
 
 
 def check_size(program: str, inputs: str) -> None:
-    """Raise `DoesNotCount` for a program or an input that is too long, and for characters that Python cannot read."""
+    """Raise `DoesNotCount` if a program or its input is too long or has characters that Python cannot read."""
     if len(program) > MOST_PROGRAM or len(inputs) > MOST_PROGRAM:
         raise DoesNotCount(f"it, or its input, is longer than {MOST_PROGRAM} characters")
     if (lines := len(program.splitlines())) > MOST_LINES:
@@ -77,7 +77,8 @@ def check_size(program: str, inputs: str) -> None:
 def make_task(program: str, inputs: str, backend: Backend, limits: Limits, *, ours: bool) -> Task:
     """Run the program twice and return the task with its output.
 
-    Raises `DoesNotCount` if the runs differ, end with an error or at a limit, or print nothing."""
+    Raises `DoesNotCount` if the runs differ, fail, reach a limit, or print nothing.
+    """
     check_size(program, inputs)
     first, second = backend.run(program, inputs, limits, 2)
     for run in (first, second):

@@ -1,1 +1,1 @@
-"""Worlds with tools, as games for gymposium: each room is one world."""
+"""Worlds with tools, as games for gymposium. Each folder is one world."""

@@ -191,5 +191,5 @@ def test_a_record_of_other_mails_is_refused(tmp_path: Path) -> None:
     questions = lines(tmp_path / "questions.jsonl", QUESTION)
     task = GivenTasks(lines(tmp_path / "inbox.jsonl", MAIL), questions).task(0)
     other = GivenTasks(lines(tmp_path / "inbox.jsonl", {**MAIL, "body": ""}), questions)
-    with pytest.raises(BadRecord, match="not the one with which the match was recorded"):
+    with pytest.raises(BadRecord, match="differs from the one the match was recorded with"):
         asyncio.run(other.open(task))

@@ -104,5 +104,5 @@ def test_the_player_says_what_it_cannot_answer(tmp_path: Path) -> None:
     file = tmp_path / "mine.jsonl"
     file.write_text('{"question": "Sky?", "answer": "blue"}', encoding="utf-8")
     game = load_game("qa", file=str(file))
-    with pytest.raises(GymposiumError, match="asks something else than arithmetic"):
+    with pytest.raises(GymposiumError, match="asks no arithmetic questions"):
         [*play([MatchJob("m", game, [make_player("arithmetic")], 0)])]

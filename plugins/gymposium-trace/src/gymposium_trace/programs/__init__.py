@@ -1,9 +1,13 @@
 """Generated programs, drawn from a stream: `program(difficulty, draw)`.
 
-They terminate, print something, and behave alike in every Python since 3.11: they do not depend on the order of sets,
-hashes, clocks or error messages. The grades of difficulty are: 1, branches and loops over numbers and strings; 2,
-lists, `while` and functions; 3, dicts, comprehensions, nested loops and nested calls; 4, recursion, exceptions and
-early exits; 5, classes, generators, closures and context managers.
+They terminate, print something, and behave alike in every Python since 3.11. They do not depend on the order of sets,
+hashes, clocks or error messages. The grades of difficulty are:
+
+1. Branches and loops over numbers and strings.
+2. Lists, `while` and functions.
+3. Dicts, comprehensions, nested loops and nested calls.
+4. Recursion, exceptions and early exits.
+5. Classes, generators, closures and context managers.
 """
 
 from __future__ import annotations

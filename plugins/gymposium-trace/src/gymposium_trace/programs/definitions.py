@@ -55,7 +55,7 @@ def _function(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None
 
 
 def _number_recursion(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
-    """Write a recursion on a number that gets smaller."""
+    """Write a recursion on a decreasing number."""
     name = scope.free(["descend", "halve", "digits", "climb"], draw)
     step = draw.pick([f"n // {draw.between(2, 4)}", f"n - {draw.between(2, 5)}"])
     with writer.block(f"def {name}(n):"):
@@ -74,7 +74,7 @@ def _number_recursion(writer: Writer, scope: Scope, difficulty: int, draw: Draw)
 
 
 def _list_recursion(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
-    """Write a recursion on a list that gets shorter."""
+    """Write a recursion on a shrinking list."""
     name = scope.free(["walk", "gather", "reduce_list", "unroll"], draw)
     rest = draw.pick(["items[1:]", "items[:-1]", "items[2:]"])
     one = draw.pick(["items[0]", "items[-1]"])

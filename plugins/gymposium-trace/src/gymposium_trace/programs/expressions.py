@@ -1,6 +1,7 @@
-"""Expressions of a kind, made from the names of a scope.
+"""Expressions of a kind, built from the names of a scope.
 
-No expression can raise, and no number grows without bound if a loop repeats the expression."""
+No expression can raise, and no number grows without bound if a loop repeats the expression.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +61,7 @@ class Expressions:
         return draw.pick([*forms, f"{draw.pick(['sum', 'max', 'min', 'len'])}({name})"])
 
     def term(self, depth: int) -> str:
-        """Return a number, in brackets if an operator next to it would need them."""
+        """Return a number, in brackets if adjacent operators require them."""
         text = self.number(depth)
         return text if _ATOM.fullmatch(text) else f"({text})"
 
@@ -88,7 +89,7 @@ class Expressions:
         return f'"{self.draw.pick("-+/ ")}".join({name})'
 
     def piece(self, depth: int) -> str:
-        """Return a string, in brackets if a method call would need them."""
+        """Return a string, in brackets if a method call requires them."""
         text = self.string(depth)
         return f"({text})" if " + " in text and not text.endswith(")") else text
 
@@ -143,7 +144,7 @@ class Expressions:
         return f"{self.number(0) if kind == 'ints' else self.string(0)} in {name}"
 
     def _call(self, kind: Kind, depth: int) -> str | None:
-        """Return a call of a function that returns this kind, or None. A draw decides."""
+        """Return a call of a function that returns this kind, or None, as a draw decides."""
         functions = [f for f in self.scope.functions if f.gives == kind]
         if not functions or self.scope.loops > 1 or not self.draw.chance(0.3):
             return None

@@ -1,4 +1,4 @@
-"""Statements of the body of a program or function."""
+"""Statements in the body of a program or function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KINDS: dict[int, tuple[Kind, ...]] = {
     3: ("int", "str", "ints", "words", "counts"),
 }
 _DEEPEST = 2
-"""Most nested blocks."""
+"""Maximum depth of nested blocks."""
 
 
 class Statements:
@@ -35,7 +35,7 @@ class Statements:
             self.call(function)
 
     def call(self, function: Function) -> None:
-        """Write a call of a function, so that each is used at least once."""
+        """Write a call of a function, to use each at least once."""
         call = self.expressions.call(function, 1)
         if self.draw.chance(0.5):
             self.writer.line(f"print({call})")
@@ -45,7 +45,7 @@ class Statements:
             self.scope.add(name, function.gives)
 
     def some(self, count: int) -> None:
-        """Write `count` statements, the first of a form that is new in this grade."""
+        """Write `count` statements. The first has a form that is new in this grade."""
         for number in range(count):
             kinds = self._options()
             self.draw.pick(kinds[-1] if number == 0 else [write for group in kinds for write in group])()
@@ -58,7 +58,7 @@ class Statements:
         self.writer.line(f'print(f"{shown[-1]}: {{{shown[-1]}}}")')
 
     def _options(self) -> list[list[Callable[[], None]]]:
-        """Return the statements that may be written here, by grade."""
+        """Return the statements allowed here, by grade."""
         first: list[Callable[[], None]] = [self.change, self.new]
         if self.prints:
             first.append(self.show)
@@ -155,7 +155,7 @@ class Statements:
         self._loop("int", "ijk", lambda name: f"for {name} in range({draw.pick(forms)}):")
 
     def _loop(self, kind: Kind, names: str, head: Callable[[str], str], over: str = "") -> None:
-        """Write a `for` loop. Its body changes neither its variable nor what it iterates over."""
+        """Write a `for` loop. Its body changes neither the loop variable nor the iterable."""
         name = self.scope.free(names.split() if " " in names else list(names), self.draw)
         fixed = {name, over} - self.scope.fixed
         self.scope.fixed |= fixed
@@ -181,7 +181,7 @@ class Statements:
         return self._loop("str", "w item piece entry", lambda name: f"for {name} in {over}:", over)
 
     def count_down(self) -> None:
-        """Write a `while` loop with a counter that nothing else changes, so that it ends."""
+        """Write a `while` loop that ends, with a counter that nothing else changes."""
         draw, scope = self.draw, self.scope
         name = scope.free(["left", "countdown", "remaining", "fuel", "turns"], draw)
         step = draw.between(1, 4)

@@ -43,7 +43,7 @@ class Writer:
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Write a head that ends with a colon. Lines written inside the context are indented."""
+        """Write a head that ends with a colon, and indent lines written inside the context."""
         self.line(head)
         self._indent += 1
         yield
@@ -69,7 +69,7 @@ class Scope:
     variables: dict[str, Kind] = field(default_factory=dict)
     functions: list[Function] = field(default_factory=list)
     fixed: set[str] = field(default_factory=set)
-    """Variables that must not be changed, because a loop runs over them or ends by them."""
+    """Variables that must not change, because a loop iterates over them or tests them."""
     taken: set[str] = field(default_factory=set)
     loops: int = 0
     """Number of loops around the current statement."""
@@ -85,11 +85,11 @@ class Scope:
         return [name for name in self.of(*kinds) if name not in self.fixed]
 
     def fresh(self, kind: Kind, draw: Draw) -> str:
-        """Take a new name for a variable of this kind. It may be used after `add`."""
+        """Take a new name for a variable of this kind. It becomes usable after `add`."""
         return self.free(NAMES[kind].split(), draw)
 
     def free(self, names: list[str], draw: Draw) -> str:
-        """Take one of the free names. If all are taken, a number is appended."""
+        """Take an unused name. Appends a number if all are taken."""
         left = [name for name in names if name not in self.taken]
         number = 2
         while not left:

@@ -1,7 +1,8 @@
-"""Ways of running a program.
+"""Backends that run a program.
 
 `Rlimits` limits resources, which suffices for generated programs. `Bubblewrap` also isolates, for programs from a file
-or a hub."""
+or a hub.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from gymposium_trace.running.runs import Command, Run, run_all, unnamed_file
 from gymposium_trace.running.seccomp import missing_filter, system_call_filter
 
 PYTHON = real_interpreter()
-"""Path of this interpreter, not of the link in a virtual environment."""
+"""Path of this interpreter, with a virtual environment's link resolved."""
 
 ENVIRONMENT = {"PYTHONHASHSEED": "0"}
 """Complete environment of a program. It fixes the order of sets, so -I and -E, which would ignore it, are not used."""
@@ -38,7 +39,7 @@ _DEBUG = _HERE.parent / "dbg.py"
 
 
 class Backend(Protocol):
-    """Protocol of a way of running a program."""
+    """Protocol of a backend."""
 
     name: str
     install: str
@@ -96,7 +97,7 @@ class Bubblewrap:
             commands = []
             for _ in range(times):
                 place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-                # one file for each run: a program that could write to the filter of another run could leave its walls
+                # one file per run: a program that could write to another run's filter could escape
                 rules = stack.enter_context(unnamed_file(system_call_filter(platform.machine()), place)).fileno()
                 arguments = [*_group(stack, limits), *_walls(folder), "--seccomp", str(rules), *inside]
                 commands.append(Command(arguments, place, (rules,)))
@@ -117,7 +118,7 @@ def _inside(limits: Limits, debug: Path, program: Path) -> list[str]:
 
 
 def _group(stack: ExitStack, limits: Limits) -> list[str]:
-    """Return the beginning of a command that runs the rest in a group with a limit of memory, if groups can be made."""
+    """Return the start of a command that runs the rest in a group with a memory limit, if groups can be made."""
     parent = usable_group()
     return [] if parent is None else stack.enter_context(memory_group(parent, limits.memory_bytes))
 
@@ -142,8 +143,10 @@ def _walls(folder: Path) -> list[str]:
 
 @cache
 def _disables_user_namespaces(bwrap: str) -> bool:
-    """Return whether this bwrap can forbid user namespaces inside, as bubblewrap 0.8 and later can unless it is setuid.
-    The filter of system calls forbids them as well."""
+    """Return whether this bwrap can forbid user namespaces inside.
+
+    That takes bubblewrap 0.8 or later that is not setuid. The system call filter forbids them too.
+    """
     if Path(bwrap).stat().st_mode & stat.S_ISUID:
         return False
     told = subprocess.run([bwrap, "--help"], capture_output=True, stdin=subprocess.DEVNULL, check=False)
@@ -151,7 +154,7 @@ def _disables_user_namespaces(bwrap: str) -> bool:
 
 
 def _needed() -> list[Path]:
-    """Return the folders of this Python and of the libraries that it needs."""
+    """Return the folders of this Python and of the libraries it needs."""
     system = [Path(path) for path in ("/usr", "/lib", "/lib32", "/lib64", "/nix/store")]
     own = {Path(sys.base_prefix), Path(sys.base_exec_prefix), Path(PYTHON).parent.parent}
     return system + sorted(path.resolve() for path in own if not path.resolve().is_relative_to("/usr"))

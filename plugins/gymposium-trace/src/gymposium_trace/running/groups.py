@@ -1,7 +1,7 @@
-"""Control groups (cgroup v2), which limit the memory of all processes of a run together.
+"""Control groups (cgroup v2), which limit the total memory of a run's processes.
 
-They are used where this process may make them: in containers and sessions to which a part of the tree is delegated. The
-kernel's limits for each process (`limits`) hold everywhere.
+They are used where this process may create them: in containers and sessions with a delegated subtree. The kernel's
+limits for each process (`limits`) hold everywhere.
 """
 
 from __future__ import annotations
@@ -18,21 +18,22 @@ from pathlib import Path
 ROOT = Path("/sys/fs/cgroup")
 OWN = Path("/proc/self/cgroup")
 _SPARE = 64 * 2**20
-"""Bytes for bwrap and for what the kernel holds for the processes."""
+"""Bytes for bwrap and for kernel memory of the processes."""
 _PROCESSES = 8
-"""Most processes and threads in a group: bwrap's and the program's."""
+"""Maximum processes and threads in a group: bwrap's and the program's."""
 _JOIN = 'echo 0 > "$0" && exec "$@"'
 _TRIES, _PAUSE = 100, 0.01
 
 
 def delegated_group(root: Path = ROOT, own: Path = OWN) -> Path | None:
-    """Return the nearest group above this process in which it may make groups with a limit of memory, or None.
+    """Return the nearest group above this process that may have subgroups with memory limits, or None.
 
-    Its own group holds processes, so the kernel allows no such groups there unless it is the root."""
+    Unless its own group is the root, the kernel allows no such subgroups there, because it contains processes.
+    """
     if not (root / "cgroup.controllers").is_file() or not own.is_file():
         return None
     [path] = [line.removeprefix("0::") for line in own.read_text().splitlines() if line.startswith("0::")] or [""]
-    if not path or ".." in path:  # a group outside of this process's view
+    if not path or ".." in path:  # a group outside this process's view
         return None
     group = root / path.lstrip("/")
     for place in (group, *group.parents):
@@ -50,13 +51,14 @@ def _limits_memory(group: Path) -> bool:
 
 @contextmanager
 def memory_group(parent: Path, memory_bytes: int) -> Iterator[list[str]]:
-    """Make a group with a limit of memory for one run, and yield the beginning of a command that runs the rest in it.
+    """Make a group with a memory limit for one run, and yield the start of a command that runs the rest in it.
 
-    Raises `OSError`."""
+    Raises `OSError`.
+    """
     group = Path(tempfile.mkdtemp(prefix="gymposium-trace-", dir=parent))
     try:
         values = {"memory.max": memory_bytes + _SPARE, "memory.oom.group": 1, "pids.max": _PROCESSES}
-        if (group / "memory.swap.max").exists():  # kernels without swap do not have it
+        if (group / "memory.swap.max").exists():  # missing on kernels without swap
             values["memory.swap.max"] = 0
         for name, value in values.items():
             (group / name).write_text(str(value))
@@ -66,7 +68,7 @@ def memory_group(parent: Path, memory_bytes: int) -> Iterator[list[str]]:
 
 
 def _remove(group: Path) -> None:
-    """End what is left in a group and remove it."""
+    """Kill the processes left in a group and remove it."""
     with suppress(OSError):
         (group / "cgroup.kill").write_text("1")  # since Linux 5.14
     for _ in range(_TRIES):
@@ -80,7 +82,7 @@ def _remove(group: Path) -> None:
 
 @cache
 def usable_group() -> Path | None:
-    """Return the group in which runs get groups of their own, or None if a trial with one fails."""
+    """Return the parent group for runs, or None if a trial with one fails."""
     parent = delegated_group()
     if parent is None:
         return None

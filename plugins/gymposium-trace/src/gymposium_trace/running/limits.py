@@ -1,4 +1,4 @@
-"""Limits of a program's resources. A program that exceeds them does not count."""
+"""Resource limits. A program that exceeds them is rejected."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ class Limits:
     """Bytes on standard output and standard error together."""
     open_files: int = 32
     wall_seconds: float = 20.0
-    """Long, so that a busy machine does not change which programs count. Programs meet the limit of CPU time first."""
+    """Long, so that a busy machine does not change which programs are accepted. The CPU time limit is reached first."""
 
     def rlimits(self) -> str:
         """Return the kernel's limits by name, as `inside.py` takes them.
 
-        No file may grow, and no process or thread may be started. The last limit does not hold for the superuser."""
+        They forbid growing files and starting processes or threads. The last limit does not apply to root.
+        """
         values = {
             "RLIMIT_CPU": self.cpu_seconds,
             "RLIMIT_AS": self.memory_bytes,

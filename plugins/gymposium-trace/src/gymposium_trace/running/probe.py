@@ -1,4 +1,4 @@
-"""Tests of what each way of running isolates: a program inside tries to escape, and this module looks for traces."""
+"""Isolation tests: a program tries to escape from a backend, and this module looks for traces."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ WALLS: Mapping[str, str] = {
     "signals": "signal your processes",
     "processes": "start a process",
 }
-"""Walls by name, each with what a program from a file or a hub must not be able to do."""
+"""Walls by name, each with what it must stop a program from a file or a hub from doing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Capability:
     backend: Backend
     works: bool
     reason: str
-    """Why it does not work, or what it lets through; empty if neither holds."""
+    """Why it does not work, or what it lets through; else empty."""
     lets: tuple[str, ...] = ()
     """Walls that did not hold, as keys of `WALLS`."""
 
@@ -81,12 +81,12 @@ class Capability:
 
 
 class NoIsolation(GymposiumError):
-    """No way of running on this machine is good enough for a program. The message says what to install."""
+    """Error if no backend of this machine isolates enough. The message says what to install."""
 
 
 @cache
 def probe(backend: Backend) -> Capability:
-    """Test a way of running with one program. The result is cached for the process."""
+    """Test a backend with one program. The result is cached for the process."""
     if missing := backend.missing():
         return Capability(backend, False, missing)
     with (
@@ -108,7 +108,7 @@ def probe(backend: Backend) -> Capability:
 
 
 def _received(receiver: socket.socket) -> bool:
-    """Return whether a datagram arrived. The program inside cannot tell that."""
+    """Return whether a datagram arrived, because the program inside cannot tell."""
     try:
         return bool(receiver.recv(1))
     except BlockingIOError:
@@ -132,17 +132,17 @@ def _judge(backend: Backend, run: Run, *, written: bool, received: bool) -> Capa
 
 
 def remedy(backend: Backend) -> str:
-    """Return what to install, as a clause, or "" if the way of running works."""
+    """Return what to install, as a clause, or "" if the backend works."""
     return "" if probe(backend).works else f"; to use it, {backend.install}"
 
 
 def for_generated() -> Backend:
-    """Return the fastest way to run generated programs. Raises `NoIsolation`."""
+    """Return the fastest backend for generated programs. Raises `NoIsolation`."""
     return _first([(backend, probe(backend).works) for backend in BACKENDS], "Programs cannot be run here.")
 
 
 def for_untrusted() -> Backend:
-    """Return the way to run programs from a file or a hub. Raises `NoIsolation` with what to install."""
+    """Return the backend for programs from a file or a hub. Raises `NoIsolation` with what to install."""
     able = [(backend, probe(backend).isolates) for backend in BACKENDS]
     return _first(able, "Programs from a file or a hub are run only in isolation, which no way of running has here.")
 

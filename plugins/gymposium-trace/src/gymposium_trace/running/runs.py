@@ -28,16 +28,16 @@ class Run:
     stdout: bytes = b""
     stderr: bytes = b""
     stopped: Literal["", "time", "output"] = ""
-    """Limit at which this module stopped the process."""
+    """Limit that stopped the process."""
 
     @property
     def was_stopped(self) -> bool:
-        """Whether a limit of time or memory ended the process."""
-        # a program that prints too much is also killed, but the output is its own fault
+        """Whether a time or memory limit ended the process."""
+        # too much output also kills a program, but that depends on the program alone
         return self.stopped == "time" or (self.stopped != "output" and self.status in _KILLED)
 
     def complaint(self) -> str | None:
-        """Return why the run does not count, or None."""
+        """Return why the run is rejected, or None."""
         if self.stopped == "time":
             return "it did not end in time"
         if self.stopped == "output":
@@ -58,7 +58,7 @@ class Command:
     folder: Path
     """Working directory."""
     descriptors: tuple[int, ...] = ()
-    """Descriptors that the command inherits, besides the standard streams."""
+    """Descriptors that the command inherits, in addition to the standard streams."""
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class _Watched:
 
 
 def unnamed_file(content: bytes, folder: Path) -> IO[bytes]:
-    """Return an open file that can only be read and has no name any more."""
+    """Return a read-only file that no longer has a name."""
     path = folder / "unnamed"
     path.write_bytes(content)
     file = open(path, "rb")  # noqa: SIM115  # the caller closes it
@@ -78,9 +78,10 @@ def unnamed_file(content: bytes, folder: Path) -> IO[bytes]:
 
 
 def run_all(commands: Sequence[Command], inputs: bytes, environment: dict[str, str], limits: Limits) -> list[Run]:
-    """Run the commands in parallel, each with `inputs` on standard input, to their end or a limit.
+    """Run the commands in parallel, each with `inputs` on standard input, until they end or reach a limit.
 
-    All processes have ended when this returns, also if it is interrupted."""
+    All processes have ended when this returns, even if it is interrupted.
+    """
     watched: list[_Watched] = []
     deadline = time.monotonic() + limits.wall_seconds
     try:

@@ -1,7 +1,7 @@
 """A seccomp filter that allows a program the system calls in `system_calls` and refuses all others.
 
-The filter is written in the instructions of the kernel's filter language (linux/bpf_common.h, linux/seccomp.h), so it
-needs no library. A call through the table of another machine ends the process, because its numbers mean other calls.
+The filter consists of the kernel's BPF instructions (linux/bpf_common.h, linux/seccomp.h), so it needs no library. A
+call through another machine's table ends the process, because its numbers mean other calls.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _ALLOW: Instruction = (_RETURN, 0, 0, 0x7FFF0000)
 _KILL: Instruction = (_RETURN, 0, 0, 0x80000000)
 _REFUSE, _UNKNOWN = ((_RETURN, 0, 0, 0x00050000 | code) for code in (errno.EPERM, errno.ENOSYS))
 _X32 = 0x40000000
-"""On x86-64 the same calls have second numbers, from here on."""
+"""On x86-64 the same calls have second numbers, starting here."""
 _NEW = 435
 """Calls from this number on, `clone3` the first, are newer than Linux 5.2. Libraries use older ones if they get ENOSYS,
 and give up if they get EPERM."""
 
 
 def missing_filter() -> str:
-    """Return why there is no filter for this machine, or "" if there is one."""
+    """Return why this machine has no filter, or "" if it has one."""
     if sys.platform != "linux":
         return "this system has no seccomp filters"
     if platform.machine() not in MACHINES or struct.calcsize("P") != 8:

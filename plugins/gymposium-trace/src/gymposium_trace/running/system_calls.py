@@ -1,8 +1,8 @@
 """The system calls that a traced program may make, by their numbers on each machine.
 
-This is what CPython and its standard library need to compute, to read files, and to run an event loop. Calls that start
-processes or threads, change files, reach other processes or hold memory beyond the address space are left out, and so
-is every call that a kernel adds later.
+CPython and its standard library need them to compute, to read files, and to run an event loop. Calls that start
+processes or threads, change files, reach other processes or hold memory beyond the address space are left out. Calls
+that later kernels add are left out too.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 MACHINES: Mapping[str, tuple[int, int]] = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
-"""The machines of the table, each with its `AUDIT_ARCH` (linux/audit.h) and the column of its numbers."""
+"""Machines of the table, each with its `AUDIT_ARCH` (linux/audit.h) and column of numbers."""
 
 _TABLE = """
 read 0 63, write 1 64, readv 19 65, writev 20 66, pread64 17 67, pwrite64 18 68, preadv 295 69, pwritev 296 70
@@ -43,21 +43,21 @@ ioctl 16 29, fcntl 72 25, prlimit64 302 261, socketpair 53 199
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Values of one argument with which a call is allowed."""
+    """Allowed values of one argument."""
 
     argument: int
     values: tuple[int, ...]
 
 
 CONDITIONS: Mapping[str, Condition] = {
-    # is it a terminal, how large, is it inherited, does it block, what can be read: TCGETS, TCGETS2 and so on
+    # queries of terminals and descriptors: TCGETS, TCGETS2 and so on
     "ioctl": Condition(1, (0x5401, 0x802C542A, 0x5413, 0x5450, 0x5451, 0x5421, 0x541B)),
-    # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC: not the size of a pipe, nor whom to signal
+    # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_CLOEXEC: no pipe sizes, no signal owners
     "fcntl": Condition(1, (0, 1, 2, 3, 4, 1030)),
     "prlimit64": Condition(0, (0,)),  # the process itself
-    "socketpair": Condition(0, (1,)),  # AF_UNIX, which event loops wake themselves with
+    "socketpair": Condition(0, (1,)),  # AF_UNIX, for the self-pipe of event loops
 }
-"""Calls that are allowed for some values of one argument only. All of them are ints, of which the kernel takes 32 bits.
+"""Calls allowed only for some values of one argument. All of these are ints: the kernel reads 32 bits.
 """
 
 

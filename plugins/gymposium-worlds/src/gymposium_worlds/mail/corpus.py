@@ -1,11 +1,11 @@
-"""Mails and questions from files that the user has, such as the public Enron corpus.
+"""Mails and questions from the user's files, such as the public Enron corpus.
 
-Mails are a JSONL file whose lines have `message_id`, `date` (ISO 8601), `from`, `to` (text or a list), `subject` and
-`body`, and perhaps `cc` and `bcc` (`null` counts as absent); or a CSV file with the columns `file` and `message`, as
-Enron's maildir is published: each message is an RFC 5322 text, and its id is the header `Message-ID`. Other keys and
-columns are not used.
+Mails come in one of two formats. A JSONL file has one object per line with `message_id`, `date` (ISO 8601), `from`,
+`to` (text or a list), `subject` and `body`, and optionally `cc` and `bcc` (`null` counts as absent). A CSV file has the
+columns `file` and `message`, like the published Enron maildir: each message is an RFC 5322 text, and its id is the
+header `Message-ID`. Other keys and columns are ignored.
 
-Questions are a JSONL file whose lines have `question`, `answer` and `message_ids`.
+Questions are a JSONL file with `question`, `answer` and `message_ids` on each line.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ _LONGEST = {
     "question": 20_000,
     "answer": 1_000,
 }
-"""The largest number of characters of each field. Those of an answer and an id are the limits of the tools."""
+"""Maximum characters per field. The limits for answers and ids are those of the tools."""
 _LONGEST_HEADER = 20_000
-"""The largest number of characters of a header in an RFC 5322 text. Python's parser takes a time that grows with the
-square of it: a second for this many."""
+"""Maximum characters of a header in an RFC 5322 text. The time of Python's parser grows quadratically: a header of
+this length takes a second."""
 _MOST_SOURCES = 50
-"""The largest number of ids of a question, which is the limit of the tool that answers it."""
+"""Maximum ids per question. The answering tool has the same limit."""
 
 
 class _BadEntry(ValueError):
-    """What is wrong with one line, as the end of a sentence."""
+    """Error in one line, as the end of a sentence."""
 
 
 def read_mails(path: str) -> list[Mail]:
-    """The mails of a file, in its order. Raises `BadParameter`, which names the line."""
+    """Return the mails of a file in order. Raises `BadParameter` with the line number."""
     rows = _csv_rows(path) if path.lower().endswith(".csv") else _json_rows("inbox", path)
     mails = []
     for number, row in rows:
@@ -66,9 +66,11 @@ def read_mails(path: str) -> list[Mail]:
 
 
 def read_questions(path: str, mails: Sequence[Mail]) -> list[Mapping[str, Any]]:
-    """The questions of a file, each with `question`, `answer` (`{"type": ..., "accepted": [...]}`) and `sources`.
+    """Return the questions of a file, each with `question`, `answer` (`{"type": ..., "accepted": [...]}`) and
+    `sources`.
 
-    An answer that is written as a number or a date is compared as such. Raises `BadParameter`, which names the line."""
+    An answer written as a number or a date is compared as one. Raises `BadParameter` with the line number.
+    """
     known = {mail.id for mail in mails}
     questions = []
     for number, row in _json_rows("questions", path):
@@ -82,7 +84,7 @@ def read_questions(path: str, mails: Sequence[Mail]) -> list[Mapping[str, Any]]:
 
 
 def digest_of(path: str) -> str:
-    """`sha256:` with the digest of a file, which tells a record whether the mails are still the same."""
+    """Return the file's digest as `sha256:…`. Replays use it to check that the mails are unchanged."""
     try:
         with open_plain(path) as file:
             return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
@@ -104,7 +106,7 @@ def _question(row: Mapping[str, Any], known: set[str]) -> Mapping[str, Any]:
 
 
 def _from_parts(row: Mapping[str, Any]) -> Mail:
-    """The mail of a JSON object."""
+    """Return the mail in a JSON object."""
     recipients = []
     for name in ("to", "cc", "bcc"):
         given = row.get(name)
@@ -124,7 +126,7 @@ def _from_parts(row: Mapping[str, Any]) -> Mail:
 
 
 def _from_text(text: str) -> Mail:
-    """The mail of an RFC 5322 text."""
+    """Return the mail in an RFC 5322 text."""
     message = message_from_string(text, policy=policy.default)
     for name, value in message.raw_items():
         if len(value) > _LONGEST_HEADER:
@@ -134,7 +136,7 @@ def _from_text(text: str) -> Mail:
     except _BadEntry:
         raise
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        # Python's parser of headers and bodies raises any of these for malformed ones
+        # Python's mail parser raises any of these on malformed input
         raise _BadEntry(f"the message is malformed ({type(error).__name__} in a header or the body)") from error
 
 
@@ -165,7 +167,7 @@ def _mail(message_id: str, sent: datetime, sender: str, recipients: Sequence[str
 
 
 def _filled(name: str, value: Any) -> str:
-    """The text of a field that must not be blank."""
+    """Return a text field, which must not be blank."""
     text = _text(name, value)
     if not text.strip():
         raise _BadEntry(f'"{name}" is empty')
@@ -173,7 +175,7 @@ def _filled(name: str, value: Any) -> str:
 
 
 def _text(name: str, value: Any) -> str:
-    """The text of a field, if it is a text of a usable length without unusable characters."""
+    """Return a text field. Raises `_BadEntry` if it is missing, too long, or has unusable characters."""
     if value is None:
         raise _BadEntry(f'it has no text called "{name}"')
     if not isinstance(value, str):
@@ -196,7 +198,7 @@ def _check_ids(path: str, mails: Sequence[Mail]) -> None:
 
 
 def _json_rows(parameter: str, path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The objects of a JSONL file with the numbers of their lines. Blank lines are left out."""
+    """Yield the objects of a JSONL file with their line numbers. Blank lines are skipped."""
     for number, line in enumerate(_text_lines(parameter, path), start=1):
         if not line.strip():
             continue
@@ -226,7 +228,8 @@ def _csv_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _text_lines(parameter: str, path: str) -> Iterator[str]:
-    """The lines of a UTF-8 file with their line breaks. Raises `BadParameter`, also for anything but a plain file."""
+    """Yield the lines of a UTF-8 file with their line breaks. Raises `BadParameter`, also if it is not a regular
+    file."""
     try:
         for number, line in enumerate(plain_lines(path)):
             yield line.decode("utf-8" if number else "utf-8-sig")
@@ -240,7 +243,7 @@ def _unreadable(parameter: str, path: str, error: Exception) -> BadParameter:
 
 @contextmanager
 def _long_fields() -> Iterator[None]:
-    """Let `csv` read fields as long as a line may be; its limit is one of the process."""
+    """Raise the field size limit of `csv` to the longest line allowed. The limit is global to the process."""
     before = csv.field_size_limit(MOST_BYTES)
     try:
         yield

@@ -1,9 +1,8 @@
-"""The players `mail-expert` and `mail-expert-shuffled`: they read the mails that name the topic of the question, and
-answer from their text.
+"""The players `mail-expert` and `mail-expert-shuffled`, which read the mails about a question's topic and answer.
 
-They know what they are shown and nothing else. They understand questions and sentences of generated mailboxes, as the
-checker does (`gymposium_worlds.mail.proof`). `mail-expert` reads in the order in which no later mail could change the
-answer, and so is right in all tasks if it has 10 calls.
+They use only what the tools show them. Like the checker (`gymposium_worlds.mail.proof`), they understand the questions
+and sentences of generated mailboxes. `mail-expert` first reads the mails that could change the answer, so it
+solves every task if it has 10 calls.
 """
 
 from __future__ import annotations
@@ -30,24 +29,24 @@ _QUESTION = re.compile(r"^Question: (.+)$", re.MULTILINE)
 
 @dataclass
 class _Notes:
-    """What the player remembers of a match."""
+    """Memory of the player during a match."""
 
     asked: Asked
     mails: list[Mail] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     """Ids of mails to read, in order."""
     knows_names: bool = False
-    """True once a mail of the person in question was looked for, which shows what colleagues call the person."""
+    """Whether the player has searched for a mail from the person in question, which shows the name colleagues use."""
 
 
 @dataclass(frozen=True, slots=True)
 class MailExpert:
-    """Player of `mail` that works by rules."""
+    """Rule-based player of `mail`."""
 
     name: str = "mail-expert"
     shuffles: bool = False
-    """True: it reads the mails that a search found in random order, from the seat's own stream. It then may take an
-    old value for the newest one, and shows more ways to look for an answer."""
+    """Whether to read search results in random order, drawn from the seat's stream. The player then may mistake an old
+    value for the newest one, and demonstrates more ways to find an answer."""
     reader: Reader = READERS["move"]
     style: Style = "full"
     repeats: Repeats = "quickly"
@@ -72,7 +71,7 @@ class MailExpert:
         return _answer(notes) or _step(notes) or _final(UNKNOWN_ANSWER, ())
 
     def _in_order(self, ids: list[str], asked: Asked, rng: Random) -> list[str]:
-        """Ids of a list in the order in which they are read."""
+        """Return the ids of a list in reading order."""
         if self.shuffles:
             return rng.sample(ids, len(ids))
         return ids[::-1] if asked.form == "first" else ids
@@ -88,14 +87,13 @@ def _asked(ask: Ask, text: str) -> Asked:
     asked = found and read_question(found[1])
     if asked is None or parse_name(ask.game.name)[0] != "mail":
         raise GymposiumError(
-            f"mail-expert answers questions about generated mailboxes and nothing else, so it cannot play "
-            f"{ask.game.name}."
+            f"mail-expert only answers questions about generated mailboxes, so it cannot play {ask.game.name}."
         )
     return asked
 
 
 def _answer(notes: _Notes) -> Call | None:
-    """The answer, once the mails that were read hold it. Those that could change it were read before."""
+    """Return the answer if the mails read so far contain it. Mails that could change it have been read before."""
     if notes.asked.form == "count" and notes.unread:
         return None
     findings = Checker(notes.mails).findings(notes.asked)
@@ -103,7 +101,7 @@ def _answer(notes: _Notes) -> Call | None:
 
 
 def _step(notes: _Notes) -> Call | None:
-    """The next call of a tool on the way to the answer, None if there is nothing left to do."""
+    """Return the next tool call, or None if nothing is left to do."""
     if notes.unread:
         return Call("read_email", {"message_id": notes.unread.pop(0)})
     if notes.knows_names or not _may_be_called_otherwise(notes):
@@ -113,8 +111,10 @@ def _step(notes: _Notes) -> Call | None:
 
 
 def _may_be_called_otherwise(notes: _Notes) -> bool:
-    """True if mails name somebody with the family name of the person in question: a mail of that person shows whether
-    both are the same."""
+    """Return whether mails name someone with the family name of the person in question.
+
+    A mail from the person shows whether both are the same.
+    """
     asked = notes.asked
     if asked.form != "first" or not asked.noun:
         return False

@@ -13,7 +13,7 @@ from gymposium_worlds.mail.tasks import MailTasks
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
-    """Make the game. Raises `BadParameter` for parameters of generated mailboxes beside files."""
+    """Make the game. Raises `BadParameter` if `inbox` is combined with parameters of generated mailboxes."""
     return tool_game(spec, params, _tasks(spec.changed(params), **params))
 
 

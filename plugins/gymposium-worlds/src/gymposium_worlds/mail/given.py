@@ -22,14 +22,14 @@ from gymposium_worlds.mail.world import MailWorld
 
 @dataclass(frozen=True)
 class GivenTasks:
-    """The questions of a file about the mails of another one. The files are read when the first task is made."""
+    """Tasks from a file of questions about a file of mails. The files are read when the first task is made."""
 
     inbox: str
     questions: str
     max_calls: int = 10
 
     def __post_init__(self) -> None:
-        """Raises `BadParameter` unless both files are named, by paths that can be written in the name of a game."""
+        """Check that both files are named, by paths that can be part of a game's name. Raises `BadParameter`."""
         for name, other in (("inbox", "questions"), ("questions", "inbox")):
             path = getattr(self, name)
             if not path:
@@ -55,7 +55,7 @@ class GivenTasks:
     async def open(self, task: Mapping[str, Any]) -> MailWorld:
         loaded = Task.load(task)
         if loaded.mailbox != self._files.digest:
-            raise BadRecord(f"inbox={self.inbox}: the file is not the one with which the match was recorded.")
+            raise BadRecord(f"inbox={self.inbox}: the file differs from the one the match was recorded with.")
         return MailWorld(self._files.store, loaded, "a mailbox")
 
     @cached_property
@@ -64,7 +64,7 @@ class GivenTasks:
 
 
 class _Files:
-    """What the files hold."""
+    """Contents of the files."""
 
     def __init__(self, inbox: str, questions: str) -> None:
         mails = read_mails(inbox)

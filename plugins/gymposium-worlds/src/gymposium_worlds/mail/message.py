@@ -13,12 +13,12 @@ MONTHS = (
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """An e-mail. Everything is text, as a reader sees it."""
+    """An e-mail as a reader sees it. All fields are text."""
 
     id: str
     """Unique in its mailbox."""
     sent: str
-    """Date and time, such as `2024-03-05 09:12`, so that the order of texts is the order in time."""
+    """Date and time, such as `2024-03-05 09:12`. Sorting by it is chronological."""
     sender: str
     """Name and address, such as `Robert Miller <rm12@arden.example>`, or an address alone."""
     recipients: str
@@ -29,6 +29,7 @@ class Mail:
 
 
 def address_of(sender: str) -> str:
-    """The address in a sender such as `Robert Miller <rm12@arden.example>`; the whole text if it has no brackets."""
+    """Return the address in a sender such as `Robert Miller <rm12@arden.example>`, or the whole text if it has no
+    brackets."""
     _, bracket, rest = sender.rpartition("<")
     return rest.rstrip("> ") if bracket else sender

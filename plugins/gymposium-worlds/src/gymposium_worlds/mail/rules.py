@@ -1,4 +1,4 @@
-"""The rules of the game, as a player reads them."""
+"""Rules of the game, as players read them."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ RULES_COMPACT = f"mail: search_inbox, read_email, then return_final_answer; if n
 
 
 def generated_rules(max_calls: int) -> str:
-    """The rules for generated mailboxes."""
+    """Return the rules for generated mailboxes."""
     return _TOOLS.format(calls=_calls(max_calls)) + _MEANING + _TYPES + _SCORE
 
 
 def given_rules(max_calls: int) -> str:
-    """The rules for mails from a file."""
+    """Return the rules for mails from a file."""
     return _TOOLS.format(calls=_calls(max_calls)) + _GIVEN + _SCORE
 
 

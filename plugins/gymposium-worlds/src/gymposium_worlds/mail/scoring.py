@@ -1,16 +1,16 @@
 """Scores of answers: exact, and compared by type.
 
-An answer is normalised first: Unicode form NFKC, one space for each run of white space, none at the ends, and without
-one full stop at the end. Then, by the type of the right answer:
+An answer is normalized first: Unicode form NFKC, single spaces, trimmed ends, and without one full stop at the end. The
+type of the right answer then decides what counts:
 
 - `number`: digits, with or without commas between thousands: `12`, `1,200`.
-- `amount`: a number with at most two decimals; `€` or `EUR` may stand before it, and `euro`, `euros`, `EUR` or `€`
-  after it: `1,310 euros`, `€1310.00`.
+- `amount`: a number with at most two decimals. `€` or `EUR` may precede it, and `euro`, `euros`, `EUR` or `€` may
+  follow it: `1,310 euros`, `€1310.00`.
 - `date`: `2024-06-12`, `12 June 2024` or `June 12, 2024`.
-- `name` and `text`: one of the accepted spellings, in upper or lower case. A person's accepted spellings are the name
-  in headers and the name that colleagues use, each with the family name; for a room or a hotel, its name alone will do.
+- `name` and `text`: one of the accepted spellings, in any case.
 
-Nothing else is right: no further words, no second answer.
+A person's accepted spellings are the header name and the nickname, each with the family name. For a place, its name
+alone will do. Further words or a second answer make an answer wrong.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from typing import Any
 from gymposium_worlds.mail.message import MONTHS
 
 UNKNOWN_ANSWER = "I don't know"
-"""The answer that says that the mailbox does not hold the answer."""
+"""Answer for questions that the mailbox does not answer."""
 
 UNKNOWN_SCORE = 0.15
-"""Score of `UNKNOWN_ANSWER` where there is an answer: more than a wrong one, and more than any blind guess is worth."""
+"""Score of `UNKNOWN_ANSWER` if there is an answer: above that of a wrong answer, and above the value of a guess."""
 
 _DIGITS = r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)"
 _NUMBER = re.compile(_DIGITS)
@@ -48,18 +48,19 @@ _APOSTROPHES = str.maketrans("\u2019\u2018\u02bc`", "''''")
 
 
 def normalised(answer: str) -> str:
-    """The answer in the form in which it is compared, in lower case."""
+    """Return the answer in lower case, in the form used for comparison."""
     text = " ".join(unicodedata.normalize("NFKC", answer).split())
     return text.removesuffix(".").rstrip().casefold()
 
 
 def says_unknown(answer: str) -> bool:
-    """True if the answer is `UNKNOWN_ANSWER`, in upper or lower case, or `I do not know`."""
+    """Return whether the answer is `UNKNOWN_ANSWER` in any case, or `I do not know`."""
     return normalised(answer).translate(_APOSTROPHES) in ("i don't know", "i do not know")
 
 
 def is_right(answer: str, right: Mapping[str, Any]) -> bool:
-    """True if the answer is right. `right` has the keys `type` and `accepted`, the accepted answers of that type."""
+    """Return whether the answer is right. `right` has the keys `type` and `accepted`, the accepted answers of that
+    type."""
     if right["type"] == "unknown":
         return says_unknown(answer)
     given = typed(answer, right["type"])
@@ -67,7 +68,7 @@ def is_right(answer: str, right: Mapping[str, Any]) -> bool:
 
 
 def typed(answer: str, kind: str) -> str | Decimal | None:
-    """The value of an answer of this type, None if it is none: equal values are equal answers."""
+    """Parse an answer of this type; None if it is invalid. Equal values are equal answers."""
     text = normalised(answer)
     match kind:
         case "number":
@@ -94,8 +95,11 @@ def _date(text: str) -> str | None:
 
 
 def f1(cited: Sequence[str], right: Sequence[str], *, all_needed: bool) -> float:
-    """How well the cited sources fit: the harmonic mean of precision and recall. If not all are needed, one right
-    source is a full recall. For a question without sources: 1 if none is cited, else 0."""
+    """Return the F1 score of the cited sources.
+
+    Unless all sources are needed, one right source is full recall. For a question without sources the score is 1 if
+    none is cited, else 0.
+    """
     given = set(cited)
     if not right or not given:
         return float(not right and not given)

@@ -1,4 +1,4 @@
-"""The texts that the tools of a mailbox return, and how a program reads them."""
+"""Texts that the mailbox tools return, and parsers for them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gymposium_worlds.mail.message import Mail
 from gymposium_worlds.mail.store import Found
 
 LISTED = 10
-"""Most mails that a search shows."""
+"""Maximum mails shown per search."""
 _LONGEST = 4_000
 """Most characters of a text."""
 _LONGEST_PART = 100
@@ -24,7 +24,7 @@ _MAIL = re.compile(
 
 
 def listing(found: Sequence[Found]) -> str:
-    """The result of a search. Of more than `LISTED` mails, the first ones are shown. It shows nothing of their text."""
+    """Return the result of a search. It shows the first `LISTED` mails, without their text."""
     if not found:
         return f"{_NONE}\n"
     lines = [f"{one.id} | {one.sent} | {_short(one.address)} | {_short(one.subject)}" for one in found[:LISTED]]
@@ -32,12 +32,12 @@ def listing(found: Sequence[Found]) -> str:
 
 
 def listed_ids(text: str) -> list[str]:
-    """The ids in the result of a search, in order."""
+    """Return the ids in a search result, in order."""
     return _LINE.findall(text)
 
 
 def mail_in_full(mail: Mail) -> str:
-    """A mail as its reader sees it, cut off where it is too long."""
+    """Return a mail as its reader sees it, truncated if it is too long."""
     head = (
         f"Id: {mail.id}\nDate: {mail.sent}\nFrom: {_short(mail.sender)}\nTo: {_short(mail.recipients, 4)}\n"
         f"Subject: {_short(mail.subject)}\n\n"
@@ -48,13 +48,13 @@ def mail_in_full(mail: Mail) -> str:
 
 
 def read_mail(text: str) -> Mail | None:
-    """The mail that a text of `mail_in_full` shows; None if it is another text."""
+    """Parse a text of `mail_in_full`; None for other texts."""
     found = _MAIL.fullmatch(text.removesuffix("\n"))
     return found and Mail(**found.groupdict())
 
 
 def _short(text: str, times: int = 1) -> str:
-    """The text on one line, cut off where it is too long."""
+    """Return the text on one line, truncated if it is too long."""
     line = " ".join(text.split())
     most = _LONGEST_PART * times
     return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -1,7 +1,7 @@
-"""Mails in a temporary SQLite database with a full-text index, which is only read once it is filled.
+"""Mails in a temporary SQLite database with a full-text index, read-only once filled.
 
-Equal searches find equal mails on any build of SQLite that has FTS5: the index holds words that were split and folded
-here, and mails are ordered by time, never by a rank that SQLite computes.
+Equal searches find equal mails on any build of SQLite with FTS5. Words in the index are split and folded here, and
+mails are ordered by time, not by a rank that SQLite computes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CREATE VIRTUAL TABLE words USING fts5(subject, body, sender, recipients, content
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a search looks for: mails that fit all of it."""
+    """Search criteria. A mail must match all of them."""
 
     keywords: Sequence[Sequence[str]] = ()
     """Words that stand next to each other in the subject or the body."""
@@ -39,12 +39,12 @@ class Query:
     """A day: mails of earlier days."""
 
     def sql(self, limit: int) -> tuple[str, list[str | int]]:
-        """The statement that finds the ids of at most `limit` mails, and its values."""
+        """Return the statement that finds at most `limit` ids, and its values."""
         match = [f"{{subject body}} : {_phrase(words)}" for words in self.keywords]
         match += [f"sender : {_phrase(self.sender)}"] if self.sender else []
         match += [f"recipients : {_phrase(self.recipient)}"] if self.recipient else []
         tables = "words CROSS JOIN mail ON mail.number = words.rowid" if match else "mail"
-        order = "words.rowid" if match else "mail.number"  # of the first table, so that no more than `limit` are read
+        order = "words.rowid" if match else "mail.number"  # order by the first table, to read no more than `limit` rows
         tests: dict[str, str] = {}
         if match:
             tests["words MATCH ?"] = " AND ".join(match)
@@ -59,7 +59,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A line of what a search finds."""
+    """One line of a search result."""
 
     id: str
     sent: str
@@ -69,11 +69,14 @@ class Found:
 
 
 class Store:
-    """The mails of one mailbox. SQLite keeps them in memory, or in a file without a name if they are many, so that
-    nothing is left behind however the process ends."""
+    """Mails of one mailbox.
+
+    SQLite keeps them in memory, or in an unnamed file if there are many, so nothing is left behind when the process
+    ends.
+    """
 
     def __init__(self, mails: Iterable[Mail]) -> None:
-        """Raises `ValueError` if two mails have the same id."""
+        """Create the database. Raises `ValueError` if two mails have the same id."""
         self._lock = threading.Lock()
         self._connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         weakref.finalize(self, self._connection.close)
@@ -84,17 +87,17 @@ class Store:
         self._connection.execute("PRAGMA query_only = ON")
 
     def search(self, query: Query, limit: int) -> list[Found]:
-        """The mails that fit a query, latest first, at most `limit` of them."""
+        """Return the mails that match a query, latest first, at most `limit`."""
         rows = self._rows(*query.sql(limit))
         return [Found(row[0], row[1], address_of(row[2]), row[3]) for row in rows]
 
     def read(self, message_id: str) -> Mail | None:
-        """The mail with this id, None if there is none."""
+        """Return the mail with this id, or None."""
         rows = self._rows("SELECT id, sent, sender, recipients, subject, body FROM mail WHERE id = ?", [message_id])
         return Mail(*rows[0]) if rows else None
 
     def span(self) -> tuple[int, str, str]:
-        """The number of mails, and when the first and the last one were sent."""
+        """Return the number of mails and the dates of the first and the last."""
         [(count, first, last)] = self._rows("SELECT count(*), min(sent), max(sent) FROM mail", [])
         return int(count), first, last
 
@@ -104,7 +107,7 @@ class Store:
 
 
 def _phrase(words: Sequence[str]) -> str:
-    """The words as a phrase of FTS5. They hold letters and digits alone, so nothing needs an escape."""
+    """Return the words as an FTS5 phrase. They contain only letters and digits, so nothing needs escaping."""
     return f'"{" ".join(words)}"'
 
 

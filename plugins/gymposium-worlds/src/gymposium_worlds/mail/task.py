@@ -1,4 +1,4 @@
-"""The task of a match: a question, its hidden answer, and the mails that show it."""
+"""Task of a match: a question, its hidden answer, and the mails that show it."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Task:
     sources: tuple[str, ...]
     """Ids of mails that show the answer."""
     all_sources: bool
-    """True if the answer needs all of the sources, False if each shows it."""
+    """Whether the answer needs all sources. If not, each of them shows it."""
 
     def dump(self) -> dict[str, Any]:
-        """The task as JSON."""
+        """Return the task as JSON."""
         return {
             "mailbox": self.mailbox,
             "kind": self.kind,
@@ -38,7 +38,7 @@ class Task:
 
     @classmethod
     def load(cls, value: Mapping[str, Any]) -> Task:
-        """The task in a record. Raises `BadRecord`."""
+        """Return the task in a record. Raises `BadRecord`."""
         match value:
             case {
                 "mailbox": int() | str() as mailbox,

@@ -22,7 +22,7 @@ from gymposium_worlds.mail.tools import TOOLS
 from gymposium_worlds.mail.world import MailWorld
 
 STORES = 64
-"""Most mailboxes that a process keeps on disk."""
+"""Maximum mailboxes that a process keeps on disk."""
 _MAILS_IN_ALL = 100_000
 _MOST_MAILBOXES = 1_000
 
@@ -31,7 +31,8 @@ _MOST_MAILBOXES = 1_000
 class MailTasks:
     """Questions about generated mailboxes. Equal seeds have equal tasks.
 
-    `split` chooses mailboxes and wordings of questions: those of `train` and those of `test` have none in common."""
+    `train` and `test` share no mailboxes and no wordings.
+    """
 
     mails: int = 200
     kinds: str = "all"
@@ -51,7 +52,7 @@ class MailTasks:
 
     @property
     def mailboxes(self) -> int:
-        """Number of mailboxes of a split: as many as hold 100,000 mails together, 1,000 at most."""
+        """Number of mailboxes in a split: enough for 100,000 mails, but at most 1,000."""
         return min(_MOST_MAILBOXES, _MAILS_IN_ALL // self.mails)
 
     def rules(self, style: Style) -> str:
@@ -73,12 +74,12 @@ class MailTasks:
 
 @lru_cache(maxsize=STORES)
 def _store(process: int, seed: int, mails: int) -> Store:
-    """The mailbox on disk. A forked process makes its own."""
+    """Return the mailbox on disk. A forked process makes its own."""
     return Store(mailbox(seed, mails).mails)
 
 
 def kinds_of(text: str) -> tuple[str, ...]:
-    """The kinds of questions that `all` or `look_up+absent` names. Raises `BadParameter`."""
+    """Parse kinds of questions such as `all` or `look_up+absent`. Raises `BadParameter`."""
     if text == "all":
         return tuple(KINDS_OF_QUESTIONS)
     kinds = tuple(kind for kind in KINDS_OF_QUESTIONS if kind in text.split("+"))

@@ -1,4 +1,4 @@
-"""The tools of a mailbox, as the e-mail agent ART·E of OpenPipe has them: search, read, answer."""
+"""Mailbox tools, like those of OpenPipe's e-mail agent ART·E: search, read, answer."""
 
 from __future__ import annotations
 

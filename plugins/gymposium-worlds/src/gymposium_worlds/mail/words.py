@@ -1,4 +1,4 @@
-"""The words of a text, as the search compares them."""
+"""Words of a text, as the search compares them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in order: runs of letters and digits, in lower case, without accents. Python's Unicode tables
-    decide what a letter is, not those of SQLite."""
+    """Return the words of a text in order: runs of letters and digits, in lower case, without accents.
+
+    Python's Unicode tables decide what a letter is, not SQLite's.
+    """
     if not text.isascii():
         parts = unicodedata.normalize("NFKD", text.casefold())
         text = "".join([one for one in parts if not unicodedata.combining(one)])

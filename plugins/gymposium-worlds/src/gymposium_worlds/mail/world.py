@@ -1,4 +1,4 @@
-"""One question about a mailbox under way: what the tools return, and what the answer is worth."""
+"""Match of one question about a mailbox: tool results and the score of the answer."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _DAYS = ("sent_after", "sent_before")
 
 
 class _Refused(Exception):
-    """A call that a tool refuses. The message is a sentence for the caller."""
+    """Rejected tool call. The message is a sentence for the caller."""
 
 
 class MailWorld:
     """A question about the mails of a store."""
 
     def __init__(self, store: Store, task: Task, owner: str) -> None:
-        """`owner` says whose mailbox it is: `the mailbox of Nora Berg <nb1@arden.example>`."""
+        """Start the question. `owner` says whose mailbox it is: `the mailbox of Nora Berg <nb1@arden.example>`."""
         self._store, self._task, self._owner = store, task, owner
         self._listed: set[str] = set()
         self._read: set[str] = set()
@@ -60,7 +60,7 @@ class MailWorld:
         return self._answer is not None
 
     def score(self) -> float:
-        """1 for a right answer, `UNKNOWN_SCORE` for one that says unknown, 0 for a wrong one and without an answer."""
+        """Return 1 for a right answer, `UNKNOWN_SCORE` for one that says unknown, and 0 for a wrong or missing one."""
         if self._answer is None:
             return 0.0
         if is_right(self._answer, self._task.answer):
@@ -70,12 +70,15 @@ class MailWorld:
     def report(self) -> Mapping[str, float]:
         """Return five figures from 0 to 1.
 
-        `exact`: the answer is right. `unknown`: the answer says that the mailbox does not hold it. `sources`: how well
-        the cited sources fit (`scoring.f1`). `found` and `read`: a search showed a right source, and one was read; if
-        there is none, the mailbox was searched.
+        - `exact`: the answer is right.
+        - `unknown`: the answer says that the mailbox does not hold it.
+        - `sources`: how well the cited sources fit (`scoring.f1`).
+        - `found` and `read`: a search showed a right source, and the player read one. For questions without sources,
+          the player searched the mailbox.
 
-        The criteria of rewards read `exact` as accuracy, and as efficiency together with the number of decisions.
-        `found` and `read` say how complete the search was, `sources` whether a user can check the answer."""
+        Reward criteria read `exact` as accuracy, and combine it with the number of decisions as efficiency. `found` and
+        `read` measure how complete the search was, and `sources` whether a user can check the answer.
+        """
         right, answered = set(self._task.sources), self._answer is not None
         return {
             "exact": float(answered and self.score() == 1.0),

@@ -1,1 +1,1 @@
-"""Questions with one answer each, which a checker verifies: from a file, or arithmetic that is made up."""
+"""Questions with one verifiable answer each, from a file or generated arithmetic."""

@@ -29,16 +29,16 @@ _SUM = re.compile(r"(\d+) ([-+*]) (\d+) =")
 
 
 class Arithmetic:
-    """Questions such as `17 + 25 =`. The text of a question decides its split, so that none is in both."""
+    """Questions such as `17 + 25 =`. A question's text decides its split, so the splits share no question."""
 
     def __init__(self, digits: int, operations: str, split: str) -> None:
-        """`digits` is the maximum number of digits of each number."""
+        """Prepare the questions of a split. `digits` is the maximum number of digits per number."""
         self._limit, self._signs, self._split = 10**digits, OPERATIONS[operations], split
         signs = " or ".join(self._signs)
         self.about = f"It is arithmetic: two numbers from 0 to {self._limit - 1}, with {signs} ({split} questions).\n"
 
     def draw(self, seed: int) -> Question:
-        """The question of a seed."""
+        """Return the question of a seed."""
         rng = stream(seed, "arithmetic")
         while True:
             one, other = (int(rng.random() * self._limit) for _ in range(2))
@@ -49,13 +49,13 @@ class Arithmetic:
 
 
 def split_of(question: str) -> Split:
-    """The split that a question belongs to."""
+    """Return the split of a question."""
     digest = int.from_bytes(blake2b(question.encode(), digest_size=4).digest())
     return "test" if digest < _TEST_SHARE * 2**32 else "train"
 
 
 class ArithmeticPlayer:
-    """A player that answers the arithmetic questions of `qa` by computing them."""
+    """Player that computes the answers to the arithmetic questions of `qa`."""
 
     name = "arithmetic"
     reader: Reader = READERS["move"]
@@ -69,7 +69,5 @@ class ArithmeticPlayer:
     def _answer(self, ask: Ask) -> str:
         found = _SUM.search(ask.observe("compact").text)
         if found is None:
-            raise GymposiumError(
-                f"{ask.game.name} asks something else than arithmetic, which is all that the player {self.name} can do."
-            )
+            raise GymposiumError(f"{ask.game.name} asks no arithmetic questions, and {self.name} answers nothing else.")
         return str(_COMPUTE[found[2]](int(found[1]), int(found[3])))

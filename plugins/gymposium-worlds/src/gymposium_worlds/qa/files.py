@@ -1,4 +1,4 @@
-"""Questions in a file: JSONL, or any other file that the library `datasets` loads."""
+"""Questions in a file: JSONL, or another format that the library `datasets` loads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LOADERS = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow", ".json": "j
 
 
 class DataFile(QuestionFile):
-    """The questions of a file of any of these kinds."""
+    """Questions in a file of any of these formats."""
 
     about = ""
 

@@ -1,4 +1,4 @@
-"""The game of questions: one question and one answer, which is right or wrong."""
+"""The game of questions: one question and one answer, scored as right or wrong."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _RULES_COMPACT = "question\n"
 
 
 class Source(Protocol):
-    """A source of questions."""
+    """Source of questions."""
 
     @property
     def about(self) -> str:
-        """What all questions are about, as a line of text; empty if that is not known."""
+        """Return a line about all questions, or an empty text if nothing is known."""
         ...
 
     def draw(self, seed: int) -> Question:
-        """The question of a seed, the same each time."""
+        """Return the question of a seed. Equal seeds have equal questions."""
         ...
 
 
@@ -57,12 +57,13 @@ class QuestionsGame(OneReplyGame):
         try:
             question = Question.load(drawn.move)
         except ValueError as error:
-            raise BadRecord(f"Event 0 is no question: {error}.") from error
+            raise BadRecord(f"Event 0 is not a valid question: {error}.") from error
         return QuestionMatch(self, question, drawn, seed)
 
 
 def _source(given: Mapping[str, Any], *, file: str, **made_up: Any) -> Source:
-    """The file's questions, or arithmetic. Raises `BadParameter` for parameters of arithmetic beside a file."""
+    """Return the file's questions, or arithmetic. Raises `BadParameter` if a file is combined with parameters of
+    arithmetic."""
     if not file:
         return Arithmetic(**made_up)
     if changed := [name for name in given if name in made_up]:
@@ -78,7 +79,7 @@ class QuestionMatch(OneReplyMatch):
         self.question = question
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
-        """The question; after the end also the answer given and the right one."""
+        """Return the question. After the end, also return the given answer and the right one."""
         text = self.question.text
         if self.answer is not None:
             verdict = "right" if self.returns()[0] else f"wrong: the right answer is {self.question.answer!r}"
@@ -86,12 +87,12 @@ class QuestionMatch(OneReplyMatch):
         return Observation(seat, text, None)
 
     def picture(self, seat: int) -> Picture:
-        """The question; after the end also the answer given and the right one."""
+        """Return the question. After the end, also return the given answer and the right one."""
         text = self.observe(seat).text.strip()
         return Picture.of(note(text[:2000]), told=text[:200])
 
     def view(self, seat: int) -> str:
-        """The question and the answer given, and after it whether it is right."""
+        """Return the question and the answer given, then whether it is right."""
         told = None if self.answer is None else self.question.answer
         return repr((self.question.question, self.question.choices, self.answer, told))
 

@@ -1,1 +1,1 @@
-"""The world `tables`: questions about a generated database, which the player asks with SQL."""
+"""The world `tables`: questions about a generated database, answered with SQL."""

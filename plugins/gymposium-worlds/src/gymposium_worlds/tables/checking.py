@@ -1,4 +1,4 @@
-"""Proof that a question has exactly one answer, from its words and the database alone."""
+"""Proof from a question's words and the database alone that it has exactly one answer."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from gymposium_worlds.tables.reading.plans import NoSuchColumn, Plan, read_quest
 from gymposium_worlds.tables.reading.shapes import read_shapes
 
 _MARGIN = Fraction(1, 1000)
-"""Least distance of a rounded number from the middle between its neighbours, in units of its last digit."""
+"""Minimum distance of a rounded number from the midpoint of its neighbors, in units of its last digit."""
 
 
 class NotProven(GymposiumError):
-    """The question has no answer that can be proven, or several."""
+    """Error for a question without a provable answer, or with several."""
 
 
 def proven_answer(question: str, connection: sqlite3.Connection) -> str:
-    """The only right answer to a question about a database, as text; `unknown` if the data do not hold it.
+    """Return the only right answer to a question about a database, as text; `unknown` if the data lack it.
 
-    Raises `NotProven` if there are several, for example two winners, or a number that rounds either way."""
+    Raises `NotProven` if there are several, for example two winners, or a number that rounds either way.
+    """
     shapes = read_shapes(sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE type = 'table'"))
     try:
         plan = read_question(question, shapes)
@@ -54,7 +55,7 @@ def _looked_up(plan: Plan, connection: sqlite3.Connection) -> str:
 
 
 def _total(plan: Plan, connection: sqlite3.Connection) -> str:
-    """The sum or the average, computed with whole numbers."""
+    """Return the sum or the average, computed with integers."""
     sql = f"SELECT COUNT(*), SUM(CAST(ROUND(({plan.value}) * 4) AS INTEGER)) {plan.source}"
     count, quarters = connection.execute(sql).fetchone()
     if not count:

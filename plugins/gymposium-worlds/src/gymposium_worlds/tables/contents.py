@@ -1,4 +1,4 @@
-"""The generator of databases: a theme, names of tables and columns, and rows."""
+"""Generator of databases: a theme, names of tables and columns, and rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gymposium_worlds.tables.entities import Entity, RowAttribute
 from gymposium_worlds.tables.themes import THEMES
 
 LEAST_ROWS, MOST_ROWS = 20, 400
-"""Bounds on the rows of the largest table. With more rows, ordinary queries could meet the limit on their steps."""
+"""Bounds on the rows of the largest table. With more rows, ordinary queries could exceed the step limit."""
 _FIRST_DAY = dt.date(2019, 1, 1)
 _DAYS = 6 * 365
 _MISSING = 0.15
@@ -22,7 +22,7 @@ _ABSENT = 6
 
 @lru_cache(maxsize=64)  # the matches of a group share their database
 def make_database(world: str, rows: int) -> Database:
-    """The database named `world` (`train-17`), whose largest table has this number of rows."""
+    """Generate the database named `world` (`train-17`), with this number of rows in its largest table."""
     draw = Draw(stream(rows, "tables", world))
     theme = draw.pick(THEMES)
     people, items = max(8, rows // 4), max(8, rows // 5)
@@ -69,10 +69,10 @@ def _values(attribute: RowAttribute, size: int, draw: Draw) -> list[Value]:
 
 
 def _contact(n: int, draw: Draw) -> str:
-    """A telephone number that differs from those of other `n` below 1000."""
+    """Return a telephone number, distinct for each `n` below 1000."""
     return f"{n:03}-{draw.below(10_000):04}"
 
 
 def _skewed(n: int, draw: Draw) -> int:
-    """A whole number from 0 to n - 1, small ones more often."""
+    """Draw an integer from 0 to n - 1, favoring small ones."""
     return min(draw.below(n), draw.below(n)) if draw.chance(0.5) else draw.below(n)

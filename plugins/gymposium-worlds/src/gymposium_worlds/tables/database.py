@@ -12,21 +12,21 @@ Row = tuple[Value, ...]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table."""
+    """Column of a table."""
 
     name: str
     kind: Kind
     target: str = ""
-    """The table that a reference leads to."""
+    """Target table of a reference."""
 
     @property
     def phrase(self) -> str:
-        """The column in questions: `list price`."""
+        """Return the column's name in questions: `list price`."""
         return self.name.replace("_", " ")
 
     @property
     def declaration(self) -> str:
-        """The column in `CREATE TABLE`."""
+        """Return the column's declaration in `CREATE TABLE`."""
         match self.kind:
             case "id":
                 return f"{self.name} INTEGER PRIMARY KEY"
@@ -42,7 +42,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table, its rows, and things that it does not hold."""
+    """A table, its rows, and things that it does not contain."""
 
     name: str
     """Plural: `list_items`."""
@@ -51,33 +51,33 @@ class Table:
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     absent_labels: tuple[str, ...]
-    """Names of which there is no row."""
+    """Names that no row has."""
     absent_columns: tuple[str, ...]
     """Phrases for columns that no table has."""
 
     @property
     def plural(self) -> str:
-        """The noun for several rows, as words."""
+        """Return the noun for several rows, as words."""
         return self.name.replace("_", " ")
 
     def of_kind(self, *kinds: Kind) -> list[Column]:
-        """The columns of these kinds."""
+        """Return the columns of these kinds."""
         return [column for column in self.columns if column.kind in kinds]
 
     def place_of(self, kind: Kind, target: str = "") -> int:
-        """The index of the only column of a kind, of references the one to `target`."""
+        """Return the index of the only column of a kind; for references, the one to `target`."""
         (place,) = (n for n, one in enumerate(self.columns) if (one.kind, one.target) == (kind, target))
         return place
 
     @property
     def create(self) -> str:
-        """The SQL that makes the table."""
+        """Return the SQL that creates the table."""
         return f"CREATE TABLE {self.name} ({', '.join(column.declaration for column in self.columns)})"
 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """Four tables. A subject belongs to a place, and an event to a subject and an item."""
+    """Database of four tables. A subject belongs to a place, and an event to a subject and an item."""
 
     place: Table
     subject: Table
@@ -86,12 +86,12 @@ class Database:
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """The tables, each after those that it refers to."""
+        """Return the tables, each after those that it refers to."""
         return self.place, self.subject, self.item, self.event
 
 
 def plural(noun: str) -> str:
-    """The plural of a regular noun: `branches`, `countries`, `loans`."""
+    """Return the plural of a regular noun: `branches`, `countries`, `loans`."""
     if noun.endswith("y") and noun[-2] not in "aeiou":
         return f"{noun[:-1]}ies"
     return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"

@@ -1,4 +1,4 @@
-"""Entities of databases, with the names and values that their columns may have."""
+"""Entities of databases, with possible names and values of their columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal["id", "label", "reference", "category", "integer", "decimal", "date", "contact"]
-"""What a column holds. `label`: the unique name of a row. `contact`: a unique text that some rows lack (NULL)."""
+"""Kind of a column. `label`: the unique name of a row. `contact`: a unique text that some rows lack (NULL)."""
 
 FIRST_NAMES = tuple(
     "Ada Alan Alma Anton Bea Boris Carla Cyril Dana Denis Edith Emil Erna Felix Fiona Gerd Greta Hanna Hugo Ida "
@@ -32,7 +32,7 @@ ADJECTIVES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class RowAttribute:
-    """A column that an entity may have. A database uses one of the names."""
+    """Possible column of an entity. A database uses one of the names."""
 
     kind: Kind
     names: tuple[str, ...]
@@ -45,14 +45,14 @@ class RowAttribute:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A table that a database may have."""
+    """Possible table of a database."""
 
     nouns: tuple[str, ...]
-    """Singular nouns, one of which a database uses."""
+    """Singular nouns. A database uses one."""
     fixed: tuple[RowAttribute, ...]
     """Columns that are always there."""
     optional: tuple[RowAttribute, ...]
-    """Columns of which a database has one or more."""
+    """Columns to choose from. A database has one or more."""
     labels: tuple[str, ...] = ()
     """Names of the column with the label; () if rows have none."""
     names: tuple[str, ...] = ()
@@ -72,22 +72,22 @@ class Theme:
 
 
 def category(names: str, values: str) -> RowAttribute:
-    """A column with a few different texts."""
+    """Return a column with a few different texts."""
     return RowAttribute("category", tuple(names.split()), tuple(values.split()))
 
 
 def integer(names: str, low: int, high: int) -> RowAttribute:
-    """A column of whole numbers."""
+    """Return a column of integers."""
     return RowAttribute("integer", tuple(names.split()), low=low, high=high)
 
 
 def decimal(names: str, low: int, high: int) -> RowAttribute:
-    """A column of numbers that are multiples of 0.25."""
+    """Return a column of multiples of 0.25."""
     return RowAttribute("decimal", tuple(names.split()), low=low, high=high)
 
 
 def date(names: str) -> RowAttribute:
-    """A column of dates."""
+    """Return a column of dates."""
     return RowAttribute("date", tuple(names.split()))
 
 
@@ -100,22 +100,22 @@ _NO_PLACE = ("postcode", "altitude", "mayor", "number of fire exits", "founding 
 
 
 def place(nouns: str, number: RowAttribute, *more: RowAttribute) -> Entity:
-    """A table of places, which have the names of towns."""
+    """Return a table of places, named like towns."""
     return Entity(tuple(nouns.split()), (_REGION, number), more, ("name", "town"), TOWNS, _NO_PLACE)
 
 
 def person(nouns: str, group: RowAttribute, number: RowAttribute, *more: RowAttribute) -> Entity:
-    """A table of people."""
+    """Return a table of people."""
     fixed = (group, number, _CONTACT)
     return Entity(tuple(nouns.split()), fixed, more, ("name", "full_name"), _PEOPLE, _NO_PERSON)
 
 
 def thing(nouns: str, things: str, group: RowAttribute, number: RowAttribute, *more: RowAttribute) -> Entity:
-    """A table of things, whose names are made of an adjective and a noun."""
+    """Return a table of things, each named with an adjective and a noun."""
     names = tuple(f"{adjective} {thing}" for adjective in ADJECTIVES for thing in things.split())
     return Entity(tuple(nouns.split()), (group, number), more, ("name", "title"), names, _NO_THING)
 
 
 def event(nouns: str, group: RowAttribute, number: RowAttribute, *more: RowAttribute) -> Entity:
-    """A table of events, which have no names."""
+    """Return a table of events, which have no names."""
     return Entity(tuple(nouns.split()), (group, number), more)

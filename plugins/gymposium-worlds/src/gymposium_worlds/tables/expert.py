@@ -1,4 +1,4 @@
-"""The player `tables-expert`, which reads questions by their form."""
+"""The player `tables-expert`, which parses questions by their form."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _QUESTION = "The question: "
 class TablesExpert:
     """Player that turns the question into one query and answers with the first cell of its result.
 
-    It knows all forms of questions, and learns everything else from the text that it is shown."""
+    It knows all question forms, and learns everything else from the text it is shown.
+    """
 
     name = "tables-expert"
     reader: Reader = READERS["move"]
@@ -32,7 +33,7 @@ class TablesExpert:
 
     def _call(self, ask: Ask) -> Call:
         if parse_name(ask.game.name)[0] != "tables":
-            raise GymposiumError(f"{self.name} plays tables and nothing else, so it cannot play {ask.game.name}.")
+            raise GymposiumError(f"{self.name} only plays tables, so it cannot play {ask.game.name}.")
         text = ask.observe("full").text
         if "asked" in ask.memory:
             return Call("answer", {"value": _first_cell(text)})
@@ -46,7 +47,7 @@ class TablesExpert:
 
 
 def query_of(plan: Plan) -> str:
-    """The query whose first cell is the answer."""
+    """Return the query whose first cell is the answer."""
     order = "DESC" if plan.descending else "ASC"
     match plan.kind:
         case "value":
@@ -68,6 +69,6 @@ def _rounded(expression: str, places: int | None) -> str:
 
 
 def _first_cell(result: str) -> str:
-    """The first cell under the names of the columns; `unknown` if there is none or it is empty."""
+    """Return the first cell under the column names; `unknown` if there is no row or the cell is empty."""
     cell = result.splitlines()[1]
     return "unknown" if cell in ("(no rows)", "NULL") else cell

@@ -1,4 +1,4 @@
-"""The tasks of the world: a database and a question for each seed."""
+"""Tasks of the world: a database and a question for each seed."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ _WORLDS = 1_000_000
 
 @dataclass(frozen=True)
 class TablesTasks:
-    """Questions of some kinds about databases of one size. `train` and `test` have different databases and wordings.
+    """Questions about databases of one size. `train` and `test` have different databases and wordings.
 
-    Results follow from the task and the calls. Where two versions of SQLite plan a query differently, they may stop one
-    that is close to its limit on steps at different points, and order rows differently that ORDER BY leaves equal."""
+    Results follow from the task and the calls. Versions of SQLite may plan a query differently. They may then stop a
+    query near the step limit at different points, and order rows differently that ORDER BY leaves equal.
+    """
 
     rows: int
     kinds: str
@@ -50,7 +51,7 @@ class TablesTasks:
     utility_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        """Raises `BadParameter` for kinds that do not exist."""
+        """Check the kinds of questions. Raises `BadParameter`."""
         parse_kinds(self.kinds)
 
     def rules(self, style: Style) -> str:

@@ -1,4 +1,4 @@
-"""What databases are about."""
+"""Themes of databases."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from gymposium_worlds.tables.sql.showing import SHOWN_ROWS
 
 
 def _of_one_text(name: str, description: str, argument: str, meaning: str) -> Tool:
-    """A tool with one argument, which is text."""
+    """Return a tool with one text argument."""
     schema = {
         "additionalProperties": False,
         "type": "object",

@@ -15,7 +15,7 @@ from gymposium_worlds.tables.tools import QUERY
 
 
 class TablesWorld:
-    """The database, the question, and the answer that was given, if any."""
+    """The database, the question, and the answer if one was given."""
 
     def __init__(self, database: Database, question: str, answer: Answer) -> None:
         self._database, self._question, self._answer = database, question, answer

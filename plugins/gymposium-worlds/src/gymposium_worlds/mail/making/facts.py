@@ -1,8 +1,8 @@
-"""What the facts of a mailbox are about, and the sentences that state them.
+"""Facts of a mailbox: their topics, their attributes, and the sentences that state them.
 
-A topic is a thing with a name of two parts, such as Project Blue Heron or order 4127. Topics of one kind share parts,
-so that many mails are about something that is nearly the topic of a question. An attribute is what a fact gives the
-value of: the deadline of a project.
+A topic is a thing with a two-part name, such as Project Blue Heron or order 4127. Topics of one kind share parts, so
+many mails are about something that is nearly the topic of a question. A fact gives an attribute of a topic a value,
+such as the deadline of a project.
 """
 
 from __future__ import annotations
@@ -15,22 +15,24 @@ from gymposium_worlds.mail.message import MONTHS
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """What a fact gives the value of. In sentences, `{topic}` stands for the topic, `{value}` for the value and `{old}`
-    for the value up to now."""
+    """Property of a topic whose value a fact states.
+
+    In sentences, `{topic}` stands for the topic, `{value}` for the value and `{old}` for the previous value.
+    """
 
     noun: str
-    """As questions call it: `deadline`, in *the deadline of Project Blue Heron*."""
+    """Name in questions: `deadline` in *the deadline of Project Blue Heron*."""
     type: ValueType
     states: tuple[str, ...]
     changes: tuple[str, ...]
     """Sentences that correct the value."""
     states_self: tuple[str, ...] = ()
-    """Sentences in which the sender is the value, for names."""
+    """For names: sentences where the value is the sender."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicKind:
-    """A kind of topics."""
+    """Kind of topics."""
 
     form: str
     """The name, with `{a}` and `{b}` for its parts."""
@@ -49,12 +51,12 @@ class Topic:
 
     @property
     def name(self) -> str:
-        """The name within a sentence: `the pricing workshop`."""
+        """Return the name as used within a sentence: `the pricing workshop`."""
         return self.kind.form.format(a=self.a, b=self.b)
 
 
 def sentence(form: str, **parts: str) -> str:
-    """The sentence with these parts, with a capital letter at its beginning."""
+    """Return the sentence with these parts filled in, capitalized."""
     text = form.format(**parts)
     return text[0].upper() + text[1:]
 
@@ -197,7 +199,7 @@ KINDS: tuple[TopicKind, ...] = (
         ),
     ),
 )  # fmt: skip
-"""The kinds of topics whose attributes have values."""
+"""Topics whose attributes have values."""
 
 INCIDENT = TopicKind(
     "the {a} in the {b} office",
@@ -214,4 +216,4 @@ GATHERING = TopicKind(
     tuple("barbecue bowling breakfast concert dinner fair hike lunch march party picnic quiz regatta run supper "
           "tournament".split()),
 )  # fmt: skip
-"""Gatherings to which people say that they come."""
+"""Gatherings that people say they will attend."""

@@ -1,4 +1,4 @@
-"""Gatherings: invitations, and answers in which people say who comes and change their minds."""
+"""Gatherings: invitations, and answers where people say who comes and change their minds."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from gymposium_worlds.mail.making.outbox import Draft, Outbox
 from gymposium_worlds.mail.making.people import Person
 
 MOST_ANSWERS = 6
-"""Most answers to an invitation."""
+"""Maximum answers to an invitation."""
 MOST_COMING = 8
-"""Most people who come. Each number from 1 on is as likely."""
+"""Maximum number of people who come. All numbers from 1 are equally likely."""
 
 _INVITATIONS = (
     "You are all invited to {topic}. Please tell me if you can come to it.",
@@ -37,7 +37,7 @@ class Gathering:
 
 @dataclass(frozen=True, slots=True)
 class _Word:
-    """What an answer says about one person."""
+    """Statement of an answer about one person."""
 
     person: Person
     name: str
@@ -49,8 +49,7 @@ class _Word:
 
 
 def gather(topic: Topic, minute: int, most: int, outbox: Outbox, draw: Draw) -> Gathering:
-    """Write an invitation and the answers to it from this minute on, in at most `most` mails, of which there must be
-    two."""
+    """Write an invitation and its answers, from this minute on, in at most `most` mails. `most` is at least two."""
     count = draw.between(1, MOST_COMING)
     host, *guests = draw.some(outbox.others, 1 + count + draw.between(0, 3))
     comes = {guest.name: number < count for number, guest in enumerate(guests)}
@@ -68,8 +67,10 @@ def gather(topic: Topic, minute: int, most: int, outbox: Outbox, draw: Draw) -> 
 def _answers(
     guests: Sequence[Person], comes: Mapping[str, bool], most: int, draw: Draw
 ) -> list[tuple[Person, list[_Word]]]:
-    """The authors of the answers in order, and what each says about whom. Authors speak last about themselves, and
-    also about guests who do not write."""
+    """Return the authors of the answers in order, with the people that each answer mentions.
+
+    Authors speak last about themselves, and also about guests who do not write.
+    """
     order = draw.some(guests, len(guests))
     authors = order[: draw.between(max(1, most - 2), most)]
     changed = [author for author in authors if draw.chance(0.35)][: most - len(authors)]
@@ -86,7 +87,7 @@ def _answers(
             say(draw.below(number), author, draw.pick(author.names), False)
         say(number, author, author.name, True, _CHANGE if is_wrong_before or author in changed else "")
     for guest in order[len(authors) :]:
-        name = draw.pick(guest.names)  # one name in all mails, as no mail of the guest shows that two are the same
+        name = draw.pick(guest.names)  # the same name in all mails: the guest writes none, so nothing links two names
         number = len(changed) + draw.below(len(authors))
         is_wrong_before = number > 0 and draw.chance(0.3)
         if is_wrong_before:

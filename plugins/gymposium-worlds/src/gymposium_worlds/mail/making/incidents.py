@@ -1,4 +1,4 @@
-"""Incidents: things that several people report to be out of order, and mails that name them without saying so."""
+"""Incidents: things that several people report as broken, and mails that only mention them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gymposium_worlds.mail.making.facts import Topic, sentence
 from gymposium_worlds.mail.making.outbox import Draft, Outbox
 
 MOST_INCIDENT = 5
-"""Most mails of an incident."""
+"""Maximum mails per incident."""
 
 _REPORTS = (
     "{topic} is out of order.", "{topic} does not work any more.", "{topic} has broken down.",
@@ -25,15 +25,17 @@ _NOTED = ("Thank you, I will call somebody.", "Thank you for telling us.", "Many
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """A thing and the mails that say it is out of order, earliest first; none if nobody says so."""
+    """A thing and the mails that report it as broken, earliest first. The list is empty if no mail does."""
 
     topic: Topic
     claims: Sequence[Draft]
 
 
 def report_incident(topic: Topic, minute: int, most: int, outbox: Outbox, draw: Draw, *, broken: bool) -> Incident:
-    """Write the mails of an incident from this minute on, at most `most`. `broken` is False for a thing that is named,
-    but that nobody says to be out of order."""
+    """Write the mails of an incident, from this minute on, at most `most`.
+
+    If `broken` is False, mails mention the thing, but none reports it as broken.
+    """
     name = topic.name.removeprefix("the ")
     steps = ["other"] if draw.chance(0.5) and most > 1 else []
     steps += ["claim"] * draw.between(1, 3) if broken else ["other"]

@@ -1,4 +1,4 @@
-"""Mailboxes made from a seed: stories, incidents, gatherings, notes and chatter."""
+"""Generated mailboxes: stories, incidents, gatherings, notes and chatter."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FEWEST_MAILS, MOST_MAILS = 20, 5_000
 """Smallest and largest mailbox that can be made."""
 
 _BEGIN = ("gathering", "story", "incident", "story")
-"""What each mailbox has: the first story has a correction, the second has none."""
+"""Contents of every mailbox. The first story has a correction, the second does not."""
 _MOST_GATHERING = 7
 _SAME_PART = 0.6
 """Probability that a new topic shares a part of its name with an earlier topic of its kind."""
@@ -29,7 +29,7 @@ _SAME_PART = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Mailbox:
-    """A mailbox and what is known of it, because it was made."""
+    """A mailbox, with the facts that its generator knows."""
 
     people: Sequence[Person]
     """The owner first."""
@@ -48,20 +48,20 @@ class Mailbox:
 
 
 class Topics:
-    """The topics of a mailbox, each with a name of its own."""
+    """Topics of a mailbox, with distinct names."""
 
     def __init__(self, draw: Draw) -> None:
         self._draw = draw
         self._parts: dict[str, list[tuple[str, str]]] = {}  # by the form of the kind
 
     def new(self, kind: TopicKind) -> Topic:
-        """A topic that the mailbox lacks so far, often with a part of the name of another topic."""
+        """Add a topic to the mailbox and return it. Its name often shares a part with another topic's."""
         topic = self.near(kind, self._draw)
         self._parts.setdefault(kind.form + kind.second[0], []).append((topic.a, topic.b))
         return topic
 
     def near(self, kind: TopicKind, draw: Draw) -> Topic:
-        """A topic that the mailbox lacks. The mailbox is not changed."""
+        """Return a topic that is not in the mailbox, without adding it."""
         before = self._parts.get(kind.form + kind.second[0], [])
         while True:
             a, b = draw.pick(kind.first), draw.pick(kind.second)
@@ -74,8 +74,10 @@ class Topics:
 
 @lru_cache(maxsize=4)
 def mailbox(seed: int, mails: int) -> Mailbox:
-    """The mailbox of `seed` with this number of mails, from `FEWEST_MAILS` to `MOST_MAILS`. Each has at least one fact
-    that is corrected, one that is not, an incident and a gathering."""
+    """Return the mailbox of `seed` with this number of mails, from `FEWEST_MAILS` to `MOST_MAILS`.
+
+    Each mailbox has at least one corrected fact, one uncorrected fact, an incident and a gathering.
+    """
     draw = Draw(stream(seed, "mailbox", mails))
     people = staff(min(80, 14 + mails // 25), draw)
     first = date(2024, 1, 1) + timedelta(days=draw.below(330))
@@ -113,7 +115,7 @@ def _is_known(story: Story, minute: int) -> bool:
 
 
 def _next(draw: Draw) -> str:
-    """What is written next."""
+    """Return the next thing to write."""
     choice = draw.below(100)
     limits = ((50, "story"), (60, "incident"), (70, "gathering"), (82, "notes"))
     return next((name for limit, name in limits if choice < limit), "chatter")

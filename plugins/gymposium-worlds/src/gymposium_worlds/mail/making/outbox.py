@@ -1,4 +1,4 @@
-"""Writing mails: when they are sent, how they begin and end, what they quote."""
+"""Writing mails: when they are sent, how they begin and end, and which mails they quote."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _ENDS = ("Best regards", "Kind regards", "Many thanks", "See you soon")
 
 @dataclass(slots=True)
 class Draft:
-    """A mail before all mails of the mailbox are known."""
+    """A mail before the mailbox is complete."""
 
     minute: int
-    """Working minutes since the first day, which no other mail of the mailbox has."""
+    """Working minutes since the first day. Unique in the mailbox."""
     sender: Person
     recipients: Sequence[Person]
     subject: str
@@ -39,10 +39,10 @@ class Draft:
 
 
 class Outbox:
-    """All mails of a mailbox while they are written."""
+    """All mails of a mailbox while they are being written."""
 
     def __init__(self, people: Sequence[Person], first: date, days: int, draw: Draw) -> None:
-        """The first of the people is the owner, who receives or sends each mail."""
+        """Create an empty outbox. The first person is the owner, who sends or receives each mail."""
         self.owner, self.others = people[0], people[1:]
         self.drafts: list[Draft] = []
         self._days = [first + timedelta(days=n) for n in range(days)]
@@ -51,16 +51,16 @@ class Outbox:
 
     @property
     def minutes(self) -> int:
-        """Number of working minutes in which mails are sent; answers may be later."""
+        """Number of working minutes for new mails. Answers may come later."""
         return len(self._days) * _MINUTES
 
     def day(self, minute: int) -> date:
-        """The day of this minute."""
+        """Return the day of this minute."""
         number = minute // _MINUTES
         return self._days[number] if number < len(self._days) else self._days[0] + timedelta(days=number)
 
     def free(self, minute: int) -> int:
-        """The first minute from this one on at which no mail is sent yet."""
+        """Return the first minute from this one on without a mail."""
         while minute in self._taken:
             minute += 1
         return minute
@@ -74,8 +74,10 @@ class Outbox:
         answers: Draft | None = None,
         quotes: bool = True,
     ) -> Draft:
-        """Write a mail at this minute, or at the next one at which none is sent. An answer has the subject of the mail
-        that it answers, and quotes it unless `quotes` is False."""
+        """Write a mail at this minute, or at the next free one.
+
+        An answer has the subject of the mail it answers, and quotes it unless `quotes` is False.
+        """
         minute = self.free(minute)
         self._taken.add(minute)
         draw = self._draw
@@ -96,7 +98,7 @@ class Outbox:
         return draft
 
     def mails(self) -> tuple[Mail, ...]:
-        """All mails in the order in which they were sent, numbered from `m1`."""
+        """Return all mails in sending order, with ids from `m1`."""
         self.drafts.sort(key=lambda draft: draft.minute)
         found = []
         for number, draft in enumerate(self.drafts, start=1):
@@ -112,7 +114,7 @@ class Outbox:
         return " ".join([*before, *sentences, *after])
 
     def _quoted(self, draft: Draft) -> list[str]:
-        """The lines that quote a mail, without what that mail quotes of quotes."""
+        """Return the lines that quote a mail, without its nested quotes."""
         day, clock = self.day(draft.minute), self._sent(draft)[-5:]
         lines = [f"> {line}".rstrip() for line in draft.body.split("\n") if not line.startswith("> >")]
         return [f"On {written(day)} at {clock}, {draft.sender.name} wrote:", *lines]

@@ -1,4 +1,4 @@
-"""The people of a mailbox: names, the names that colleagues use, roles and addresses."""
+"""The people of a mailbox: names, nicknames, roles and addresses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Person:
     """One person of the company."""
 
     name: str
-    """First and family name, as the headers of mails have it: `Robert Miller`."""
+    """First and family name, as in mail headers: `Robert Miller`."""
     alias: str
     """The name that the person and colleagues write: `Bob Miller`, or the same as `name`."""
     role: str
@@ -48,18 +48,20 @@ class Person:
 
     @property
     def header(self) -> str:
-        """The person as the sender or recipient of a mail."""
+        """Return the person as written in the sender or recipient field."""
         return f"{self.name} <{self.address}>"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names of the person, without repetition."""
+        """Return all distinct names of the person."""
         return (self.name,) if self.name == self.alias else (self.name, self.alias)
 
 
 def staff(count: int, draw: Draw) -> tuple[Person, ...]:
-    """`count` people, 400 at most, no two of whom share a name. Some share a family name, and about half are called by
-    a short form of their first name."""
+    """Return `count` people, 400 at most, with distinct names.
+
+    Some share a family name, and about half go by a short form of their first name.
+    """
     families = draw.some(_FAMILIES, max(4, (3 * count) // 4))
     people: list[Person] = []
     taken: set[str] = set()

@@ -1,4 +1,4 @@
-"""Questions about a mailbox, with their answers and sources, as its generator knows them."""
+"""Questions about a mailbox, with answers and sources that the generator knows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNKNOWN: Mapping[str, Any] = {"type": "unknown", "accepted": []}
 
 @dataclass(frozen=True, slots=True)
 class MailQuestion:
-    """A question with its hidden answer."""
+    """Question with its hidden answer."""
 
     kind: str
     """One of `KINDS_OF_QUESTIONS`."""
@@ -29,23 +29,23 @@ class MailQuestion:
     sources: tuple[str, ...]
     """Ids of the mails that show the answer."""
     all_sources: bool = False
-    """True if the answer needs all of the sources, False if each shows it."""
+    """Whether the answer needs all sources. If not, each of them shows it."""
 
 
 def look_up(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
-    """A question for a fact that was never corrected."""
+    """Draw a question about an uncorrected fact."""
     fact = draw.pick([fact for story in box.stories for fact in story.facts if len(fact.versions) == 1])
     return _newest_version("look_up", fact, split, draw)
 
 
 def newest(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
-    """A question for a fact that was corrected."""
+    """Draw a question about a corrected fact."""
     fact = draw.pick([fact for story in box.stories for fact in story.facts if len(fact.versions) > 1])
     return _newest_version("newest", fact, split, draw)
 
 
 def count(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
-    """A question for the number of people who come to a gathering, by the last word on each."""
+    """Draw a question about the number of people who come to a gathering, by the last word on each."""
     gathering = draw.pick(box.gatherings)
     text = draw.pick(COUNT[split]).format(topic=gathering.topic.name)
     answer = {"type": "number", "accepted": [str(len(gathering.coming))]}
@@ -54,7 +54,7 @@ def count(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
 
 
 def first(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
-    """A question for the sender of the first mail that says something."""
+    """Draw a question about who said something first."""
     reported = [incident for incident in box.incidents if incident.claims]
     if draw.chance(0.5):
         incident = draw.pick(reported)
@@ -69,7 +69,7 @@ def first(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
 
 
 def absent(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
-    """A question that the mailbox does not answer, in the words of those that it answers."""
+    """Draw a question that the mailbox does not answer, worded like those that it answers."""
     if draw.chance(0.65):
         topic, attribute = _unstated(box, draw) if draw.chance(0.5) else _unknown(box, draw)
         text = _value_text(topic, attribute, split, draw)
@@ -84,11 +84,11 @@ KINDS_OF_QUESTIONS: Mapping[str, Callable[[Mailbox, Split, Draw], MailQuestion]]
 """The kinds of questions, by name."""
 
 ABSENT_SHARE = 0.2
-"""Share of questions without an answer among those of several kinds."""
+"""Share of unanswerable questions if there are several kinds."""
 
 
 def draw_question(box: Mailbox, kinds: Sequence[str], split: Split, draw: Draw) -> MailQuestion:
-    """A question of one of these kinds. Where `absent` is one of several, one question in five is of this kind."""
+    """Draw a question of one of these kinds. If `absent` is among several kinds, it is one question in five."""
     others = [kind for kind in kinds if kind != "absent"]
     is_absent = "absent" in kinds and (not others or draw.chance(ABSENT_SHARE))
     return KINDS_OF_QUESTIONS["absent" if is_absent else draw.pick(others)](box, split, draw)
@@ -112,27 +112,29 @@ def _claim(fact: Fact, value: str) -> str:
 
 
 def _asked(value: Value, box: Mailbox) -> str:
-    """The value as a question gives it. Somebody who has sent a mail has the name of its header there, which mails may
-    not use."""
+    """Return the value as a question states it.
+
+    A person who has sent a mail goes by the name in its header, which mail texts need not use.
+    """
     if value.person is None or value.person not in box.senders:
         return value.text
     return value.person.name
 
 
 def _unstated(box: Mailbox, draw: Draw) -> tuple[Topic, Attribute]:
-    """A topic of the mailbox and an attribute whose value no mail states."""
+    """Return a topic of the mailbox and an attribute with no stated value."""
     story = draw.pick([story for story in box.stories if story.unstated])
     return story.topic, draw.pick(story.unstated)
 
 
 def _unknown(box: Mailbox, draw: Draw) -> tuple[Topic, Attribute]:
-    """A topic that no mail names, though its name is like that of others, and an attribute."""
+    """Return an attribute and a topic that no mail names, although its name resembles another."""
     kind = draw.pick(KINDS)
     return box.topics.near(kind, draw), draw.pick(kind.attributes)
 
 
 def _unsaid(box: Mailbox, draw: Draw) -> str:
-    """A clause that no mail states."""
+    """Return a clause that no mail states."""
     if draw.chance(0.5):
         quiet = [incident.topic for incident in box.incidents if not incident.claims]
         topic = draw.pick(quiet) if quiet and draw.chance(0.5) else box.topics.near(INCIDENT, draw)

@@ -1,4 +1,4 @@
-"""Stories: the mails about one topic, in which the values of its attributes are stated, corrected and quoted."""
+"""Stories: mails about one topic that state, correct and quote its attributes."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from gymposium_worlds.mail.making.people import Person
 from gymposium_worlds.mail.making.values import Value, draw_value
 
 MOST_STORY = 5
-"""Most mails of a story."""
+"""Maximum mails per story."""
 MOST_ABOUT = 6
-"""Most mails that name the topic of a story: its own, and notes that repeat it."""
+"""Maximum mails that name a story's topic: its own, and notes that repeat it."""
 
 _LEADS = ("", "", "as agreed, ", "for your records: ", "just so you know: ", "as I said on the phone, ")
 _SUBJECTS = ("{topic}", "{topic}: news", "About {topic}", "News", "A short note", "Please read", "For your records")
@@ -34,14 +34,14 @@ class Version:
 
 @dataclass(slots=True)
 class Fact:
-    """The value of one attribute of a topic, with its corrections in order."""
+    """Value of an attribute, with its corrections in order."""
 
     topic: Topic
     attribute: Attribute
     versions: list[Version] = field(default_factory=list)
 
     def at(self, minute: int) -> Version | None:
-        """The version that holds at this minute."""
+        """Return the version that holds at this minute."""
         return next((one for one in reversed(self.versions) if one.claims[0].minute < minute), None)
 
 
@@ -63,8 +63,10 @@ class Teller:
         self._outbox, self._draw = outbox, draw
 
     def tell(self, topic: Topic, minute: int, most: int, *, corrected: bool) -> Story:
-        """Write the story of a topic from this minute on, in at most `most` mails, of which there must be two if a fact
-        is corrected."""
+        """Write the story of a topic, from this minute on, in at most `most` mails.
+
+        `most` is at least two if a fact is corrected.
+        """
         draw, write = self._draw, self._outbox.write
         main, side, unstated = draw.some(topic.kind.attributes, 3)
         facts = [Fact(topic, main)]
@@ -105,7 +107,7 @@ class Teller:
         return Story(topic, facts, [one for one in topic.kind.attributes if one not in told], 1 + len(plan))
 
     def note(self, minute: int, stories: Sequence[Story]) -> None:
-        """Write a mail that repeats what holds for facts of these stories, one of each. Each must have one by then."""
+        """Write a mail that repeats the current value of one fact from each story. Each story must have one by then."""
         minute = self._outbox.free(minute)
         facts = [self._draw.pick([fact for fact in story.facts if fact.at(minute)]) for story in stories]
         versions = [version for fact in facts if (version := fact.at(minute))]
@@ -120,7 +122,7 @@ class Teller:
             story.about += 1
 
     def _plan(self, most: int, corrected: bool) -> list[str]:
-        """The steps of a story after its first mail, at most `most`."""
+        """Return the steps of a story after its first mail, at most `most`."""
         draw = self._draw
         before = [step for step, p in (("reply", 0.5), ("ask", 0.2), ("mention", 0.2)) if draw.chance(p)]
         after = [step for step, p in (("late", 0.6), ("ask", 0.3), ("mention", 0.3)) if draw.chance(p)]
@@ -130,7 +132,7 @@ class Teller:
         return [*before, *["change"] * changes, *after[: max(0, room - len(before))]]
 
     def _statement(self, fact: Fact, minute: int, author: Person | None) -> tuple[str, Person]:
-        """A sentence that states the fact as it is, after drawing its first value if it has none, and its author."""
+        """Return a sentence that states the current value, and its author. Draw a value if there is none yet."""
         draw, attribute, topic = self._draw, fact.attribute, fact.topic.name
         if not fact.versions:
             day = self._outbox.day(minute)
@@ -146,7 +148,7 @@ class Teller:
         return sentence(form, topic=topic, value=value.text), author
 
     def _change(self, fact: Fact, minute: int) -> tuple[str, Person]:
-        """A sentence that gives the fact a new value, and its author."""
+        """Return a sentence that changes the value, and its author."""
         draw, attribute = self._draw, fact.attribute
         before = [answer for version in fact.versions for answer in version.value.accepted]
         old = fact.versions[-1].value
@@ -161,7 +163,7 @@ class Teller:
         return text, self._someone([value.person, old.person])
 
     def _question(self, fact: Fact, asked: Attribute) -> str:
-        """A question about the topic, which states nothing."""
+        """Return a question about the topic that states no fact."""
         if asked is fact.attribute:
             value = self._draw.pick(fact.versions).value.text
             return f"Is the {asked.noun} of {fact.topic.name} still {value}?"
@@ -171,7 +173,7 @@ class Teller:
         return self._outbox.owner if self._draw.chance(0.4) else self._someone()
 
     def _someone(self, unless: Sequence[Person | None] = ()) -> Person:
-        """Somebody other than the owner and these people."""
+        """Return someone other than the owner and these people."""
         while True:
             person = self._draw.pick(self._outbox.others)
             if person not in unless:

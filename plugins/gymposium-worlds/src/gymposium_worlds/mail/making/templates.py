@@ -1,7 +1,6 @@
-"""The wordings of questions, some of which are only used for tests.
+"""Templates of questions, with separate wordings for `train` and `test`.
 
-The test wordings have no word that neither a train wording nor a mail has, so a player that was trained on the others
-can read them.
+Every word of a test wording also occurs in a train wording or in a mail, so a trained player can read it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The values of facts: dates, amounts, numbers, names and other words, as mails write them and as they are compared."""
+"""Values of facts, such as dates, amounts and names: as mails write them, and as answers are compared."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ from gymposium_worlds.mail.making.people import Person
 from gymposium_worlds.mail.message import MONTHS
 
 ValueType = Literal["date", "amount", "number", "name", "text"]
-"""The type by which an answer is compared. `unknown` is the type of the answer that is not in the mailbox."""
+"""Type of an answer, which decides how it is compared. `unknown` is for answers missing from the mailbox."""
 
 PARTNERS = (
     "Delmar Hartmann Norwood Calder Brightwell Ostrava Kestrel Lindgren Marlowe Pinnacle Redfern Solway Tamworth "
     "Ulster Verity Westbrook Ashford Belmont Corvus Draper Eastgate Fairfax Granite Halden"
 ).split()
-"""First words of the companies with which there are contracts. Suppliers have other names, so that the subject of a
-mail never names one."""
+"""First words of contract partners' names. Suppliers have other names, so a subject line never names one."""
 TRADES = "Paper Foods Systems Logistics Glass Tools Energy Textiles Printing Motors Timber Optics".split()
 _SUPPLIERS = (
     "Aldgate Bancroft Carlisle Dunmore Everett Fenwick Garrick Hollis Keswick Langdon Merrick Northgate Oakley "
@@ -37,27 +36,27 @@ _HOTELS = (
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value of a fact."""
+    """Value of a fact."""
 
     text: str
     """As mails write it: `12 June 2024`, `1,310 euros`, `Bob Miller`."""
     accepted: tuple[str, ...]
-    """The answers that are right, in the form in which `scoring` compares them: `2024-06-12`, `1310`."""
+    """Right answers, in the form that `scoring` compares: `2024-06-12`, `1310`."""
     person: Person | None = None
     """The person, for a name."""
 
     def answer(self, kind: ValueType) -> Mapping[str, object]:
-        """The right answer as JSON for a task."""
+        """Return the right answer as JSON for a task."""
         return {"type": kind, "accepted": list(self.accepted)}
 
 
 def written(day: date) -> str:
-    """The date as mails write it: `12 June 2024`."""
+    """Return the date as mails write it: `12 June 2024`."""
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
 def draw_value(kind: ValueType, noun: str, day: date, people: Sequence[Person], draw: Draw) -> Value:
-    """A value for the fact `noun`, stated on `day`. Dates are later than `day`."""
+    """Draw a value for the fact `noun`, stated on `day`. Dates are later than `day`."""
     match kind:
         case "date":
             then = day + timedelta(days=draw.between(5, 400))

@@ -1,1 +1,1 @@
-"""The proof: what the text of mails answers, found without the generator."""
+"""Proof of answers from the text of mails, without the generator."""

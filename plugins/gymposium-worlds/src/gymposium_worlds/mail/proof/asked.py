@@ -1,4 +1,4 @@
-"""What a question asks for, read from its text."""
+"""Parsing questions about generated mailboxes."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _VALUE = re.compile(rf"{_NOUN}(?: now| is| for me, please)?[.?](?: |$)")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a question asks for."""
+    """Parsed question."""
 
     form: Literal["value", "first", "count"]
     topic: str
     """`Project Blue Heron`, `the lift in the Oslo office`."""
     noun: str = ""
-    """The attribute, such as `deadline`; empty for a count and for what is out of order."""
+    """The attribute, such as `deadline`; empty for counts and incidents."""
     value: str = ""
     """For `first`: the value of the attribute."""
 
     @property
     def phrase(self) -> str:
-        """The words by which a search finds each mail that names the topic."""
+        """Return the search words that find each mail about the topic."""
         return self.topic.removeprefix("the ")
 
 
 def read_question(text: str) -> Asked | None:
-    """What a question about a generated mailbox asks for; None if it has another form."""
+    """Parse a question about a generated mailbox. Returns None if it has another form."""
     if found := _COUNT.search(text):
         return Asked("count", found["topic"])
     if found := _FIRST.search(text):

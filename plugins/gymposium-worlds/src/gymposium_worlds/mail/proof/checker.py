@@ -1,7 +1,7 @@
-"""The checker: it derives the answers to a question from the text of mails alone.
+"""Checker that derives answers from the text of mails alone.
 
-It shares nothing with the generator. It reads the question and each sentence with expressions of its own, so an answer
-on which both agree is in the mails, and is the only one.
+It shares nothing with the generator, and parses the question and each sentence with its own patterns. If both agree on
+an answer, it is in the mails, and it is the only one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _VALUES: Mapping[str, str] = {
     "room": _ROOM, "date": _DAY, "host": _NAME, "fee": _EUROS, "end date": _DAY, "keeper": _NAME, "hotel": _HOTEL,
     "departure date": _DAY, "number of travellers": _COUNT,
 }  # fmt: skip
-"""What a value of the attribute looks like."""
+"""Pattern of an attribute's values."""
 
 _SAYINGS: Mapping[str, tuple[str, ...]] = {
     "deadline": ("T (?:now )?has to be finished by V", "we have to finish T by V"),
@@ -53,7 +53,7 @@ _SAYINGS: Mapping[str, tuple[str, ...]] = {
     "departure date": ("T begins on V(?:, not on .+)?",),
     "number of travellers": ("V of us go on T(?:, not .+)?", "T is (?:now )?for V people"),
 }  # fmt: skip
-"""Sentences that give the attribute a value, besides those that name it. T: the topic, V: the value, ME: the sender."""
+"""Sentences that give an attribute a value without naming it. T: the topic, V: the value, ME: the sender."""
 
 _BROKEN = re.compile("T (?:is out of order|does not work any more|has broken down|is broken again)")
 _COMES = re.compile(rf"(?P<who>I|{_NAME}) will come to T|(?P<other>{_NAME}) wants to join T as well|"
@@ -65,10 +65,10 @@ _STAYS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """An answer that mails show."""
+    """Answer shown by mails."""
 
     answer: str
-    """The value, name or number as a mail has it; people by the name in headers, if it is known."""
+    """The value, name or number as in a mail. People have their header name, if known."""
     sources: tuple[str, ...]
     """Ids of the mails that show it, earliest first."""
 
@@ -80,15 +80,17 @@ class _Claim:
 
 
 class Checker:
-    """The mails of a mailbox, or those of them that somebody has read, in the order in which they were sent."""
+    """Checker for a mailbox, or for the mails read so far, in sending order."""
 
     def __init__(self, mails: Iterable[Mail]) -> None:
         self._mails = [own_words(mail) for mail in sorted(mails, key=lambda mail: mail.sent)]
         self._names = names_of_people(self._mails)
 
     def findings(self, asked: Asked) -> list[Finding]:
-        """Every answer to a question, in no order that matters: none if these mails do not answer it. For a value, only
-        what holds in the end is an answer."""
+        """Return every answer to a question, in any order. The list is empty if the mails do not answer it.
+
+        For a value, only the final one is an answer.
+        """
         if asked.form == "count":
             return self._count(asked.topic)
         claims = self._claims(asked)
@@ -98,11 +100,11 @@ class Checker:
         return [Finding(wanted[0].own.sender, (wanted[0].own.mail.id,))] if wanted else []
 
     def stated(self, asked: Asked) -> Sequence[str]:
-        """All values that mails state of the attribute in question, earliest first."""
+        """Return all stated values of the attribute in question, earliest first."""
         return [claim.value for claim in self._claims(asked)]
 
     def known(self, name: str) -> str:
-        """The name in headers of the person who uses this name; the name itself if no mail shows the person."""
+        """Return the header name of the person with this name, or the name unchanged if no mail shows the person."""
         return self._names.get(name, name)
 
     def _claims(self, asked: Asked) -> list[_Claim]:
@@ -117,7 +119,7 @@ class Checker:
         return claims
 
     def _newest(self, claims: Sequence[_Claim]) -> list[Finding]:
-        """What the last mail with a claim says, and the mails that say so since it was said last otherwise."""
+        """Return what the last claim says, and the mails that have said so since the value last changed."""
         if not claims:
             return []
         last = claims[-1].own
@@ -129,7 +131,7 @@ class Checker:
         return findings
 
     def _count(self, topic: str) -> list[Finding]:
-        """The number of people whom the last statement about them lets come."""
+        """Return the number of people who come, by the last statement on each."""
         comes: dict[str, str | None] = {}
         for own, text in self._about(topic):
             found, stays = _COMES.fullmatch(text), _STAYS.fullmatch(text)
@@ -141,7 +143,7 @@ class Checker:
         return [Finding(str(sum(source is not None for source in comes.values())), ordered)] if comes else []
 
     def _about(self, topic: str) -> list[tuple[Own, str]]:
-        """The statements that name a topic, with `T` in place of its name."""
+        """Return the statements that name a topic, with `T` in place of its name."""
         name = re.compile(rf"\b{re.escape(topic)}\b", re.IGNORECASE)
         low = topic.casefold()
         return [
@@ -155,7 +157,7 @@ class Checker:
 
 @lru_cache(maxsize=64)
 def _pattern(noun: str) -> re.Pattern[str]:
-    """Matches statements that give the attribute a value; its only group that matches is the value."""
+    """Return the pattern of statements that give the attribute a value. Exactly one group matches: the value."""
     named = (f"the {noun} of T is (?:now )?V(?:, not .+)?", f"the {noun} of T (?:changes|moves) from .+ to V")
     sayings = [saying.replace("ME", "I").replace("V", f"({_VALUES[noun]})") for saying in (*named, *_SAYINGS[noun])]
     return re.compile("|".join(f"(?:(?i:{s[0]}){s[1:]})" if s[0].islower() else s for s in sayings))

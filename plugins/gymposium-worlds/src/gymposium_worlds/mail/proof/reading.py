@@ -1,6 +1,6 @@
-"""What a mail says, read from its text: who wrote it, the sentences that are the sender's own, the names of people.
+"""Parsing mails: the author, the sender's sentences, and the names of people.
 
-A quoted line says nothing, and neither does a question.
+Quoted lines and questions state nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _LEAD = re.compile(r"(?:(?:as|for|just|correction|change)\b[a-z ]*[,:] )?(?P<res
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """What is the sender's own in a mail."""
+    """Parts of a mail that the sender wrote."""
 
     mail: Mail
     sender: str
@@ -26,11 +26,11 @@ class Own:
     signature: str
     """The name below the text."""
     statements: tuple[str, ...]
-    """Sentences that end with a full stop, without it and without words such as `Correction:` before them."""
+    """Sentences that end with a full stop, without the full stop and prefixes such as `Correction:`."""
 
 
 def own_words(mail: Mail) -> Own:
-    """What is the sender's own in a mail, quotes left out."""
+    """Return what the sender wrote, without quotes."""
     lines = [line for line in mail.body.split("\n") if not line.startswith(">") and not _WROTE.fullmatch(line)]
     lines = [line.strip() for line in lines if line.strip()]
     statements = [found["rest"] for line in lines[:-1] for part in _END.split(line) if (found := _LEAD.fullmatch(part))]
@@ -39,7 +39,7 @@ def own_words(mail: Mail) -> Own:
 
 
 def names_of_people(mails: Iterable[Own]) -> Mapping[str, str]:
-    """The name in headers by each name that a person uses, as far as these mails show."""
+    """Map each name that a person uses to the name in headers, as far as these mails show it."""
     names: dict[str, str] = {}
     for own in mails:
         names[own.signature] = names[own.sender] = own.sender

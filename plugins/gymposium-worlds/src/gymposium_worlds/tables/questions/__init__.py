@@ -1,1 +1,1 @@
-"""Questions about a database, each with its answer, which is computed from the rows."""
+"""Questions about a database, with answers computed from the rows."""

@@ -12,7 +12,7 @@ from gymposium_worlds.tables.questions.wordings import CONDITIONS, Split
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on a row."""
+    """Condition on a row."""
 
     words: str
     """After the plural of the noun: `whose age is at least 30`."""
@@ -20,7 +20,7 @@ class Condition:
 
 
 def draw_condition(table: Table, split: Split, draw: Draw) -> Condition:
-    """A condition that at least one row meets, or two conditions joined by `and`."""
+    """Draw a condition that at least one row meets, or two conditions joined by `and`."""
     columns = [n for n, one in enumerate(table.columns) if one.kind in ("category", "integer", "decimal", "date")]
     example = draw.pick(table.rows)
     parts = [_one(table, n, example[n], split, draw) for n in draw.some(columns, 2 if draw.chance(0.3) else 1)]
@@ -28,7 +28,7 @@ def draw_condition(table: Table, split: Split, draw: Draw) -> Condition:
 
 
 def _one(table: Table, place: int, value: Value, split: Split, draw: Draw) -> Condition:
-    """A condition on one column that `value` meets."""
+    """Draw a condition on one column that `value` meets."""
     column = table.columns[place]
     if isinstance(value, str):
         relation = draw.pick(("year", "from")) if column.kind == "date" else "equal"
@@ -45,7 +45,7 @@ def _one(table: Table, place: int, value: Value, split: Split, draw: Draw) -> Co
 
 
 def _bounds(relation: str, value: Value, draw: Draw) -> tuple[Value, Value]:
-    """The number, text or dates of a condition that `value` meets."""
+    """Draw the number, text or dates of a condition that `value` meets."""
     match relation, value:
         case "above", int() | float():
             return max(value - draw.between(1, 4), 0), None

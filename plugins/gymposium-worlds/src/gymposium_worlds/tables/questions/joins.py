@@ -74,7 +74,7 @@ def sum_of(asker: Asker) -> TableQuestion | None:
 
 
 def sum_product(asker: Asker) -> TableQuestion | None:
-    """Ask for the sum of a column of the events of a subject times a column of their items."""
+    """Ask for the sum, over a subject's events, of an event column times an item column."""
     subject, item, event = asker.database.subject, asker.database.item, asker.database.event
     row = asker.draw.pick(subject.rows)
     column, other = asker.draw.pick(event.of_kind("integer")), asker.draw.pick(item.of_kind("integer", "decimal"))
@@ -101,7 +101,7 @@ def average_where(asker: Asker) -> TableQuestion | None:
 
 
 def most(asker: Asker) -> TableQuestion | None:
-    """Ask to which row most events belong."""
+    """Ask which row has the most events."""
     owner, event = asker.owner(), asker.database.event
     key = event.place_of("reference", owner.name)
     (first, count), (_, next_count) = Counter(row[key] for row in event.rows).most_common(2)
@@ -112,7 +112,7 @@ def most(asker: Asker) -> TableQuestion | None:
 
 
 def owner_of(asker: Asker) -> TableQuestion | None:
-    """Ask for a cell of the row to which an event belongs, or of the place to which a subject belongs."""
+    """Ask for a cell of an event's row, or of a subject's place."""
     database, draw = asker.database, asker.draw
     owner, table = draw.pick(
         [(database.subject, database.event), (database.item, database.event), (database.place, database.subject)]

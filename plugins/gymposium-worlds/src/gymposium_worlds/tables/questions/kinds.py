@@ -1,4 +1,4 @@
-"""Kinds of questions, and the choice of a question."""
+"""Kinds of questions, and the draw of a question."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ MAKERS: dict[str, tuple[Maker, ...]] = {
     "join": JOINS,
     "absent": ABSENT,
 }
-"""By kind, the functions that make its questions."""
+"""Functions that make questions, by kind."""
 ALL = "all"
 _ABSENT_SHARE = 0.15
-"""Share of questions that the data do not answer, low, so that a player who always says so scores little."""
+"""Share of unanswerable questions. It is low, so that always answering `unknown` scores little."""
 _TRIES = 2000
 
 
 def parse_kinds(text: str) -> tuple[str, ...]:
-    """The kinds that a text names: `all`, or names joined by `+`. Raises `BadParameter`."""
+    """Parse kinds of questions: `all`, or names joined by `+`. Raises `BadParameter`."""
     if text == ALL:
         return tuple(MAKERS)
     kinds = text.split("+")
@@ -41,7 +41,7 @@ def parse_kinds(text: str) -> tuple[str, ...]:
 
 
 def draw_question(database: Database, kinds: tuple[str, ...], split: Split, draw: Draw) -> tuple[str, TableQuestion]:
-    """A question of one of the kinds, and its kind. Kinds are equally frequent, except `absent`."""
+    """Draw a question of one of the kinds. Returns its kind too. Kinds are equally frequent, except `absent`."""
     if "absent" in kinds and draw.chance(_ABSENT_SHARE):
         kind = "absent"
     else:

@@ -1,4 +1,4 @@
-"""Questions for one cell of one row."""
+"""Questions about one cell of one row."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def numbered(asker: Asker) -> TableQuestion | None:
 
 
 def reverse(asker: Asker) -> TableQuestion | None:
-    """Ask for the row to which a contact belongs."""
+    """Ask which row has a contact."""
     table = asker.database.subject
     (column,) = table.of_kind("contact")
     row = asker.draw.pick(table.rows)

@@ -1,4 +1,4 @@
-"""Questions, and what the functions that make them work with."""
+"""Questions, and helpers for the functions that make them."""
 
 from __future__ import annotations
 
@@ -23,33 +23,36 @@ class TableQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """A database, the split whose wordings are used, and random choices."""
+    """A database, a split's wordings, and random choices."""
 
     database: Database
     split: Split
     draw: Draw
 
     def ask(self, form: str, answer: Answer, after: str = "", /, **slots: Value) -> TableQuestion | None:
-        """The question in one of the split's wordings, then the sentence `after`; None if the split has no wording."""
+        """Return the question in one of the split's wordings, followed by the sentence `after`.
+
+        Returns None if the split has no wording.
+        """
         wordings = WORDINGS[form][self.split]
         if not wordings:
             return None
         return TableQuestion(form, self.draw.pick(wordings).format(**slots) + after, answer)
 
     def condition(self, table: Table) -> Condition:
-        """A condition that at least one row of the table meets."""
+        """Draw a condition that at least one row of the table meets."""
         return draw_condition(table, self.split, self.draw)
 
     def named_table(self) -> Table:
-        """A table whose rows have labels."""
+        """Draw a table whose rows have labels."""
         return self.draw.pick((self.database.place, self.database.subject, self.database.item))
 
     def owner(self) -> Table:
-        """A table to which events belong."""
+        """Draw a table that has events."""
         return self.draw.pick((self.database.subject, self.database.item))
 
     def events_of(self, owner: Table, holds: Callable[[Row], bool]) -> list[Row]:
-        """The events that belong to rows of `owner` that meet a condition."""
+        """Return the events of all `owner` rows that meet a condition."""
         event = self.database.event
         key = event.place_of("reference", owner.name)
         owners = {row[0] for row in owner.rows if holds(row)}
@@ -57,14 +60,14 @@ class Asker:
 
 
 Maker = Callable[[Asker], TableQuestion | None]
-"""A function that makes a question; None if what it drew has no single answer."""
+"""Function that makes a question. It returns None if the question drawn has no unique answer."""
 
 
 def label_of(table: Table, row: Row) -> str:
-    """The label of a row."""
+    """Return the label of a row."""
     return str(row[table.place_of("label")])
 
 
 def cell(row: Row, place: int) -> Answer:
-    """The answer that a cell of a row is."""
+    """Return a cell of a row as an answer."""
     return answer_of(row[place])

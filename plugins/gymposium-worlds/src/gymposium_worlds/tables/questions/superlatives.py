@@ -1,4 +1,4 @@
-"""Questions for the row, or the value, that is first by some measure. There is always one winner."""
+"""Questions about the first row or value by some measure. There is always one winner."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from gymposium_worlds.tables.questions.wordings import EARLIEST, FEWEST, GREATES
 
 
 def everyone(asker: Asker) -> TableQuestion | None:
-    """Ask which row of a whole table has the greatest or the least value."""
+    """Ask which row of a table has the greatest or the least value."""
     table = asker.named_table()
     column = asker.draw.pick(table.of_kind("integer", "decimal", "date"))
     return _superlative(asker, "superlative.all", table, column, table.rows)
 
 
 def among(asker: Asker) -> TableQuestion | None:
-    """Ask which of the rows that meet a condition has the greatest or the least value."""
+    """Ask which row that meets a condition has the greatest or the least value."""
     table = asker.named_table()
     column, where = asker.draw.pick(table.of_kind("integer", "decimal", "date")), asker.condition(table)
     rows = [row for row in table.rows if where.holds(row)]
@@ -42,7 +42,7 @@ def _superlative(
 
 
 def common(asker: Asker) -> TableQuestion | None:
-    """Ask which value of a category most rows, or the fewest, have."""
+    """Ask for the most or least frequent value of a category."""
     table, draw = asker.draw.pick(asker.database.tables), asker.draw
     (column,) = table.of_kind("category")
     counted = Counter(row[table.columns.index(column)] for row in table.rows)

@@ -1,4 +1,4 @@
-"""Questions for a count, a sum or an average over the rows of one table."""
+"""Questions about a count, a sum or an average over the rows of one table."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ _ROUND = {1: " Round to 1 decimal.", 2: " Round to 2 decimals.", 3: " Round to 3
 
 
 def total(rows: Sequence[Row], table: Table, column: Column) -> Fraction:
-    """The exact sum of a column of numbers."""
+    """Return the exact sum of a numeric column."""
     place = table.columns.index(column)
     return sum((Fraction(str(row[place])) for row in rows), Fraction(0))
 
 
 def sum_answer(value: Fraction, *columns: Column) -> tuple[Answer, str]:
-    """The answer that a sum is, and the sentence that asks for its digits."""
+    """Return a sum as an answer, and the sentence that asks for its digits."""
     if any(column.kind == "decimal" for column in columns):
         return rounded(value, 2), _ROUND[2]
     return Answer("integer", str(value)), ""
 
 
 def average_answer(asker: Asker, rows: Sequence[Row], table: Table, column: Column) -> tuple[Answer, str] | None:
-    """The answer that an average is, and the sentence that asks for its digits; None if rounding is not clear."""
+    """Return an average as an answer, and the sentence that asks for its digits.
+
+    Returns None if rounding is ambiguous.
+    """
     places = asker.draw.between(1, 3)
     if len(rows) < 2 or not is_clear(mean := total(rows, table, column) / len(rows), places):
         return None

@@ -1,4 +1,4 @@
-"""Wordings of questions. Players who train see other ones than players who are tested."""
+"""Wordings of questions. The splits `train` and `test` have different ones."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ WORDINGS: dict[str, dict[Split, tuple[str, ...]]] = {
         "test": ("The {noun} with the id {id} belongs to one {owner}. What is the {column} of that {owner}?",),
     },
 }
-"""By form, the wordings of each split. A form without a wording occurs in the other split only."""
+"""Wordings of each split, by form. A form without a wording occurs only in the other split."""
 
 CONDITIONS: dict[str, dict[Split, str]] = {
     "equal": {"train": 'whose {column} is "{value}"', "test": 'with the {column} "{value}"'},
@@ -100,7 +100,7 @@ CONDITIONS: dict[str, dict[Split, str]] = {
         "test": "with a date between {value} and {last}, both included, as {column}",
     },
 }
-"""By relation, a condition in words in each split."""
+"""Wordings of conditions in each split, by relation."""
 
 GREATEST: dict[Split, str] = {"train": "highest", "test": "greatest"}
 LEAST: dict[Split, str] = {"train": "lowest", "test": "smallest"}

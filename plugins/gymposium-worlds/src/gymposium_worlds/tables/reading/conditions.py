@@ -1,4 +1,4 @@
-"""The reading of conditions: from words to SQL."""
+"""Parser of conditions: from words to SQL."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _CONDITIONS = tuple(
 
 
 def condition_sql(words: str, table: Shape) -> str:
-    """The SQL of conditions on a table that are joined by `and`. Raises `GymposiumError` for other words."""
+    """Return the SQL of conditions joined by `and`. Raises `GymposiumError` for other words."""
     parts = []
     while words:
         for pattern, sql in _CONDITIONS:
@@ -55,5 +55,5 @@ def condition_sql(words: str, table: Shape) -> str:
 
 
 def quoted(text: str) -> str:
-    """The text as an SQL literal."""
+    """Return the text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"

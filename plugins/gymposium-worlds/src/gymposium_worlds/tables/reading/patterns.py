@@ -1,4 +1,4 @@
-"""The forms of questions, as patterns."""
+"""Question forms, as patterns."""
 
 from __future__ import annotations
 
@@ -62,4 +62,4 @@ _NAMED = {part: f"(?P<{part}>{pattern})" for part, pattern in _PARTS.items()}
 _ROUNDING = r"(?: Round to (?P<places>[0-9]) decimals?\.)?"
 
 PATTERNS = tuple((form, re.compile(wording.format(**_NAMED) + _ROUNDING)) for form, wording in _WORDINGS)
-"""Forms and their patterns. The first counts that fits and whose nouns are tables."""
+"""Forms and their patterns. The first match whose nouns are tables wins."""

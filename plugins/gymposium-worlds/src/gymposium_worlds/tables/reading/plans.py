@@ -1,4 +1,4 @@
-"""Plans: what a question asks for, as parts of a query."""
+"""Query plans of questions."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from gymposium_worlds.tables.reading.shapes import Shape, Shapes
 
 
 class Unread(GymposiumError):
-    """The words have no known form."""
+    """Error for words without a known form."""
 
 
 class NoSuchColumn(GymposiumError):
-    """The question asks for something that no table has a column for."""
+    """Error for a question about something that no table has a column for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a question asks for, as parts of a query."""
+    """Query plan of a question."""
 
     kind: Literal["value", "count", "sum", "average", "extreme", "common"]
     value: str
     """The expression that is looked up, counted, added up, or compared."""
     source: str
-    """From FROM on."""
+    """The query from FROM on."""
     places: int | None = None
     """Number of decimals, if the question asks for it."""
     label: str = ""
@@ -41,12 +41,12 @@ _LEAST = ("lowest", "smallest", "earliest", "first", "least", "fewest")
 
 
 def read_question(text: str, shapes: Shapes) -> Plan:
-    """The plan of a question about these tables. Raises `Unread` or `NoSuchColumn`."""
+    """Return the plan of a question about these tables. Raises `Unread` or `NoSuchColumn`."""
     for form, pattern in PATTERNS:
         if (found := pattern.fullmatch(text)) is not None:
             try:
                 return _Reading(found, shapes).plan(form)
-            except Unread:  # words of this form by accident
+            except Unread:  # the words match this form by accident
                 continue
     raise Unread(f"No known form of question: {text[:200]!r}.")
 
@@ -90,7 +90,7 @@ class _Reading:
                 return self._total(form, places)
 
     def _total(self, form: str, places: int | None) -> Plan:
-        """The plan of a count, a sum or an average."""
+        """Return the plan of a count, a sum or an average."""
         table = self._table("plural")
         kind, _, how = form.partition("_")
         value = "*" if kind == "count" else self._column(table)
@@ -138,7 +138,7 @@ class _Reading:
         return condition_sql(self._words[part], table) if part in self._words else ""
 
     def _source(self, tables: Sequence[Shape], *conditions: str) -> str:
-        """The query from FROM on. Each table after the first is joined to an earlier one."""
+        """Return the query from FROM on. Each table after the first is joined to an earlier one."""
         joins = [f"FROM {tables[0].name}"]
         for n, table in enumerate(tables[1:], start=1):
             other = next(one for one in tables[:n] if table.name in one.references)

@@ -1,4 +1,4 @@
-"""Tables as their `CREATE TABLE` statements describe them."""
+"""Tables as described by their `CREATE TABLE` statements."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ class Shape:
     columns: Mapping[str, str]
     """Names and types."""
     references: Mapping[str, str]
-    """By table, the column that leads to it."""
+    """Columns that reference other tables, by table."""
 
     @property
     def plural(self) -> str:
-        """The table in words."""
+        """Return the table's name in words."""
         return self.name.replace("_", " ")
 
     @property
     def nouns(self) -> tuple[str, str, str]:
-        """The words that may stand for one row: the plural without -s or -es, or with -y for -ies."""
+        """Return the possible nouns for one row: the plural without -s or -es, or with -y for -ies."""
         return self.plural[:-1], self.plural[:-2], f"{self.plural[:-3]}y"
 
     @property
     def label(self) -> str:
-        """The full name of the column with the names of rows, which is the first that holds text."""
+        """Return the full name of the label column, which is the first text column."""
         return f"{self.name}.{next(name for name, kind in self.columns.items() if kind == 'TEXT')}"
 
     def column(self, words: str) -> str | None:
-        """The full name of the column that words stand for, or None."""
+        """Return the full name of the column that the words name, or None."""
         name = words.replace(" ", "_")
         return f"{self.name}.{name}" if name in self.columns else None
 
@@ -46,7 +46,7 @@ Shapes = Mapping[str, Shape]
 
 
 def read_shapes(lines: Iterable[str]) -> Shapes:
-    """The tables of the `CREATE TABLE` statements among some lines."""
+    """Return the tables of the `CREATE TABLE` statements among some lines."""
     found = {}
     for line in lines:
         if (create := _CREATE.match(line)) is not None:

@@ -1,1 +1,1 @@
-"""The SQL tool: read-only, bounded, and with results that do not depend on the machine."""
+"""The SQL tool: read-only, bounded, and independent of the machine."""

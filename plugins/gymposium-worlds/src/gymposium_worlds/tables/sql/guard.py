@@ -1,4 +1,4 @@
-"""What a query may do, and how much of it."""
+"""Limits on what a query may do, and how much of it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from collections.abc import Collection
 from gymposium_worlds.tables.sql.statements import Statement
 
 STEPS = 500_000
-"""Most steps of SQLite's virtual machine in a query. The number of steps follows from the statement, the database and
-the version of SQLite alone, so a query that is stopped is stopped on every replay. It bounds time and memory, because
-every row that is kept for sorting or joining takes steps."""
+"""Maximum steps of SQLite's virtual machine per query. The statement, the database and the version of SQLite determine
+the number of steps, so a stopped query is stopped on every replay. The limit bounds time and memory, because every row
+kept for sorting or joining takes steps."""
 LIKE_STEPS = 50_000
-"""Most steps of a query with LIKE, whose steps take much longer than others."""
+"""Maximum steps of a query with LIKE, whose steps take much longer than others."""
 SECONDS = 10.0
-"""Processor time after which a query is given up, far more than its steps take. The match is dropped then."""
+"""CPU time limit of a query, far above what its steps take. If a query exceeds it, the match is dropped."""
 ROW_BYTES = 400
-"""Most bytes of a value, and of a row that is kept for sorting or joining."""
+"""Maximum bytes of a value, and of a row kept for sorting or joining."""
 
 _EVERY = 1_000
 """Steps from one call of the progress handler to the next."""
@@ -39,18 +39,18 @@ FUNCTIONS = frozenset(
     "abs avg coalesce count dense_rank first_value ifnull iif instr lag last_value lead length like lower max min "
     "nth_value ntile nullif rank replace round row_number substr substring sum total typeof upper".split()
 )
-"""Functions that are in every build of SQLite, cheap, and give the same result every time. Left out are those that
-depend on the time or on chance, on the order in which rows are read (`group_concat`), on the build, and those that make
-or search long text quickly (`printf`, `zeroblob`, `glob`, `trim`)."""
+"""Functions that are cheap, deterministic, and in every build of SQLite. Functions that depend on time, chance, the
+build or the row order (`group_concat`) are left out. So are those that make or search long text quickly (`printf`,
+`zeroblob`, `glob`, `trim`)."""
 SCHEMA = frozenset({"sqlite_master", "sqlite_schema"})
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE}
 
 
 class Guard:
-    """The authorizer and the progress handler of a connection, which runs one query at a time."""
+    """Authorizer and progress handler of a connection that runs one query at a time."""
 
     def __init__(self, connection: sqlite3.Connection, tables: Collection[str]) -> None:
-        """Put the limits into force. `tables` holds the names of the tables that may be read, in lower case."""
+        """Put the limits into force. `tables` holds the lower-case names of readable tables."""
         self._tables = SCHEMA | set(tables)
         self._parts: frozenset[str] = frozenset()
         self._calls, self._deadline = 0, 0.0
@@ -65,7 +65,7 @@ class Guard:
         connection.set_progress_handler(self._count, _EVERY)
 
     def begin(self, statement: Statement) -> None:
-        """Get ready for a query."""
+        """Reset the limits before a query."""
         self._parts = statement.parts
         self._calls, self._deadline = 0, time.thread_time() + SECONDS
         self.most_steps, self.refusal = STEPS, ""
@@ -81,7 +81,7 @@ class Guard:
                 return sqlite3.SQLITE_OK
             self.refusal = self.refusal or f"The function {second} is not available."
         elif action == sqlite3.SQLITE_READ and first is not None:
-            # a part of WITH is reported without a column if none of its columns is read
+            # SQLite reports a part of WITH without a column if the query reads none of its columns
             if first.lower() in self._tables or (second == "" and first.lower() in self._parts):
                 return sqlite3.SQLITE_OK
             self.refusal = self.refusal or f"The table {first} is not available."
@@ -90,7 +90,7 @@ class Guard:
         return sqlite3.SQLITE_DENY
 
     def _count(self) -> bool:
-        """Return True if the query must stop."""
+        """Count steps, and return whether the query must stop."""
         self._calls += 1
         self.is_out_of_steps = self._calls * _EVERY >= self.most_steps
         self.is_out_of_time = time.thread_time() > self._deadline

@@ -1,4 +1,4 @@
-"""A generated database in SQLite, opened for reading only."""
+"""Opening a generated database in SQLite, read-only."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ _numbers = itertools.count()
 
 
 def open_database(database: Database) -> sqlite3.Connection:
-    """A read-only connection to a new copy of the database, which lives in memory as long as the connection.
+    """Open a read-only connection to a new in-memory copy of the database.
 
-    Any thread may use it, one at a time."""
+    The copy lives as long as the connection. Any thread may use it, one at a time.
+    """
     # a name that begins with a slash is shared by the connections of the process: one writes, the other reads
     address = f"file:/gymposium-tables-{next(_numbers)}?vfs=memdb"
     with closing(sqlite3.connect(address, uri=True)) as writing:
@@ -22,16 +23,16 @@ def open_database(database: Database) -> sqlite3.Connection:
             writing.execute(table.create)
             writing.executemany(f"INSERT INTO {table.name} VALUES ({', '.join('?' * len(table.columns))})", table.rows)
         writing.commit()
-        # not kept by Python, because the authorizer must see a statement each time
+        # no statement cache, because the authorizer must see each statement every time
         reading = sqlite3.connect(f"{address}&mode=ro", uri=True, check_same_thread=False, cached_statements=0)
         reading.execute("PRAGMA query_only = ON")
         reading.execute("PRAGMA trusted_schema = OFF")
-        reading.execute("PRAGMA temp_store = MEMORY")  # a query leaves nothing on the disk
+        reading.execute("PRAGMA temp_store = MEMORY")  # queries write nothing to disk
         reading.execute("SELECT 1 FROM sqlite_master").fetchall()  # reads the schema, before limits apply to it
     reading.text_factory = _text
     return reading
 
 
 def _text(raw: bytes) -> str:
-    """Text that may not be UTF-8."""
+    """Decode text that may not be UTF-8."""
     return raw.decode("utf-8", "replace")

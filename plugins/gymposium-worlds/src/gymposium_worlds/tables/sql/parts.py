@@ -1,7 +1,8 @@
 """The parts of WITH in a statement, and how often SQLite would copy them.
 
-SQLite copies a part for each use of it before a query runs, where no limit applies: parts that use the part before them
-twice make millions of copies in a few hundred characters."""
+SQLite copies a part for each use before a query runs, and no limit applies then. If each part uses the previous one
+twice, a few hundred characters make millions of copies.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +12,13 @@ from gymposium_worlds.tables.sql.refusal import Refused
 from gymposium_worlds.tables.sql.tokens import AS, CLOSE, COMMA, OPEN, POINT, Token
 
 MOST_USES = 100
-"""Most copies of parts, in all."""
+"""Maximum total copies of parts."""
 _BEFORE_TABLES = {COMMA, OPEN, Token("word", "from"), Token("word", "join"), Token("word", "in")}
-"""Tokens after which the name of a table may stand."""
+"""Tokens that may precede a table name."""
 
 
 def parts_of(found: Sequence[Token]) -> dict[str, range]:
-    """By name, where the query of each part stands. Raises `Refused` if two have one name."""
+    """Return the positions of each part's query, by name. Raises `Refused` if two parts share a name."""
     parts: dict[str, range] = {}
     for n, token in enumerate(found):
         start = n + 1
@@ -58,7 +59,7 @@ def check_uses(found: Sequence[Token], parts: dict[str, range]) -> None:
 
 
 def _closing(found: Sequence[Token], start: int) -> int:
-    """The index after the bracket that closes the one at `start`."""
+    """Return the index after the bracket that closes the one at `start`."""
     depth = 0
     for n in range(start, len(found)):
         depth += (found[n] == OPEN) - (found[n] == CLOSE)

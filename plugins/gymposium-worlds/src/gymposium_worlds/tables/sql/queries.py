@@ -14,27 +14,28 @@ from gymposium_worlds.tables.sql.refusal import Refused
 from gymposium_worlds.tables.sql.statements import read_statement
 
 MOST_ROWS = 1_000
-"""Most rows that are read."""
+"""Maximum rows read."""
 
 Cell = int | float | str | bytes | None
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The result of a query."""
+    """Result of a query."""
 
     columns: tuple[str, ...]
     rows: list[tuple[Cell, ...]]
     is_complete: bool
-    """False if there are more than `MOST_ROWS`, of which these are the first."""
+    """False if there are more than `MOST_ROWS`; then these are the first ones."""
 
 
 class Queries:
-    """The queries on one database.
+    """Queries on one database.
 
-    Rows are in the order of the query's ORDER BY. The rows of a query without one are sorted by their columns, NULL
-    first, then numbers, text and blobs, because SQLite promises no order. The order of rows that ORDER BY does not tell
-    apart, and the choice of a LIMIT among them, are SQLite's: the same every time for one version of it."""
+    Rows are in the order of the query's ORDER BY. Without one, rows are sorted by their columns, NULL first, then
+    numbers, text and blobs, because SQLite promises no order. SQLite decides the order of rows that ORDER BY leaves
+    equal, and which of them LIMIT keeps. That choice is deterministic for a given version.
+    """
 
     def __init__(self, database: Database) -> None:
         self._connection = open_database(database)
@@ -44,8 +45,8 @@ class Queries:
         self._guard = Guard(self._connection, tables)
 
     def run(self, sql: str) -> Rows:
-        """Run a query. Raises `Refused` if it is not allowed, is wrong, or takes too much, and `WorldBroke` if it was
-        given up for its time."""
+        """Run a query. Raises `Refused` if it is not allowed, is wrong or exceeds a limit, and `WorldBroke` after
+        the CPU time limit."""
         statement = read_statement(sql, self._names)
         self._guard.begin(statement)
         try:
@@ -62,7 +63,7 @@ class Queries:
         return Rows(columns, rows[:MOST_ROWS], is_complete)
 
     def close(self) -> None:
-        """Close the connection, which ends the database."""
+        """Close the connection, which deletes the database."""
         self._connection.close()
 
     def _refused(self, error: sqlite3.Error) -> Exception:
@@ -79,7 +80,7 @@ class Queries:
 
 
 def _rank(cell: Cell) -> tuple[int, int | float | str | bytes]:
-    """A key that sorts cells as SQLite does."""
+    """Return a key that sorts cells as SQLite does."""
     match cell:
         case None:
             return 0, 0

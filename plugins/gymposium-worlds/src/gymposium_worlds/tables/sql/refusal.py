@@ -1,4 +1,4 @@
-"""The error of queries that are not carried out."""
+"""Error of rejected queries."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from gymposium.errors import GymposiumError
 
 
 class Refused(GymposiumError):
-    """The query was refused or stopped; the message tells the player why."""
+    """Rejected or stopped query. The message tells the player why."""

@@ -8,16 +8,16 @@ from gymposium.util.visible import visible
 from gymposium_worlds.tables.sql.queries import Cell, Rows
 
 SHOWN_ROWS = 50
-"""Most rows that are shown."""
+"""Maximum rows shown."""
 SHOWN_CELL, SHOWN_LINE = 300, 1_900
-"""Most characters of a cell and of a line that are shown. Longer ones end with `…`."""
+"""Maximum characters shown of a cell and of a line. Longer ones end with `…`."""
 SHOWN_TEXT = 4_000
-"""Most characters of a result."""
+"""Maximum characters of a result."""
 _WHOLE = re.compile(r"-?[0-9]+")
 
 
 def shown(result: Rows) -> str:
-    """The rows as lines, under a line with the names of the columns, and a last line that says how many there are."""
+    """Return the rows as lines, between a line of column names and a line with their number."""
     lines = [_line(result.columns), *(_line(row) for row in result.rows[:SHOWN_ROWS])]
     while len(text := "\n".join([*lines, _footer(result, len(lines) - 1)])) > SHOWN_TEXT:
         lines.pop()
@@ -37,8 +37,11 @@ def _footer(result: Rows, count: int) -> str:
 
 
 def shown_cell(cell: Cell) -> str:
-    """A cell on one line: a float with 12 digits and always with a point, text without line breaks and invisible
-    characters, a blob in hexadecimal digits."""
+    """Return a cell on one line.
+
+    Floats have 12 digits and always a point, text has no line breaks or invisible characters, and blobs are in
+    hexadecimal.
+    """
     match cell:
         case None:
             return "NULL"

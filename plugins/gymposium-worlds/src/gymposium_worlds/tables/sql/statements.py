@@ -13,25 +13,26 @@ from gymposium_worlds.tables.sql.refusal import Refused
 from gymposium_worlds.tables.sql.tokens import AS, CLOSE, OPEN, SEMICOLON, Token, tokens
 
 MOST_SQL = 2_000
-"""Most characters of a statement."""
+"""Maximum characters of a statement."""
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement that may be tried."""
+    """Statement that passed the checks."""
 
     sql: str
     parts: frozenset[str]
     """Names of the parts of WITH, in lower case."""
     is_ordered: bool
-    """Whether an ORDER BY stands outside of all brackets, so that it orders the rows of the result."""
+    """Whether an ORDER BY outside all brackets orders the result."""
 
 
 def read_statement(sql: str, names: Collection[str]) -> Statement:
-    """The statement in a text, for a database whose tables and columns have these names, in lower case.
+    """Parse a statement for a database with these table and column names, in lower case.
 
-    Raises `Refused` for text that cannot be one query, and for a query that depends on how SQLite was built."""
+    Raises `Refused` for text that cannot be one query, and for a query that depends on SQLite's build.
+    """
     if len(sql) > MOST_SQL:
         raise Refused(f"The statement is longer than {MOST_SQL:,} characters.")
     if _NOT_TEXT.search(sql) or not is_encodable(sql):
@@ -52,7 +53,7 @@ def read_statement(sql: str, names: Collection[str]) -> Statement:
 
 
 def _check_double_quotes(found: Sequence[Token], names: Collection[str]) -> None:
-    """Refuse text in double quotes, which some builds of SQLite take for text and others for a name."""
+    """Refuse double-quoted text, which some builds of SQLite read as text and others as a name."""
     aliases = {after.text for before, after in pairwise(found) if before == AS}
     for token in found:
         if token.kind == "double" and token.text not in names and token.text not in aliases:

@@ -1,4 +1,4 @@
-"""SQL as a list of tokens, cut as SQLite cuts it."""
+"""Tokenizer of SQL that splits as SQLite does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOKENS = re.compile(
 
 
 class Token(NamedTuple):
-    """A token. `text` is in lower case, without quotes around a text or a name."""
+    """A token. `text` is in lower case, without quotes around text or names."""
 
     kind: TokenKind
     text: str
@@ -33,7 +33,7 @@ AS = Token("word", "as")
 
 
 def tokens(sql: str) -> list[Token]:
-    """The tokens of a statement, without spaces and comments. Every text has tokens; SQLite says what is wrong."""
+    """Return the tokens of a statement, without spaces and comments. Any text has tokens; SQLite reports errors."""
     found = []
     for match in _TOKENS.finditer(sql):
         text = match[0].lower()
