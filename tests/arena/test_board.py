@@ -38,7 +38,7 @@ def test_a_player_is_entered_once_and_last(board: Board) -> None:
     entry = board.add("mcts-5", None, ["kuhn_poker"])
     assert (entry.number, entry.seed, entry.own, entry.games) == (2, None, False, ("kuhn_poker",))
     assert board.add("mcts-5", None) == entry
-    with pytest.raises(BadOption, match="--seed: mcts-5 is already on the board with None, not 7"):
+    with pytest.raises(BadOption, match="--seed: mcts-5 is already on the board without --seed, not with 7"):
         board.add("mcts-5", 7)
     assert board.add("mcts-6", 7).games == ("tic_tac_toe", "kuhn_poker")
     assert [one.number for one in board.entries()] == [0, 1, 2, 3]
@@ -51,9 +51,9 @@ def test_a_player_is_entered_once_and_last(board: Board) -> None:
 @pytest.mark.parametrize(
     ("player", "game", "why"),
     [
-        ("cfr-5", "tic_tac_toe", "it hides nothing"),
+        ("cfr-5", "tic_tac_toe", "has perfect information"),
         ("hold-20", "tic_tac_toe", "plays only pig"),
-        ("exact", "kuhn_poker", "nothing hidden"),
+        ("exact", "kuhn_poker", "need two seats that alternate, perfect information"),
         ("cfr-5", "phantom_ttt", "histories"),
         ("openspiel-bot:uniform_random", "kuhn_poker", "hide something"),
         ("mcts-5", "openspiel:battleship", "does not play openspiel:battleship"),

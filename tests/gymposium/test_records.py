@@ -23,6 +23,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Reply
 from gymposium.plugins.host import host
 from gymposium.records import Problem, Record, RecordWriter, first_difference, read_records, verify_file, walk
+from gymposium.records.files import MOST_EMPTY, MOST_INVALID, parse_records
 from gymposium.replies.reading import READERS, Reader
 
 GAMES = ["tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "goofspiel", "goofspiel(num_cards=4)"]
@@ -439,3 +440,12 @@ def test_a_record_says_who_read_which_prompt() -> None:
     assert [p["style"] for p in record.prompts] == ["compact", "compact"]
     assert len({p["hash"] for p in record.prompts}) == 1  # one prompt set: both seats' heads, style and reader
     assert set(record.versions) == {"gymposium", "open_spiel", "python"}
+
+
+@pytest.mark.parametrize("line", ["x\n", "\n"], ids=["invalid", "empty"])
+def test_invalid_and_empty_lines_are_bounded(line: str) -> None:
+    most = {"x\n": MOST_INVALID, "\n": MOST_EMPTY}[line]
+    lines = iter([line] * (most + 10))
+    found = [*parse_records(lines, "odd.jsonl")]
+    assert "the rest of the file is not read" in str(found[-1][1])
+    assert len([*lines]) == 10

@@ -18,6 +18,7 @@ from gymposium.errors import BadOption, BadRecord
 from gymposium.match import MatchJob, play
 from gymposium.match.ending import OVER, Ending
 from gymposium.records import Record, read_records
+from gymposium.records.files import MOST_EMPTY, MOST_INVALID
 from gymposium.util.strict_json import LARGEST_AMOUNT
 from gymposium_viewer.replays.index import Index
 from gymposium_viewer.replays.match_filter import MatchFilter, facts_of
@@ -280,3 +281,14 @@ def test_matches_of_one_deal_are_known(runs: Path) -> None:
     first = index.by_id("random-0")
     assert first is not None
     assert {row.id for row in index.same_deal(first)} == {"illegal-0", "unparsable-0", "cut-0", "retried-0"}
+
+
+@pytest.mark.parametrize("line", ["x\n", "\n"], ids=["invalid", "empty"])
+@pytest.mark.parametrize("name", ["matches.jsonl", "matches.jsonl.gz"])
+def test_no_file_makes_the_index_read_forever(name: str, line: str, tmp_path: Path) -> None:
+    content = f"{a_record().line()}\n" + line * (MOST_EMPTY + 10)
+    (tmp_path / name).write_bytes(gzip.compress(content.encode()) if name.endswith(".gz") else content.encode())
+    index = index_of(tmp_path)
+    index.refresh()
+    assert len(index.rows) == 1
+    assert len(index.problems) <= MOST_INVALID

@@ -187,7 +187,7 @@ def test_a_ladder_lists_who_refuses_a_game_and_fails_where_a_player_cannot_be_ma
     program = "from benchmarks.games.ladder import ladder; from gymposium import load_game; import json, sys; "
     program += "print(json.dumps(ladder(load_game('kuhn_poker'), sys.argv[1:], 2, 1)))"
     refused, played = json.loads(python("-c", program, "exact", "random").stdout)
-    assert "nothing hidden" in refused["refused"]
+    assert "perfect information" in refused["refused"]
     assert "refused" not in played
     assert "no player called 'mtcs-10'" in python("-c", program, "random", "mtcs-10", status=1).stderr
 

@@ -82,6 +82,7 @@ def test_no_server_makes_a_client_wait_longer_than_its_patience(
         b'{"id": NaN}',
         *(json.dumps({**SESSION, name: None}).encode() for name in SESSION),
         *(json.dumps({**SESSION, name: [1]}).encode() for name in SESSION),
+        *(json.dumps({**SESSION, name: text}).encode() for name in ("id", "key", "base_url") for text in "é\ud800\n"),
     ],
 )
 def test_an_answer_of_another_form_is_an_error_that_says_so(answering: Answering, body: bytes) -> None:

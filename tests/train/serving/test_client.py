@@ -138,7 +138,7 @@ def test_a_group_of_one_is_refused_where_sessions_are_compared(tmp_path: Path, p
         (["--run", "python x.py", "--reward", "rewards.py:points"], "rewards.py has no function points"),
         (["--run", "python x.py", "--reward", "rewards.score"], "Write module:function"),
         (["--run", "python x.py"], "--run and --reward"),
-        (["--host", "0.0.0.0"], "it needs a token"),
+        (["--host", "0.0.0.0"], "needs a token"),
     ],
     ids=str,
 )

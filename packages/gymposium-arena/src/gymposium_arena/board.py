@@ -122,9 +122,10 @@ class Board:
                 given["--game"] = ({*games} or None, {*entry.games})
                 for option, (wanted, stored) in given.items():
                     if wanted is not None and wanted != stored:
+                        there = f"without {option}" if stored is None else f"with {_shown(stored)}"
                         raise BadOption(
-                            f"{option}: {player} is already on the board with {_shown(stored)}, not "
-                            f"{_shown(wanted)}. Leave out {option}."
+                            f"{option}: {player} is already on the board {there}, not with {_shown(wanted)}. Leave out "
+                            f"{option}."
                         )
                 return entry
         known = [game.name for game in self.suite.games]

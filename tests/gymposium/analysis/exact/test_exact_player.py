@@ -63,7 +63,7 @@ def test_of_equal_moves_any_is_played() -> None:
 @pytest.mark.parametrize(
     ("game", "reason"),
     [
-        ("kuhn_poker", "nothing hidden"),
+        ("kuhn_poker", "perfect information"),
         ("pig", "no chance"),
         ("goofspiel(num_cards=3,points_order=descending)", "two seats that alternate"),
         ("blackjack", "two seats that alternate"),

@@ -151,7 +151,7 @@ def test_a_match_that_cannot_be_played_again_is_named(tmp_path: Path, executor: 
 
 @pytest.mark.parametrize(
     ("games", "why"),
-    [((), "holds no match"), (("tic_tac_toe", "connect_four"), "matches of 2 games"), (("solitaire",), "two seats")],
+    [((), "contains no match"), (("tic_tac_toe", "connect_four"), "matches of 2 games"), (("solitaire",), "two seats")],
 )
 def test_files_that_are_not_reviewed(tmp_path: Path, executor: LocalExecutor, games: tuple[str, ...], why: str) -> None:
     file = tmp_path / "m.jsonl"

@@ -12,6 +12,7 @@ from threading import Lock
 
 from gymposium.errors import BadRecord
 from gymposium.records import Problem, Record
+from gymposium.records.files import MOST_INVALID
 from gymposium.runs.growing import Growing, GrowingLine
 from gymposium.runs.links import leads_out
 from gymposium.runs.run import holds_data
@@ -199,7 +200,11 @@ def _read_on(file: _File) -> bool:
     lines = file.lines
     if renewed := lines.renewed():
         file.rows, file.problems, file.foreign, file.last, file.unreadable = [], [], None, None, None
-    elif (file.foreign is not None and lines.number >= _SNIFF) or (file.unreadable and is_compressed(lines.path)):
+    elif (
+        (file.foreign is not None and lines.number >= _SNIFF)
+        or (file.unreadable and is_compressed(lines.path))
+        or len(file.problems) >= MOST_INVALID
+    ):
         return False
     before = lines.number, lines.rest, file.unreadable
     file.reader.changed, file.unreadable = lines.changed(), None
@@ -210,7 +215,7 @@ def _read_on(file: _File) -> bool:
                 file.rows.append(item)
             else:
                 file.problems.append(item)
-            if line.number >= _SNIFF and not file.rows:
+            if len(file.problems) >= MOST_INVALID or (line.number >= _SNIFF and not file.rows):
                 break
     except BadRecord as error:
         file.unreadable = Problem(file.reader.file, str(error))

@@ -205,12 +205,12 @@ class AsyncServer:
         begun = await self.request("POST", "/v1/sessions", body)
         return Session(
             server,
-            _field(begun, "id", str),
-            _field(begun, "base_url", str),
+            _text_field(begun, "id"),
+            _text_field(begun, "base_url"),
             _field(begun, "group", str),
             _field(begun, "member", int),
             _field(begun, "seed", int),
-            _field(begun, "key", str),
+            _text_field(begun, "key"),
         )
 
     async def play(
@@ -227,7 +227,7 @@ class AsyncServer:
         self, server: S, agent: Callable[[Session[S]], Awaitable[Any]], groups: int, size: int, at_once: int
     ) -> list[Any]:
         made = [await self.request("POST", "/v1/groups", {"size": size}) for _ in range(groups)]
-        keys = [_field(group, "key", str) for group in made]
+        keys = [_text_field(group, "key") for group in made]
         places = asyncio.Semaphore(at_once)
 
         async def one(key: str, member: int) -> Any:
@@ -256,7 +256,10 @@ class AsyncServer:
         Returns the step's metrics. Raises `NothingLearned` if all groups were dropped."""
         job = await self.request("POST", "/v1/train", {"groups": groups})
         while _field(job, "state", str) != "done":
+            asked = time.monotonic()
             job = await self.request("GET", f"/v1/jobs/{_field(job, 'id', int)}?wait={_POLL}")
+            if _field(job, "state", str) != "done":
+                await asyncio.sleep(max(0.0, asked + 1.0 - time.monotonic()))
         metrics = _field(job, "metrics", dict)
         if metrics.get("rollout/groups") == 0:
             raise NothingLearned(_field({"left_out": {}} | job, "left_out", dict))
@@ -334,6 +337,14 @@ def _field(answer: Any, name: str, kind: type[F]) -> F:
     value = answer.get(name) if isinstance(answer, dict) else None
     if type(value) is not kind:
         raise _unexpected(f"its field {name!r} is not in the format of gymposium serve")
+    return value
+
+
+def _text_field(answer: Any, name: str) -> str:
+    """Return a text of a response that later requests send, in a header or an address."""
+    value = _field(answer, name, str)
+    if not (value.isascii() and value.isprintable()):
+        raise _unexpected(f"its field {name!r} is not printable ASCII")
     return value
 
 

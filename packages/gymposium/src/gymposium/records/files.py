@@ -138,6 +138,12 @@ def compress_records(path: str | Path) -> Path:
     return compressed_path(path)
 
 
+MOST_INVALID = 1000
+"""Number of invalid lines in a file before the rest of it is left unread."""
+MOST_EMPTY = 1_000_000
+"""Number of empty lines in a file before the rest of it is left unread."""
+
+
 @dataclass(slots=True)
 class Problem:
     """A problem in a file, with its location."""
@@ -150,9 +156,10 @@ class Problem:
 
 
 def read_records(path: str | Path) -> Iterator[tuple[int, Record | Problem]]:
-    """Each line of a file with its number, as a record or as the problem with the line. A file whose name ends in `.gz`
-    is unpacked. Empty lines are left out; an incomplete last line is a `Problem`. Raises `BadRecord` for a file that
-    cannot be read."""
+    """Yield each line's number with its record or its problem. Empty lines are left out.
+
+    A file whose name ends in `.gz` is unpacked. An incomplete last line is a `Problem`. Reading ends with a `Problem`
+    after `MOST_INVALID` invalid or `MOST_EMPTY` empty lines. Raises `BadRecord` for an unreadable file."""
     try:
         lines = (line.decode("utf-8", "replace") for line in plain_lines(path))
         yield from parse_records(lines, path)
@@ -162,12 +169,22 @@ def read_records(path: str | Path) -> Iterator[tuple[int, Record | Problem]]:
 
 def parse_records(lines: Iterable[str], path: str | Path) -> Iterator[tuple[int, Record | Problem]]:
     """Like `read_records`, for lines from the file at `path`."""
+    invalid = empty = 0
     for number, line in enumerate(lines, start=1):
         if line.strip():
             try:
                 yield number, Record.parse(line)
             except BadRecord as error:
+                invalid += 1
                 yield number, Problem(f"{path}:{number}", str(error))
+        else:
+            empty += 1
+        if invalid == MOST_INVALID or empty == MOST_EMPTY:
+            yield (
+                number,
+                Problem(f"{path}:{number}", "too many invalid or empty lines: the rest of the file is not read"),
+            )
+            return
 
 
 def no_records(path: str | Path, problems: Sequence[Problem]) -> Problem:

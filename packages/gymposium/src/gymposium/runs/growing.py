@@ -10,6 +10,7 @@ from threading import Lock
 
 from gymposium.errors import BadRecord, reason
 from gymposium.records import Problem
+from gymposium.records.files import MOST_EMPTY
 from gymposium.util.plain_file import MOST_BYTES, is_compressed, open_content
 
 
@@ -78,6 +79,7 @@ class Growing:
         try:
             with open_content(self.path) as file:
                 self.rest = None
+                empty = 0
                 file.seek(self.offset)
                 while text := file.readline(MOST_BYTES + 1):
                     if len(text) > MOST_BYTES:
@@ -89,6 +91,10 @@ class Growing:
                     self.number, self.offset = line.number, line.stop
                     if text.strip():
                         yield line
+                    else:
+                        empty += 1
+                        if empty == MOST_EMPTY:
+                            raise BadRecord(f"it has {MOST_EMPTY:,} empty lines before line {self.number + 1}")
         except FileNotFoundError:
             return
         except OSError as error:

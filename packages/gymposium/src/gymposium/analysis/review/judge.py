@@ -148,7 +148,7 @@ class TableJudge:
         try:
             table = fixed_table(game, iterations)
         except TooLarge as error:
-            raise NotJudged(str(error)) from error
+            raise NotJudged(str(error).replace("mcts-N", "search-N")) from error  # the judge with this player's search
         self.name, self.digest = table.name, table.digest
         graph = graph_of(game)
         self._answers: tuple[Answer, Answer] = (answer(graph, table.policy, 0), answer(graph, table.policy, 1))
