@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def _of_seed(seed: int, given: argparse.Namespace, place: Path) -> dict[str, list[Point]]:
-    """Return the curve of each backend."""
+    """Return the curve of each backend for one seed."""
     taught = {
         "games": ["tic_tac_toe"],
         "seed": seed,
@@ -98,7 +98,7 @@ def _of_seed(seed: int, given: argparse.Namespace, place: Path) -> dict[str, lis
 
 @contextmanager
 def _served(model: Path) -> Iterator[str]:
-    """The address of a stand-in that trains this model."""
+    """Yield the address of a stand-in that trains this model."""
     from tests.plugins.tinker.stand_in.app import KEY
     from tests.plugins.tinker.stand_in.running import running
     from tests.plugins.tinker.stand_in.service import StandIn

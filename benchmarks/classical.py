@@ -152,7 +152,7 @@ def speed(slices: int, rollouts: int) -> dict[str, Any]:
 
 
 def learned(seed: int, frames: int, matches: int) -> dict[str, Any]:
-    """Train with one seed and measure wins, draws and losses against random play, in both seats and in each."""
+    """Train with one seed and measure wins, draws and losses against random play, in total and per seat."""
     model = learner("gymposium", seed)
     start = time.process_time()
     model.learn(frames // ROLLOUT * ROLLOUT)

@@ -99,7 +99,7 @@ def _row(found: dict[str, Any]) -> list[str]:
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("look_ahead", nargs="*", type=int, metavar="D", help="moves of look-ahead (default: 1 2 3)")
     parser.add_argument("--matches", type=int, default=100, help="matches of each D (default: 100)")

@@ -2,7 +2,7 @@
 
 The file needs torch, transformers, peft and the wheels of gymposium, gymposium-agents and gymposium-train; bitsandbytes
 for the part `qlora`. It needs no checkout and no network: weights are random, in the shape of Qwen3. Copied to another
-machine, `python gpu.py` runs it; here, `python -m benchmarks.gpu`. A part stops at the end of the row in which its
+machine, `python gpu.py` runs it; here, `python -m benchmarks.gpu`. A part finishes its current row when its
 `--seconds` are over: 120 for each of five parts are ten minutes in all.
 
 precision   an update of packed rows in float32 and in bfloat16, and how far the log-probabilities are apart
@@ -129,7 +129,7 @@ def made(size: Size, dtype: torch.dtype, *, lora: bool = True, on: torch.device 
 
 
 def rows(count: int, length: int, vocabulary: int) -> list[Row]:
-    """Rows of random tokens, of which the second half is sampled."""
+    """Return rows of random tokens. The second half of each counts as sampled."""
     rng, given = random.Random(0), []
     for n in range(count):
         said = length // 2
@@ -143,7 +143,7 @@ def settings(**given: Any) -> Optimizer:
 
 
 def timed(work: Callable[[], object], repeats: int = 3) -> Found:
-    """Seconds of the fastest of some repetitions after a first one, and the peak of the GPU's memory in GiB."""
+    """Return the seconds of the fastest repetition after a warm-up, and the peak GPU memory in GiB."""
     gpu, spent = torch.cuda.is_available(), []
     work()
     if gpu:
@@ -270,7 +270,7 @@ def speed(size: Size) -> Iterator[Found]:
 
 
 def bare_update(model: Any, given: list[Row]) -> None:
-    """What one would write by hand: logits of a whole row, one row after the other."""
+    """Run a handwritten update, which computes the logits of whole rows, one at a time."""
     trained = [p for p in model.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=RATE)
     base = model.get_base_model()
@@ -289,7 +289,7 @@ def bare_update(model: Any, given: list[Row]) -> None:
 
 
 def free() -> None:
-    """Free the memory of models that nothing refers to any more."""
+    """Free the memory of unreferenced models."""
     gc.collect()
     if torch.cuda.is_available():
         torch.cuda.empty_cache()
@@ -332,7 +332,7 @@ def main() -> None:
     )
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}; all by default")
     parser.add_argument("--smoke", action="store_true", help="every part as small as can be, on any machine")
-    parser.add_argument("--seconds", type=float, default=120, help="after which a part begins no row (default: 120)")
+    parser.add_argument("--seconds", type=float, default=120, help="time to begin new rows of a part (default: 120)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")
     given = parser.parse_args()
     if given.smoke and given.out is RESULTS:

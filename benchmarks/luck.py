@@ -5,7 +5,7 @@ against random play, whose policies are known, and against another random policy
 mean return has an interval from the plain returns and one from those that are corrected as on a board, and the truth
 is known by traversal. The figures are the median ratio of the widths, and how often the intervals hold the truth.
 
-Rows are kept as soon as they are there, so the same command goes on after Ctrl-C. (Ten minutes of one core.)
+Each row is saved when it is done, so the same command resumes after Ctrl-C. (Ten minutes of one core.)
 """
 
 from __future__ import annotations
@@ -45,8 +45,11 @@ VERSIONS = ("gymposium", "numpy", "open_spiel")
 
 
 def measured(name: str, deals: int, number: int, opponent: str) -> Row:
-    """Return the intervals of one pairing over all repeats: its median ratio of the plain width by the corrected one,
-    and the shares of intervals that hold the truth (`held`, `plain_held`)."""
+    """Return the intervals of one pairing over all repeats.
+
+    The row has the median ratio of the plain width to the corrected one, and the shares of intervals that contain the
+    truth (`held`, `plain_held`).
+    """
     game, fixed = load_game(name), fixed_table(load_game(name)).policy
     kind = POLICIES[number]
     policy = Simulated(game, kind, number, fixed.table, mixed=0.5).policy
@@ -92,7 +95,7 @@ def _interval(
 def _outcomes(
     policy: Policy, other: Policy, known: Policy | None, corrector: Corrector, deals: int, rng: random.Random
 ) -> Iterator[MatchOutcome]:
-    """Yield the matches of all deals, each from both seats. Chance is the same in both, as far as the moves are."""
+    """Yield the matches of all deals, each from both seats. Both have the same chance events, as far as moves allow."""
     for deal in range(deals):
         seed = rng.getrandbits(48)
         for seat in (0, 1):

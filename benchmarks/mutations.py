@@ -35,7 +35,7 @@ SECONDS = 300
 
 
 class BadList(Exception):
-    """An entry of the list that cannot be planted."""
+    """Error for an entry of the list that cannot be planted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,8 @@ def copy_tree(folder: Path) -> Path:
 
 
 def run_tests(folder: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
-    """Return whether these tests pass in a copy of the tree, and the end of the output. Exits if they cannot run."""
+    """Run these tests in a copy of the tree. Returns whether they pass, and the end of the output. Exits if they
+    cannot run."""
     sources = [*folder.glob("packages/*/src"), *folder.glob("plugins/*/src")]
     environment = {
         **os.environ,
@@ -130,7 +131,7 @@ def check_loaded(folder: Path) -> None:
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.mutations", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

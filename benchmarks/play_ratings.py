@@ -6,7 +6,7 @@ is, or more often in lost positions; and in one world more often where the move 
 the assumption of the rating. The truth is the rating of the policies without failures, from exact results. Beside it
 stand the plain rating, which counts forfeits as losses, and the rating from completed matches without weights.
 
-Rows are kept as soon as they are there, so the same command goes on after Ctrl-C. (Ten minutes of one core.)
+Each row is saved when it is done, so the same command resumes after Ctrl-C. (Ten minutes of one core.)
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ VERSIONS = ("gymposium", "numpy", "open_spiel")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A decision, as a rule of failing sees it."""
+    """A decision, as input of a failure rule."""
 
     turn: int
     length: float
@@ -152,7 +152,7 @@ def simulated(fails: Callable[[Seen], float], rng: random.Random) -> Board:
 
 
 def measured(world: str, repeats: int) -> Row:
-    """Return one world: for each way of rating the share of intervals that hold the truth, and the median width."""
+    """Return one world: for each rating method the share of intervals that contain the truth, and the median width."""
     ways = ("plain", "unweighted", "play")
     held, widths, errors = ({way: list[float]() for way in ways} for _ in range(3))
     sizes = []

@@ -6,7 +6,7 @@ more imitation. `connect_four` and `mail` (one seed each) are the same in a seco
 model's own chat template. All play greedily; in the games against random play, from both seats.
 
 The model is fetched if `--model` does not name its directory. Each run is kept as soon as it ends, and an interrupted
-one goes on, so the same command goes on after Ctrl-C. (`tic_tac_toe` takes about half an hour of one core a seed.)
+one goes on, so the same command resumes after Ctrl-C. (`tic_tac_toe` takes about half an hour of one core a seed.)
 
 `--quick`: a few steps of everything for tic-tac-toe, to see that it runs.
 """
@@ -100,7 +100,7 @@ QUICK = ("cold_start.steps=6", "steps=2", "evaluation.matches=20", "rollout.grou
 
 
 def program(*arguments: str | Path, log: Path | None = None, statuses: Sequence[int] = (0,)) -> str:
-    """Run gymposium on one thread; returns what it prints. Raises `CalledProcessError` for another exit status."""
+    """Run gymposium on one thread and return its output. Raises `CalledProcessError` for an unexpected exit status."""
     command = [str(Path(sys.executable).with_name("gymposium")), *map(str, arguments)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
     if log is None:
@@ -158,7 +158,7 @@ def run_directory(runs: Path, task: Task, seed: int) -> Path:
 
 
 def trained(task: Task, seed: int, model: Path, runs: Path, settings: Sequence[str], *, control: bool) -> Path:
-    """Do a run, or go on with it; returns its directory."""
+    """Do or resume a run, and return its directory."""
     path = run_directory(runs, task, seed)
     log = path.with_name(f"{path.name}.log")
     print(f"[{path.name}] begins", flush=True)
@@ -173,7 +173,7 @@ def trained(task: Task, seed: int, model: Path, runs: Path, settings: Sequence[s
 
 
 def do(task: Task, seed: int, model: Path, runs: Path, settings: Sequence[str]) -> Row:
-    """Do a run, or go on with it, and measure: the scores of each player, and CPU seconds."""
+    """Do or resume a run, and measure the scores of each player and the CPU seconds."""
     path = trained(task, seed, model, runs, settings, control=True)
     results = json.loads((path / "results.json").read_text(encoding="utf-8"))
     scores = {who: next(iter(next(iter(games.values())).values())) for who, games in results["evaluations"].items()}

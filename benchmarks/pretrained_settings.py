@@ -4,8 +4,8 @@ SmolLM2-135M-Instruct (from Q4_1) imitates moves of search in tic-tac-toe, as in
 learns by reinforcement for a few steps of about 64 matches. Each trial changes one thing. The model plays greedily
 against random play before and after, and the table shows the difference.
 
-The seeds are not those of `benchmarks.pretrained`. Each run is kept as soon as it ends, and an interrupted one goes on,
-so the same command goes on after Ctrl-C. (One trial takes five minutes of one core, and imitation three a seed.)
+The seeds are not those of `benchmarks.pretrained`. Each run is kept when it ends, and an interrupted one resumes,
+so the same command resumes after Ctrl-C. (One trial takes five minutes of one core, and imitation three a seed.)
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ COMMON = (*BOARD, "optimizer.precision=bf16", "evaluation.every=0", f"evaluation
 
 
 def imitated(seed: int, model: Path, runs: Path) -> Row:
-    """Imitate, and measure."""
+    """Run imitation and measure it."""
     path = runs / f"imitated-{seed}"
     data = f'cold_start.data=["{demonstrated(TASK, runs)}"]'
     settings = (*COMMON, "cold_start.steps=40", "steps=0")
@@ -65,7 +65,7 @@ def imitated(seed: int, model: Path, runs: Path) -> Row:
 
 
 def tried(name: str, seed: int, runs: Path) -> Row:
-    """Reinforce what was imitated, and measure."""
+    """Train the imitated model by reinforcement, and measure it."""
     path = runs / f"{name.replace(' ', '-')}-{seed}"
     settings = (*COMMON, f"steps={STEPS}", *(f"{key}={value}" for key, value in {**START, **TRIALS[name]}.items()))
     results = _trained(path, ("--model", runs / f"imitated-{seed}" / "cold_start", "--seed", str(seed)), settings)
@@ -83,7 +83,7 @@ def tried(name: str, seed: int, runs: Path) -> Row:
 
 
 def _trained(path: Path, given: Sequence[str | Path], settings: Sequence[str]) -> dict[str, Any]:
-    """Return the results of a run, which begins or goes on."""
+    """Start or resume a run, and return its results."""
     print(f"[{path.name}] begins", flush=True)
     begun = ("--resume", path) if (path / "config.json").exists() else ("--game", TASK.game, "--out", path, *given)
     new = () if begun[0] == "--resume" else settings

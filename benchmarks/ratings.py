@@ -325,8 +325,7 @@ def run_flip(given: argparse.Namespace) -> bool:
 
 
 def _fewest(game: Comparisons) -> int | None:
-    """Return the fewest deals, up to `MOST_REMOVED`, without which somebody else is first, by a fit without every
-    set."""
+    """Return the fewest deals, up to `MOST_REMOVED`, whose removal changes the leader, by a fit for every set."""
     whole = game.points.sum(axis=0)
     prior, pairs = expected(whole + whole.T > 0.0), game.pairs.sum(axis=0)
     strengths = fit_many((pairs + prior)[None])[0]
@@ -354,7 +353,7 @@ def _yes(held: bool) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Run the command."""
     commands = {"speed": run_speed, "coverage": run_coverage, "returns": run_returns, "flip": run_flip}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=tuple(commands))

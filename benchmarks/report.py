@@ -18,7 +18,7 @@ from gymposium.util.durable import replace_text
 RESULTS = Path(__file__).parent / "results"
 
 Row = dict[str, Any]
-"""One part of a result, as it stands in its JSON file."""
+"""One part of a result, as in its JSON file."""
 
 
 def about(*distributions: str) -> dict[str, Any]:
@@ -56,8 +56,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def write(folder: Path, name: str, data: dict[str, Any], text: str, *, quiet: bool = False) -> None:
-    """Write the result `name` of a benchmark, by renaming, so that an interruption leaves the files of before. `data`
-    holds what `about` returns. The text is printed too unless `quiet`."""
+    """Write the result `name` of a benchmark atomically, so an interruption keeps the earlier files.
+
+    `data` holds what `about` returns. The text is also printed unless `quiet`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     replace_text(folder / f"{name}.json", json.dumps(data, indent=2) + "\n")
     facts = data["about"]
@@ -71,8 +73,10 @@ def write(folder: Path, name: str, data: dict[str, Any], text: str, *, quiet: bo
 
 
 class KeptRows:
-    """The rows of the result `name`, written as soon as each is there, so that an interrupted command goes on. Each
-    says with which versions of `distributions` it was made; the Markdown file has the `text` of all."""
+    """Rows of the result `name`, each written when it is done, so an interrupted command can resume.
+
+    Each row records its versions of `distributions`. The Markdown file has the `text` of all.
+    """
 
     def __init__(
         self, folder: Path, name: str, distributions: Sequence[str], text: Callable[[Sequence[Row]], str]

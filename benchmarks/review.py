@@ -5,7 +5,7 @@ judge: in games that hide nothing and are solved, by minimax; in small games tha
 `cfr-1000`. The figure is the mean absolute difference of what a move gave away, as a share of the range of returns.
 Search also solves the end of a match, as it does in large games, so games of several sizes are here.
 
-Rows are kept as soon as they are there, so the same command goes on after Ctrl-C. (Half an hour of one core.)
+Each row is saved when it is done, so the same command resumes after Ctrl-C. (Half an hour of one core.)
 """
 
 from __future__ import annotations
@@ -42,8 +42,10 @@ VERSIONS = ("gymposium", "open_spiel")
 
 
 def measured(kind: str, name: str, player: str) -> Row:
-    """Matches of a player against itself: the share of moves that gave something away, and for each search its error
-    and its CPU seconds a match."""
+    """Review matches of a player against itself.
+
+    Returns the share of moves that gave something away, and each search's error and CPU seconds per match.
+    """
     game = load_game(name)
     exact = judge_of(game, "exact" if kind == "open" else "cfr-1000")
     records = list(_played(game, player, MATCHES[kind]))

@@ -5,7 +5,7 @@ The suite is `leaderboard/showcase.toml`. SmolLM2 is trained as by `benchmarks.p
 board is played, its moves are reviewed, it is rated, and it is verified: a match of each lineup of language models is
 asked for again.
 
-Everything is kept, so the same command goes on after Ctrl-C. It takes about an hour of CPU beside the training of
+Everything is kept, so the same command resumes after Ctrl-C. It takes about an hour of CPU beside the training of
 SmolLM2, which takes half an hour.
 """
 
@@ -87,7 +87,7 @@ def show(*arguments: str | Path) -> None:
 
 
 def train() -> None:
-    """Fetch SmolLM2 and do its runs, or go on with them."""
+    """Fetch SmolLM2, and do or resume its runs."""
     if not (MODEL / "COMPLETE").exists():
         program("model", "fetch", "smollm2", "--out", MODEL)
     RUNS.mkdir(parents=True, exist_ok=True)
@@ -96,7 +96,7 @@ def train() -> None:
 
 
 def make(board: Path) -> None:
-    """Play the board, or go on with it, then review, rate and compress it."""
+    """Play or resume the board, then review, rate and compress it."""
     show(*ALLOW, "leaderboard", "run", SUITE, "--out", board)
     for entry in entries():
         show(*ALLOW, "leaderboard", "run", "--out", board, *entry.options)
@@ -113,7 +113,7 @@ def verify(board: Path) -> None:
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.showcase", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -8,7 +8,7 @@ defaults on the game's tensor. All play 1,000 matches against random play, greed
 `search`: development games, none of them in the table, by which the defaults are chosen. Settings are given as in
 `gymposium train`; each set of settings that was tried is a line of the result.
 
-Each run is kept as soon as it ends, so the same command goes on after Ctrl-C.
+Each run is kept as soon as it ends, so the same command resumes after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Job:
 
 
 def do(job: Job, runs: Path, matches: int) -> Row:
-    """Do a run in a process of its own, or go on with it. Raises `CalledProcessError` if it fails."""
+    """Do or resume a run in a separate process. Raises `CalledProcessError` if it fails."""
     path = runs / job.folder
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     program = [str(Path(sys.executable).with_name("gymposium"))]
@@ -116,7 +116,7 @@ def do(job: Job, runs: Path, matches: int) -> Row:
 
 
 def _row(job: Job, scores: Mapping[str, Any], **facts: Any) -> Row:
-    """Return a run as it is kept."""
+    """Return a run's row."""
     players = {
         what: {
             "return": score["return"],
@@ -131,14 +131,14 @@ def _row(job: Job, scores: Mapping[str, Any], **facts: Any) -> Row:
 
 
 def do_all(jobs: Sequence[Job], given: argparse.Namespace, name: str, text: Callable[[Sequence[Row]], str]) -> None:
-    """Do all jobs that are not among the results of this name yet. Each is added to them as soon as it is done."""
+    """Do all jobs without results of this name, and save each when it is done."""
     kept = KeptRows(given.out, name, VERSIONS, text)
     known = {*map(_key, kept.rows)}
     place = {job.key: number for number, job in enumerate(jobs)}
     cores = iter(sorted(os.sched_getaffinity(0)))
 
     def take_core() -> None:
-        """Run this thread, and the runs that it starts, on a core of its own. A control then follows its run."""
+        """Pin this thread and the runs it starts to one core. A control then follows its run."""
         os.sched_setaffinity(0, {next(cores)})
 
     with ThreadPoolExecutor(given.jobs, initializer=take_core) as pool:
@@ -254,7 +254,7 @@ def searched(rows: Sequence[Row]) -> str:
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.untuned", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -269,7 +269,7 @@ def main() -> None:
     parser.add_argument("--set", "-s", action="append", default=[], dest="settings", metavar="NAME=VALUE")
     given = parser.parse_args()
     if given.jobs > len(os.sched_getaffinity(0)):
-        parser.error(f"--jobs {given.jobs}: each run has a core of its own, and there are fewer.")
+        parser.error(f"--jobs {given.jobs}: each run needs its own core, and this machine has fewer.")
     final = given.what == "table"
     if final and given.settings:
         parser.error("--set: the table is of the shipped defaults. Settings are tried by search.")

@@ -164,7 +164,7 @@ def players(matches: int) -> Iterator[Measured]:
 
 
 def large_mailbox(matches: int) -> Iterator[Measured]:
-    """CPU time of a mailbox of 2,000 mails: to build it, and of a turn of the expert's matches."""
+    """Measure the CPU time to build a mailbox of 2,000 mails, and of a turn of the expert's matches."""
     began = cpu_seconds()
     Store(mailbox.__wrapped__(0, LARGE).mails)
     built = cpu_seconds() - began
@@ -184,7 +184,7 @@ def large_mailbox(matches: int) -> Iterator[Measured]:
 
 
 def replays(matches: int) -> Iterator[Measured]:
-    """Matches that are replayed to the same record, and changed results that are found."""
+    """Yield the matches that replay to the same record, and the changed results that are found."""
     for name, both in REPLAYED.items():
         game = load_game(name)
         results = [

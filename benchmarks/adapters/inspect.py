@@ -1,6 +1,6 @@
 """CPU time of gymposium's solver and scorer in Inspect, beside an eval whose solver only calls `generate` as often.
 
-Each eval runs in a process of its own, which begins with a small one that is not measured.
+Each eval runs in a separate process, which begins with a small one that is not measured.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _compared(game: str, matches: int, repeats: int) -> dict[str, Any]:
 
 
 def _run(side: dict[str, Any]) -> Any:
-    """Return what one eval found, in a process of its own."""
+    """Run one eval in a separate process and return its results."""
     with TemporaryDirectory() as folder:
         env = {**os.environ, "INSPECT_TRACE_FILE": str(Path(folder, "trace.log")), "INSPECT_LOG_DIR": folder}
         done = subprocess.run(
@@ -107,7 +107,7 @@ class Clock:
         self.seconds: defaultdict[str, float] = defaultdict(float)
 
     def timed(self, name: str, function: Callable[..., T]) -> Callable[..., T]:
-        """Return the function, whose CPU time counts under `name`, whichever thread calls it."""
+        """Return the function wrapped so that its CPU time counts under `name`, whichever thread calls it."""
 
         def called(*arguments: Any) -> T:
             began = time.thread_time()
@@ -121,7 +121,7 @@ class Clock:
 
 @dataclass(frozen=True)
 class Steps(Generic[T]):
-    """An awaitable whose steps count under a name; what other tasks do while it waits does not."""
+    """Awaitable whose steps are timed under a name. Other tasks that run while it waits are not."""
 
     clock: Clock
     name: str
@@ -140,7 +140,7 @@ class Steps(Generic[T]):
 
 
 def _measured(side: dict[str, Any]) -> dict[str, Any]:
-    """Return the CPU seconds of one eval and those inside gymposium, and the calls of `generate` of each sample."""
+    """Return the CPU seconds of one eval and those inside gymposium, and the calls of `generate` per sample."""
     from anyio import to_thread
     from inspect_ai import Task, eval as inspect_eval
     from inspect_ai.dataset import Sample

@@ -1,9 +1,9 @@
 """A step of TRL's `GRPOTrainer` on 64 matches of tic-tac-toe against random play, with about a million parameters.
 
-One trainer plays through `gymposium_trl.Rollout`, the other through a `rollout_func` as one writes it by hand:
-pyspiel's states, the history of each match as tokens, and `generate` with the trainer's model for all matches that
-wait. Both have the same model, settings and prompts, to the letter. The weights are random, a token is a character, and
-a reply that is no move is replaced by a random one, so that every match has all of its turns, each of up to 4 tokens.
+One trainer plays through `gymposium_trl.Rollout`, the other through a handwritten `rollout_func`. That function uses
+pyspiel's states, the history of each match as tokens, and one `generate` call for all waiting matches. Both have the
+same model, settings and prompts. The weights are random, and a token is a character. A random move replaces an invalid
+reply, so every match has all of its turns, each of up to 4 tokens.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class Side:
         self._trainer.remove_callback(PrinterCallback)
 
     def step(self) -> None:
-        """One step; the preparations of `train` are not counted."""
+        """Run one step. The preparations of `train` are not counted."""
         self._trainer.train()
 
     def _rollout(self, prompts: list[str], trainer: Any) -> dict[str, list[Any]]:

@@ -6,7 +6,7 @@ views tell apart, returns, chance and texts. Where a small size of the game is s
 `play` lets players meet a random opponent in plain and in disguised games: search, which reads no words, a small model
 trained on the plain game, and a pretrained model as it comes.
 
-Rows are kept as soon as they are there, so the same command goes on after Ctrl-C.
+Each row is saved when it is done, so the same command resumes after Ctrl-C.
 """
 
 from __future__ import annotations

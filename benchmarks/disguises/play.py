@@ -101,7 +101,7 @@ def measured(cell: Cell, words: str) -> Row:
 
 
 def train(game: str, budget: int, runs: Path) -> None:
-    """Train a small model on the plain game by a default run, unless it is there."""
+    """Train a small model on the plain game with default settings, unless it exists."""
     run = runs / game
     if not (run / "results.json").is_file():
         runs.mkdir(parents=True, exist_ok=True)
@@ -157,7 +157,7 @@ _NOTE = (
 
 
 def verdict(rows: Sequence[Row]) -> str:
-    """Return where plain and disguised play are apart, in words."""
+    """Describe where plain and disguised play differ."""
     found = {(row["player"], row["game"], row["words"]): row for row in rows}
     lines = []
     for (player, game, words), plain in found.items():
@@ -187,7 +187,7 @@ def _apart(two: Sequence[Estimate], what: str) -> str:
 
 
 def run_play(out: Path, model: Path | None, matches: int, model_matches: int, budget: int, runs: Path) -> None:
-    """Play what is not there yet, and write the results after each row."""
+    """Play the rows without results, and write the results after each."""
     kept = KeptRows(out, "disguises-play", VERSIONS, text)
     torch.set_num_threads(1)
     cells = [Cell(SEARCH, SEARCH, game, matches) for game in SEARCHED]

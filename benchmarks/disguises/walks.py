@@ -43,7 +43,7 @@ def optimum(game: Game) -> Any:
 
 
 def walked(name: str, positions: int) -> Row:
-    """Return the comparison of one game with its disguises. Raises `CheckFailed` at the first difference."""
+    """Compare one game with its disguises. Raises `CheckFailed` at the first difference."""
     each = [InStep(load_game(name), load_game(name, disguise=seed), seed) for seed in SEEDS]
     for number, walks in enumerate(each):
         walks.walk(positions // len(each) + (number < positions % len(each)))
@@ -78,7 +78,7 @@ def text(rows: Sequence[Row]) -> str:
 
 
 def run_walks(out: Path, positions: int) -> None:
-    """Walk the games that are not there yet, and write the results after each."""
+    """Compare the games without results, and write the results after each."""
     kept = KeptRows(out, "disguises-walks", VERSIONS, text)
     for name in DISGUISES:
         if any(row["game"] == name and row["positions"] >= positions for row in kept.rows):

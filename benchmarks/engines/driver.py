@@ -68,7 +68,7 @@ class TimedEngine:
 
 @contextmanager
 def model_time(model: Any) -> Iterator[Clock]:
-    """Times the forward passes of `model` and the sampling from logits."""
+    """Time the forward passes of `model` and the sampling from logits."""
     clock, choose = Clock(), engine_module.choose
     hooks = [model.register_forward_pre_hook(clock.start), model.register_forward_hook(clock.stop)]
     engine_module.choose = clock.timing(choose)

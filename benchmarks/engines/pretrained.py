@@ -67,7 +67,7 @@ Side = Callable[[list[Round], int], float]
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Turns of matches in which a model plays both seats."""
+    """Turns of matches where a model plays both seats."""
 
     name: str
     style: Style
@@ -104,7 +104,7 @@ WORKLOADS = (
 
 @dataclass
 class Asked:
-    """A token engine that notes prompts, and ends each reply at once."""
+    """Token engine that notes prompts and ends each reply at once."""
 
     end: int
     rounds: list[Round] = field(default_factory=list)
@@ -157,7 +157,7 @@ def main(given: argparse.Namespace) -> None:
 def publish(
     folder: Path, servers: dict[str, str], found: list[dict[str, Any]], tokenizers: dict[str, Any] | None
 ) -> None:
-    """Write the workloads that were measured so far."""
+    """Write the workloads measured so far."""
     data = {
         "about": about("gymposium", "gymposium-agents", "torch", "transformers", "peft"),
         "servers": servers,
@@ -246,7 +246,7 @@ def served(url: str, group: int, path: str, body: Callable[[TokenRequest, int], 
 
 @contextmanager
 def vllm(directory: Path, dtype: str) -> Iterator[tuple[str, Side]]:
-    """A vLLM server, with blocks small enough for prompts of this length to share."""
+    """Start a vLLM server, with blocks small enough for prompts of this length to share."""
     more = ("--block-size", "32", "--enable-prefix-caching")
     settings = ServerSettings(
         str(directory), dtype=dtype, max_model_len=CONTEXT, max_num_seqs=AT_ONCE, kv_cache_gib=2, more=more
@@ -263,7 +263,7 @@ def vllm(directory: Path, dtype: str) -> Iterator[tuple[str, Side]]:
 
 @contextmanager
 def llama(program: Path, gguf: Path) -> Iterator[tuple[str, Side]]:
-    """llama.cpp's server with a place for each match, and one thread, because others wait actively."""
+    """Start llama.cpp's server with a slot for each match, and one thread, because others wait actively."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

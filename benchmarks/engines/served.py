@@ -57,7 +57,7 @@ class Notes:
     tokens: int = 0
 
     def idle(self, started: float, ended: float) -> float:
-        """Return the share of the wall time in which nothing was in flight."""
+        """Return the share of the wall time with no request in flight."""
         idle, last, flying = 0.0, started, 0
         for moment, change in sorted(self.edges):
             idle += moment - last if flying == 0 else 0.0
@@ -119,7 +119,7 @@ def main(given: argparse.Namespace) -> None:
 
 
 def driver(engine: NotingEngine, player: ConcurrentLanguageModelPlayer, matches: int) -> dict[str, float]:
-    """Play the matches; what was asked stays in the engine's notes."""
+    """Play the matches. The engine's notes keep the requests."""
     engine.notes = notes = Notes()
     jobs = seated_jobs(
         load_game("tic_tac_toe"),
@@ -142,7 +142,7 @@ def driver(engine: NotingEngine, player: ConcurrentLanguageModelPlayer, matches:
 
 
 async def bare(url: str, notes: Notes) -> dict[str, float]:
-    """Return the same requests, each sent as soon as fewer than 64 are under way."""
+    """Send the same requests, each as soon as fewer than 64 are in flight."""
     waiting = iter(notes.bodies)
     tokens = 0
 

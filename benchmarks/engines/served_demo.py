@@ -1,9 +1,9 @@
-"""A language model plays five games through a vLLM server against mcts-25, with all that may happen to it.
+"""A language model plays five games through a vLLM server against mcts-25, while the server fails and LoRAs change.
 
-Two of the games have hidden information. In the middle of each game another LoRA is published, and takes over while
-matches are under way; in the middle of the third game the server is killed with SIGKILL. At the end that game is played
-again undisturbed: every move must be the same. The model has random weights, so a random legal move is played for each
-reply that is none, and nobody should expect it to win. vLLM must be installed: gymposium engine setup.
+Two of the games have hidden information. In the middle of each game, another LoRA is published and takes over. In the
+middle of the third game, SIGKILL ends the server. At the end that game is played again undisturbed, and every move must
+be the same. The model has random weights and is not expected to win. A random legal move replaces each invalid reply.
+vLLM must be installed: gymposium engine setup.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ SIZE = SmallModel(hidden=64, layers=2, heads=2, feed_forward=128, context=2048)
 
 
 class MistreatedEngine(VllmEngine):
-    """Publishes the second adapter, and kills its server, when so many requests of a game have been sent."""
+    """Engine that publishes the second adapter and kills its server after a given number of requests."""
 
     swap_at = kill_at = -1
     asked = 0
@@ -66,7 +66,7 @@ class MistreatedEngine(VllmEngine):
 
 @dataclass
 class Outcome:
-    """What became of the matches of one game."""
+    """Outcome of one game's matches."""
 
     results: Counter[str] = field(default_factory=Counter)
     readings: Counter[str] = field(default_factory=Counter)
@@ -149,7 +149,7 @@ def play_game(
     *,
     kill: bool,
 ) -> Outcome:
-    """Return the matches of one game, in rounds, so that what is asked when does not depend on the clock."""
+    """Play the matches of one game in rounds, so the order of requests does not depend on the clock."""
     engine.publish(engine.places[ADAPTERS[0]], ADAPTERS[0])
     engine.asked, engine.swap_at, engine.kill_at = 0, matches, matches + 3 if kill else -1
     before = engine.recoveries

@@ -24,7 +24,7 @@ PAD = 0
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """`ROWS` prompts: so many tokens that all begin with, then between `least` and `most` of their own."""
+    """`ROWS` prompts: a shared prefix of some tokens, then between `least` and `most` distinct ones."""
 
     name: str
     shared: int
@@ -45,10 +45,12 @@ SHARED = Workload("200 shared tokens and 15 to 39 of its own", 200, 15, 39, 8)
 
 
 def compare(model: Any, work: Workload, repeats: int, clock: Callable[[], float], tolerance: float) -> dict[str, Any]:
-    """Tokens that each side samples a second, and how many times as fast ours is: medians over the repeats, in which
-    the sides take turns. `first` is our engine's first batch with new weights, which reads the shared prefix too.
+    """Measure the tokens per second of each side and our speedup: medians over the repeats, with the sides taking
+    turns.
 
-    Raises `SystemExit` where the sides do not compute the same within `tolerance`."""
+    `first` is our engine's first batch with new weights, which also reads the shared prefix. Raises `SystemExit` if the
+    sides differ by more than `tolerance`.
+    """
     own = Policy("learner") if hasattr(model, "peft_config") else None
     engine = TransformersEngine(model, stops=frozenset(), pad=PAD, policy=own)
     bare = base_of(model)
@@ -93,7 +95,7 @@ def compare(model: Any, work: Workload, repeats: int, clock: Callable[[], float]
 
 
 def _ratio(theirs: Sequence[float], ours: Sequence[float]) -> list[float]:
-    """Median, lowest and highest."""
+    """Return the median, lowest and highest ratio."""
     ratios = [t / o for t, o in zip(theirs, ours, strict=True)]
     return [round(one, 2) for one in (median(ratios), min(ratios), max(ratios))]
 
@@ -111,7 +113,7 @@ def _apart(model: Any, requests: Sequence[TokenRequest], completions: Sequence[C
 
 
 def rows(found: Sequence[dict[str, Any]]) -> list[list[str]]:
-    """Lines of a table, one for each comparison."""
+    """Return a table line for each comparison."""
     lines = []
     for one in found:
         rates, faster = one["tokens_per_second"], one["ours_is_faster"]

@@ -23,7 +23,7 @@ from gymposium.plugins.host import host
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.executors", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

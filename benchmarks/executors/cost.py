@@ -33,7 +33,8 @@ SIZE, PARTS = 64, 200
 
 
 def measured(nodes: Nodes) -> list[dict[str, Any]]:
-    """CPU seconds of all processes for the same parts, played by each executor after it has started its workers."""
+    """Return the CPU seconds of all processes for the same parts, played by each executor after its workers have
+    started."""
     with TemporaryDirectory() as folder:
         matches, _ = _lineup(Path(folder), "mcts-100")
         speed = _speed(matches)
@@ -62,7 +63,7 @@ def measured(nodes: Nodes) -> list[dict[str, Any]]:
 
 
 def driver(nodes: Nodes) -> dict[str, Any]:
-    """CPU time of the driver for each match of random players, which are written to a file as in a tournament."""
+    """Return the driver's CPU time per match of random players, which are written to a file as in a tournament."""
     with TemporaryDirectory() as folder, closing(ray_executor(nodes.address)) as executor:
         matches, board = _lineup(Path(folder), "random")
         parts = [_part(matches, number * SIZE, SIZE) for number in range(PARTS)]
@@ -95,7 +96,7 @@ def _part(matches: LineupMatches, first: int, size: int) -> RunPart:
 
 
 def _speed(matches: LineupMatches) -> float:
-    """Matches per second of one worker."""
+    """Return the matches per second of one worker."""
     with closing(LocalExecutor(1)) as executor:
         _play(executor, [_part(matches, 0, 8)])
         [done] = executor.run([_part(matches, 0, 64)])
@@ -117,7 +118,7 @@ def _cpu_of(make: Callable[[], Executor], parts: Sequence[RunPart], warm: int) -
 
 
 def _seconds() -> Iterator[float]:
-    """CPU seconds of this process and of all that it started, those of the cluster included."""
+    """Return the CPU seconds of this process and all that it started, including the cluster's."""
     here = psutil.Process()
     for process in (here, *here.children(recursive=True)):
         times = process.cpu_times()

@@ -53,7 +53,7 @@ FAULTS = ("nothing", "a worker killed", "an actor killed", "a node removed", "th
 
 @dataclass(slots=True)
 class Nodes:
-    """A cluster of two nodes with one CPU each."""
+    """Cluster of two nodes with one CPU each."""
 
     cluster: Any
     second: Any
@@ -74,7 +74,7 @@ class Nodes:
 
 @contextmanager
 def two_nodes() -> Iterator[Nodes]:
-    """Context with a cluster of two nodes."""
+    """Yield a cluster of two nodes."""
     from ray.cluster_utils import Cluster
 
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
@@ -163,7 +163,7 @@ def _kill(processes: Sequence[psutil.Process]) -> None:
 
 
 def _kill_the_driver(board: Board, nodes: Nodes, seed: int) -> None:
-    """Play a part of the board in another process, and kill that."""
+    """Play a part of the board in another process, and kill it."""
     arguments = [sys.executable, "-c", DRIVER, str(board.path), nodes.address]
     root = Path(__file__).parents[2]
     moment = random.Random(seed).randrange(1, 60)

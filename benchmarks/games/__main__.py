@@ -42,7 +42,7 @@ def measure(name: str, given: argparse.Namespace) -> dict[str, Any]:
 
 
 def row(found: dict[str, Any]) -> list[str]:
-    """Return one game in the table."""
+    """Return one game's row of the table."""
     random = found["random"]
     top = next((rung for rung in reversed(found["ladder"]) if "refused" not in rung), None)
     last = "" if top is None else top["player"]
@@ -62,7 +62,7 @@ def row(found: dict[str, Any]) -> list[str]:
 
 
 def publish(folder: Path, games: dict[str, dict[str, Any]]) -> None:
-    """The results as they are, after each game: the whole takes hours."""
+    """Write the results after each game, because the whole takes hours."""
     head = ["game", "decisions, mean", "least to most", "legal moves, mean", "last rung, its score against random"]
     versions = about("gymposium", "gymposium-2048", "gymposium-trace", "open_spiel")
     text = table(head, [row(one) for one in games.values()])
@@ -70,7 +70,7 @@ def publish(folder: Path, games: dict[str, dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.games", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

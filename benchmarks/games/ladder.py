@@ -20,8 +20,10 @@ from gymposium.records.scores import Score, mean
 
 
 def ladder(game: Game, rungs: Sequence[str], matches: int, seed: int) -> list[dict[str, Any]]:
-    """Return the rungs from the lowest on, each with how it did. A player that does not play the game is listed with
-    its reason, and the next is held against the one before it."""
+    """Return the rungs from the lowest, each with its results.
+
+    A player that does not play the game is listed with its reason, and the next is compared with the rung before it.
+    """
     found: list[dict[str, Any]] = []
     below: list[str] = []
     for name in rungs:
@@ -45,8 +47,11 @@ def _table(game: Game, name: str, other: str) -> list[str]:
 
 
 def contest(game: Game, names: Sequence[str], matches: int, seed: int) -> dict[str, Any]:
-    """Return how the first player does. Where the others are not its like they change seats from match to match, and
-    the matches of one round over the seats share a deal: intervals are over rounds."""
+    """Return the first player's results.
+
+    Seats rotate from match to match if the opponents differ from it. The matches of a round share a deal, so intervals
+    are over rounds.
+    """
     swap = len(set(names)) > 1
     made = {name: make_player(name) for name in names}
     players: list[Player] = [made[name] for name in names]

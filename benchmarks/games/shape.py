@@ -27,7 +27,7 @@ class Counting(RandomPlayer):
 
 
 def shape(game: Game, matches: int, seed: int) -> dict[str, Any]:
-    """Return what so many random matches look like; of each seat, its results and its mean return."""
+    """Return statistics of this many random matches, and each seat's results and mean return."""
     counting, scores, lengths = Counting(), [Score() for _ in range(game.seats)], list[int]()
 
     def jobs() -> Sequence[MatchJob]:

@@ -1,7 +1,7 @@
-"""All tasks, or some, on all seeds: runs side by side, each in a process of its own, then the tables.
+"""All tasks, or some, on all seeds: parallel runs in separate processes, then the tables.
 
-A run that stands finished is not done again, and one that was interrupted goes on where it was, so the same command
-goes on after Ctrl-C. Results are merged into those that are published already.
+The same command resumes after Ctrl-C: finished runs are skipped, and interrupted ones resume. Results are merged into
+those published before.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ INTERRUPTED = 130
 
 
 def do(task: Task, seed: int, given: argparse.Namespace) -> dict[str, Any] | None:
-    """Return one run in a process of its own, its lines shown; what was measured of it, or why it failed. None where it
-    was interrupted."""
+    """Do one run in a separate process and show its output. Returns its measures, or why it failed; None if
+    interrupted."""
     command = [sys.executable, "-m", "benchmarks.learning.one", task.name, str(seed), str(given.runs)]
     command += ["--command", about()["command"], *(["--measure-only"] if given.measure_only else [])]
     for setting in given.settings:
@@ -54,8 +54,10 @@ def do(task: Task, seed: int, given: argparse.Namespace) -> dict[str, Any] | Non
 
 
 def all_of(tasks: Sequence[Task], given: argparse.Namespace) -> dict[str, dict[int, dict[str, Any]]]:
-    """Return every task on every seed, a seed of all tasks before the next. Raises `KeyboardInterrupt` where one was
-    interrupted, when the others that had begun have stopped, too."""
+    """Return every task on every seed, seed by seed.
+
+    Raises `KeyboardInterrupt` after an interruption, once the other running tasks have stopped.
+    """
     for task in () if given.measure_only else tasks:
         demonstrate(task, given.runs)
     with ThreadPoolExecutor(given.jobs) as pool:
@@ -75,7 +77,7 @@ def all_of(tasks: Sequence[Task], given: argparse.Namespace) -> dict[str, dict[i
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.learning", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -101,7 +103,7 @@ def main() -> None:
     try:
         found = all_of(tasks, given)
     except KeyboardInterrupt:
-        print("\nStopped. The same command goes on from there.", file=sys.stderr)
+        print("\nStopped. Run the same command to resume.", file=sys.stderr)
         sys.exit(INTERRUPTED)
     earlier = read(given.out)
     results = {**earlier, **{task.name: merged(earlier, task, found[task.name]) for task in tasks}}

@@ -60,7 +60,7 @@ LEGEND = (
 
 
 def as_svg(figure: Any) -> str:
-    """Return the figure as it stands in a page."""
+    """Return the figure as SVG for a page."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()

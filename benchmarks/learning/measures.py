@@ -48,7 +48,7 @@ def kind_of(game: str) -> str:
 
 
 def figures(game: str, player: PlayerAt, seed: int, tag: str) -> Figures:
-    """Return all figures of a player in a game. What is played follows from `seed`; match ids begin with `tag`."""
+    """Return all figures of a player in a game. `seed` determines the matches, and their ids begin with `tag`."""
     return _FIGURES[kind_of(game)](game, player, seed, tag)
 
 
@@ -69,7 +69,7 @@ def _tic_tac_toe(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
 
 
 def _result(response: Outcome) -> str:
-    """Return how a match against its best response ends for a greedy player, who leaves nothing to chance."""
+    """Return the result of a deterministic greedy player against its best response."""
     return "loss" if response.mean_return > 0 else "draw" if response.mean_return == 0 else "win"
 
 
@@ -79,8 +79,11 @@ def _hidden(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
 
 
 def exploitability(game: str, player: Player, seed: int) -> tuple[float | None, float]:
-    """Of a player's legal moves alone, where something is hidden, and its legal mass beside: the least share of its
-    replies, over all states, that are legal moves. None where it never plays one in some state."""
+    """Return the exploitability of a player's legal moves if something is hidden, and its legal mass.
+
+    Legal mass is the smallest share of legal replies in any state. Returns None if the player never plays a legal move
+    in some state.
+    """
     found = exact.measure(load_game(game), player, seed)
     return (None if found.restricted is None else found.restricted.exploitability), found.as_played.policy.legal_mass
 
@@ -102,7 +105,7 @@ def _2048(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
 
 
 def _questions(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
-    """Return how many answers are right, of tasks like those that were learned from, and of the game's test tasks."""
+    """Return the number of right answers on tasks like the training tasks, and on the game's test tasks."""
     kind, params = parse_name(name)
     unseen = format_name(kind, {**params, "split": "test"})
     learned, other = (_matches(game, player(0.0), None, TASKS_EACH, seed, tag) for game in (name, unseen))
@@ -114,8 +117,10 @@ def _questions(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:
 
 
 def _right(score: Score) -> Estimate:
-    """Return the share of all matches whose answer is right: by what a world reports, or the return of a question
-    without a world. A match that was forfeited has no answer."""
+    """Return the share of matches with a right answer, by the world's report, or by the return of a question.
+
+    A forfeited match has no answer.
+    """
     return rate(round(sum(score.reports.get("exact", score.returns))), score.matches)
 
 

@@ -1,5 +1,8 @@
-"""One run of one task on one seed, and its measures: what `python -m benchmarks.learning` starts for each of them, each
-in a process of its own. A run that stands is not done again, an interrupted one is resumed."""
+"""One run of one task on one seed, with its measures. `python -m benchmarks.learning` starts each in a separate
+process.
+
+A finished run is not repeated, and an interrupted one resumes.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +59,7 @@ def measured_file(runs: Path, task: Task, seed: int) -> Path:
 
 
 def config_of(task: Task, seed: int, runs: Path, settings: Sequence[str]) -> TrainConfig:
-    """Return the task's file for one seed, with further settings in place of its own."""
+    """Return the task's file for one seed, with further settings that override it."""
     overrides = [*map(parse, settings), Override(("seed",), seed, "--seeds")]
     if task.demonstrations:
         files = [str(_chats(runs, task, shown)) for shown in task.demonstrations]
@@ -65,7 +68,7 @@ def config_of(task: Task, seed: int, runs: Path, settings: Sequence[str]) -> Tra
 
 
 def demonstrate(task: Task, runs: Path) -> None:
-    """Play the matches that a task's cold start imitates, the same for all seeds, unless they stand there already."""
+    """Play the matches that a task's cold start imitates, unless they exist. They are the same for all seeds."""
     for shown in task.demonstrations:
         file = _chats(runs, task, shown)
         if file.is_file():
@@ -82,8 +85,10 @@ def _chats(runs: Path, task: Task, shown: Demonstrations) -> Path:
 
 
 def learn(task: Task, seed: int, runs: Path, settings: Sequence[str], *, may_train: bool) -> RunDirectory:
-    """Return the finished run. Raises `BadOption` where another one stands in its place, or none and it may not be
-    done."""
+    """Return the finished run.
+
+    Raises `BadOption` if the folder holds a run with other settings, or if none exists and training is not allowed.
+    """
     path, config = run_directory(runs, task, seed), config_of(task, seed, runs, settings)
     run = RunDirectory(path)
     if run.config_file.is_file() and read_config(run.config_file) != fitted(config):
@@ -94,7 +99,7 @@ def learn(task: Task, seed: int, runs: Path, settings: Sequence[str], *, may_tra
     if run.report.is_file():
         return run
     if not may_train:
-        raise BadOption(f"{path} is no finished run. Leave out --measure-only, and it is done.")
+        raise BadOption(f"{path} is not a finished run. Leave out --measure-only to train it.")
     callbacks = [Points(run, config, game) for game in config.games if has_points(game)]
     if run.config_file.is_file():
         return train(resume=path, callbacks=callbacks)
@@ -102,7 +107,7 @@ def learn(task: Task, seed: int, runs: Path, settings: Sequence[str], *, may_tra
 
 
 def measure(task: Task, run: RunDirectory) -> dict[str, Any]:
-    """Everything that is shown of a run."""
+    """Return all published figures of a run."""
     config, results = read_config(run.config_file), run.results()
     players: dict[str, PlayerAt] = {
         COLD_START: partial(_language_model, run.cold_start, None),
@@ -145,8 +150,10 @@ def _language_model(model: Path, adapter: Path | None, temperature: float) -> Pl
 
 
 def _curve(game: str, run: RunDirectory, found: dict[str, dict[str, Any]]) -> list[tuple[float, float]]:
-    """CPU seconds, cold start included, and the figure then: measured at the ends, by the run's short evaluations or at
-    its checkpoints in between."""
+    """Return the learning curve by CPU seconds, cold start included.
+
+    The ends are measured. Points between come from the run's short evaluations or its checkpoints.
+    """
     figure, _ = CURVES[kind_of(game)]
     results = run.results()
     began, trained = results["cold_start_cpu_seconds"], results["train_cpu_seconds"]
@@ -156,13 +163,13 @@ def _curve(game: str, run: RunDirectory, found: dict[str, dict[str, Any]]) -> li
 
 
 def _evaluated(metric: str, run: RunDirectory) -> list[tuple[float, float]]:
-    """CPU seconds of the training, and a metric of the run's short evaluations."""
+    """Return the training's CPU seconds and a metric of the run's short evaluations."""
     lines = [line for line in run.metrics() if line["stage"] == "train" and line.get(metric) is not None]
     return [(line["perf/cpu_seconds"], line[metric]) for line in lines]
 
 
 def main() -> None:
-    """One run, and `measured.json` in its directory."""
+    """Do one run, and write `measured.json` in its directory."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("task", choices=[task.name for task in TASKS])
     parser.add_argument("seed", type=int)

@@ -1,5 +1,7 @@
-"""Points of a learning curve that are exact: the policy of each checkpoint, measured when it is written. For games in
-which play against random players says little of how far an equilibrium is, and which can be traversed."""
+"""Exact points of a learning curve: the policy of each checkpoint, measured when it is written.
+
+For games small enough to traverse, where play against random players says little about the distance to an equilibrium.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,16 @@ def has_points(game: str) -> bool:
 
 
 class Points(Callback):
-    """Appends CPU seconds of the training and exploitability in one game to `points.jsonl` of a run. The run does not
-    count the time that it takes."""
+    """Hook that appends CPU seconds of training and exploitability in one game to `points.jsonl` of a run.
+
+    The run does not count the time that it takes.
+    """
 
     def __init__(self, run: RunDirectory, config: TrainConfig, game: str) -> None:
         self._run, self._config, self._game = run, config, game
 
     def on_checkpoint(self, path: Path) -> None:
-        """A line for a checkpoint, but for the one before the first step, whose policy is that of the cold start."""
+        """Append a line for a checkpoint, except before the first step, where the policy is the cold start's."""
         state = json.loads((path / STATE).read_text(encoding="utf-8"))
         if state["step"] == 0:
             return
@@ -59,7 +63,7 @@ class Points(Callback):
 
 
 def read_points(run: RunDirectory) -> list[tuple[float, float]]:
-    """CPU seconds and exploitability, without the last step's; of a step that was done twice, the last."""
+    """Return CPU seconds and exploitability, without the last step's. For a repeated step, the last counts."""
     if not _file(run).is_file():
         return []
     lines = [json.loads(line) for line in _file(run).read_text(encoding="utf-8").splitlines()]

@@ -19,8 +19,7 @@ NAME = "learning"
 
 
 def merged(earlier: Results, task: Task, found: Mapping[int, dict[str, Any]]) -> dict[str, Any]:
-    """Return a task's results: those of these seeds, and earlier ones of others that were made with the same
-    settings."""
+    """Return a task's results: those of these seeds, and earlier ones of other seeds with the same settings."""
     runs = {str(seed): run for seed, run in found.items()}
     configs = [run.pop("config") for run in runs.values() if "config" in run]
     before = earlier.get(task.name, {})
@@ -30,12 +29,12 @@ def merged(earlier: Results, task: Task, found: Mapping[int, dict[str, Any]]) ->
 
 
 def _of_no_seed(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is the same on all seeds."""
+    """Return the facts that are the same for all seeds."""
     return {name: setting for name, setting in config.items() if name != "seed"}
 
 
 def read(out: Path) -> Results:
-    """Return what was published earlier; nothing where there is no such file yet."""
+    """Return the earlier results, or nothing if there is no such file yet."""
     file = out / f"{NAME}.json"
     if not file.is_file():
         return {}
@@ -44,7 +43,7 @@ def read(out: Path) -> Results:
 
 
 def publish(out: Path, results: Results, *versions: str) -> None:
-    """Write everything anew, in the order of the tasks; nothing where no run of any was seen through."""
+    """Write all files again, in task order. Writes nothing if no run was finished."""
     tasks = [task for task in TASKS if results.get(task.name, {}).get("config")]
     if not tasks:
         return
@@ -80,8 +79,10 @@ def publish(out: Path, results: Results, *versions: str) -> None:
 
 
 def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings as a TOML file holds them: without those that are None. They are those of the version that made the run,
-    which may have other names now."""
+    """Return settings as a TOML file holds them, without those equal to None.
+
+    Names are those of the version that made the run, and may have changed.
+    """
     return {
         name: _given(value) if isinstance(value, Mapping) else value
         for name, value in settings.items()
@@ -90,7 +91,7 @@ def _given(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _made(found: Mapping[str, Any]) -> Iterator[str]:
-    """By which commands, when, with what, and whose tokenizer; once for seeds that agree."""
+    """Return the commands, dates, versions and tokenizers of the runs. Seeds that agree share one entry."""
     lines: dict[str, list[str]] = {}
     for seed, run in found["seeds"].items():
         if "failed" not in run:

@@ -1,4 +1,4 @@
-"""The table of all goals, and what there is to say beside it."""
+"""The table of all goals, and notes on it."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ LEGEND = (
 
 
 def rows(tasks: list[Task], results: Results) -> list[list[str]]:
-    """Return a row for each goal of the tasks that there are results of."""
+    """Return a row for each goal of the tasks with results."""
     return [_row(goal, task, results) for task in tasks for goal in task.goals]
 
 
 def anchors(tasks: list[Task]) -> Iterator[str]:
-    """Yield what others reach, task by task."""
+    """Yield the figures of other players, task by task."""
     told: set[str] = set()
     for task in tasks:
         for anchor in task.anchors:
@@ -43,7 +43,7 @@ def anchors(tasks: list[Task]) -> Iterator[str]:
 
 
 def misses(tasks: list[Task], results: Results) -> Iterator[str]:
-    """Yield what was not reached, in words, and what was not done yet."""
+    """Yield descriptions of missed goals and missing runs."""
     for task in TASKS:
         if left := [str(seed) for seed in SEEDS if task not in tasks or str(seed) not in results[task.name]["seeds"]]:
             yield f"{task.name}: not done yet on {', '.join(left)}."
@@ -100,7 +100,7 @@ def _cell(goal: Goal, who: str, task: Task, seed: str, results: Results) -> str:
 
 
 def number(goal: Goal, found: float) -> str:
-    """Return a figure of this goal as it is written."""
+    """Format a figure of this goal."""
     if goal.single is not None:
         return f"{found:+.1f}"
     if goal.figure in ("score", "held"):

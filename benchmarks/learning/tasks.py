@@ -1,4 +1,4 @@
-"""What is learned, for how many CPU seconds, and what must come of it. How it is learned stands in `tasks/*.toml`."""
+"""What is learned, in how many CPU seconds, and the goals. `tasks/*.toml` says how."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FILES = Path(__file__).parent / "tasks"
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """One figure of a task, and what it is held against. It is one row of the table."""
+    """One figure of a task, and its bar: one row of the table."""
 
     game: str
     figure: str
@@ -33,7 +33,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Demonstrations:
-    """Matches of a player that the cold start and the control imitate, where random play teaches nothing."""
+    """Matches of a player that the cold start and the control imitate, if random play teaches nothing."""
 
     player: str
     matches: int
@@ -46,7 +46,7 @@ class Demonstrations:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One run for each seed, and its rows of the table."""
+    """One run per seed, and its rows of the table."""
 
     name: str
     budget: float

@@ -13,23 +13,25 @@ Results = Mapping[str, Mapping[str, Any]]
 
 
 def measured(task: Task, results: Results) -> dict[str, dict[str, Any]]:
-    """Runs that were seen through, by seed."""
+    """Return the finished runs, by seed."""
     return {seed: found for seed, found in results[task.name]["seeds"].items() if "failed" not in found}
 
 
 def failed(task: Task, results: Results) -> dict[str, str]:
-    """Return why the others stopped, by seed."""
+    """Return the reasons of failed runs, by seed."""
     return {seed: found["failed"] for seed, found in results[task.name]["seeds"].items() if "failed" in found}
 
 
 def spent(found: Mapping[str, Any]) -> float:
-    """CPU seconds of a run that the budget is for."""
+    """Return the CPU seconds of a run that count toward the budget."""
     return float(found["cpu_seconds"]["cold_start"] + found["cpu_seconds"]["train"])
 
 
 def value(goal: Goal, who: str, task: Task, seed: str, results: Results) -> float | None:
-    """Return a goal's figure for one of those who were measured. None where there is none: a single run that was not
-    done, or a player without a legal move."""
+    """Return a goal's figure for one of the measured players.
+
+    Returns None if it is missing: a single run that was not done, or a player without a legal move.
+    """
     mine = _figure(goal, who, task.name, seed, results)
     if goal.single is None:
         return mine
@@ -46,7 +48,7 @@ def _figure(goal: Goal, who: str, task: str, seed: str, results: Results) -> flo
 
 
 def is_missed(goal: Goal, task: Task, results: Results) -> bool:
-    """Return whether there is something that must be reached, and it was not, on some seed or on too many."""
+    """Return whether a required goal was missed on some seed, or on too many."""
     if goal.must is None and goal.ahead is None:
         return False
     return bool(failed(task, results) or over(task, results) or _below(goal, task, results)) or _behind(
@@ -55,12 +57,12 @@ def is_missed(goal: Goal, task: Task, results: Results) -> bool:
 
 
 def over(task: Task, results: Results) -> list[str]:
-    """Seeds on which more was spent than the budget."""
+    """Return the seeds that exceeded the budget."""
     return [seed for seed, found in measured(task, results).items() if spent(found) > task.budget]
 
 
 def verdict(goal: Goal, task: Task, results: Results) -> str:
-    """Return what came of a goal, in words."""
+    """Describe the result of a goal."""
     runs = measured(task, results)
     said = [f"run failed on {_seeds(failed(task, results))}"] if failed(task, results) else []
     if late := over(task, results):
@@ -83,21 +85,21 @@ def verdict(goal: Goal, task: Task, results: Results) -> str:
 
 
 def reaches(goal: Goal, found: float | None, bar: float | None) -> bool:
-    """Return whether a figure is as good as `bar` asks."""
+    """Return whether a figure meets `bar`."""
     if found is None or bar is None:
         return False
     return found <= bar if goal.falls or goal.single is not None else found >= bar
 
 
 def _behind(goal: Goal, task: Task, results: Results) -> bool:
-    """Return whether there are too many seeds on which the trained model is not ahead."""
+    """Return whether the trained model fails to be ahead on too many seeds."""
     if goal.ahead is None:
         return False
     return len(measured(task, results)) - len(_ahead(goal, task, results)) > len(SEEDS) - goal.ahead
 
 
 def _ahead(goal: Goal, task: Task, results: Results) -> list[str]:
-    """Return the seeds on which the trained model is above its cold start and its control, intervals apart."""
+    """Return the seeds where the trained model is above its cold start and its control, with separate intervals."""
 
     def interval(who: str, found: Mapping[str, Any]) -> list[float]:
         ends: list[float] = found["figures"][who][goal.game][f"{goal.figure} interval"]

@@ -42,7 +42,7 @@ PARTS = {
 
 
 def run_part(part: str, seed: int, folder: Path) -> None:
-    """Run the rows of a part that are missing, and write each as soon as it is there."""
+    """Run the missing rows of a part, and write each when it is done."""
     asked: list[str] = []
 
     def wanted(what: str) -> bool:
@@ -89,14 +89,14 @@ def _publish(folder: Path, part: str, rows: list[dict[str, Any]]) -> None:
 
 
 def _made(rows: list[dict[str, Any]]) -> str:
-    """When and on which commits rows were made, and how long they took."""
+    """Return the dates, commits and durations of rows."""
     dates = sorted({row["about"]["date"] for row in rows})
     commits = sorted({row["about"]["commit"] or "unknown" for row in rows})
     return f"{' and '.join(dates)}, commit {', '.join(commits)}, {sum(row['seconds'] for row in rows):,.0f} s"
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.robustness",
         description=__doc__,

@@ -1,7 +1,7 @@
 """Faults of chat servers: `gymposium run`, and matches as a tournament plays them, against each.
 
-Whatever the server does, it must be told in words and cost nobody a match: no traceback, no forfeit of the player, no
-key in anything that is written, no hang, and no unbounded memory.
+Every fault must be reported in words and cost no match. No traceback, no forfeit of the player, no key in written
+files, no hang, and no unbounded memory.
 """
 
 from __future__ import annotations

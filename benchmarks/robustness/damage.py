@@ -1,7 +1,6 @@
-"""Ways to damage a file or a message: what strangers, full disks and bad cables do to them.
+"""Ways to damage a file or a message, as by attackers, full disks and transmission errors.
 
-Each way takes the bytes of something sound and returns others. Ways that make something that is no regular file are
-in `IN_PLACE`.
+Each takes valid bytes and returns others. Those that leave something other than a regular file are in `IN_PLACE`.
 """
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ ODD_TOML: tuple[str, ...] = (
 
 
 def truncated(data: bytes, rng: random.Random) -> bytes:
-    """Cut off anywhere."""
+    """Cut off the content at a random point."""
     return data[: rng.randrange(max(1, len(data)))]
 
 
 def flipped(data: bytes, rng: random.Random) -> bytes:
-    """Return some bytes changed."""
+    """Change some bytes."""
     found = bytearray(data or b"\0")
     for _ in range(rng.choice((1, 5, 50))):
         found[rng.randrange(len(found))] = rng.randrange(256)
@@ -53,7 +52,7 @@ def flipped(data: bytes, rng: random.Random) -> bytes:
 
 
 def doubled(data: bytes, rng: random.Random) -> bytes:
-    """Return a part of it twice."""
+    """Repeat a part of the content."""
     start = rng.randrange(max(1, len(data)))
     return data[:start] + data[rng.randrange(start + 1) :]
 
@@ -89,7 +88,7 @@ def _replaced(value: Any, way: Sequence[Any], by: Any) -> Any:
 
 
 def odd_json(text: str, rng: random.Random) -> str:
-    """Return a JSON text in which a value is another, a key is there twice, missing or new."""
+    """Change, duplicate, remove or add a value in a JSON text."""
     data = json.loads(text)
     way = rng.choice([*_places(data)])
     mark = "here is the place"
@@ -104,12 +103,12 @@ def odd_json(text: str, rng: random.Random) -> str:
 
 
 def json_value(data: bytes, rng: random.Random) -> bytes:
-    """Return a value of a JSON document is another."""
+    """Change a value of a JSON document."""
     return odd_json(data.decode(), rng).encode("utf-8", "surrogatepass")
 
 
 def json_line(data: bytes, rng: random.Random) -> bytes:
-    """Return a value in one line of JSON is another."""
+    """Change a value in one line of JSON."""
     lines = data.decode().splitlines()
     number = rng.randrange(len(lines))
     lines[number] = odd_json(lines[number], rng)
@@ -117,7 +116,7 @@ def json_line(data: bytes, rng: random.Random) -> bytes:
 
 
 def toml_value(data: bytes, rng: random.Random) -> bytes:
-    """Return a value of a TOML document is another, or is given twice."""
+    """Change or duplicate a value of a TOML document."""
     lines = data.decode().splitlines()
     with_value = [number for number, line in enumerate(lines) if re.match(r"\s*[\w.\"-]+\s*=", line)]
     number = rng.choice(with_value)
@@ -128,7 +127,7 @@ def toml_value(data: bytes, rng: random.Random) -> bytes:
 
 
 def zip_member(data: bytes, rng: random.Random) -> bytes:
-    """Return a zip with a member missing, changed, huge, hidden, or named to lie elsewhere."""
+    """Return a zip with a member that is missing, changed, huge, hidden, or misnamed to escape the folder."""
     with zipfile.ZipFile(io.BytesIO(data)) as sound:
         members = [(info.filename, sound.read(info)) for info in sound.infolist()]
     number = rng.randrange(len(members))

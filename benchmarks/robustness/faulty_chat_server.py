@@ -83,7 +83,7 @@ def _endless(start: bytes, chunk: bytes) -> PlayerFailure:
 
 
 def _bomb(encoding: str) -> PlayerFailure:
-    """256 MiB of blanks, compressed."""
+    """Send 256 MiB of blanks, compressed."""
     compress = zlib.compressobj(9, wbits=31 if encoding == "gzip" else 15)
     body = b"".join(compress.compress(b" " * MEBIBYTE) for _ in range(256)) + compress.flush()
     return lambda request: request.send(body, "200 OK", f"Content-Encoding: {encoding}")
@@ -94,7 +94,7 @@ def _raw(body: bytes, *headers: str) -> PlayerFailure:
 
 
 def _at_first(fault: PlayerFailure) -> PlayerFailure:
-    """Return every other request meets the fault; the next one is answered."""
+    """Return a fault that affects every other request. The next one is answered."""
     return lambda request: fault(request) if request.number % 2 == 0 else request.answer()
 
 
@@ -176,7 +176,7 @@ FAULTS: dict[str, PlayerFailure] = {
 
 @contextmanager
 def faulty_server(fault: PlayerFailure) -> Iterator[str]:
-    """A server on this machine whose every request meets the fault; its address."""
+    """Start a local server whose every request meets the fault, and yield its address."""
     numbers = itertools.count()
     listener = socket.create_server(("127.0.0.1", 0))
 

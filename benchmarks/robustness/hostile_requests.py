@@ -119,7 +119,7 @@ def _peak(process: int) -> int:
 
 @contextmanager
 def running(name: str, folder: Path, health: str, *words: str) -> Iterator[Running]:
-    """A server in a process of its own, which is ended with the block."""
+    """Start a server in a separate process, and end it with the block."""
     port, log = free_port(), folder / f"{name}.log"
     with log.open("wb") as file:
         process = subprocess.Popen(
@@ -166,7 +166,7 @@ def server_error(answer: bytes) -> str:
 
 
 def posted(path: str, sound: Mapping[str, Any], wait: float = 30.0) -> Callable[[Running, random.Random], str]:
-    """Posts a damaged body."""
+    """Post a damaged body."""
 
     def attack(server: Running, rng: random.Random) -> str:
         body = odd_json(json.dumps(sound), rng).encode("utf-8", "surrogatepass")
@@ -176,12 +176,12 @@ def posted(path: str, sound: Mapping[str, Any], wait: float = 30.0) -> Callable[
 
 
 def odd_path(server: Running, rng: random.Random) -> str:
-    """Ask for a path that is none."""
+    """Request an invalid path."""
     return server_error(raw(server.port, request(rng.choice(METHODS), rng.choice(ODD_PATHS), b"")))
 
 
 def odd_header(path: str) -> Callable[[Running, random.Random], str]:
-    """Sends headers that contradict each other, are huge, or are no headers."""
+    """Send headers that contradict each other, are huge, or are malformed."""
 
     def attack(server: Running, rng: random.Random) -> str:
         body = rng.choice((b"{}", b"", b"5\r\n{}", b"\x1f\x8b" + rng.randbytes(99)))
@@ -191,14 +191,14 @@ def odd_header(path: str) -> Callable[[Running, random.Random], str]:
 
 
 def no_http(server: Running, rng: random.Random) -> str:
-    """Send bytes that are no request."""
+    """Send bytes that are not a request."""
     return server_error(
         raw(server.port, rng.choice((rng.randbytes(5_000), b"\r\n" * 9_000, b"\x16\x03\x01" * 99)), 2.0)
     )
 
 
 def half_sent(path: str) -> Callable[[Running, random.Random], str]:
-    """Begins many requests and leaves them there."""
+    """Begin many requests without finishing them."""
 
     def attack(server: Running, rng: random.Random) -> str:
         with ExitStack() as opened:
@@ -213,7 +213,7 @@ def half_sent(path: str) -> Callable[[Running, random.Random], str]:
 
 
 def large(path: str, sound: Mapping[str, Any]) -> Callable[[Running, random.Random], str]:
-    """Posts bodies of many parts."""
+    """Post bodies of many parts."""
 
     def attack(server: Running, rng: random.Random) -> str:
         name = rng.choice([*sound])
@@ -227,7 +227,7 @@ def large(path: str, sound: Mapping[str, Any]) -> Callable[[Running, random.Rand
 
 
 def spoken(sound: Sequence[Mapping[str, Any]]) -> Callable[[Running, random.Random], str]:
-    """Says damaged messages over a WebSocket."""
+    """Send damaged messages over a WebSocket."""
 
     def attack(server: Running, rng: random.Random) -> str:
         address = f"ws://127.0.0.1:{server.port}/ws"

@@ -97,7 +97,7 @@ class Command:
     """The current directory of the command."""
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Begin the run, or go on with it, in a process group of its own."""
+        """Begin or resume the run, in a separate process group."""
         arguments = self.resume if (self.folder / self.begun).exists() else self.begin
         return subprocess.Popen(
             [sys.executable, "-m", "gymposium.cli.main", *arguments],
@@ -109,7 +109,7 @@ class Command:
         )
 
     def finish(self) -> str:
-        """Let it run to its end. What it said where that is an error, else nothing."""
+        """Let it run to its end. Returns its output if that is an error, else an empty text."""
         process = self.start()
         try:
             _, errors = process.communicate(timeout=_LIMIT)
@@ -119,7 +119,7 @@ class Command:
         return "" if process.returncode in (0, NOTHING_LEARNED) else errors.decode(errors="replace").strip()[-300:]
 
     def kill_when(self, reached: Callable[[], bool], delay: float) -> bool:
-        """Kill it `delay` seconds after something is so. False where it ended before."""
+        """Kill it `delay` seconds after a condition holds. Returns False if it ended before."""
         process = self.start()
         began = time.monotonic()
         while process.poll() is None and not reached():
@@ -132,7 +132,7 @@ class Command:
         return not ended
 
     def written(self) -> int:
-        """Bytes in the folder so far. Folders and files that vanish meanwhile count as empty."""
+        """Return the bytes in the folder so far. Folders and files that vanish meanwhile count as empty."""
         return sum(_size(Path(folder, name)) for folder, _, names in os.walk(self.folder) for name in names)
 
 
@@ -161,7 +161,8 @@ def moment(command: Command, whole: int, share: float, rng: random.Random) -> tu
 
 
 def tried(command: Command, whole: int, share: float, rng: random.Random, kept: Callable[[Path], list[str]]) -> str:
-    """Kill the command once, and let it go on. What went wrong, else nothing. `kept` finds what must outlive a kill."""
+    """Kill the command once and resume it. Returns what went wrong, else nothing. `kept` finds what must outlive a
+    kill."""
     reached, delay = moment(command, whole, share, rng)
     command.kill_when(reached, delay)
     before = kept(command.folder)
@@ -186,7 +187,7 @@ def _id(line: str) -> str:
 
 
 def differences(whole: Path, other: Path) -> list[str]:
-    """Return the files that are not the same but for times."""
+    """Return the files that differ in more than times."""
     names = {path.relative_to(folder) for folder in (whole, other) for path in folder.rglob("*") if path.is_file()}
     return sorted(str(name) for name in names if _content(whole / name) != _content(other / name))
 
@@ -216,7 +217,7 @@ def _without_times(data: Any) -> Any:
 def attacks(
     make: Callable[[Path], Command], tries: int, rng: random.Random, *, reproducible: bool = True
 ) -> Iterator[str]:
-    """Kill and resume so often, each time in a new folder; yields what went wrong."""
+    """Kill and resume this many times, each in a new folder. Yields what went wrong."""
     with TemporaryDirectory() as home:
         reference = make(Path(home, "whole"))
         if said := reference.finish():
@@ -234,14 +235,14 @@ def attacks(
 
 
 def a_run(home: Path) -> Command:
-    """`gymposium run` in rounds, of players whose replies follow from their seeds."""
+    """Return `gymposium run` in rounds, with players whose replies follow from their seeds."""
     home.mkdir()
     begin = ("run", "tic_tac_toe", "--players", "random,greedy", "-n", "300", "--seed", "2", "--out", "run")
     return Command(begin, ("run", "--resume", "run"), home / "run", "settings.json", home)
 
 
 def a_stream(home: Path) -> Command:
-    """`gymposium run` as the answers come, of a player that never answers the same."""
+    """Return `gymposium run` with streamed answers of a player that never answers the same."""
     home.mkdir()
     (home / "fickle.py").write_text(_FICKLE)
     begin = ("run", "tic_tac_toe", "--players", "fickle,random", "-n", "300", "--schedule", "streaming", "--out", "run")
@@ -250,7 +251,7 @@ def a_stream(home: Path) -> Command:
 
 
 def a_board(home: Path) -> Command:
-    """`gymposium leaderboard run` with two workers."""
+    """Return `gymposium leaderboard run` with two workers."""
     home.mkdir()
     (home / "small.toml").write_text(_SUITE)
     begin = ("leaderboard", "run", "small.toml", "--out", "board", "--jobs", "2")
@@ -259,7 +260,7 @@ def a_board(home: Path) -> Command:
 
 
 def a_training(home: Path) -> Command:
-    """`gymposium train`, as small as it can be with all its stages."""
+    """Return the smallest `gymposium train` with all stages."""
     home.mkdir()
     return Command(("train", *_TRAIN, "--out", "run"), ("train", "--resume", "run"), home / "run", "config.json", home)
 

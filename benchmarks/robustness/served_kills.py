@@ -47,7 +47,7 @@ class Served:
     process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> subprocess.Popen[bytes]:
-        """Begin the run, or go on with it."""
+        """Begin or resume the run."""
         settings = ("checkpoints.every=1", "optimizer.learning_rate=1e-2", "rollout.group_size=3", "samples.every=0")
         begin = ("serve", "--model", str(self.model), "--steps", str(STEPS), "--port", str(self.port), *settings)
         resume = ("serve", "--resume", str(self.folder))
@@ -95,7 +95,7 @@ def play(port: int) -> None:
 
 
 def moment(folder: Path, rng: random.Random, phase: str) -> tuple[Callable[[SessionsFile], bool], float]:
-    """When to kill: a condition on the file of sessions, and a delay in seconds behind it."""
+    """Return when to kill: a condition on the file of sessions, and a delay in seconds after it."""
     step = rng.randrange(STEPS)
     if phase == "request":
         turns = rng.randrange(1, STEPS * GROUPS * SIZE * TURNS)
@@ -106,7 +106,7 @@ def moment(folder: Path, rng: random.Random, phase: str) -> tuple[Callable[[Sess
 
 
 def killed(model: Path, folder: Path, rng: random.Random, phase: str) -> str:
-    """Play a run whose server is killed once. What went wrong, else nothing."""
+    """Play a run whose server is killed once. Returns what went wrong, else nothing."""
     served = Served(model, folder, free_port())
     served.start()
     reached, delay = moment(folder, rng, phase)
@@ -158,7 +158,7 @@ def make_tiny_model(folder: Path, texts: Sequence[str]) -> None:
 
 
 def rows(seed: int, wanted: Wanted, tries: int = 20) -> Iterator[Row]:
-    """Twenty runs, each killed once."""
+    """Yield the row of twenty runs, each killed once."""
     if not wanted(_WHAT):
         return
     rng, failures = random.Random(seed), []

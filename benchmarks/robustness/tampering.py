@@ -49,7 +49,7 @@ MEASURED = Path("entries/random/exact.json")
 
 
 def make_board(path: Path, seed: int) -> None:
-    """A board of two own players and a submission, with results and measured figures."""
+    """Make a board of two own players and a submission, with results and measured figures."""
     board = Board.begin(path, parse_suite(SUITE.format(seed=seed)))
     board.add("mcts-2", seed, label="A submission", by="Somebody", made="2026-01-02")
     with closing(LocalExecutor(1)) as executor:
@@ -84,7 +84,7 @@ def record(change: Callable[[dict[str, Any]], object], file: Path = MATCHES) -> 
 
 
 def put(value: Any, *way: Any) -> Callable[[dict[str, Any]], None]:
-    """Writes the value where these keys lead."""
+    """Write the value at this path of keys."""
 
     def change(data: Any) -> None:
         *inner, last = way
@@ -161,7 +161,7 @@ def linked(path: str | Path) -> Way:
 
 
 def pipe(path: str | Path) -> Way:
-    """Put a pipe, which nobody writes into, in the place of a file."""
+    """Replace a file with a pipe that no process writes to."""
 
     def tamper(board: Path) -> None:
         (board / path).unlink()
@@ -186,7 +186,7 @@ def _write(file: Path, found: list[str]) -> None:
 
 
 def _exchange_moves(data: dict[str, Any]) -> None:
-    """Two moves of one seat in the other order, and its replies with them."""
+    """Exchange two moves of one seat, and their replies."""
     first, second = data["turns"][0], data["turns"][2]
     places = {move: number for number, (_, move) in enumerate(data["events"])}
     one, other = places[first["text"]], places[second["text"]]

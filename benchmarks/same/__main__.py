@@ -112,7 +112,7 @@ def compared(case: str, sides: Sequence[Side], said: Sequence[dict[str, dict[str
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.same", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

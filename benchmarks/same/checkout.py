@@ -16,12 +16,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class NoCheckout(Exception):
-    """A name that stands for no checkout of this repository."""
+    """Error for a name that is not a checkout of this repository."""
 
 
 def checkout(name: str, scratch: Path) -> Path:
-    """Return the folder of a checkout; a git revision is unpacked into `scratch`. Raises `NoCheckout` if it is
-    neither."""
+    """Return the folder of a checkout. A git revision is unpacked into `scratch`.
+
+    Raises `NoCheckout` if the name is neither.
+    """
     if Path(name).is_dir():
         folder = Path(name).resolve()
     else:
@@ -54,7 +56,7 @@ def cases(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return two nested tables as one; where both have a value, that of `above` counts."""
+    """Return two nested tables merged. If both have a value, that of `above` wins."""
     tables = {
         name: merged(below[name], value)
         for name, value in above.items()

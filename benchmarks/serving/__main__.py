@@ -4,7 +4,7 @@ Parts:
   exact     50 matches and 50 mail tasks by the real openai client, against the learner's log-probabilities
   cost      CPU time beside the engine, sizes of batches, 200 sessions at once, the first token of a stream
   vllm      the first token of a stream that a vLLM server samples; for an environment such as `tox run -e vllm` makes
-  learning  an agent in a process of its own, beside `gymposium train` with as many matches and steps
+  learning  an agent in a separate process, beside `gymposium train` with as many matches and steps
 
 The models are directories, such as the cold start of a run: `gymposium train --game tic_tac_toe` and
 `python -m benchmarks.learning mail` make them. Rows of `learning` are written as they are done; a row that is there is
@@ -26,7 +26,7 @@ SEEDS = (1, 2, 3)
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.serving", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -77,7 +77,7 @@ class Timed:
 
 @contextmanager
 def serving(chat: Chat, engine: Any, max_tokens: int) -> Iterator[tuple[str, Service]]:
-    """A server in this process, for sessions that nothing learns from."""
+    """Start a server in this process, for sessions that are not trained on."""
     player = over("lm:m", engine, chat, PlayerSettings(temperature=1.0, max_tokens=max_tokens))
     settings = SessionSettings(port=free_port())
     with TemporaryDirectory() as home:
@@ -90,7 +90,7 @@ def serving(chat: Chat, engine: Any, max_tokens: int) -> Iterator[tuple[str, Ser
 
 
 def measured(model: Path, sessions: int, at_once: int) -> dict[str, Any]:
-    """Return the figures of this many sessions, so many at once."""
+    """Return the figures of this many sessions, with some of them at once."""
     loaded = load_model(model)
     with serving(loaded.chat, loaded.engine(), 12) as (address, service):
         with Server(address) as server:  # so that the engine's thread is there
@@ -179,7 +179,7 @@ def _messages(number: int) -> list[Any]:
 
 
 def _engine_seconds() -> float:
-    """CPU seconds of the engine's threads."""
+    """Return the CPU seconds of the engine's threads."""
     clocks = [
         time.pthread_getcpuclockid(thread.ident)
         for thread in threads_of_process()

@@ -33,13 +33,13 @@ Complete = Callable[[list[Any]], str]
 
 
 def by_sync(session: Session[Server]) -> Complete:
-    """Completions by the synchronous client."""
+    """Return completions of the synchronous client."""
     model = OpenAI(base_url=session.base_url, api_key="none")
     return lambda messages: model.chat.completions.create(model="m", messages=messages).choices[0].message.content or ""
 
 
 def by_async(session: Session[Server]) -> Complete:
-    """Completions by the asynchronous client."""
+    """Return completions of the asynchronous client."""
 
     async def once(messages: list[Any]) -> str:
         async with AsyncOpenAI(base_url=session.base_url, api_key="none") as model:
@@ -50,7 +50,7 @@ def by_async(session: Session[Server]) -> Complete:
 
 
 def by_stream(session: Session[Server]) -> Complete:
-    """Completions as streams."""
+    """Return completions as streams."""
     model = OpenAI(base_url=session.base_url, api_key="none")
 
     def complete(messages: list[Any]) -> str:

@@ -1,6 +1,6 @@
 """Learning through the URL alone, beside `gymposium train` with as many matches and steps.
 
-Both begin with the same model. An agent of forty lines (docs/examples/serving) plays in a process of its own.
+Both begin with the same model. An agent of forty lines (docs/examples/serving) plays in a separate process.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ TASKS = {
 
 
 def trained(task: Task, model: Path, seed: int, out: Path) -> dict[str, Any]:
-    """`gymposium train`; returns its figures."""
+    """Run `gymposium train` and return its figures."""
     own = {"rollout.groups": task.groups, "rollout.group_size": task.size, "reward": task.reward}
     arguments = ["--model", str(model), "--game", task.game, "--steps", str(task.steps), "--seed", str(seed)]
     given = settings({**COMMON, **task.settings, **own})
@@ -73,7 +73,7 @@ def trained(task: Task, model: Path, seed: int, out: Path) -> dict[str, Any]:
 
 
 def through_url(task: Task, model: Path, seed: int, out: Path) -> dict[str, Any]:
-    """Return an agent in a process of its own, and `gymposium serve`; returns the figures."""
+    """Run an agent in a separate process against `gymposium serve`, and return the figures."""
     given = settings({**COMMON, **task.settings, "rollout.group_size": task.size})
     left_out = ("prompting.on_illegal", "rollout.growth")
     given = [one for one in given if not one.startswith(left_out)]
@@ -92,7 +92,7 @@ def through_url(task: Task, model: Path, seed: int, out: Path) -> dict[str, Any]
 
 
 def figures(task: Task, out: Path, seed: int) -> dict[str, Any]:
-    """Return the returns and results of the trained model, in matches of their own."""
+    """Return the returns and results of the trained model, in separate matches."""
     game = load_game(task.game)
     opponent = make_player("random") if game.seats > 1 else None
     found = evaluate(

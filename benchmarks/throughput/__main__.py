@@ -28,7 +28,7 @@ PARTS = {"match": match, "peers": peers, "vector": vector, "search": search, "me
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.throughput",
         description=__doc__,

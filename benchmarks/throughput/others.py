@@ -35,7 +35,7 @@ LIBRARIES = {
 
 
 def set_up(name: str, home: Path) -> None:
-    """Make the library's environment, or leave it where it is there already. Raises `SystemExit` where that fails."""
+    """Make the library's environment unless it exists. Raises `SystemExit` on failure."""
     python, wanted = _python(name, home), LIBRARIES[name].requirement
     marker = home / name / "installed.txt"
     if marker.is_file() and marker.read_text(encoding="utf-8") == wanted:
@@ -105,7 +105,7 @@ class Worker:
 
 @contextmanager
 def workers(names: Sequence[str], home: Path) -> Iterator[dict[str, Worker]]:
-    """A process for each of these libraries. Raises `SystemExit` where one was not set up."""
+    """Yield a process for each of these libraries. Raises `SystemExit` if one is not set up."""
     if missing := [name for name in names if not (home / name / "installed.txt").is_file()]:
         raise SystemExit(f"{', '.join(missing)}: not set up. Run  python -m benchmarks.throughput peers --setup  once.")
     started: dict[str, Worker] = {}

@@ -13,7 +13,7 @@ _AT_ONCE = 8
 
 
 def rate(play: Play, seeds: Iterator[int], seconds: float) -> float:
-    """Plays whole matches for about so many CPU-seconds; decisions per CPU-second."""
+    """Play whole matches for about this many CPU seconds. Returns decisions per CPU second."""
     decisions, start = 0, time.process_time()
     while True:
         for _ in range(_AT_ONCE):

@@ -42,8 +42,10 @@ def single(name: str, opponent: str, clock: Clock) -> Side:
 
 
 def many(name: str, opponent: str, envs: int, clock: Clock) -> Side:
-    """So many at once, until as many matches have ended: what a decision costs depends on how far a match has come,
-    and matches that began together stay together for long."""
+    """Play this many environments at once, until as many matches have ended.
+
+    A decision's cost depends on the progress of its match, and matches that begin together stay together for long.
+    """
     env = gymnasium.make_vec(load_game(name).spec.env_id, num_envs=envs, opponent=opponent)
     rng = random.Random(0)
     legal: list[list[str]] = list(env.reset(seed=0)[1]["legal_moves"])

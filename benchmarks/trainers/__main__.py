@@ -52,7 +52,7 @@ def run_of_loop(defect: Defect | None, seed: int) -> Row:
 
 
 def run_of(name: str, seed: int) -> Row:
-    """Return one run on a trainer that a module holds."""
+    """Run the kit on a module's trainer."""
     module, _, attribute = name.partition(":")
     return measured(getattr(import_module(module), attribute)(), seed)
 
@@ -130,7 +130,7 @@ def text(rows: Sequence[Row]) -> str:
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.trainers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

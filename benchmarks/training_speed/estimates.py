@@ -1,6 +1,6 @@
 """Estimates of memory: the peak that `gymposium train --dry-run --memory` computes with, and that of an update.
 
-Six configurations of a model of 40 million parameters. Each figure is of a process of its own: the second of two
+Six configurations of a model of 40 million parameters. Each figure comes from a separate process: the second of two
 updates of two micro-batches, at its highest above what was there before the model was (Linux only).
 """
 

@@ -62,7 +62,7 @@ def measure(scale: Scale) -> tuple[dict[str, Any], str]:
 
 
 def apart(work: Callable[..., Any], *given: Any) -> Any:
-    """Return the result of a function in a process of its own, which begins with the libraries loaded and nothing
+    """Return the result of a function in a separate process, which begins with the libraries loaded and nothing
     else."""
     context = get_context("forkserver")
     context.set_forkserver_preload([__name__])
@@ -87,7 +87,7 @@ def model(vocabulary: int, size: dict[str, Any] | None = None, *, tied: bool = F
 
 
 def rows(lengths: list[int], vocabulary: int) -> list[Row]:
-    """Rows of random tokens, of which the second half is sampled."""
+    """Return rows of random tokens. The second half of each counts as sampled."""
     rng, made = stream(0, "long rows"), []
     for n, length in enumerate(lengths):
         ids = tuple(rng.choices(range(2, vocabulary), k=length))
@@ -98,7 +98,7 @@ def rows(lengths: list[int], vocabulary: int) -> list[Row]:
 
 
 def measured(work: Callable[[], object]) -> dict[str, float]:
-    """CPU seconds, and MiB at the peak above what was there before."""
+    """Return the CPU seconds, and the MiB at the peak above what was there before."""
     with open("/proc/self/clear_refs", "w", encoding="ascii") as refs:
         refs.write("5")  # the peak so far is forgotten
     before, start = status("VmRSS"), time.process_time()
@@ -107,7 +107,7 @@ def measured(work: Callable[[], object]) -> dict[str, float]:
 
 
 def ours(length: int, vocabulary: int) -> dict[str, float]:
-    """Our update of two rows."""
+    """Run our update of two rows."""
     return_large_blocks()
     settings = Optimizer(
         layout="packed", checkpointing=True, epochs=1, minibatches=1, token_budget=length, learning_rate=RATE
@@ -118,7 +118,7 @@ def ours(length: int, vocabulary: int) -> dict[str, float]:
 
 
 def theirs(length: int, vocabulary: int) -> dict[str, float]:
-    """TRL's step on the same rows."""
+    """Run TRL's step on the same rows."""
     trl, datasets = import_module("trl"), import_module("datasets")
     given, found = rows([length, length], vocabulary), dict[str, float]()
     prompts, said = [list(row.prompt) for row in given], [list(row.ids[row.spans[0].start :]) for row in given]
@@ -198,7 +198,7 @@ def attention(length: int, repeats: int) -> dict[str, Any]:
 
 
 def peak(length: int, vocabulary: int) -> float:
-    """MiB at the peak of an update of one row, above what was there before the model was."""
+    """Return the MiB at the peak of an update of one row, above what was there before the model was."""
     return_large_blocks()
     before = status("VmRSS")
     settings = Optimizer(layout="packed", checkpointing=True, epochs=1, minibatches=1, token_budget=length)

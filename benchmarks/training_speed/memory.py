@@ -1,9 +1,9 @@
 """What an update needs at its peak beside the model, by vocabulary and length of prompt: ours, and the naive loss.
 
 Only replies are learned from, a few tokens behind each prompt, so logits are needed at few places. The naive loss makes
-them at every place (`bare`), which is what grows with vocabulary times prompt. Each figure is of a process of its own:
-how far its memory rose over what it was before the update (Linux only). What grows with the vocabulary alone (weights,
-gradients and optimizer slots of the embedding) or with the prompt alone (the layers' activations) is in it, on both
+them at every place (`bare`), which is what grows with vocabulary times prompt. Each figure comes from its own
+process: how far its memory rose over what it was before the update (Linux only). What grows with the vocabulary alone
+(weights, gradients and optimizer slots of the embedding) or with the prompt alone (the layers' activations) is in it, on both
 sides; the last column is free of both: how much more a longer prompt costs with the large vocabulary than with the
 small one.
 """
@@ -72,7 +72,7 @@ def rows(vocabulary: int, prompt: int) -> list[Row]:
 
 
 def peak(side: str, vocabulary: int, prompt: int) -> float:
-    """MiB that an update takes at its peak beside what was there. For a process of its own."""
+    """Return the extra MiB of an update at its peak. Run it in a separate process."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     model: Any = Qwen3ForCausalLM(architecture(vocabulary, TINY))

@@ -32,12 +32,12 @@ class Scale:
 
 
 def spread(values: Sequence[float], digits: int = 3) -> list[float]:
-    """Median, lowest and highest."""
+    """Return the median, lowest and highest value."""
     return [round(one, digits) for one in (median(values), min(values), max(values))]
 
 
 def ratios(theirs: Sequence[float], ours: Sequence[float]) -> list[float]:
-    """Of what two sides took in the same repeats."""
+    """Return the spread of ratios of two sides in the same repeats."""
     return spread([t / o for t, o in zip(theirs, ours, strict=True)], 2)
 
 

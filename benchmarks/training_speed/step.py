@@ -102,8 +102,10 @@ def _context(context: str, scale: Scale) -> dict[str, Any]:
 
 
 def _first(mine: Ours, floor: Floor, trl: Trl | None) -> dict[str, Any]:
-    """Return the first step warms all sides up, and shows that they do the same: floor and learner begin with the same
-    weights. The log-probabilities are compared behind it, when both have taken the same step."""
+    """Run the first step, which warms up all sides and checks that they agree.
+
+    Floor and learner begin with the same weights. The log-probabilities are compared after both have taken the step.
+    """
     step = mine.step(0)
     _, _, norm = floor.step(step)
     if trl is not None:
@@ -116,7 +118,7 @@ def _first(mine: Ours, floor: Floor, trl: Trl | None) -> dict[str, Any]:
 
 
 class Floor:
-    """The bare side, with a model and an optimizer of its own."""
+    """Bare side, with its own model and optimizer."""
 
     def __init__(self, loaded: LoadedModel, config: TrainConfig) -> None:
         self.loaded, self._config = loaded, config
@@ -134,7 +136,7 @@ class Floor:
 
 
 class Trl:
-    """TRL's trainer, with a model of its own."""
+    """TRL's trainer, with its own model."""
 
     def __init__(self, directory: Path, config: TrainConfig) -> None:
         trl: Any = import_module("trl")

@@ -51,7 +51,7 @@ class Work:
         return sum(row.sampled for row in self.rows)
 
     def requests(self) -> Iterator[list[TokenRequest]]:
-        """Yield the rounds as requests, each with a random stream of its own."""
+        """Yield the rounds as requests, each with its own random stream."""
         for n, prompts in enumerate(self.rounds):
             yield [TokenRequest(prompt, random.Random(f"{n} {k}")) for k, prompt in enumerate(prompts)]
 

@@ -42,8 +42,11 @@ class Table:
 
 
 def serve(tables: Mapping[str, Callable[[], Table]], distributions: Sequence[str]) -> None:
-    """Says what there is, then answers `{"game": …, "seconds": …}` with the rate over so many CPU-seconds, and with
-    the share of matches that were broken off, until there is no more to read."""
+    """Print the games, then answer requests until the input ends.
+
+    The answer to `{"game": …, "seconds": …}` has the rate over that many CPU seconds, and the share of matches broken
+    off.
+    """
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what a library prints is no answer
 
