@@ -1,9 +1,12 @@
-"""Whether a model learns on the Tinker backend as it does on the local one: tic-tac-toe, from one small model that has
-imitated random play. The service is the stand-in of the tests (tests/plugins/tinker/stand_in), behind the real SDK.
+"""Whether a model learns on the Tinker backend as on the local one: tic-tac-toe, from one small model.
 
-For each seed, the same run on both backends. They begin with other weights of the LoRA and draw other replies, so they
-are two runs of one kind, and what is compared is the mean over seeds: the exit status is 1 if, after any step, the 95 %
-interval of the mean paired difference leaves out 0. That gradients and steps are equal to 1e-5 is a test."""
+The model has imitated random play. The service is the stand-in of the tests (tests/plugins/tinker/stand_in), behind the
+real SDK. Each seed does the same run on both backends. The runs have different initial LoRA weights and draw different
+replies, so only means over seeds are compared.
+
+The exit status is 1 if, after any step, the 95 % interval of the mean paired difference excludes 0. A test checks that
+gradients and steps are equal to 1e-5.
+"""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ def main() -> None:
         "--matches", type=int, default=4000, help="matches of the evaluation after learning (default: 4000)"
     )
     parser.add_argument(
-        "--slices", type=int, default=9, help="slices in which speed is measured, for each side (default: 9)"
+        "--slices", type=int, default=9, help="slices for measuring the speed of each side (default: 9)"
     )
     parser.add_argument("--rollouts", type=int, default=2, help=f"rollouts of {ROLLOUT} frames in a slice (default: 2)")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder for the results")

@@ -61,7 +61,7 @@ class Size:
     rows: int
     """Number of rows of an update."""
     length: int
-    """Number of tokens of a row, of which half are sampled."""
+    """Number of tokens of a row. Half are sampled."""
     lengths: tuple[int, ...]
     """Lengths of the one row whose memory is measured."""
     requests: int

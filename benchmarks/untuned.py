@@ -1,11 +1,11 @@
-"""Learning with the shipped defaults, on games that nobody tuned for.
+"""Learning with the shipped defaults, on games they were not tuned for.
 
 `table`: eight games, three seeds fixed beforehand, and three learners with the same CPU seconds each. Ours is
 `gymposium train` with nothing set but the game, the seed and the budget; the control spends the CPU seconds of its
 reinforcement learning on more imitation; the third is `gymposium sb3 train`, sb3-contrib's MaskablePPO with its
 defaults on the game's tensor. All play 1,000 matches against random play, greedily, from both seats. (4.8 CPU hours.)
 
-`search`: development games, none of them in the table, by which the defaults are chosen. Settings are given as in
+`search`: development games, none of them in the table, for choosing the defaults. Settings are given as in
 `gymposium train`; each set of settings that was tried is a line of the result.
 
 Each run is kept as soon as it ends, so the same command resumes after Ctrl-C.
@@ -38,7 +38,7 @@ DEVELOPMENT = (
     *("breakthrough(rows=5,columns=4)", "connect_four", "oware", "y(board_size=5)"),
     *("leduc_poker", "goofspiel", "pig", "ultimate_tic_tac_toe"),
 )
-"""Games by which defaults are chosen."""
+"""Games for choosing defaults."""
 DEVELOPMENT_SEEDS = (1, 2, 3)
 BUDGET = 240.0
 MATCHES = 1000

@@ -4,7 +4,7 @@
 views tell apart, returns, chance and texts. Where a small size of the game is solved, the optimum is compared, too.
 
 `play` lets players meet a random opponent in plain and in disguised games: search, which reads no words, a small model
-trained on the plain game, and a pretrained model as it comes.
+trained on the plain game, and a pretrained model without further training.
 
 Each row is saved when it is done, so the same command resumes after Ctrl-C.
 """

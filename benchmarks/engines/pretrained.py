@@ -62,7 +62,7 @@ TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 Round = list[Tokens]
 """The prompts of `AT_ONCE` matches at one turn."""
 Side = Callable[[list[Round], int], float]
-"""Answers rounds with so many tokens for each prompt; returns the CPU seconds that it took."""
+"""Answers rounds with this many tokens for each prompt; returns the CPU seconds that it took."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ Parts:
   cost    CPU time of all processes on the cluster beside local ones, and of the driver for each match
 
 Needs `gymposium-ray` and psutil: tox -e ray makes such an environment. Rows of `faults` are written as they are done; a
-row that is there is not played again.
+finished row is not played again.
 """
 
 from __future__ import annotations

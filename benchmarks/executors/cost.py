@@ -27,7 +27,7 @@ LENGTHS = {1.0: 20, 10.0: 4}
 PAIRS = 3
 """Number of times that both executors play the parts, by turns."""
 WARM = 15.0
-"""Number of seconds for which they play before."""
+"""Number of warm-up seconds."""
 SIZE, PARTS = 64, 200
 """Number of matches in a part and number of parts by which the driver is measured."""
 

@@ -27,7 +27,7 @@ TASKS_EACH = 1_000
 """Number of questions, both of tasks like those that were learned from and of others."""
 
 QUESTIONS = ("mail", "tables", "qa")
-"""The games of tasks with one right answer, of which each has the split `test`."""
+"""The games of tasks with one right answer, each with the split `test`."""
 
 HIDDEN = ("kuhn_poker", "leduc_poker", "liars_dice")
 """Games in which something is hidden, of which every state can be visited."""

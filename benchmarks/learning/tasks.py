@@ -28,7 +28,7 @@ class Goal:
     """Another task. Then the figure is held against that task's, seed by seed, and `must` is how many points
     (hundredths) it may be worse."""
     ahead: int | None = None
-    """Number of seeds on which the trained model must be above its cold start and its control, intervals apart."""
+    """Number of seeds where the trained model must be above its cold start and its control, intervals apart."""
 
 
 @dataclass(frozen=True, slots=True)

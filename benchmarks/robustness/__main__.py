@@ -10,7 +10,7 @@ Parts:
   files        damaged and hostile files of every kind, each given to the command that reads it
   requests     damaged and hostile requests to every server
 
-Each row is written as soon as it is there. A command that was interrupted resumes: it leaves out the rows that this
+Each row is written when it is done. A command that was interrupted resumes: it leaves out the rows that this
 commit and seed already have, and replaces all others. The exit status is 1 if anything failed.
 """
 

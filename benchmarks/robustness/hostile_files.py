@@ -1,8 +1,8 @@
 """Damaged and hostile files of every kind that gymposium reads, each given to the command that reads it.
 
-A failure is a command that ends by a signal or with an unknown exit status, prints a traceback, says nothing of its
-refusal, takes more than `SECONDS` of CPU time or `MEMORY` bytes, does not end, leaves processes, or makes the file
-`canary`, which is what the hostile contents try.
+A command fails if it ends by a signal or with an unknown exit status, prints a traceback, or refuses without a reason.
+It also fails if it exceeds `SECONDS` of CPU time or `MEMORY` bytes, hangs, or leaves processes. The last failure is to
+create the file `canary`, as the hostile contents try to.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Damaged and hostile requests to every server that gymposium runs: `serve`, `serve-env`, `serve-affinetes` and `view`.
 
-A failure is an answer 500, a server that does not answer its health check within `HEALTHY` seconds of the request, one
-that ends, one that prints a traceback, or one whose memory grows beyond `MEMORY` bytes.
+A server fails if it answers 500, ends, or prints a traceback. It also fails if it does not answer its health check
+within `HEALTHY` seconds of the request, or if its memory grows beyond `MEMORY` bytes.
 """
 
 from __future__ import annotations

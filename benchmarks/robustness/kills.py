@@ -1,10 +1,11 @@
 """Commands that are killed at any moment and resumed: `run`, `leaderboard run` and `train`.
 
-A command runs in a process group of its own, which SIGKILL ends once a drawn moment of a drawn phase has come: the
-start, a share of what an uninterrupted run writes, or the end. Then the command goes on, and what it leaves is compared
-with what the uninterrupted run left: with players whose replies follow from their seeds, every file, byte for byte but
-for times. With other players, every match that was recorded before the kill is still there, and each match is there
-once.
+A command runs in a separate process group. SIGKILL ends it at a random moment of a random phase: the start, a share of
+what an uninterrupted run writes, or the end. Then the command resumes, and its files are compared with those of an
+uninterrupted run.
+
+With players whose replies follow from their seeds, all files must be equal except for times. With other players, every
+match recorded before the kill must still exist, exactly once.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Hostile replies in positions of every game, through every reader.
 
-An attack is a reply together with the only text that each reader may take as the move, known from how the reply was
-built. A failure is an exception, a reading of no known kind, a move that is not that text (a substitution), or a
-refused text that changes the match when it is applied all the same.
+An attack is a reply, with the only text that each reader may take as the move. A failure is an exception, a reading of
+an unknown kind, or a move other than that text (a substitution). A refused text that changes the match when applied is
+a failure too.
 """
 
 from __future__ import annotations

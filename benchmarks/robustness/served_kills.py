@@ -1,9 +1,9 @@
-"""`gymposium serve` that is killed at any moment and resumed, while a client goes on with the real openai library.
+"""`gymposium serve`, killed at any moment and resumed, while a client continues with the real openai library.
 
-The client plays its sessions one after the other, so that an uninterrupted run is the same each time. SIGKILL ends the
-server in a request, in a step of training, or just after new weights are published. The client repeats what was not
-answered. In the end the weights must be those of the uninterrupted run, to the bit: then no ended session was lost or
-learned twice, and each answer was given again.
+The client plays its sessions one after the other, so an uninterrupted run is the same each time. SIGKILL ends the
+server in a request, in a training step, or just after new weights are published. The client repeats unanswered
+requests. In the end the weights must equal those of an uninterrupted run, to the bit. Then no ended session was lost or
+learned twice, and each answer was repeated.
 """
 
 from __future__ import annotations

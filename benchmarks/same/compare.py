@@ -27,7 +27,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor as it is stored."""
+    """Stored tensor."""
 
     dtype: str
     shape: tuple[int, ...]

@@ -7,7 +7,7 @@ Parts:
   learning  an agent in a separate process, beside `gymposium train` with as many matches and steps
 
 The models are directories, such as the cold start of a run: `gymposium train --game tic_tac_toe` and
-`python -m benchmarks.learning mail` make them. Rows of `learning` are written as they are done; a row that is there is
+`python -m benchmarks.learning mail` make them. Rows of `learning` are written as they are done; a finished row is
 not measured again.
 """
 

@@ -34,7 +34,7 @@ class Task:
     """The reward of `gymposium train`, which the agent gives too."""
     settings: dict[str, object]
     matches: int
-    """Number of matches by which the result is measured."""
+    """Number of matches for measuring the result."""
 
 
 COMMON: dict[str, object] = {

@@ -1,4 +1,4 @@
-"""The other libraries, each in a virtual environment and a process of its own."""
+"""The other libraries, each in its own virtual environment and process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Uniformly random matches in which every decision is handed its full text: ours in three ways, and bare pyspiel."""
+"""Uniformly random matches where every decision gets its full text: ours in three ways, and bare pyspiel."""
 
 from __future__ import annotations
 

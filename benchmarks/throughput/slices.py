@@ -10,7 +10,7 @@ from statistics import median
 from benchmarks.throughput.timing import Play, rate
 
 Side = Callable[[float], float]
-"""Works for about so many seconds; returns its decisions per second."""
+"""Works for about this many seconds; returns its decisions per second."""
 
 
 def here(play: Play) -> Side:

@@ -25,7 +25,7 @@ class Defect:
     old: str
     new: str
     check: str = ""
-    """The check that names the defect; empty if it was planted by somebody who did not know the checks."""
+    """The check that names the defect; empty if it was planted without knowing the checks."""
 
     def planted(self, source: str) -> str:
         """Return the source with the defect. Raises `ValueError` unless the piece is there once."""

@@ -178,7 +178,7 @@ def _put(trained: dict[str, Any], values: dict[str, Any]) -> None:
 
 
 def _imitation(directory: Path, config: TrainConfig, lot: list[Demonstration], repeats: int) -> dict[str, Any]:
-    """Both sides learn on, from the same weights, each with a model of its own."""
+    """Both sides learn on, from the same weights, each with its own model."""
     mine, theirs = load_model(directory), load_model(directory)
     learner = LocalLearner(mine.model, mine.pad, config.optimizer)
     optimizer = torch.optim.AdamW(theirs.model.parameters(), lr=0.0, weight_decay=0.0)

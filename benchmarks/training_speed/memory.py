@@ -1,11 +1,12 @@
-"""What an update needs at its peak beside the model, by vocabulary and length of prompt: ours, and the naive loss.
+"""Peak memory of an update beyond the model, by vocabulary and prompt length: ours, and the naive loss.
 
-Only replies are learned from, a few tokens behind each prompt, so logits are needed at few places. The naive loss makes
-them at every place (`bare`), which is what grows with vocabulary times prompt. Each figure comes from its own
-process: how far its memory rose over what it was before the update (Linux only). What grows with the vocabulary alone
-(weights, gradients and optimizer slots of the embedding) or with the prompt alone (the layers' activations) is in it, on both
-sides; the last column is free of both: how much more a longer prompt costs with the large vocabulary than with the
-small one.
+Only replies are learned from, a few tokens after each prompt, so few places need logits. The naive loss computes them
+everywhere (`bare`), so it grows with vocabulary times prompt length. Each figure comes from its own process: how far
+its memory rose above its level before the update (Linux only).
+
+Both sides include what grows with the vocabulary alone (weights, gradients and optimizer slots of the embedding) or
+with the prompt alone (the layers' activations). The last column is free of both: the extra cost of a longer prompt with
+the large vocabulary, compared with the small one.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What plays another library's games, each module in that library's own environment and in a separate process."""
+"""Processes that play other libraries' games, each module in that library's own environment."""
