@@ -1,4 +1,4 @@
-"""A real pretrained model on a plain CPU: SmolLM2-135M-Instruct (from Q4_1) as it comes, imitating, and reinforced.
+"""A real pretrained model on a plain CPU: SmolLM2-135M-Instruct (from Q4_1), as is, imitating, reinforced.
 
 `tic_tac_toe` (three seeds): the model as it comes; after imitation of moves of search (`gymposium synth`); after 20
 steps of GRPO with a LoRA, 64 matches a step; and the control, which spends the CPU seconds of reinforcement learning on

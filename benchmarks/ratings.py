@@ -4,15 +4,15 @@
 fits of the same samples with choix, one after the other, for comparison.
 
 `coverage` simulates players of known strengths with the model of the ratings and rates them. It counts how often the
-true rating lies in its 95 % interval, the true rank in the range of ranks, and the true share of points in the interval
-of the pay-off matrix, and how often two players are ranked in the wrong order. The truth is the model's result for
-infinitely many matches. If a deal favours a seat, it favours the seat in all of its matches, as cards do. The exit
-status is 1 if the intervals of some ratings contain the truth too seldom.
+95 % intervals contain the true rating, the true rank, and the true share of points in the payoff matrix. It also counts
+how often two players are ranked in the wrong order. The truth is the model's result for infinitely many matches. If a
+deal favors a seat, it does so in all of its matches, as cards do. The exit status is 1 if the intervals of some ratings
+contain the truth too seldom.
 
-`returns` simulates boards of mean returns, of which all players have the same true mean: returns from a normal, a
-skewed or a rare distribution, and a board of six players that differ in it. For each number of deals it counts how
-often the true mean lies in its 95 % interval, and how often any player is placed surely above another one. The exit
-status is 1 if that happens too often.
+`returns` simulates boards of mean returns whose players all have the same true mean: returns from a normal, a skewed or
+a rare distribution, and a board of six players with different distributions. For each number of deals it counts how
+often the 95 % interval contains the true mean, and how often a player is surely placed above another. The exit code is
+1 if that happens too often.
 
 `flip` compares flip distances with brute force: a fit without every set of up to three deals, on boards of three
 players and 20 to 60 deals, until 100 boards had such a set.

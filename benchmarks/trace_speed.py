@@ -1,9 +1,10 @@
 """Programs of code tracing made per second on two cores, each run twice with equal output, without a cache.
 
-Every program has its own seed, and the grades of difficulty take turns. A program that is rejected is drawn again, and
-counts in the time. The target is for CPU time, including that of subprocesses: two idle cores give two CPU seconds per
-second. The rate by wall time is given too, and the rate at which the same cores start a bare interpreter, which each
-program needs twice. The ratio of the two can be compared between machines.
+Every program has its own seed, and the grades of difficulty take turns. Rejected programs are drawn again, and count in
+the time. The target is for CPU time, including that of subprocesses: two idle cores give two CPU seconds per second.
+
+The result also gives the wall-time rate, and how many bare interpreters the same cores start per second. Each program
+needs two starts. The ratio of the two rates can be compared between machines.
 """
 
 from __future__ import annotations

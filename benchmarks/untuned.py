@@ -44,7 +44,7 @@ BUDGET = 240.0
 MATCHES = 1000
 MOST_FAILED = 0.05
 LEAST_GAMES = 6
-"""Number of games in which ours must be above the control."""
+"""Number of games where ours must be above the control."""
 LEAST_RATIO = 0.6
 LEAST_BASIS = 0.3
 """Least mean return of MaskablePPO, above random play, of a game that the ratio is taken of."""

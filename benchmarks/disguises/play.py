@@ -40,7 +40,7 @@ class Cell:
     player: str
     """The player, as the table names it."""
     name: str
-    """The player, as it is made."""
+    """Specification of the player."""
     game: str
     matches: int
 

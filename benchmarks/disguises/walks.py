@@ -1,4 +1,4 @@
-"""Random walks of plain and disguised games in step, and their optima."""
+"""Random play of plain and disguised games in step, and their optima."""
 
 from __future__ import annotations
 

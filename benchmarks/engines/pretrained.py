@@ -55,7 +55,7 @@ from gymposium_agents.players.player import LanguageModelPlayer
 NAME = "pretrained"
 AT_ONCE = 64
 CONTEXT = 1024
-"""Tokens of a prompt and its reply for which servers have room."""
+"""Tokens of a prompt and its reply that fit in a server's context."""
 LORA = Policy("learner")
 TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
 

@@ -29,7 +29,7 @@ PAIRS = 3
 WARM = 15.0
 """Number of warm-up seconds."""
 SIZE, PARTS = 64, 200
-"""Number of matches in a part and number of parts by which the driver is measured."""
+"""Number of matches in a part and number of parts for measuring the driver."""
 
 
 def measured(nodes: Nodes) -> list[dict[str, Any]]:

@@ -25,7 +25,7 @@ from gymposium_agents.engines.secrets import without_secret
 KEY = "sk-canary/4f1d9c+77=="
 VARIABLE = "GYMPOSIUM_CHAT_FAULTS_KEY"
 SECONDS = 120
-"""After which a command hangs."""
+"""Time limit of a command."""
 MEMORY = 600
 """MiB that a command may take, its libraries included: without a fault it takes some 200."""
 SCHEDULES = ("rounds", "streaming")

@@ -213,7 +213,7 @@ class Tried:
 
 
 def tried(command: str, folder: Path) -> Tried:
-    """Run a command in a folder, in a fork of this process, in which everything is imported."""
+    """Run a command in a folder, in a fork of this process, with everything imported."""
     log = folder / "said.log"
     child = os.fork()
     if not child:

@@ -89,7 +89,7 @@ class Command:
     begin: Sequence[str]
     """Begins the run."""
     resume: Sequence[str]
-    """Goes on with it, where `begun` is there."""
+    """Resumes it, where `begun` is there."""
     folder: Path
     """What the run leaves."""
     begun: str

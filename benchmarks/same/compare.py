@@ -11,7 +11,7 @@ from typing import Any
 TIMES = ("perf/",)
 """What the names of metrics begin with that depend on the clock or on the machine's memory."""
 WEIGHTS = ("cold_start", "checkpoints", "adapter", "model", "versions")
-"""Folders of a run that hold tensors, in the order in which a run writes them first."""
+"""Folders of a run that hold tensors, in the order that a run first writes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Comparison:
     """Values compared in metrics.jsonl and results.json."""
     tensors: int
     differences: tuple[str, ...]
-    """A sentence for each value or tensor that differs, in the order in which a run makes them."""
+    """A sentence for each value or tensor that differs, in the order that a run makes them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ vector  256 matches at once against the single environment (two minutes)
 search  16 at once, with searching opponents, by the clock (five minutes; the cores have to be free)
 memory  the peak of memory after 100,000 and after a million decisions (ten minutes)
 
-Everybody plays uniformly random matches, and every decision that somebody outside makes is handed all that the library
-has to show for it. Our sides and pyspiel draw their moves inside what is timed, from the legal moves that they are
-handed; what the other libraries play was drawn before, so that only they are timed. The opponents in `gymnasium.make`
-choose without a text. Decisions are those of all seats.
+All sides play uniformly random matches. Every decision made outside the library gets everything that the library shows.
+Our sides and pyspiel draw their moves within the timed part, from the legal moves they get. The moves for the other
+libraries are drawn beforehand, so only the libraries are timed. The opponents in `gymnasium.make` choose without text.
+Decisions are those of all seats.
 
 Without a name: match.
 """

@@ -1,6 +1,6 @@
 """The peak of a process's memory after some decisions of random play, and after ten times as many.
 
-A peak that stays where it was means that nothing grows. Each line is a process of its own, begun without any of this
+A peak that stays where it was means that nothing grows. Each line is a separate process, begun without any of this
 one's memory.
 """
 

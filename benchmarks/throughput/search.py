@@ -21,7 +21,7 @@ OPPONENT = "mcts-100"
 TIMES = 1.6
 """As many times as fast the vector environment is to be on two cores."""
 GAMES = ("tic_tac_toe", "connect_four", "othello", "hex", "breakthrough", "clobber")
-"""In which OpenSpiel's own search is used."""
+"""Games that use OpenSpiel's own search."""
 
 
 def measure(given: argparse.Namespace) -> tuple[dict[str, Any], str]:

@@ -1,5 +1,5 @@
 """The conformance kit of trainers (`gymposium_testing.trainers`), tried out: twelve defects planted in a trainer that
-was written by hand, six more by somebody who had not seen the checks, and clean runs, which no check may refuse.
+was written by hand, six more planted without seeing the checks, and clean runs, which no check may refuse.
 
     python -m benchmarks.trainers loop           # defects and clean runs of the loop that was written by hand
     python -m benchmarks.trainers ours

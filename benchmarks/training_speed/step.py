@@ -2,7 +2,7 @@
 
 The model has random weights and a token a character; a reply that is no move is replaced by a random one, so every game
 has all of its turns, each of up to 4 tokens. All weights are learned, in one optimizer step. Two ways to ask: `state`,
-each turn with a prompt of its own, and `full`, where the prompt grows over the match and its turns are learned from as
+each turn with its own prompt, and `full`, where the prompt grows over the match and its turns are learned from as
 one row.
 
 Ours is the whole step: games, opponents, prompts and tokenization, engine, reading, rewards, credit, update, and the
