@@ -282,7 +282,7 @@ def test_what_was_measured_beside_an_entry_is_shown(board: Board, results: Resul
     path.write_text(json.dumps(content))
     assert game(results_of(board, samples=20), "kuhn_poker").yardsticks.players[0].exploitability == 0.25
     exact_path(board, entry).write_text(json.dumps(content))
-    with pytest.raises(BadRecord, match="is of random, not of mcts-10"):
+    with pytest.raises(BadRecord, match="belongs to random, not to mcts-10"):
         results_of(board, samples=20)
 
 

@@ -17,9 +17,9 @@ from gymposium_arena.schedule import Lineup, jobs, lineups
 from gymposium_arena.slugs import joint_slug, slug
 from gymposium_arena.suite import Suite, parse_suite
 
-NAMES = ["random", "greedy", "mcts-3", "mcts-5", "mcts-10", "mcts-25", "stand-17", "hold-20"]
+NAMES = ["random", "greedy", "mcts-3", "mcts-5", "mcts-10", "mcts-25"]
 GAMES = ["tic_tac_toe", "goofspiel(num_cards=4)", "universal_poker(players=3)", "2048", "coin_game"]
-PLAYERS = {name: make_player(name) for name in NAMES}
+PLAYERS = {name: make_player(name) for name in (*NAMES, "hold-20", "hold-9")}
 
 suites = st.builds(
     lambda seed, groups, most, players, games: parse_suite(
@@ -118,12 +118,12 @@ def test_pairings_of_a_game_share_deals_and_differ_in_all_else() -> None:
 
 
 def test_openings_are_for_those_who_draw_nothing() -> None:
-    suite = parse_suite('name = "s"\nplayers = ["hold-20", "stand-17", "random"]\n[[games]]\nname = "tic_tac_toe"\n')
+    suite = parse_suite('name = "s"\nplayers = ["hold-20", "hold-9", "random"]\n[[games]]\nname = "pig"\nopening = 4\n')
     planned = {lineup.players: [*jobs(lineup, cast(lineup))] for lineup in lineups(suite, own_entries(suite))}
     assert {names: {job.opening for job in matches} for names, matches in planned.items()} == {
-        ("hold-20", "stand-17"): {4},
+        ("hold-20", "hold-9"): {4},
         ("hold-20", "random"): {0},
-        ("stand-17", "random"): {0},
+        ("hold-9", "random"): {0},
     }
 
 

@@ -238,7 +238,7 @@ def test_a_record_with_another_program_is_found_out() -> None:
 
 BROKEN = [
     ([], "no event"),
-    ([Event(0, "x")], "must be the program"),
+    ([Event(0, "x")], "must be a chance event with the program"),
     ([Event(CHANCE, "[]")], "does not hold a program"),
     ([Event(CHANCE, "{" * 9999)], "does not hold a program"),
     ([Event(CHANCE, '{"program": "x"}')], "does not hold a program"),

@@ -126,7 +126,7 @@ def test_a_session_is_shown_turn_by_turn(serve: Any, served: Served, tmp_path: P
         "3 messages found:",
         'after <a href="#turn-0">turn 0</a>',
         '<span class="tag branch">branches off</span> after turn 0',
-        'before it sent it back: <span class="theirs">messages[4].content</span>',
+        'before sending it back: <span class="theirs">messages[4].content</span>',
         "2 earlier messages",
         '<span class="tag cut-off">length</span>',
         "reward <b>+0.75</b>",

@@ -40,7 +40,7 @@ def test_the_dilemma_is_learned_by_whoever_defects() -> None:
     defect, cooperate = Constant(lambda ask: [0.0, 1.0]), Constant(lambda ask: [1.0, 0.0])
     assert load_game("openspiel:matrix_pd").new(0).legal_moves(0) == ["Cooperate", "Defect"]
     learning.learns(defect, DILEMMA)
-    with pytest.raises(CheckFailed, match=r"comes -?[0-9]+% of the way to the optimum"):
+    with pytest.raises(CheckFailed, match=r"gets -?[0-9]+% of the way to the optimum"):
         learning.learns(cooperate, DILEMMA)
 
 

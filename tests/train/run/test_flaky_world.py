@@ -99,7 +99,8 @@ def flaky(tmp_path: Path) -> Iterator[str]:
 def test_a_run_ends_and_counts_the_matches_that_broke_off(flaky: str, tmp_path: Path, quick_config: Any) -> None:
     steps, size = 20, 4 * 8
     config = quick_config(
-        f'games=["{flaky}"]', f"steps={steps}", "rollout.groups=4", "rollout.group_size=8", "rollout.growth=1",
+        f'games=["{flaky}"]', f"steps={steps}", "cold_start.steps=60", "cold_start.matches=200", "cold_start.batch=32",
+        "rollout.groups=4", "rollout.group_size=8", "rollout.growth=1",
         'evaluation.opponents=["alone"]', f"evaluation.every={steps}", f"checkpoints.every={steps}",
     )  # fmt: skip
     run = start_run(tmp_path / "run", config)
