@@ -60,11 +60,13 @@ unmarked = st.lists(
     )
 ).map(" ".join)
 """Sentences without a mark of a move."""
+behind = unmarked.filter(lambda text: not re.search(r"I\W+play", text))
+"""Such sentences that choose no move."""
 wraps = st.lists(
     st.one_of(
         st.builds("<think>{}<move>a3</move></think>{{}}".format, unmarked),
         st.builds("{}<move>c1</move></think>\n\n{{}}".format, unmarked),
-        st.builds("{}\n{{}}\n{} is why".format, unmarked, unmarked),  # a move alone in the last line withdraws
+        st.builds("{}\n{{}}\nThey {} is why".format, unmarked, behind),  # a move alone in the last line withdraws
         st.just("```\n{}\n```"),
         st.just("```xml\n{}\n```\n"),
         st.just("**{}**"),
@@ -559,6 +561,258 @@ def test_a_label_that_names_no_move_behind_a_mark_is_a_broken_mark() -> None:
         )
 
 
+WORDS = (["call", "fold", "bet", "raise 5"], re.compile(r"call|fold|bet|raise \d+"))
+COLUMNS = (["3", "4", "5"], re.compile("[1-7]"))
+LETTERS = (["a", "b", "c"], re.compile("[a-z]"))
+BOARD = (LEGAL, SQUARES)
+Moves = tuple[list[str], re.Pattern[str]]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "move"),
+    [
+        *(("tags", f"<move>{text}</move>", text.lower()) for text in ("Call", "FOLD", "Raise 5")),
+        ("tags", "<move>**Raise 5**</move>", "raise 5"),
+        ("json", '{"move": "Call"}', "call"),
+        ("move", "Call", "call"),
+        ("move", "Move: Raise\u202f5.", "raise 5"),
+        ("tags", "<move>raise\u00a05</move>", "raise 5"),
+        ("tags", "<move>Raise 6</move>", None),
+    ],
+)
+def test_a_move_in_another_case_or_with_other_spaces_is_read(name: str, text: str, move: str | None) -> None:
+    reading = read(text, WORDS[0], GENERAL[f"{name}-lenient"], WORDS[1])
+    assert reading == (Reading("move", move, repaired=("text",)) if move else Reading("unparsable"))
+
+
+def test_case_counts_where_two_legal_moves_differ_by_nothing_else() -> None:
+    legal, pattern = ["bxc3", "Bxc3", "O-O"], re.compile("[a-zA-Z]xc3|O-O")
+    for text, kind in (("bxc3", "move"), ("Bxc3", "move"), ("BXC3", "unparsable"), ("o-o", "move")):
+        assert read(f"<move>{text}</move>", legal, GENERAL["tags-lenient"], pattern).kind == kind
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize(
+    ("text", "move"),
+    [
+        ('{"reason": "line one\nline two", "move": "b2"}', "b2"),
+        ('{"reason": "a\tb", "move": "b2"}', "b2"),
+        ('{"reason": "\\( x \\) and \\\\(", "move": "b2"}', "b2"),
+        ('{"reason": "C:\\users\n</think> \\d", "move": "b2"}', "b2"),
+        ('So:\n```json\n{"reason": "\\pi", "move": "b2"}\n```', "b2"),
+        ('{"reason": "x\ny", "move": "b2", "move": "a3"}', None),
+        ('{"reason": "x\ny, "move": "b2"}', None),
+        ('{"move": "a3"} No: {"reason": "x\ny", "move": "b2"}', None),
+    ],
+)
+def test_line_breaks_and_backslashes_in_the_strings_of_an_object_are_read(
+    name: str, text: str, move: str | None
+) -> None:
+    assert read_by(f"{name}-lenient", text).move == move
+    assert read_by(name, text) == Reading("unparsable")
+
+
+def test_backslashes_in_free_text_remain() -> None:
+    text = '{"why": "x\ny", "move": "\\( x \\)"}'
+    assert read(text, None, GENERAL["json-lenient"], None).move == "\\( x \\)"
+
+
+DECORATED = [
+    "[b2]",
+    "[[b2]]",
+    "“b2”",
+    "‘b2’",
+    "$b2$",
+    "$$b2$$",
+    r"\(b2\)",
+    r"\boxed{\mathrm{b2}}",
+    r"\boxed{\text{b2}}",
+]
+
+
+@pytest.mark.parametrize("text", [*DECORATED, r"$\boxed{b2}$", "**[b2]**", "“**b2**.”"])
+def test_a_move_in_any_decoration_is_read(text: str) -> None:
+    assert read_by("tags-lenient", f"<move>{text}</move>") == Reading("move", "b2", repaired=("text",))
+    assert read_by("move-lenient", text) == Reading("move", "b2", repaired=("text",))
+    assert read_by("tags-lenient", text) == Reading("unparsable")
+
+
+@pytest.mark.parametrize("text", ["**Final Answer**\n\\boxed{b2}", "**Answer**\nb2", "## Final Answer\n\n**b2**"])
+def test_a_bare_move_under_a_heading_is_read(text: str) -> None:
+    assert read_by("move-lenient", text) == Reading("move", "b2", repaired=("text",))
+    assert read_by("move-lenient", f"I see.\n{text}") == Reading("unparsable")
+
+
+@pytest.mark.parametrize(
+    ("moves", "move", "behind"),
+    [
+        (BOARD, "b2", "If the opponent takes a3, I'll play c1 instead."),
+        (BOARD, "b2", "I'll play c1 instead if they take a3."),
+        (BOARD, "b2", "I will take c1 next."),
+        (BOARD, "b2", "I choose b2 over c1."),
+        (BOARD, "b2", "Alternative moves:\na3"),
+        (BOARD, "b2", "Other options:\n- a3\n- c1"),
+        (BOARD, "b2", "They wait for c1."),
+        (BOARD, "b2", "Actually, c1 is worse."),
+        (BOARD, "b2", "Wait, b2 is better than c1."),
+        (WORDS, "call", "Decision: Fold equity is low here, so I call."),
+        (WORDS, "call", "My decision: bet sizing matters."),
+        (WORDS, "call", "I had to choose between:\ncall\nfold"),
+        (COLUMNS, "4", "Answer: 3 tokens in a row"),
+        (COLUMNS, "4", "Let me pick 3 reasons: it is central."),
+        (COLUMNS, "4", "Confidence:\n5"),
+        (COLUMNS, "4", "Actually, this makes 3 tokens in a row."),
+        (LETTERS, "c", "My move is a capture."),
+        (LETTERS, "c", "Decision: a safe option"),
+        (LETTERS, "c", "I choose a quiet square."),
+        (BOARD, "b2", "| Move | Score |\n|---|---|\n| b2 | 5 |\n| a3 | 1 |"),
+        (BOARD, "b2", 'Legal moves: ["a3","c1"]'),
+        (BOARD, "b2", "Moves: a3, c1 were considered"),
+        (BOARD, "b2", "[Move made]"),
+        (BOARD, "b2", '"Move" here means a square.'),
+        (BOARD, "b2", "I used the `<move>` tag as asked, and `</move>` behind it."),
+        (BOARD, "b2", "<move_explanation>It beats a3.</move_explanation>"),
+        (BOARD, "b2", "Removed: none"),
+        (BOARD, "b2", "<reasoning>It beats a3.</reasoning>"),
+        (BOARD, "b2", "<rationale>It wins.</rationale>\nGood luck!"),
+        (BOARD, "b2", "<analysis>a3 <think>loses</think></analysis>"),
+        (BOARD, "b2", "<think>\n\n</think>"),
+        (BOARD, "b2", "[reasoning]It wins.[/reasoning]"),
+    ],
+)
+@pytest.mark.parametrize("form", ["<move>{}</move>", '{{"move": "{}"}}', '```json\n{{"move": "{}"}}\n```'])
+def test_text_behind_a_move_that_chooses_no_other_withdraws_nothing(
+    moves: Moves, move: str, behind: str, form: str
+) -> None:
+    legal, pattern = moves
+    for name in READERS:
+        reading = read(f"{form.format(move)}\n\n{behind}", legal, GENERAL[f"{name}-lenient"], pattern)
+        assert (reading.kind, reading.move) == ("move", move)
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        *(
+            "<think>hm",
+            "<reasoning><move>b2</move></reasoning>a3",
+            "hm</think>",
+            "<reasoning>Hm.\nI choose c1.</reasoning>",
+        ),
+        *(
+            "<think>hm</think>\n<|im_start|>assistant\nI play c1",
+            "◁think▷hm◁/think▷",
+            "<think>or <move>c1</move>?</think>",
+        ),
+    ],
+)
+def test_thoughts_behind_a_move_that_are_not_closed_or_choose_another_withdraw_it(behind: str) -> None:
+    assert read_by("tags-lenient", f"<move>a3</move>\n{behind}") == Reading("unparsable")
+
+
+@pytest.mark.parametrize(
+    ("moves", "move", "behind"),
+    [
+        *((BOARD, "a3", f"It is taken.\n\n{line}") for line in (*DECORATED, "`b2`", "- b2", "> b2", "- **b2**", "B2")),
+        *((BOARD, "a3", f"So:\n```\n{line}\n```") for line in ("b2", "**b2**")),
+        *(
+            (BOARD, "a3", f"{label} b2")
+            for label in (
+                *("Final:", "Output:", "Response:", "Play:", "Edit:", "Update:", "Better:", "Move (revised):"),
+                *("**Final move (after a check):**", "| Move |", "Decision:"),
+            )
+        ),
+        (BOARD, "a3", "<action>b2</action>"),
+        *(
+            (BOARD, "a3", text)
+            for text in (
+                *(
+                    "Wait, that is taken. The centre b2 is free.",
+                    "Actually, b2 wins at once.",
+                    "On reflection b2 it is.",
+                ),
+                *(
+                    "On second thought, a3 loses. Take b2!",
+                    "Let me correct this: b2.",
+                    "Let me fix that. It is **b2**.",
+                ),
+                *(
+                    "No wait, they win then. Only `b2` holds.",
+                    "I change my mind: (b2)",
+                    "I've changed my mind.\nb2 wins.",
+                ),
+                *(
+                    "Hmm, wait. B2 is free.",
+                    "I choose b2.",
+                    "I'll go with b2.",
+                    "I will now play **b2**.",
+                    "I'll take: b2",
+                ),
+                *("Therefore, the best move is b2.", "Thus my final move is b2.", "So I play b2.", "So, I choose:\nb2"),
+                *("It loses…I select b2", "I am going to play b2 because it wins.", "I choose b2 to win."),
+            )
+        ),
+        (WORDS, "call", "Decision: fold"),
+        (WORDS, "call", "My decision: fold because it is dear."),
+        (WORDS, "call", "Decision: raise 5 to win"),
+        (WORDS, "call", "Wait, I should raise 5 here."),
+        (COLUMNS, "4", "Wait, the middle is full. I drop it in 3."),
+        (COLUMNS, "4", "Actually `3` wins at once."),
+        (COLUMNS, "4", "I choose 3."),
+        (LETTERS, "c", "My move is a."),
+        (LETTERS, "c", "On reflection the letter 'a' is likelier."),
+    ],
+)
+def test_text_behind_a_move_that_chooses_another_withdraws_it(moves: Moves, move: str, behind: str) -> None:
+    legal, pattern = moves
+    for name in READERS:
+        for between in ("\n\n", "\n", " "):
+            if between == " " and behind.startswith(("|", "It is taken")):
+                continue
+            text = f"<move>{move}</move>{between}{behind}"
+            assert read(text, legal, GENERAL[f"{name}-lenient"], pattern) == Reading("unparsable"), text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The format is <move>a3</move>. I will play b2.",
+        "I first considered <move>a3</move> but it loses. So I play b2.",
+        "Option 1: <move>a3</move>\nOption 2: the centre\nI choose b2.",
+        "Option 1: <move>a3</move>…I choose b2.",
+    ],
+)
+def test_a_mark_that_is_an_example_is_no_move(text: str) -> None:
+    for name in READERS:
+        assert read_by(f"{name}-lenient", text) == Reading("unparsable")
+
+
+@pytest.mark.parametrize("name", ["tags", "json"])
+@pytest.mark.parametrize(
+    ("behind", "move"),
+    [
+        *((f"Final answer: {other}", None) for other in ("pear", "**pear**", "a pear")),
+        *((text, None) for text in ("Move: pear", "<answer>pear</answer>", r"\boxed{pear}", "Answer: apples")),
+        *((text.format("apple"), "apple") for text in ("Move: {}", "Final answer: **{}**.", "<answer>{}</answer>")),
+        *((text, "apple") for text in ("Update: I like it.", "I choose fruit.", "Move: Apple")),
+    ],
+)
+def test_a_label_behind_marked_free_text_repeats_or_withdraws_it(name: str, behind: str, move: str | None) -> None:
+    assert read(f"<move>apple</move>\n\n{behind}", None, GENERAL[f"{name}-lenient"], None).move == move
+
+
+@pytest.mark.parametrize(
+    "user", ["<|im_end|>\n", "<|im_end|>\n<|im_start|>user\nB?<|im_end|>\n<|im_start|>assistant\n"]
+)
+@pytest.mark.parametrize("legal", [LEGAL, None])
+def test_a_turn_that_is_invented_within_thoughts_holds_no_move(user: str, legal: list[str] | None) -> None:
+    reply = f"<think>A{user}<think>x</think><move>a3</move>"
+    assert read_by("tags", reply, legal).move == "a3"
+    assert read_by("tags-lenient", reply, legal) == Reading("unparsable")
+    quoted = "<think>It ends with <|im_end|>.</think><move>a3</move>"
+    assert read_by("tags-lenient", quoted, legal) == Reading("move", "a3")
+
+
 @pytest.mark.parametrize(
     "name", ["gin_rummy", "hanabi", "bargaining", "goofspiel", "oware", "chess", "backgammon", "hex"]
 )
@@ -585,7 +839,7 @@ def test_the_longest_move_behind_a_label_counts() -> None:
         for other in (*legal, "raise 7"):
             text = f"<move>{move}</move> Final move: {other}, since it is cheap."
             reading = read(text, legal, GENERAL["tags-lenient"], pattern)
-            assert (reading.kind == "move") == (move == other or (other == "raise 7" and move == "raise")), text
+            assert (reading.kind == "move") == (move == other), text
 
 
 @pytest.mark.parametrize(
@@ -594,7 +848,7 @@ def test_the_longest_move_behind_a_label_counts() -> None:
         ("**b2**", ("text",)),
         ("***b2***.", ("text",)),
         ("`b2`", ("text",)),
-        ("“b2”", None),
+        ("“b2”", ("text",)),
         ('"b2"', ("text",)),
         ("b2.", ("text",)),
         ("Move: b2", ("text",)),
@@ -609,7 +863,7 @@ def test_the_longest_move_behind_a_label_counts() -> None:
         ("[THINK]a3?[/THINK]Move: `b2`", ("thoughts", "text")),
         ("b2\n\nIt takes the centre.", None),
         ("b2!", None),
-        ("B2", None),
+        ("B2", ("text",)),
         ("Move: b2 or a3", None),
         ("I play **b2**", None),
         ("Move: a3\nMove: b2", None),
@@ -801,6 +1055,10 @@ def test_free_text_keeps_its_white_space_and_its_fences() -> None:
         "<move>b2</move>" + "".join(f"\nMove: {number}" for number in range(20_000)),
         *("<move>b2</move>" + "<answer>" * 40_000, "<move>b2</move>" + "my move is " * 40_000),
         *("[/think]" * 50_000, "[think]" * 50_000, "<details " * 50_000, "<|im_start|>user " * 30_000),
+        *("<move>b2</move>\nwait " + text for text in ("a9 " * 200_000, "a9\n" * 200_000, "x" * 600_000)),
+        *("<move>b2</move>" + text for text in ("\n```" * 100_000, "\nb2" * 150_000, "\nI choose x" * 50_000)),
+        *("<move>b2</move>" + text for text in ("<reasoning></reasoning>" * 20_000, "`<move>`" * 60_000)),
+        *('{"a": "\n\\d' * 60_000, '{"move": "b2", "a": "\n\\d"} ' * 10_000, "[" * 900 + "b2" + "]" * 90),
         *("<" * MAX_REPLY, "<|a|>" * 200_000, "<|a|> b " * 120_000, "<answer>" * 120_000, r"\boxed{" * 140_000),
     ],
     ids=[
@@ -809,6 +1067,8 @@ def test_free_text_keeps_its_white_space_and_its_fences() -> None:
         *("ticks and text", "dots", "calls", "braces", "keys", "broken objects", "quotes", "words"),
         *("labels", "corrections", "line breaks", "different labels", "answers behind", "statements"),
         *("closing brackets", "brackets", "details", "turns"),
+        *("changes", "changed lines", "changed word", "fence lines", "listed", "choices", "thoughts behind"),
+        *("quoted tags", "broken escapes", "escapes", "decoration"),
         *("angles", "tokens", "tokens and text", "answers", "boxes"),
     ],
 )

@@ -82,6 +82,10 @@ def _header(roles: str) -> str:
 
 USER_TURN = re.compile(rf"{_header(_OTHERS)}|</s>\s{{0,9}}(?:<s>)?\s{{0,9}}\[INST\]", re.IGNORECASE)
 """What begins a turn that is not the assistant's."""
+TURN_END = re.compile(
+    r"<[|｜](?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|end▁of▁sentence|END_OF_TURN_TOKEN)[|｜]>|<end_of_turn>|</s>"
+)
+"""What ends a turn."""
 ASSISTANT_TURN = re.compile(_header("assistant|model|ai|chatbot"), re.IGNORECASE)
 """What begins a turn of the assistant."""
 
@@ -117,11 +121,14 @@ _LEADING_TURNS = re.compile(f"(?:{_TURN.pattern})*", THOUGHT.flags)
 _LONGEST_TRAILING = 1000
 """Number of characters at the end of a reply in which tokens are looked for."""
 
-_ANSWERS = r"(?:(?:final|my)[_-]?)?(?:answer|response|result|output|reply|solution|conclusion)|tool_?call|final"
+_ANSWERS = (
+    "(?:(?:final|my)[_-]?)?(?:answer|response|result|output|reply|solution|conclusion|action|choice|decision)"
+    "|tool_?call|final"
+)
 _WRAPPERS = (
     (rf"<(?:{_ANSWERS})>", rf"</(?:{_ANSWERS})>"),  # Hunyuan, Ernie, Granite
     (rf"\[(?:{_ANSWERS})\]", rf"\[/(?:{_ANSWERS})\]"),
-    (r"(?:\$+|\\[(\[])?\s*+\\boxed\{(?:\\text\{)?", r"\}{1,2}\s*+(?:\$+|\\[)\]])?"),
+    (r"(?:\$+|\\[(\[])?\s*+\\boxed\{(?:\\(?:text|math)\w{0,4}\{)?", r"\}{1,2}\s*+(?:\$+|\\[)\]])?"),
 )
 """What models write around a whole answer: the text that opens it and the text that closes it."""
 _WRAPPED = [
@@ -129,7 +136,7 @@ _WRAPPED = [
 ]
 
 _OPENED = re.compile(
-    rf"(?:<(?:{_ANSWERS})>|\[(?:{_ANSWERS})\]|\\boxed\{{(?:\\text\{{)?|<\|begin_of_(?:box|solution)\|>|<\|START_RESPONSE\|>)"
+    rf"(?:<(?:{_ANSWERS})>|\[(?:{_ANSWERS})\]|\\boxed\{{(?:\\(?:text|math)\w{{0,4}}\{{)?|<\|begin_of_(?:box|solution)\|>|<\|START_RESPONSE\|>)"
     r"\s{0,9}+(?P<inside>[^\n]{0,80})",
     re.IGNORECASE,
 )

@@ -6,21 +6,22 @@ move is marked, in one of these ways:
 - `<move>b2</move>`, in any case, or `<move>b2` with nothing that closes it;
 - `{"move": "b2"}`, in any case and with other keys, in a code fence or in text; the move may also be a call of a tool;
 - an *odd* mark, whose move cannot be read: anything else that looks like a tag or a key called `move`, such as a broken
-  tag or object, or a mark in an HTML comment.
+  tag or object, or a mark in an HTML comment. Words about moves, such as the header of a table, are no mark.
 
 A mark with no text, or with an ellipsis, is an example of the form and does not count. The last mark holds the move. If
 it is odd, or a complete mark before it holds another move, the reply has no move. An odd mark that only repeats the
-move (`Move: b2`) does not count, and a label behind the mark withdraws it if it names another move. Prose is never
-searched for a move.
+move (`Move: b2`) does not count. Text behind the mark withdraws it if it names another move as the final choice
+(`is_withdrawn`). Prose is never searched for a move.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from functools import cache
+from typing import Any, Literal, get_args
 
 from gymposium.replies.delimiters import find_answers, strip_turn_tokens, unwrap_answer
 from gymposium.replies.thoughts import SplitReply, remove_thoughts
@@ -37,11 +38,20 @@ _SIGN = r"[^\w\s.,;:!?()*–—-]"
 _GAP = r"[^\w<{]?\s{0,20}+"
 _WORD = r"(?:\w{0,20}m.?o.?v.?e\w{0,20}|(?:ove|mve|moe|mov)\b)"
 """The word move, also with a character too many or too few, or within another word (`final_move`)."""
+_PROSE = (
+    r"(?!\[moves?\s(?:made|played|chosen|sent|submitted|complete)"  # [Move made]
+    r"|[\"'“`]moves?[\"'”`]\s(?:here|means?|refers?|in|of|as|for|tags?|keys?|field|and|or|the)\b"  # "Move" here means
+    r"|[`|]{1,3}\s{0,20}\n\s{0,20}moves\b"  # a line of prose behind a fence or a table
+    r"|\|[^\S\n]{0,20}moves?[^\S\n]{0,20}\|(?!>)"  # the header of a table
+    r"|[^\w\s]{0,3}\s{0,20}\w{0,20}(?:remov|movement|moves?[_-](?:explanation|reason|rationale|analysis|comment|note"
+    r"|description|history|list|number|count|type|quality|score|evaluation|justification|summary|confidence)))"
+)
+"""What marks no move, although it looks like a tag or a key."""
 _ODD = re.compile(
-    rf"(?:(?P<opening>[<{{\[＜]|&\#?\w{{1,8}};|\\u\w{{4}})|{_SIGN}){_GAP}{_WORD}"
+    rf"{_PROSE}(?:(?P<opening>[<{{\[＜]|&\#?\w{{1,8}};|\\u\w{{4}})|{_SIGN}){_GAP}{_WORD}"
     rf"(?(opening)|(?={_GAP}(?:{_SIGN}|:)))"
-    rf"|[,\n]{_GAP}{_WORD}(?={_GAP}[:=])"  # a key without quotation marks
-    rf"|m.?o.?v.?e\w{{0,20}}(?=\s{{0,20}}+(?:[>}}\]]|{_SIGN}?\s{{0,20}}+[:=]>?\s{{0,20}}+{_SIGN}))",
+    rf"|{_PROSE}(?:,|\n(?!{_GAP}\w{{0,20}}move[sd]\b)){_GAP}{_WORD}(?={_GAP}[:=])"  # a key without quotation marks
+    rf"|(?<!re)(?!moves\b){_PROSE}m.?o.?v.?e\w{{0,20}}(?=\s{{0,20}}+(?:[>}}\]]|{_SIGN}?\s{{0,20}}+[:=]>?\s{{0,20}}+{_SIGN}))",
     re.IGNORECASE | re.DOTALL,
 )
 """What looks like a tag or a key called move."""
@@ -56,8 +66,14 @@ _BEGINNING = re.compile(
 _MOST_BROKEN = 100
 """Number of broken objects behind which an answer is not searched further: the time of each grows with the answer."""
 _EXAMPLE = re.compile(r"[\s.…]*")
+_QUOTED_TAG = re.compile(r"`</?move[ \t]*>`(?!\w)", re.IGNORECASE)
+"""A tag that is named, as in "the `<move>` tag"."""
 _JSON = json.JSONDecoder(parse_int=str, parse_float=str)
 """A decoder that finds the end of a value."""
+_TOLERANT_JSON = json.JSONDecoder(parse_int=str, parse_float=str, strict=False)
+_ESCAPE = re.compile(r'(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|\\')
+_BACKSLASH = "\ufdd0"
+"""What stands for a backslash that escapes nothing, so that all positions remain: a character that no text has."""
 
 _FENCE = re.compile(r"(?:`{3,}|~{3,})[\w.+-]*")
 _INFO = re.compile(r"[^\S\n]*+[\w.+-]*+[^\S\n]*+\n")
@@ -69,18 +85,19 @@ _KINDS = (
     "(?:(?:my|so|the|final|new|correct(?:ed)?|better|best|revised|updated|amended|actual|chosen|selected|recommended"
     "|optimal|winning|intended|real)[ _-]){%s,3}+"
 )
-_PLAY = r"(?:play|choose|pick|take|go\s+with|meant?)"
-_LABELS = [
-    # Move: b2, [Answer] b2, "answer": "b2", or a heading
-    re.compile(
-        rf"(?:^|[.:;!?,(\[{{]){_BEFORE}{_KINDS % 0}(?:move|answer|choice|decision|action|selection|correction|revision"
-        rf"|corrected|revised)(?:[*_`\"'”]{{0,3}}+(?:\s{{0,9}}+(?:[:：=]|[-=]>|→|[–—-](?=\s))|\](?=\s))"
-        rf"|[*_#:]{{0,3}}+[ \t\r]{{0,9}}+\n){_BEHIND}",
-        re.IGNORECASE | re.MULTILINE,
-    ),
+_PLAY = r"(?:play|choose|pick|take|select|go\s+with|settle\s+on|meant?)"
+_SO = r"(?:(?:therefore|thus|hence|so|then|now|finally|overall|instead|ok(?:ay)?|in\s+conclusion)[\s,]{1,3}+){0,2}+"
+_LABEL = re.compile(  # Move: b2, [Answer] b2, "answer": "b2", or a heading
+    rf"(?:^|[.:;!?,(\[{{]){_BEFORE}{_KINDS % 0}(?P<noun>move|answer|choice|decision|action|selection|correction"
+    rf"|revision|corrected|revised|final|output|response|play|edit|update|better)(?:\s?\([^()\n]{{1,40}}\))?"
+    rf"(?:[*_`\"'”]{{0,3}}+(?:\s{{0,9}}+(?:[:：=|]|[-=]>|→|[–—-](?=\s))|\](?=\s))"
+    rf"|[*_#:]{{0,3}}+[ \t\r]{{0,9}}+\n){_BEHIND}",
+    re.IGNORECASE | re.MULTILINE,
+)
+_STATEMENTS = [
     # My move is b2
     re.compile(
-        rf"(?:^|[.:;!?]|\b(?:wait|no|actually|hmm|sorry|oops|instead|rather),){_BEFORE}{_KINDS % 1}"
+        rf"(?:^|[.:;!?…]|\b(?:wait|no|actually|hmm|sorry|oops|instead|rather),){_BEFORE}{_SO}{_KINDS % 1}"
         rf"(?:move|answer|choice)\s+(?:is|will\s+be|should\s+be|must\s+be)(?:\s+now)?\b:?{_BEHIND}",
         re.IGNORECASE | re.MULTILINE,
     ),
@@ -89,6 +106,12 @@ _LABELS = [
         rf"\b(?:wait|no|actually|hmm|sorry|oops|instead|on\s+second\s+thought|scratch\s+that)[\s,.:;!…–—-]{{1,9}}+"
         rf"(?:i(?:['’]ll|\s+will)?\s+{_PLAY}|make\s+(?:it|that))\b{_BEHIND}",
         re.IGNORECASE,
+    ),
+    # So I will play b2
+    re.compile(
+        rf"(?:^|[.:;!?…]){_BEFORE}{_SO}i(?:['’]ll|\s+will|(?:['’]m|\s+am)\s+going\s+to)?(?:\s+(?:now|therefore|thus))?\s+"
+        rf"{_PLAY}\b:?{_BEHIND}",
+        re.IGNORECASE | re.MULTILINE,
     ),
     # Let me play b2, or I'll play b2 instead
     re.compile(
@@ -99,10 +122,42 @@ _LABELS = [
     # On second thought: b2
     re.compile(rf"\b(?:on\s+second\s+thought|scratch\s+that)[,.:;!…–—-]{{1,3}}+{_BEHIND}", re.IGNORECASE),
 ]
-"""Labels such as `Move:` at the beginning of a line or a clause, and what follows them."""
+"""Sentences that choose a move, and what follows them."""
+_UNCERTAIN = re.compile(
+    r"\b(?:if|when(?:ever)?|once|unless|suppose|assuming|in\s+case|should\s+(?:they|he|she|the))\b", re.IGNORECASE
+)
+_LATER = re.compile(rf"{_UNCERTAIN.pattern}|\b(?:next|later|afterwards?)\b", re.IGNORECASE)
+"""What says that a sentence is about another turn."""
+_SENTENCE_END = re.compile(r"[.!?…\n]")
+_CHANGE = re.compile(
+    r"(?:^|[.:;!?…(—–]|\b(?:no|but|hmm+|oh|ah|oops|sorry)\b)[\s*_>\"'“(,.!…—–-]{0,9}+"
+    r"(?:wait|actually|on\s+(?:second\s+thought|reflection)|scratch\s+that"
+    r"|let\s+me\s+(?:correct|fix|change|revise|reconsider|rethink)|i(?:['’]ve|\s+have)?\s+changed?\s+my\s+mind)\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""What begins a sentence that states a change."""
+_REJECTED = re.compile(
+    r"(?:(?:is|was|looks|seems|would\s+be)\s+(?:\w+\s+)?(?:worse|bad|weak\w*|losing|illegal|taken|occupied|blocked)|loses|fails)\b",
+    re.IGNORECASE,
+)
+"""What follows a move that is named and not chosen."""
+_REASONS = frozenset({"because", "since", "as", "instead", "now"})
+"""Words that may follow a move that is named alone."""
+_INTRODUCES_CHOICE = re.compile(
+    r"\b(?:so|thus|therefore|hence|no|wait|i|my|final|instead|correct\w*|answer|move|choice|choose|play|best)\b",
+    re.IGNORECASE,
+)
+_INTRODUCES_LIST = re.compile(
+    r"\b(?:alternativ\w*|other|options?|between|consider\w*|candidates?|legal|possible|moves|choices|rejected|opponent\w*"
+    r"|threat\w*|next|could|would|might|not)\b",
+    re.IGNORECASE,
+)
+_LIST_MARKER = re.compile(r"(?:[>*+•–-]\s+)+")
 _EDGES = "*_`\"'“”‘’()[]{}<>.,;:!?$"
 _MOST_WORDS = 12
 """Number of words of a line that may be part of a move."""
+_MOST_LISTED = 50
+"""Number of lines at the end of an answer that are looked at for a list of moves."""
 _MOST_LABELS = 1000
 """Number of different labels behind which a move counts as withdrawn without a look at them."""
 
@@ -111,8 +166,9 @@ _MOST_LAYERS = 5
 """Number of fences, tags and boxes around each other that are removed from a move."""
 _INVISIBLE = "\ufeff\u200b\u2060"
 _DECORATION = re.compile(
-    r"""(?P<quote>\*\*|__|["'`*_])(?P<quoted>.+)(?P=quote)|(?P<sentence>.+)\."""
-    r"|[*_]*(?:(?:my|the|final|best) )*(?:move|answer)[*_]*\s*:[*_]*(?P<named>.+)",
+    r"""(?P<quote>\*\*|__|\$\$?|["'`*_])(?P<quoted>.+)(?P=quote)|(?P<sentence>.+)\."""
+    r"""|(?:\[(?=.+\])|[“„«‘](?=.+[”“»’])|\\\((?=.+\\\))|\\(?:text|math)\w{0,4}\{(?=.+\}))(?P<enclosed>.+?)(?:\]|[”“»’]|\\\)|\})"""
+    r"|[*_#\s]*(?:(?:my|the|final|best) )*(?:move|answer)[*_]*(?:\s*:[*_]*|[ \t\r]*\n)(?P<named>.+)",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -134,10 +190,14 @@ class MoveMark:
 def find_marks(answer: str) -> Iterator[MoveMark]:
     """Yield the marks in an answer, in order. The time grows with the length of the answer."""
     at = broken = 0
+    tolerated = cache(lambda: tolerate(answer))
     if not _HINT.search(answer):
         return
     while beginning := _BEGINNING.search(answer, at):
         start = beginning.start()
+        if beginning["tag"] and start and _QUOTED_TAG.match(answer, start - 1):
+            at = beginning.end()
+            continue
         if beginning["tag"]:
             mark = _tagged(answer, beginning, at)
             at = mark.end if mark.is_complete else beginning.end()
@@ -146,7 +206,7 @@ def find_marks(answer: str) -> Iterator[MoveMark]:
             at = len(answer) if closed < 0 else closed
             mark = _odd(answer, start, at)
         elif beginning["object"]:
-            mark = _object(answer, start)
+            mark = _object(answer, start, tolerated)
             at = mark.end
             broken += mark.form == "tags"
             if broken == _MOST_BROKEN:
@@ -171,11 +231,10 @@ def find_final_mark(answer: str) -> MoveMark | None:
 
 def _repeats(answer: str, odd: MoveMark, move: str) -> bool:
     """Whether an odd mark is a label in front of a move, such as `Move: b2`."""
-    label = _LABELS[0].search(answer, odd.start, odd.end + _REACH)
+    label = _LABEL.search(answer, odd.start, odd.end + _REACH)
     if label is None or label.start() > odd.end:
         return False
-    line, move = label["line"].casefold(), move.casefold()
-    return line.startswith(move) and not line[len(move) : len(move) + 1].isalnum()
+    return _begins_with(label["line"].casefold(), move.casefold())
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,33 +267,65 @@ def find_move(answer: SplitReply, form: str, *, is_free_text: bool = False) -> F
 
 
 def is_withdrawn(move: str, behind: str, legal: Sequence[str], pattern: re.Pattern[str] | None) -> bool:
-    """Whether the text behind the mark of a move names another one: with a label such as `Move:`, in the tags or the
-    box of an answer, or in its last line. Moves that are not legal count if they have the shape of a move (`pattern`).
+    """Whether the text behind the mark of a move names another one as the final choice: with a label such as `Move:`,
+    in the tags or the box of an answer, in its last line, in a sentence such as "I choose b2", or behind one that
+    states a change. With a label, moves that are not legal count too if they have the shape of a move (`pattern`).
     """
-    labeled = [label["line"] for labels in _LABELS for label in labels.finditer(behind)]
-    lines = {*labeled, *find_answers(behind)}
-    end = behind.rstrip("`~ \t\r\n").rpartition("\n")[2] if "\n" in behind else ""
-    if not lines and not end:
-        return False
+    lines = {label["line"] for label in _LABEL.finditer(behind)} | {*find_answers(behind)}
+    lines.update(
+        found["line"]
+        for statement in _STATEMENTS
+        for found in statement.finditer(behind)
+        if not _is_conditional(behind, found)
+    )
     if len(lines) > _MOST_LABELS:
         return True
     exact, folded = frozenset(legal), {one.casefold(): one for one in legal}
     named = {_named(line, move, exact, folded, pattern) for line in lines}
-    if len(end) <= _LONGEST_DECORATED:
-        plain = undress(end)[0]
-        named.add(plain if plain in exact else folded.get(plain.casefold()))
-    return any(one is not None and one.casefold() != move.casefold() for one in named) or any(
+    named.add(_last_line(behind, exact, folded))
+    if any(one is not None and one.casefold() != move.casefold() for one in named) or any(
         one in exact and one != move for one in named
-    )
+    ):
+        return True
+    change = _CHANGE.search(behind)
+    return change is not None and _has_other_move(behind[change.end() :], move, folded)
+
+
+def is_text_withdrawn(text: str, behind: str) -> bool:
+    """Whether a label behind marked free text, such as `Final answer:`, or the tags or the box of an answer hold
+    another text."""
+    labels = (label for label in _LABEL.finditer(behind) if label["noun"].lower() in ("move", "answer"))
+    lines = [*(label["line"] for label in labels), *find_answers(behind)]
+    wanted = " ".join(text.split()).strip(_EDGES).casefold()
+    others = {" ".join(line.split()).strip(_EDGES).casefold() for line in lines} - {""}
+    return not all(wanted.startswith(other) or _begins_with(other, wanted) for other in others)
+
+
+def _begins_with(line: str, move: str) -> bool:
+    """Whether a line begins with a move as words of their own."""
+    return line.startswith(move) and not line[len(move) : len(move) + 1].isalnum()
+
+
+def _is_conditional(text: str, found: re.Match[str]) -> bool:
+    """Whether the sentence of a statement is about another turn, such as "If they take b2, I'll play c1"."""
+    start = found.start()
+    before = "" if text[start] in ".;!?…\n" else _SENTENCE_END.split(text[max(0, start - 200) : start])[-1]
+    line = _SENTENCE_END.split(found["line"], maxsplit=1)[0]
+    return _UNCERTAIN.search(before) is not None or _LATER.search(line) is not None
 
 
 def _named(
     line: str, move: str, legal: frozenset[str], folded: dict[str, str], pattern: re.Pattern[str] | None
 ) -> str | None:
-    """Return the longest move with which a line begins, without decoration; None if it begins with none."""
-    words = line.split()[:_MOST_WORDS]
-    begins = [" ".join(words[:count]) for count in range(len(words), 0, -1)]
-    texts = [text for begin in begins for text in (begin, undress(begin)[0], begin.strip(_EDGES))]
+    """Return the longest move with which a line begins, without decoration; None if it begins with none. A word or a
+    number is no move if it begins a phrase, such as `Fold equity`."""
+    words = line.partition("</")[0].split()[:_MOST_WORDS]
+    texts = list[str]()
+    for count in range(len(words), 0, -1):
+        begin, following = " ".join(words[:count]), " ".join(words[count : count + 1])
+        is_alone = not following[:1].isalnum() or not begin[-1].isalnum() or following.strip(_EDGES).lower() in _REASONS
+        options = (begin, undress(begin)[0], begin.strip(_EDGES))
+        texts += [text for text in options if is_alone or not (text.isalpha() or text.isdigit())]
     for text in texts:
         if text in legal:
             return text
@@ -248,10 +339,71 @@ def _named(
     return next(shapes, None)
 
 
+def _last_line(behind: str, legal: frozenset[str], folded: dict[str, str]) -> str | None:
+    """Return the move that the last line consists of; None if it is no move, or part of a list of others."""
+    lines = [line for line in behind.split("\n")[1:] if line.strip("`~ \t\r")]
+    if not lines or (last := _move_alone(lines[-1], legal, folded)) is None:
+        return None
+    above = (line for line in reversed(lines[-_MOST_LISTED:]) if _move_alone(line, legal, folded) is None)
+    title = next(above, behind.partition("\n")[0]).rstrip("*_ \t\r")
+    if title.endswith((":", "：")) and (_INTRODUCES_LIST.search(title) or not _INTRODUCES_CHOICE.search(title)):
+        return None
+    return last
+
+
+def _move_alone(line: str, legal: frozenset[str], folded: dict[str, str]) -> str | None:
+    """Return the legal move that a line consists of, without decoration."""
+    if len(line) > _LONGEST_DECORATED:
+        return None
+    plain = undress(line)[0]
+    for text in (plain, undress(_LIST_MARKER.sub("", line.strip(), count=1))[0]):
+        if text in legal or text.casefold() in folded:
+            return text if text in legal else folded[text.casefold()]
+    return None
+
+
+def _has_other_move(text: str, move: str, folded: dict[str, str]) -> bool:
+    """Whether a text names another legal move that it does not reject. A move of one letter or digit must be set off,
+    or end a sentence."""
+    longest = dict[str, int]()
+    for one in {*folded, move.casefold()}:
+        words = one.split()
+        longest[words[0].strip(_EDGES)] = max(longest.get(words[0].strip(_EDGES), 0), len(words)) if words else 0
+    for line in text.split("\n"):
+        words, at = line.replace("</", " </").split(), 0
+        while at < len(words):
+            count = min(longest.get(words[at].strip(_EDGES).casefold(), 0), _MOST_WORDS, len(words) - at)
+            named = None
+            while count > 0 and named is None:
+                begin = " ".join(words[at : at + count]).casefold()
+                named = next(
+                    (one for one in (begin, begin.strip(_EDGES)) if one in folded or one == move.casefold()), None
+                )
+                count -= named is None
+            if named is not None and named != move.casefold() and _is_chosen(words, at, at + count, named):
+                return True
+            at += max(count, 1)
+    return False
+
+
+def _is_chosen(words: list[str], start: int, end: int, move: str) -> bool:
+    """Whether the words of a line from `start` to `end` name a move, and the words around them do not reject it."""
+    last = words[end - 1]
+    is_set_off = not words[start][0].isalnum() and not last.rstrip(".,;:!?")[-1:].isalnum()
+    if len(move) == 1 and not (is_set_off or end == len(words) or last.endswith((".", "!", "?"))):
+        return False
+    before = " ".join(words[max(0, start - 2) : start]).lower()
+    if before.endswith(("than", "not", "unlike", "instead of")):
+        return False
+    return not last[-1].isalnum() or _REJECTED.match(" ".join(words[end : end + 4])) is None
+
+
 def _is_whole(answer: str, final: MoveMark) -> bool:
     """Whether all marks in an answer are complete, and no delimiter of thoughts makes the final one part of a thought
     or stands behind it. A delimiter before it makes a thought of other marks before it."""
-    marks = [*find_marks(answer)]
+    marks = [
+        mark for mark in find_marks(answer) if mark.text is not None or not _repeats(answer, mark, final.text or "")
+    ]
     before, after = answer[: final.start].strip(), answer[final.end :].strip()
     if not all(mark.is_complete and mark.text is not None for mark in marks) or remove_thoughts(after) != after:
         return False
@@ -288,7 +440,8 @@ def undress(text: str) -> tuple[str, set[Repair]]:
         return bare, repairs
     plain = bare.strip(_INVISIBLE).strip()
     while decoration := _DECORATION.fullmatch(plain):
-        plain = (decoration["quoted"] or decoration["sentence"] or decoration["named"]).strip()
+        inside = decoration["quoted"] or decoration["sentence"] or decoration["enclosed"] or decoration["named"]
+        plain = unwrap_answer(inside.strip())
     return plain, {*repairs, "text"} if plain != bare else repairs
 
 
@@ -307,23 +460,46 @@ def _tagged(answer: str, tag: re.Match[str], after: int) -> MoveMark:
     )  # fmt: skip
 
 
-def _object(answer: str, start: int) -> MoveMark:
+def _object_end(answer: str, start: int, tolerated: Callable[[], str]) -> tuple[int, bool]:
+    """Return the end of an object, and whether it is valid JSON: it may also hold what `tolerate` repairs. Raises
+    `json.JSONDecodeError`, or `RecursionError` for objects that are nested too deeply."""
+    try:
+        return _JSON.raw_decode(answer, start)[1], True
+    except json.JSONDecodeError as error:
+        if not error.msg.startswith("Invalid"):
+            raise
+    return _TOLERANT_JSON.raw_decode(tolerated(), start)[1], False
+
+
+def tolerate(text: str) -> str:
+    """Return a text of the same length without backslashes that escape nothing in JSON, such as those of LaTeX.
+    `load_object` puts them back."""
+    return text if _BACKSLASH in text else _ESCAPE.sub(lambda escape: escape[1] or _BACKSLASH, text)
+
+
+def load_object(text: str) -> dict[str, Any]:
+    """Return the value of a JSON object, also with line breaks in its strings. Raises `ValueError`."""
+    value: dict[str, Any] = strict_json(text, any_integer=True, raw_lines=True)
+    return {key: move.replace(_BACKSLASH, "\\") if isinstance(move, str) else move for key, move in value.items()}
+
+
+def _object(answer: str, start: int, tolerated: Callable[[], str]) -> MoveMark:
     """The mark that begins with a brace; a blank one for an object that is none."""
     try:
-        _, end = _JSON.raw_decode(answer, start)
+        end, is_valid = _object_end(answer, start, tolerated)
     except json.JSONDecodeError as error:
         return _odd(answer, start, max(error.pos, start + 1))
     except RecursionError:
         return _odd(answer, start, len(answer))
     try:
-        value = strict_json(answer[start:end], any_integer=True)
+        value = load_object((answer if is_valid else tolerated())[start:end])
     except ValueError:
         return _odd(answer, start, end)
     match [move for key, move in value.items() if key.lower() == "move"]:
         case [int(move)] if not isinstance(move, bool):
             return MoveMark(start, end, "json", str(move))
         case [str(move)]:
-            return MoveMark(start, end, "json", move, is_exact=len(value) == 1 and "move" in value)
+            return MoveMark(start, end, "json", move, is_exact=is_valid and len(value) == 1 and "move" in value)
         case [{"name": str(), "arguments": dict()} as call]:
             return MoveMark(start, end, "json", json.dumps(call, ensure_ascii=False))
     return _odd(answer, start, end)

@@ -21,8 +21,12 @@ from gymposium.replies.lenient import (
     Found,
     Repair,
     find_final_mark,
+    find_marks,
     find_move,
+    is_text_withdrawn,
     is_withdrawn,
+    load_object,
+    tolerate,
     undress,
     unwrap_fence,
 )
@@ -30,7 +34,9 @@ from gymposium.replies.thoughts import (
     SplitReply,
     find_answer,
     find_text,
+    find_trailing_thoughts,
     first_turn,
+    has_invented_turn,
     remove_stray_closing,
     split_leading_thoughts,
 )
@@ -182,7 +188,7 @@ class LenientReader:
     def find_answer(self, reply: str, *, is_free_text: bool) -> SplitReply:
         """Separate a reply from its thoughts, from the control tokens around it, and from turns behind the first."""
         reply = self._first_turn(reply, is_free_text)
-        if not is_free_text and _is_marked_object(reply):
+        if not is_free_text and (_is_marked_object(reply) or _has_thoughts_behind_mark(reply)):
             return SplitReply(reply)
         answer = self._split(reply, is_free_text=is_free_text)
         if not answer.text and (ended := remove_stray_closing(reply)) != reply and self._has_marks(is_free_text):
@@ -239,10 +245,20 @@ def _is_marked_object(reply: str) -> bool:
     if not text.startswith("{"):
         return False
     try:
-        value = strict_json(text, any_integer=True)
+        value = load_object(tolerate(text))
     except ValueError:
         return False
     return any(key.lower() == "move" for key in value)
+
+
+def _has_thoughts_behind_mark(reply: str) -> bool:
+    """Whether the only thoughts of a reply are named and closed, stand behind a complete mark, and no mark stands
+    behind where they begin. They are text that explains the move."""
+    reply = reply.strip()
+    if (start := find_trailing_thoughts(reply)) is None:
+        return False
+    mark = find_final_mark(reply[:start])
+    return mark is not None and mark.is_complete and next(find_marks(reply[start:]), None) is None
 
 
 READERS: dict[str, Reader] = {r.name: r for r in (MoveReader(), TagsReader(), JsonReader())}
@@ -341,6 +357,8 @@ def _read_leniently(
     """Reads a reply strictly and, if it is no move or may be one with thoughts, by what can be repaired."""
     reading = read(text, legal, how.strict, pattern, cut_off=cut_off, calls=calls)
     is_free_text = legal is None and not calls
+    if isinstance(how.strict, TagsReader) and reading.kind in ("move", "illegal") and has_invented_turn(text):
+        return Reading("unparsable")
     is_anything = is_free_text and isinstance(how.strict, MoveReader)
     if cut_off or len(text) > MAX_REPLY or (_is_certain(reading, pattern) and not is_anything):
         return reading
@@ -356,11 +374,22 @@ def _read_leniently(
         again = read(bare, legal, READERS["move"], pattern, calls=calls)
         if _is_certain(again, pattern):
             reading, repairs = again, repairs | undressed
+        elif (folded := _fold(submission, legal or ()) or _fold(bare, legal or ())) is not None:
+            reading, repairs = Reading("move", folded), repairs | undressed | {"text"}
     if found is not None and legal is not None and is_withdrawn(reading.move or "", found.behind, legal, pattern):
+        return Reading("unparsable")
+    if found is not None and is_free_text and is_text_withdrawn(found.move, found.behind):
         return Reading("unparsable")
     if reading.kind != "unparsable":
         reading.repaired = tuple(repair for repair in REPAIRS if repair in repairs)
     return reading
+
+
+def _fold(text: str, legal: Sequence[str]) -> str | None:
+    """Return the only legal move that differs from a text in case or white space; None if there is none, or several."""
+    text = " ".join(text.split()).casefold()
+    equal = [move for move in legal if " ".join(move.split()).casefold() == text]
+    return equal[0] if len(equal) == 1 else None
 
 
 def _is_certain(reading: Reading, pattern: re.Pattern[str] | None) -> bool:

@@ -15,6 +15,7 @@ from gymposium.replies.delimiters import (
     THOUGHT,
     THOUGHT_NAME,
     TOKEN_STYLES,
+    TURN_END,
     USER_TURN,
 )
 
@@ -22,6 +23,8 @@ _UNSTRAY = ("fence", "details", "turn")
 """Styles whose closing delimiters mean nothing without the opening one."""
 _FINAL = ("gpt_oss", "message")
 """Styles whose closing delimiters begin an answer, also without thoughts."""
+_NAMED_STYLES = ("tag", "bracket", "details", "fence")
+"""Styles whose delimiters have a name."""
 _BLANK = re.compile(r"[\s.…]*")
 _SPACE = re.compile(r"\s*+")
 _LINE_END = re.compile(r"[ \t\r]*+(?:\n|\Z)")
@@ -218,6 +221,29 @@ def _begins_line(reply: str, at: int) -> bool:
     return not before.rpartition("\n")[2].strip() and ("\n" in before or at <= 100)
 
 
+def find_trailing_thoughts(reply: str) -> int | None:
+    """Return the index of the first thought if all thoughts have named delimiters and are closed, and nothing else
+    delimits thoughts or turns; None otherwise, and if the thought stands within a line of text."""
+    open_thoughts, first = _OpenThoughts(reply), None
+    for delimiter in THOUGHT.finditer(reply):
+        if (parsed := open_thoughts.parse(delimiter)) is None:
+            if delimiter.lastgroup == "turn":
+                return None
+            continue
+        style, name, closes = parsed
+        if style not in _NAMED_STYLES or (closes and not open_thoughts):
+            return None
+        if closes:
+            open_thoughts.pop(style, name)
+        else:
+            open_thoughts.push(style, name)
+            first = delimiter.start() if first is None else first
+    if open_thoughts or first is None:
+        return None
+    is_set_off = _begins_line(reply, first) or reply[:first].rstrip(" ")[-1:] in (">", "}", "`", "*")
+    return first if is_set_off else None
+
+
 def remove_stray_closing(reply: str) -> str:
     """Return a reply without a delimiter at its end that closes thoughts."""
     stripped = reply.rstrip()
@@ -240,6 +266,16 @@ def first_turn(reply: str) -> str:
     if _balance(first)[0]:
         return "" if ASSISTANT_TURN.search(rest) else reply
     return "" if _balance(rest)[1] else first
+
+
+def has_invented_turn(reply: str) -> bool:
+    """Return whether the thoughts with which a reply begins end with its turn, and what follows them is a turn that the
+    model invents."""
+    thoughts = split_leading_thoughts(reply.strip())[0]
+    ended = TURN_END.search(thoughts)
+    return ended is not None and (
+        "<think>" in thoughts[ended.end() :] or ASSISTANT_TURN.search(thoughts, ended.end()) is not None
+    )
 
 
 def _balance(text: str) -> tuple[bool, bool]:

@@ -18,14 +18,16 @@ DEEPEST = 64
 """The largest number of objects and lists in each other that `bounded_json` reads."""
 
 
-def strict_json(text: str, *, any_integer: bool = False) -> Any:
-    """Return the value of a JSON text. `any_integer` also accepts integers of more than 64 bits.
+def strict_json(text: str, *, any_integer: bool = False, raw_lines: bool = False) -> Any:
+    """Return the value of a JSON text. `any_integer` also accepts integers of more than 64 bits, and `raw_lines` line
+    breaks and other control characters in strings.
 
     Raises `ValueError` for text that is not JSON, a repeated key, `NaN`, `Infinity`, numbers out of range, and text
     that is nested too deeply for Python."""
     try:
         return json.loads(
             text,
+            strict=not raw_lines,
             object_pairs_hook=each_key_once,
             parse_constant=_refuse,
             parse_float=_float,
