@@ -195,7 +195,7 @@ def test_what_keeps_a_connection_open_is_no_part_of_the_answer(before: str, stat
         if status == 200:
             assert ask(local(server)).text == "b2"
             return
-        with pytest.raises(GymposiumError, match=rf"\({status}\).*It says: no$"):
+        with pytest.raises(GymposiumError, match=rf"\({status}\b.*It says: no$"):
             ask(local(server, retries=0))
 
 
@@ -354,7 +354,7 @@ def test_a_passing_failure_inside_an_answer_is_tried_again(body: dict[str, Any])
         (401, r"refuses the request \(401\)", 1),
         (402, "add credit", 1),
         (404, "no model called", 1),
-        (429, r"after 1 retries.*rpm=", 2),
+        (429, r"attempts: 2.*rpm=", 2),
     ],
 )
 def test_a_failure_inside_an_answer_says_what_to_do(code: int, says: str, attempts: int) -> None:
@@ -518,10 +518,9 @@ def no_answer(status: int, message: str = "no", **error: Any) -> Callable[[], An
         (no_answer(401, "bad key"), r"THEIR_KEY must hold a key .*may use tiny.*bad key"),
         (no_answer(403), r"refuses the request \(403\).*THEIR_KEY"),
         (no_answer(404, "no such model"), r"no model called 'tiny'.*base_url=.*no such model"),
-        (no_answer(429), r"after 1 retries.*rpm= and at_once="),
+        (no_answer(429), r"\(429; attempts: 2\).*rpm= and at_once="),
         (no_answer(400, "unknown field seed"), r"refuses the request \(400\).*seed=false.*unknown field seed"),
         (lambda: Answer(body=b"<html>hello</html>"), r"not with a chat completion.*<html>hello"),
-        (lambda: Answer(body={"choices": []}), r"not with a chat completion"),
         (lambda: Answer(body={"error": {"message": "upstream is down"}}), r"upstream is down"),
         (lambda: Answer(body=[1]), r"not with a chat completion"),
         (lambda: Answer(body={"choices": [{"message": "b2"}]}), r"not with a chat completion"),
@@ -607,6 +606,363 @@ def test_settings_that_cannot_be_right(options: dict[str, Any], says: str) -> No
 def test_prices_that_cannot_be_read(text: str) -> None:
     with pytest.raises(BadOption, match=r"IN/OUT"):
         Prices.parse(text)
+
+
+# answers and errors of particular services
+
+MODES = ("content_filter: RECITATION", "content_filter: PROHIBITED_CONTENT", "CONTENT_FILTER: OTHER", "content_filter")
+FEW_THOUGHTS = {"prompt_tokens": 10, "completion_tokens": 2}
+
+
+def ended(reason: str, **choice: Any) -> dict[str, Any]:
+    return {"choices": [{"finish_reason": reason, "index": 0, **choice}]}
+
+
+@pytest.mark.parametrize(
+    "message", [{}, {"message": None}, {"message": {"role": "assistant"}}, {"message": {"content": "b"}}]
+)
+@pytest.mark.parametrize(
+    ("reason", "read_as", "withheld"),
+    [
+        *((mode, "length", 1) for mode in MODES),
+        ("length", "length", 0),
+        ("MAX_TOKENS", "length", 0),
+        ("function_call_filter: MALFORMED_FUNCTION_CALL", "stop", 0),
+        ("function_call_filter: UNEXPECTED_TOOL_CALL", "stop", 0),
+        ("malformed_function_call", "stop", 0),
+    ],
+)
+def test_a_choice_may_lack_a_message_and_prefix_its_reason(
+    reason: str, read_as: str, withheld: int, message: dict[str, Any]
+) -> None:
+    with chat_server(lambda asked, number: Answer(body=ended(reason, **message))) as server:
+        engine = OpenAIChatEngine(local(server, retries=0))
+        found = engine.submit(HELLO, Sampling(), 0).result(60)
+        engine.close()
+    assert (found.text, found.finish_reason) == (((message.get("message") or {}).get("content") or ""), read_as)
+    assert engine.counts["withheld"] == withheld
+
+
+def test_a_prefix_does_not_hide_a_failed_reply() -> None:
+    failed = Answer(body=ended("error: overloaded", message={"content": "b"}), headers={"Retry-After": "0.01"})
+    with chat_server(lambda asked, number: completion("b2") if number else failed) as server:
+        assert ask(local(server)).text == "b2"
+
+
+@pytest.mark.parametrize("choice", [{}, {"message": None}, {"message": None, "finish_reason": None}])
+def test_a_choice_without_message_and_reason_is_an_error(choice: dict[str, Any]) -> None:
+    with (
+        chat_server(lambda asked, number: Answer(body={"choices": [choice]})) as server,
+        pytest.raises(GymposiumError, match="no first choice with a message"),
+    ):
+        ask(local(server))
+    assert len(server.asked) == 1
+
+
+WHOLE = json.dumps(completion('b2 "{[').body).encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"choices": None}, "returned no choices"),
+        ({"choices": []}, "returned no choices"),
+        ({"id": "1", "usage": {"prompt_tokens": 1}}, "returned no choices"),
+        ({"choices": None, "error": None}, "returned no choices"),
+        (b"", "returned an empty answer"),
+        (b" \r\n\n", "returned an empty answer"),
+        (b": OPENROUTER PROCESSING\n\n: OPENROUTER PROCESSING\n\n", "returned an empty answer"),
+        (b": OPENROUTER PROCESSING", "returned an empty answer"),
+        *((WHOLE[:end], "returned an answer that ends too early") for end in (1, 9, 60, 90, 140, len(WHOLE) - 1)),
+        (WHOLE[: WHOLE.index(b'\\"') + 1], "returned an answer that ends too early"),
+        (b": OPENROUTER PROCESSING\n\n" + WHOLE[:-1], "returned an answer that ends too early"),
+    ],
+)
+def test_an_answer_without_a_reply_is_tried_again(body: Any, says: str) -> None:
+    failed = Answer(body=body, headers={"Retry-After": "0.01"})
+    with chat_server(lambda asked, number: completion("b2") if number == 1 else failed) as server:
+        assert ask(local(server, retries=1)).text == "b2"
+        with pytest.raises(GymposiumError, match=says) as caught:
+            ask(local(server, retries=1))
+    assert len(server.asked) == 4
+    assert "(attempts: 2)" in str(caught.value)
+    assert "base_url" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("usage", "counted"),
+    [
+        (FEW_THOUGHTS | {"total_tokens": 12}, (10, 2)),
+        (FEW_THOUGHTS | {"total_tokens": 250}, (10, 240)),
+        ({"prompt_tokens": 10, "total_tokens": 250}, (10, 240)),
+        ({"prompt_tokens": 10, "completion_tokens": None, "total_tokens": 10}, (10, None)),
+        (FEW_THOUGHTS | {"total_tokens": 11}, (10, 2)),
+        (FEW_THOUGHTS | {"total_tokens": None}, (10, 2)),
+        (FEW_THOUGHTS | {"total_tokens": "250"}, (10, 2)),
+        (FEW_THOUGHTS | {"total_tokens": 10**12}, (10, 2)),
+        ({"completion_tokens": 2, "total_tokens": 250}, (None, 2)),
+    ],
+)
+def test_thoughts_that_only_the_total_counts_are_part_of_the_reply(usage: Any, counted: Any) -> None:
+    answer = completion("b2")
+    answer.body["usage"] = usage
+    with chat_server(lambda asked, number: answer) as server:
+        found = ask(local(server))
+    assert (found.prompt_tokens, found.completion_tokens) == counted
+
+
+def error(message: str, **fields: Any) -> dict[str, Any]:
+    return {"error": {"message": message, **fields}}
+
+
+ENDS = {
+    "openai max_tokens": (
+        400,
+        error(
+            "Could not finish the message because max_tokens or model output limit was reached. Please try again with "
+            "higher max_tokens.",
+            type="invalid_request_error",
+        ),
+        ("length", None),
+    ),
+    "groq tool": (
+        400,
+        error("Tool choice is none, but model called a tool", code="tool_use_failed", failed_generation="{}"),
+        ("stop", "tool calls"),
+    ),
+    "groq tool in words": (400, error("Failed to call a function. See 'failed_generation'."), ("stop", "tool calls")),
+    "groq tool in 200": (200, error("no", code="tool_use_failed"), ("stop", "tool calls")),
+    "azure": (
+        400,
+        error(
+            "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+            code="content_filter",
+            status=400,
+            innererror={"code": "ResponsibleAIPolicyViolation"},
+        ),
+        ("length", "withheld"),
+    ),
+    "azure in 200": (200, error("filtered", code="content_filter"), ("length", "withheld")),
+    "azure behind openrouter": (
+        400,
+        error("Provider returned error", code=400, metadata={"raw": json.dumps(error("no", code="content_filter"))}),
+        ("length", "withheld"),
+    ),
+    "litellm": (400, error("litellm.ContentPolicyViolationError: no", code="400"), ("length", "withheld")),
+    "openai": (400, error("Invalid prompt: limited for safety.", code="invalid_prompt"), ("length", "withheld")),
+    "dashscope": (
+        400,
+        error("Input data may contain inappropriate content.", code="data_inspection_failed"),
+        ("length", "withheld"),
+    ),
+    "dashscope's own": (400, {"code": "DataInspectionFailed", "message": "no"}, ("length", "withheld")),
+    "moonshot": (
+        400,
+        error("The request was rejected because it was considered high risk", type="content_filter"),
+        ("length", "withheld"),
+    ),
+    "zhipu": (400, error("系统检测到输入或生成内容可能包含不安全或敏感内容", code="1301"), ("length", "withheld")),
+    "openrouter": (
+        403,
+        error(
+            'm requires moderation. Your input was flagged for "harassment".', code=403, metadata={"flagged_input": ""}
+        ),
+        ("length", "withheld"),
+    ),
+    "deepseek": (400, error("Content Exists Risk"), ("length", "withheld")),
+    "minimax": (
+        200,
+        {"choices": None, "base_resp": {"status_code": 1026, "status_msg": "input new_sensitive"}},
+        ("length", "withheld"),
+    ),
+    "xai": (403, {"code": "denied", "error": "Content violates usage guidelines."}, ("length", "withheld")),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_an_error_about_the_reply_is_a_reply(name: str) -> None:
+    """It is asked for once, and the match goes on."""
+    status, body, (finish, counted) = ENDS[name]
+    with chat_server(lambda asked, number: Answer(status, body, {"Retry-After": "0.01"})) as server:
+        engine = OpenAIChatEngine(local(server))
+        found = engine.submit(HELLO, Sampling(), 0).result(60)
+        engine.close()
+    assert found == ChatCompletion("", finish, None, None)  # type: ignore[arg-type]
+    assert len(server.asked) == 1
+    assert {*engine.counts} == {"uncounted", *([counted] if counted else [])}
+
+
+TOO_LONG: list[tuple[int, Any]] = [
+    (
+        400,
+        {"error": "Trying to keep the first 5000 tokens. The model is loaded with context length of only 4096 tokens."},
+    ),
+    (400, {"error": "The number of tokens to keep from the initial prompt is greater than the context length."}),
+    (400, error("BedrockException - Input is too long for requested model.")),
+    (400, error("litellm.ContextWindowExceededError: no", code="400")),
+    (422, {"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 and 512"}),
+    (422, {"error": "Input validation error: `inputs` must have less than 1024 tokens. Given: 1500"}),
+    (400, error("the request exceeds the available context size. try increasing it", type="invalid_request_error")),
+    (400, error("request (5000 tokens) exceeds the available context size (4096 tokens)", code=400)),
+    (500, error("Context size has been exceeded.", code=500, type="server_error")),
+    (400, error("The decoder prompt (length 5000) is longer than the maximum model length of 4096.")),
+    (
+        400,
+        [error("Unable to submit request because the input token count is 40000 but model only supports up to 32768.")],
+    ),
+    (400, error("input length and `max_tokens` exceed context limit: 199211 + 20000 > 200000")),
+    (400, error("Invalid request: Your request exceeded model token limit: 8192", type="invalid_request_error")),
+    (400, error("Range of input length should be [1, 30720]", code="invalid_parameter_error")),
+    (400, error("Prompt exceeds max length", code="1261")),
+    (400, error("invalid params, context window exceeds limit (2013)")),
+    (200, {"choices": None, "base_resp": {"status_code": 2013, "status_msg": "context window exceeds limit"}}),
+    (400, error("prompt length must be less than max_seq_len")),
+    (400, {"message": "too many tokens: total number of tokens in the prompt cannot exceed 4081"}),
+    (413, error("Request body too large for gpt-4 model. Max size: 8000 tokens.", code="tokens_limit_reached")),
+    (400, error("prompt token count of 140000 exceeds the limit", code="model_max_prompt_tokens_exceeded")),
+    (400, error("Your input exceeds the context window of this model.")),
+    (200, error("This model's maximum context length is 64 tokens.")),
+]
+
+
+@pytest.mark.parametrize(("status", "body"), TOO_LONG)
+def test_services_tell_a_prompt_that_is_too_long_in_many_words(status: int, body: Any) -> None:
+    with (
+        chat_server(lambda asked, number: Answer(status, body, {"Retry-After": "0.01"})) as server,
+        pytest.raises(PromptTooLong),
+    ):
+        ask(local(server))
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "max_tokens is too large: the model only supports up to 8192 output tokens"),
+        (400, "too many tokens, please wait before trying again"),
+        (429, "too many tokens in the last minute"),
+        (404, "the model with a maximum context length of 8 does not exist"),
+    ],
+)
+def test_other_limits_are_no_prompt_that_is_too_long(status: int, message: str) -> None:
+    with (
+        chat_server(lambda asked, number: refusal(status, message)) as server,
+        pytest.raises(GymposiumError) as caught,
+    ):
+        ask(local(server, retries=0))
+    assert not isinstance(caught.value, PromptTooLong)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (498, error("over capacity", code="capacity_exceeded")),
+        (499, [{"error": {"code": 499, "message": "The operation was cancelled.", "status": "CANCELLED"}}]),
+        (200, error("The operation was cancelled.", code=499)),
+        (400, {"error": "The model has crashed without additional information. (Exit code: null)"}),
+        (400, {"error": "Model unloaded."}),
+        (400, {"detail": "Function id '1': DEGRADED function cannot be invoked"}),
+    ],
+)
+def test_a_passing_failure_with_another_status_is_tried_again(status: int, body: Any) -> None:
+    failed = Answer(status, body, {"Retry-After": "0.01"})
+    with chat_server(lambda asked, number: completion("b2") if number == 1 else failed) as server:
+        assert ask(local(server, retries=1)).text == "b2"
+        with pytest.raises(GymposiumError, match=r"failed \(4\d\d; attempts: 2\): try later"):
+            ask(local(server, retries=1))
+    assert len(server.asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "says"),
+    [
+        (
+            429,
+            {"Retry-After": "754"},
+            r"\(429; attempts: 1; the service asks to wait 754 s before the next\): ask less",
+        ),
+        (429, {"retry-after-ms": "754000"}, r"\(429; attempts: 1; the service asks to wait 754 s"),
+        (429, {"Retry-After": "Fri, 01 Jan 2100 00:00:00 GMT"}, r"attempts: 1; the service asks to wait [\d.e+]+ s"),
+        (429, {"x-should-retry": "false"}, r"\(429; attempts: 1; the service asks for no retry\)"),
+        (503, {"Retry-After": "754"}, r"\(503; attempts: 1; the service asks to wait 754 s"),
+        (503, {"x-should-retry": "false"}, r"\(503; attempts: 1; the service asks for no retry\)"),
+        (429, {"Retry-After": "0.01"}, r"\(429; attempts: 3\)"),
+    ],
+)
+def test_an_error_says_how_often_the_service_was_asked(status: int, headers: dict[str, str], says: str) -> None:
+    with (
+        chat_server(lambda asked, number: refusal(status, headers=headers)) as server,
+        pytest.raises(GymposiumError, match=says) as caught,
+    ):
+        ask(local(server, retries=2))
+    assert f"attempts: {len(server.asked)}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "says"),
+    [
+        (
+            400,
+            [error("API key not valid. Please pass a valid API key.", code=400)],
+            r"\(400\).*THEIR_KEY must hold a key",
+        ),
+        (400, {"code": "invalid-argument", "error": "Incorrect API key provided: no"}, "THEIR_KEY must hold a key"),
+        (400, error("no", code="invalid_api_key"), "THEIR_KEY must hold a key"),
+        (400, error("Your credit balance is too low to access the API."), r"requires payment \(400\): add credit"),
+        (
+            403,
+            {"error": "Your newly created team doesn't have any credits yet."},
+            r"requires payment \(403\): add credit",
+        ),
+        (400, error("No models loaded. Please load a model."), r"does not serve 'tiny' \(400\): load it on the server"),
+        (404, error("No models loaded. Please load a model."), r"does not serve 'tiny' \(404\)"),
+        (400, error("The model `x` has been decommissioned", code="model_decommissioned"), "or name another model"),
+        (
+            413,
+            error(
+                "Request too large on tokens per minute (TPM): Limit 6000, Requested 9000", code="rate_limit_exceeded"
+            ),
+            r"\(413\): lower max_tokens=.*Limit 6000",
+        ),
+        (403, error("Country, region, or territory not supported"), r"\(403\)\. It says: Country, region"),
+        (400, error("User location is not supported for the API use."), r"\(400\)\. It says: User location"),
+        (400, error("no"), r"\(400\)\. It says: no$"),
+    ],
+)
+def test_the_hint_fits_what_the_service_says(
+    monkeypatch: pytest.MonkeyPatch, status: int, body: Any, says: str
+) -> None:
+    monkeypatch.setenv("THEIR_KEY", KEY)
+    with (
+        chat_server(lambda asked, number: Answer(status, body)) as server,
+        pytest.raises(GymposiumError, match=says) as caught,
+    ):
+        ask(local(server, key="THEIR_KEY"))
+    assert len(server.asked) == 1
+    assert "does not know" not in str(caught.value)
+    assert "THEIR_KEY" in says or "THEIR_KEY" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "counted"),
+    [
+        (completion(None, reasoning_content="b2"), 1),
+        (completion("\n", reasoning="b2"), 1),
+        (completion([{"type": "thinking", "thinking": "b2"}]), 1),
+        (completion("b2", reasoning_content="b2"), 0),
+        (completion(None, "length", reasoning_content="b2"), 0),
+        (completion(None, "tool_calls", reasoning_content="b2", tool_calls=[{"id": "1"}]), 0),
+        (completion("", reasoning_content=""), 0),
+    ],
+)
+def test_a_reply_that_is_all_thoughts_is_told(answer: Answer, counted: int) -> None:
+    with chat_server(lambda asked, number: answer) as server:
+        engine = OpenAIChatEngine(local(server))
+        engine.submit(HELLO, Sampling(), 0).result(60)
+        engine.close()
+    told = [remark for remark in engine.remarks() if "turn off the reasoning parser" in remark]
+    assert len(told) == counted
+    assert engine.counts["all thoughts"] == counted
 
 
 # secrecy of the key

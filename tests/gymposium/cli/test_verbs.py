@@ -260,7 +260,7 @@ class Saying:
             "such as “<move>a1</move> or <move>b2</move>”: ask a language model for another form, with reply=tags",
         ),
         ("move", "word " * 9_000 + "the end", "stop", "word the end”: ask"),
-        ("move", "", "stop", "such as an empty one: ask"),
+        ("move", "", "stop", "such as an empty one: they hold no text, so another form of reply does not help"),
         ("tags", "So a1, or not? " * 50, "length", "2 of 2 replies were cut off, 2 of them in a loop that repeats"),
         ("tags", "<think>So a1.", "length", "2 of 2 replies were cut off. Raise max_tokens."),
     ],

@@ -112,6 +112,26 @@ class Silent:
         return [Reply("")] * len(asks)
 
 
+class Mumbling(Silent):
+    """Replies with text, but no move, from its second attempt on."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def act(self, asks: Sequence[Ask]) -> list[Reply]:
+        self.asked += 1
+        return [Reply("  " if self.asked == 1 else f"hm {self.asked}")] * len(asks)
+
+
+@pytest.mark.parametrize(("player", "example"), [(Silent(), ""), (Mumbling(), "hm 2")])
+def test_the_example_of_an_unparsable_reply_has_text_if_one_has(player: Silent, example: str) -> None:
+    job = MatchJob("m", load_game("tic_tac_toe"), [player] * 2, 1, on_illegal=FailurePolicy.parse("retry(3)"))
+    [played] = play([job])
+    score = Score()
+    score.add(played, 0)
+    assert score.unparsable_example == example
+
+
 def test_a_gain_is_paired_deal_by_deal() -> None:
     """The two policies win and lose the same deals, except for a few that the second one wins: the means differ by less
     than by chance between deals, but not the deals."""

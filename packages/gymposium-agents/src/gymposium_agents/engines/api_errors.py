@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Literal
 
 from gymposium.errors import GymposiumError
 from gymposium.http.responses import BadBody
@@ -11,7 +16,15 @@ from gymposium.util.visible import visible
 from gymposium_agents.engines.api_settings import ApiSettings
 
 if TYPE_CHECKING:
-    from openai import OpenAIError
+    from openai import APIStatusError, OpenAIError
+
+Kind = Literal["too long", "cut off", "withheld", "tool call", "transient"]
+"""What an error says about the request: the messages exceed the context, the reply was cut off, withheld by a filter or
+a tool call, or another attempt may succeed."""
+RETRY_COUNT = "x-stainless-retry-count"
+"""The library's request header with the number of earlier attempts."""
+NOT_AN_ANSWER = "gymposium_not_an_answer"
+"""Error type of a body with status 200 that holds no answer. Its `message` says why, and its `body` is the text."""
 
 _LONGEST = 300
 """Maximum number of characters that messages quote from the service."""
@@ -20,14 +33,63 @@ _DEEPEST = 8
 _WORDS = ("error", "message", "detail", "msg", "errors")
 """Names that servers give the words of an error, or the object that holds them. OpenRouter adds the words of the
 service behind it as `metadata.raw`."""
-_TOO_LONG = ("context_length_exceeded", "exceed_context_size_error")
-"""OpenAI's error code and llama.cpp's error type for messages that are too long."""
-_TOO_LONG_WORDS = re.compile(
-    r"maximum context length|context length is only|longer than the model's context length|prompt is too long|"
-    r"exceeds? the maximum number of tokens|maximum prompt length",
+_DECIDED = (401, 402, 404, 408, 409, 429)
+"""Statuses whose meaning does not depend on the words."""
+_TRANSIENT_STATUSES = (425, 498, 499)
+"""Statuses below 500 of a temporary failure: too early, Groq's `capacity_exceeded`, Gemini's `CANCELLED`."""
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|exceed_context_size_error|tokens_limit_reached|model_max_prompt_tokens_exceeded|"
+    r"context_?window_?exceeded|code=1261\b|"
+    r"maximum context length|context length (is|of) only|longer than the model's context length|"
+    r"greater than the context length|exceeds? (the |your )?(model's )?(available )?context (size|window|length|limit)|"
+    r"context size has been exceeded|context window exceeds|"
+    r"(longer|greater) than the maximum model length|too long to fit into the model|must be less than max_seq_len|"
+    r"(prompt|input) is too long|exceeds? the maximum number of tokens|maximum prompt length|prompt exceeds max length|"
+    r"exceeded model token limit|range of input length should be|"
+    r"(input|prompt) token count[^.]{0,80} (exceeds|supports up to)|"
+    r"\bmodel only supports up to \d[\d,]*+(?! (output|completion))|"
+    r"inputs`? tokens \+ `?max_new_tokens`? must be|inputs`? must have less than|"
+    r"too many tokens(?!,? (please|per))",
     re.IGNORECASE,
 )
-"""What vLLM, SGLang, Anthropic, Gemini and xAI write in the message instead."""
+"""What services say about messages that are too long: codes of OpenAI, llama.cpp, GitHub, Copilot, LiteLLM and Zhipu,
+then words of vLLM, SGLang, LM Studio, llama.cpp, MiniMax, Anthropic, Bedrock, Gemini, xAI, Moonshot, DashScope, TGI and
+Cohere."""
+_CUT_OFF = re.compile(r"could not finish the message because max_tokens", re.IGNORECASE)
+_TOOL_CALL = re.compile(r"tool_use_failed|but model called a tool|failed to call a function", re.IGNORECASE)
+_WITHHELD = re.compile(
+    r"content_?filter|content_?policy_?violation|responsible_?ai_?policy_?violation|content management policy|"
+    r"invalid_prompt|your (input|prompt|request) was flagged|flagged (by|as|for)|flagged_input|"
+    r"data_?inspection_?failed|may contain inappropriate content|considered high risk|code=1301\b|"
+    r"unsafe or sensitive content|sensitive_?content_?detected|new_sensitive|content exists risk|"
+    r"violates? (our )?usage (guidelines|policy|policies)",
+    re.IGNORECASE,
+)
+"""What services say about a prompt or a reply that their filter blocks: Azure, LiteLLM, OpenAI, OpenRouter, DashScope,
+Moonshot, Zhipu, Volcengine, MiniMax, DeepSeek and xAI."""
+_TRANSIENT = re.compile(
+    r"capacity_exceeded|code=cancelled|the model has crashed|model unloaded|degraded function", re.IGNORECASE
+)
+_NO_CREDIT = re.compile(
+    r"credit balance is too low|doesn't have any credits|(insufficient|not enough|out of) (balance|credits?|funds)|"
+    r"insufficient_(balance|credits?|funds)",
+    re.IGNORECASE,
+)
+_WRONG_KEY = re.compile(
+    r"api[_ ]key (is )?(not valid|invalid|expired)|(incorrect|invalid)[_ ](x-)?api[_ -]key|authentication_error",
+    re.IGNORECASE,
+)
+_NOT_SERVED = re.compile(r"no models? loaded|model_decommissioned|has been decommissioned", re.IGNORECASE)
+_WRONG_COUNTRY = re.compile(
+    r"unsupported_country|\b(country|region|territory|location)\b.{0,60}\b(not|un)[ -]?(supported|available|allowed)",
+    re.IGNORECASE,
+)
+_NAMES_A_FIELD = re.compile(
+    r"\b(temperature|seed|max_\w*tokens|parameters?|fields?|arguments?|propert(y|ies)|keyword|extra inputs)\b|"
+    r"unknown_parameter|unsupported_(parameter|value)|extra_forbidden",
+    re.IGNORECASE,
+)
+"""Words of an error about a field of the request."""
 
 
 class ApiError(GymposiumError):
@@ -58,9 +120,35 @@ def explained(error: OpenAIError, settings: ApiSettings) -> ApiError:
         )
     if not isinstance(error, openai.APIStatusError):
         return ApiError(f"{where} could not be asked: {_short(str(error))}")
-    status, words = error.status_code, error_words(error.body) or error.message
-    said = _short(words)
-    if status in (401, 403):
+    return _explained_status(error, settings)
+
+
+def _explained_status(error: APIStatusError, settings: ApiSettings) -> ApiError:
+    where, status = settings.base_url, error.status_code
+    said = _short(error_words(error.body) or error.message)
+    text = _searched(error.response.content)
+    kind = find_kind(status, error.response.content)
+    attempts = f"attempts: {_attempts(error)}{_why_no_more(error, settings)}"
+    if kind == "too long":
+        return PromptTooLong(f"The messages and max_tokens do not fit into the context of {settings.model}: {said}")
+    if error.type == NOT_AN_ANSWER and isinstance(error.body, dict):
+        shown = _short(str(error.body.get("body"))) or "nothing"
+        return ApiError(f"{where} returned {said} ({attempts}): try later, or see its log. It says: {shown}")
+    if 300 <= status < 400:
+        return ApiError(
+            f"{where} redirects requests to another address ({status}), and keys are not sent there: set base_url= to "
+            f"that address."
+        )
+    if kind == "transient" or status >= 500:
+        return ApiError(f"{where} failed ({status}; {attempts}): try later, or see its log. It says: {said}")
+    if status == 429:
+        return ApiError(
+            f"{where} refuses the request for rate limits or quota (429; {attempts}): ask less with rpm= and at_once=, "
+            f"or raise the quota of the key. It says: {said}"
+        )
+    if status == 402 or _NO_CREDIT.search(text):
+        return ApiError(f"{where} requires payment ({status}): add credit to the account of the key. It says: {said}")
+    if status == 401 or (status == 403 and not _WRONG_COUNTRY.search(text)) or _WRONG_KEY.search(text):
         key = "it requires a key; name the environment variable that holds one with key=NAME."
         if settings.variable is not None:
             key = (
@@ -68,32 +156,95 @@ def explained(error: OpenAIError, settings: ApiSettings) -> ApiError:
                 f"{settings.model}."
             )
         return ApiError(f"{where} refuses the request ({status}): {key} It says: {said}")
-    if 300 <= status < 400:
+    if _NOT_SERVED.search(text):
         return ApiError(
-            f"{where} redirects requests to another address ({status}), and keys are not sent there: set base_url= to "
-            f"that address."
+            f"{where} does not serve {settings.model!r} ({status}): load it on the server, or name another model. "
+            f"It says: {said}"
         )
     if status == 404:
         return ApiError(
             f"{where} has no model called {settings.model!r}, or no chat at that address (404): check the model's name "
             f"and base_url=. It says: {said}"
         )
-    if status == 429:
+    if status == 413:
         return ApiError(
-            f"{where} still refuses after {settings.retries} retries, for rate limits or quota (429): ask less with "
-            f"rpm= and at_once=, or raise the quota of the key. It says: {said}"
+            f"{where} refuses the request as too large (413): lower max_tokens=, which counts as well, or send less "
+            f"with context=state. It says: {said}"
         )
+    if _NAMES_A_FIELD.search(text):
+        hint = (
+            "a field that the service does not know can be left out with seed=false or temperature=default, and "
+            "limit= names the field for max_tokens"
+        )
+        return ApiError(f"{where} refuses the request ({status}); {hint}. It says: {said}")
+    return ApiError(f"{where} refuses the request ({status}). It says: {said}")
+
+
+def find_kind(status: int, content: bytes) -> Kind | None:
+    """Return what the body of an error says about the request, or None if its status alone decides."""
+    if status < 400 or status in _DECIDED:
+        return None
+    text = _searched(content)
+    if status != 403 and _TOO_LONG.search(text):
+        return "too long"
     if status >= 500:
-        return ApiError(f"{where} failed ({status}; attempts: {tries}): try later, or see its log. It says: {said}")
-    if error.code in _TOO_LONG or error.type in _TOO_LONG or _TOO_LONG_WORDS.search(words):
-        return PromptTooLong(f"The messages and max_tokens do not fit into the context of {settings.model}: {said}")
-    if status == 402:
-        return ApiError(f"{where} requires payment (402): add credit to the account of the key. It says: {said}")
-    hint = (
-        "a field that the service does not know can be left out with seed=false or temperature=default, and "
-        "limit= names the field for max_tokens"
-    )
-    return ApiError(f"{where} refuses the request ({status}); {hint}. It says: {said}")
+        return None
+    if _WITHHELD.search(text):
+        return "withheld"
+    if status in _TRANSIENT_STATUSES or _TRANSIENT.search(text):
+        return "transient"
+    if _CUT_OFF.search(text):
+        return "cut off"
+    return "tool call" if _TOOL_CALL.search(text) else None
+
+
+def _searched(content: bytes) -> str:
+    """Return the codes and types in the body of an error as `code=X`, and its words."""
+    text = content.decode("utf-8", "replace")
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return " ".join([*(f"code={name}" for name in _codes(body, _DEEPEST)), error_words(body)])
+
+
+def _codes(body: object, depth: int) -> list[str]:
+    if isinstance(body, list) and depth:
+        return [name for one in body for name in _codes(one, depth - 1)]
+    if not isinstance(body, dict) or not depth:
+        return []
+    own = [str(body[name]) for name in ("code", "type", "status") if isinstance(body.get(name), int | str)]
+    return own + [name for inner in (*_WORDS, "innererror") for name in _codes(body.get(inner), depth - 1)]
+
+
+def _attempts(error: APIStatusError) -> int:
+    """Return how often the failed request was sent."""
+    count = error.response.request.headers.get(RETRY_COUNT, "0")
+    return int(count) + 1 if count.isdecimal() else 1
+
+
+def _why_no_more(error: APIStatusError, settings: ApiSettings) -> str:
+    """Return why the library made fewer retries than it may, or "" if it made all."""
+    if _attempts(error) > settings.retries:
+        return ""
+    wait = _seconds_to_wait(error.response.headers)
+    if wait is not None:
+        return f"; the service asks to wait {wait:g} s before the next"
+    return "; the service asks for no retry" if error.response.headers.get("x-should-retry") == "false" else ""
+
+
+def _seconds_to_wait(headers: Mapping[str, str]) -> float | None:
+    """Return the wait that a service asks for, in seconds, or None if it names none."""
+    for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
+        try:
+            seconds = float(headers[name]) / unit
+        except (KeyError, ValueError):
+            continue
+        return seconds if math.isfinite(seconds) else None
+    try:
+        return max(0.0, round(parsedate_to_datetime(headers["retry-after"]).timestamp() - time.time()))
+    except (KeyError, ValueError):
+        return None
 
 
 def malformed(text: str, settings: ApiSettings, what: str = "") -> ApiError:

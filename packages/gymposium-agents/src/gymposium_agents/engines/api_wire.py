@@ -18,16 +18,16 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from gymposium.http.responses import read_body
+from gymposium_agents.engines.api_errors import RETRY_COUNT, find_kind
 from gymposium_agents.engines.api_settings import ApiSettings
 from gymposium_agents.engines.failures_in_answers import find_failure
 from gymposium_agents.engines.secrets import without_secret
 
-_RETRY = "x-stainless-retry-count"
-"""The library's request header with the number of earlier attempts."""
 _PADDING = re.compile(r"(?:[\s\ufeff]*:[^\n]*\n)*+[\s\ufeff]*")
 """Padding before an answer: a byte order mark, and white space or comments that keep the connection open, such as
 OpenRouter's `: OPENROUTER PROCESSING`."""
-_NEEDED = ("retry-after", "retry-after-ms", "x-should-retry")
+_SHOULD_RETRY = "x-should-retry"
+_NEEDED = ("retry-after", "retry-after-ms", _SHOULD_RETRY)
 """Response headers that the library obeys."""
 
 
@@ -58,7 +58,7 @@ class Wire(httpx.AsyncBaseTransport):
         )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        if int(request.headers.get(_RETRY, "0")):
+        if int(request.headers.get(RETRY_COUNT, "0")):
             self._counts["retries"] += 1
         if self._pace is not None:
             await asyncio.sleep(self._pace.wait(time.monotonic()))
@@ -81,6 +81,8 @@ class Wire(httpx.AsyncBaseTransport):
         status = response.status_code
         if status == 200 and (failure := find_failure(content)) is not None:
             status, content = failure  # the library retries it like any failure with this status
+        if _SHOULD_RETRY not in headers and (kind := find_kind(status, content)) is not None:
+            headers[_SHOULD_RETRY] = "true" if kind == "transient" else "false"
         return httpx.Response(status, headers=headers, content=content, request=request)
 
     async def aclose(self) -> None:

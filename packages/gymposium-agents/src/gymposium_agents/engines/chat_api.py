@@ -18,9 +18,9 @@ from gymposium.replies.reading import MAX_REPLY
 from gymposium.util.background import BackgroundLoop
 from gymposium.util.visible import is_encodable, plural, visible
 from gymposium_agents.chat.tokens import FinishReason, Message, Sampling
-from gymposium_agents.engines.api_errors import ApiError, explained, malformed
+from gymposium_agents.engines.api_errors import ApiError, Kind, explained, find_kind, malformed
 from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings
-from gymposium_agents.engines.failures_in_answers import first_choice, parse_answer
+from gymposium_agents.engines.failures_in_answers import UNFINISHED, finish_words, first_choice, parse_answer
 from gymposium_agents.engines.protocol import ChatCompletion
 from gymposium_agents.engines.refused_fields import LIMITS, AcceptedFields, find_refused
 from gymposium_agents.engines.secrets import without_secret
@@ -48,11 +48,14 @@ _WITHHELD = {
 _ENDED = {
     *("stop", "end_turn", "stop_sequence", "eos", "eos_token", "end", "complete", "completed", "finished", "none", ""),
     *("tool_calls", "tool_call", "tool_use", "function_call", "malformed_function_call", "unexpected_tool_call"),
+    "function_call_filter",
 }
 """Finish reasons of a reply ended by the model, including with a tool call or without a reason."""
+_KNOWN = _CUT_OFF | _WITHHELD | _ENDED
 _TEXTS = {"text", "output_text"}
 """Types of message parts that contain its text."""
-_NO_TEXTS = {"thinking", "redacted_thinking", "reasoning", "reasoning_text", "reference", "refusal"}
+_THOUGHTS = {"thinking", "redacted_thinking", "reasoning", "reasoning_text"}
+_NO_TEXTS = _THOUGHTS | {"reference", "refusal"}
 """Types of message parts that do not belong to the reply."""
 
 
@@ -78,7 +81,7 @@ class OpenAIChatEngine:
         self.settings = settings
         self.counts: Counter[str] = Counter()
         """Counts of unusual events so far: `retries`, replies `withheld` by the service's filter, with `tool
-        calls`, and with `uncounted` tokens."""
+        calls`, whose text is `all thoughts`, and with `uncounted` tokens."""
         # OpenAI's newer models refuse max_tokens, and most other services only know that name
         openai_limit = "max_completion_tokens" if settings.base_url == OPENAI_URL else "max_tokens"
         self._accepted = AcceptedFields(settings.limit or openai_limit)
@@ -109,6 +112,8 @@ class OpenAIChatEngine:
             "withheld": "{} {reply} {was} cut off by the service's content filter.",
             "tool calls": "{} {reply} held tool calls, which were not offered and are not read: turn off the tool-call "
             "parser of the server.",
+            "all thoughts": "{} {reply} {was} empty, because the service put the whole reply into the thoughts "
+            "(reasoning_content): turn off the reasoning parser of the server, or name the one that fits the model.",
             "uncounted": "{} {reply} came without token counts: sums and costs leave them out.",
         }
         counted = [
@@ -139,7 +144,10 @@ class OpenAIChatEngine:
                     )
                     return self._read(answer.content)
                 except openai.APIStatusError as error:
-                    field = find_refused(error, fields)
+                    kind = find_kind(error.status_code, error.response.content)
+                    if kind in ("cut off", "withheld", "tool call"):
+                        return self._empty(kind)
+                    field = None if kind else find_refused(error, fields)
                     if field is None or field in refused or (refused & {*LIMITS} and field in LIMITS):
                         failure = explained(error, self.settings)
                     else:
@@ -157,6 +165,14 @@ class OpenAIChatEngine:
             fields["seed"] = seed
         return {name: value for name, value in fields.items() if name not in self._accepted.left_out}
 
+    def _empty(self, kind: Kind) -> ChatCompletion:
+        """Return the reply that an error of this kind stands for."""
+        if kind == "withheld":
+            self.counts["withheld"] += 1
+        if kind == "tool call":
+            self.counts["tool calls"] += 1
+        return ChatCompletion("", "stop" if kind == "tool call" else "length", None, None, self._cost(None, None))
+
     def _read(self, body: bytes) -> ChatCompletion:
         """Return the completion in a service's answer. Services omit different fields, but existing fields must have
         the right types. Raises `ApiError`."""
@@ -165,19 +181,24 @@ class OpenAIChatEngine:
             answer = parse_answer(body)
             choice = first_choice(answer)
             message = choice.get("message") if isinstance(choice, dict) else None
+            reasons = finish_words(choice)
+            if message is None and reasons & _KNOWN and not reasons & UNFINISHED:
+                message = {}  # Gemini omits it if there is no text
             if not isinstance(choice, dict) or not isinstance(message, dict):
                 raise _NoReply("it has no first choice with a message")
             text = without_secret(_content(message.get("content")), key)
-            reason = str(choice.get("finish_reason")).lower()
-            if not text.strip() and reason not in _ENDED | _CUT_OFF | _WITHHELD:
-                raise _NoReply(f"its reply is empty, and its finish_reason is unknown: {visible(repr(reason[:80]))}")
+            if not text.strip() and not reasons & _KNOWN:
+                reason = visible(repr(str(choice.get("finish_reason")).lower()[:80]))
+                raise _NoReply(f"its reply is empty, and its finish_reason is unknown: {reason}")
             prompt, completion = _counted(answer.get("usage"))
         except ValueError as error:
             failure = malformed(body.decode("utf-8", "replace"), self.settings, str(error))
         else:
             if message.get("tool_calls") or message.get("function_call"):
                 self.counts["tool calls"] += 1
-            finish = self._finish(reason)
+            finish = self._finish(reasons)
+            if finish == "stop" and not text.strip() and _has_thoughts(message):
+                self.counts["all thoughts"] += 1
             return ChatCompletion(text, finish, prompt, completion, self._cost(prompt, completion))
         raise failure  # outside the handler, so that no chained exception contains the service's text
 
@@ -187,10 +208,10 @@ class OpenAIChatEngine:
             return None
         return None if self.settings.prices is None else self.settings.prices.cost(prompt, completion)
 
-    def _finish(self, reason: str) -> FinishReason:
-        if reason in _WITHHELD:  # the service cut the reply off
+    def _finish(self, reasons: set[str]) -> FinishReason:
+        if reasons & _WITHHELD:  # the service cut the reply off
             self.counts["withheld"] += 1
-        return "length" if reason in _WITHHELD or reason in _CUT_OFF else "stop"
+        return "length" if reasons & (_WITHHELD | _CUT_OFF) else "stop"
 
 
 def _with_nouns(sentence: str, count: int) -> str:
@@ -222,12 +243,26 @@ def _content(content: Any) -> str:
     return text
 
 
+def _has_thoughts(message: Mapping[str, Any]) -> bool:
+    """Whether a message without tool calls has thoughts beside its text."""
+    if message.get("tool_calls") or message.get("function_call"):
+        return False
+    parts = message.get("content")
+    kinds = {part.get("type") for part in parts} if isinstance(parts, list) else set()
+    return bool(message.get("reasoning_content") or message.get("reasoning") or kinds & _THOUGHTS)
+
+
 def _counted(usage: object) -> tuple[int | None, int | None]:
-    """Return the numbers of prompt and completion tokens, or None for a number that the service did not report. Raises
-    `_NoReply` for a value that is not a count."""
+    """Return the numbers of prompt and completion tokens, or None for a number that the service did not report. Tokens
+    in the total that are in neither are thoughts, which some services leave out of the completion. Raises `_NoReply`
+    for a value that is not a count."""
     if usage is not None and not isinstance(usage, dict):
         raise _NoReply("its usage is not an object")
-    return _count(usage or {}, "prompt_tokens"), _count(usage or {}, "completion_tokens")
+    prompt, completion = _count(usage or {}, "prompt_tokens"), _count(usage or {}, "completion_tokens")
+    total = (usage or {}).get("total_tokens")
+    if prompt is not None and type(total) is int and prompt + (completion or 0) < total <= _MOST_TOKENS:
+        completion = total - prompt
+    return prompt, completion
 
 
 def _count(usage: Mapping[str, Any], name: str) -> int | None:

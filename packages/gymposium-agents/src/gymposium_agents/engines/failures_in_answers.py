@@ -3,7 +3,7 @@
 Gateways such as OpenRouter send the headers before the model answers, so a rate limit or a server error can only stand
 in the body: as `error` beside no reply or an unfinished one, or as a choice whose finish reason is a failure of the
 server.
-MiniMax reports failures in `base_resp`.
+MiniMax reports failures in `base_resp`. A body that is empty, ends too early or has no choices is a failure as well.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from typing import Any
 
 from gymposium.util.strict_json import strict_json
-from gymposium_agents.engines.api_errors import error_words
+from gymposium_agents.engines.api_errors import NOT_AN_ANSWER, error_words
 
 _UNKNOWN = 502
 """Status of a failure without a usable code: the service behind the gateway failed."""
@@ -21,36 +21,47 @@ _RATE_LIMITS = (
     *("rate_limit", "rate_limited", "rate_limit_error", "rate_limit_exceeded", "too_many_requests", "throttled"),
     *("resource_exhausted", "insufficient_quota"),
 )
-_STATUSES = dict.fromkeys(_RATE_LIMITS, 429) | {
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "invalid_api_key": 401,
-    "permission_error": 403,
-    "not_found_error": 404,
-}
+_BAD_REQUESTS = (
+    *("context_length_exceeded", "content_filter", "invalid_prompt", "data_inspection_failed", "tool_use_failed"),
+)
+_STATUSES = (
+    dict.fromkeys(_RATE_LIMITS, 429)
+    | dict.fromkeys(_BAD_REQUESTS, 400)
+    | {
+        "invalid_request_error": 400,
+        "authentication_error": 401,
+        "invalid_api_key": 401,
+        "permission_error": 403,
+        "not_found_error": 404,
+    }
+)
 """Statuses of the words that services put into `code`, `status` or `type` in place of a number."""
 _FAILED = frozenset({"error", "insufficient_system_resource", "abort", "network_error"})
 """Finish reasons of a reply that the server broke off: OpenRouter's, DeepSeek's, vLLM's and SGLang's, GLM's."""
-_UNFINISHED = frozenset({"", "none", "null"})
+UNFINISHED = frozenset({"", "none", "null"})
 """Finish reasons of a reply that has not ended."""
-_SIGNS = tuple(word.encode() for word in ("base_resp", *sorted(_FAILED)))
-"""Words of which an answer with a failure holds one; others are not read here."""
-_MINIMAX = {1002: 429, 1004: 401, 1008: 402}
-"""MiniMax's codes for a rate limit, a wrong key and an empty account, as statuses."""
+_MINIMAX = {1002: 429, 1004: 401, 1008: 402, 1026: 400, 1027: 400, 2013: 400}
+"""MiniMax's codes for a rate limit, a wrong key, an empty account, filtered messages, a filtered reply and an invalid
+request, as statuses."""
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 
 
 def find_failure(body: bytes) -> tuple[int, bytes] | None:
     """Return the status and the body that an answer with status 200 should have had, or None unless it is a failure."""
-    if not any(sign in body for sign in _SIGNS):
-        return None
+    if all(not line.strip() or line.startswith(b":") for line in body.splitlines()):
+        return _not_an_answer("an empty answer", body)
     try:
         answer = parse_answer(body)
+    except json.JSONDecodeError:
+        return _not_an_answer("an answer that ends too early", body) if _is_truncated(body) else None
     except ValueError:
         return None
     error = _error(answer)
-    if error is None:
-        return None
-    return _status(error), json.dumps({"error": error}).encode()
+    if error is not None:
+        return _status(error), json.dumps({"error": error}).encode()
+    if isinstance(answer, dict) and answer.get("choices") in (None, []):
+        return _not_an_answer("no choices", body)
+    return None
 
 
 def parse_answer(body: bytes) -> Any:
@@ -71,17 +82,36 @@ def first_choice(answer: Any) -> Any:
     return next((one for one, index in zip(choices, indexes) if index == 0), None)
 
 
+def finish_words(choice: Any) -> set[str]:
+    """Return the finish reason of a choice in lower case, and its parts if it has a prefix, as in Gemini's
+    `content_filter: RECITATION`."""
+    reason = str(choice.get("finish_reason") if isinstance(choice, dict) else None).lower()
+    return {reason, *map(str.strip, reason.split(":"))}
+
+
+def _not_an_answer(what: str, body: bytes) -> tuple[int, bytes]:
+    error = {"type": NOT_AN_ANSWER, "message": what, "body": body.decode("utf-8", "replace")}
+    return _UNKNOWN, json.dumps({"error": error}).encode()
+
+
+def _is_truncated(body: bytes) -> bool:
+    """Whether a body that is not JSON begins as JSON and lacks its end."""
+    rest = _STRING.sub(b"", body)
+    closed = rest.count(b"}") + rest.count(b"]")
+    return body[:1] in (b"{", b"[") and (b'"' in rest or rest.count(b"{") + rest.count(b"[") > closed)
+
+
 def _error(answer: Any) -> dict[str, Any] | None:
     """Return the error in an answer as an object. A finished reply beside an `error` is a reply, unless its choice
     failed."""
     if not isinstance(answer, dict):
         return None
     choice = first_choice(answer)
-    reason = str(choice.get("finish_reason")).lower() if isinstance(choice, dict) else ""
     error: Any
-    if isinstance(choice, dict) and (choice.get("error") or reason in _FAILED):
+    if isinstance(choice, dict) and (choice.get("error") or finish_words(choice) & _FAILED):
+        reason = str(choice.get("finish_reason")).lower()
         error = choice.get("error") or answer.get("error") or f"the reply ended with finish_reason: {reason}"
-    elif _has_reply(choice, reason):
+    elif _has_reply(choice):
         return None
     elif answer.get("object") == "error":
         error = answer
@@ -95,10 +125,10 @@ def _error(answer: Any) -> dict[str, Any] | None:
     return error if isinstance(error, dict) else {"message": error_words(error) or str(error)}
 
 
-def _has_reply(choice: Any, reason: str) -> bool:
+def _has_reply(choice: Any) -> bool:
     """Whether a choice holds a reply that has ended: a finish reason, and text or a call."""
     message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(message, dict) or reason in _UNFINISHED:
+    if not isinstance(message, dict) or finish_words(choice) & UNFINISHED:
         return False
     return any(message.get(name) for name in ("content", "tool_calls", "function_call", "refusal"))
 

@@ -108,13 +108,17 @@ def note_failed_replies(player: str, scores: Sequence[Score]) -> None:
         note(f"{player}: {cut_off} of {replies} replies were cut off. Raise max_tokens.")
     unparsable = sum(score.readings["unparsable"] for score in scores)
     if unparsable:
-        example = next((score.unparsable_example for score in scores if score.unparsable_example is not None), "")
+        examples = [score.unparsable_example or "" for score in scores]
+        example = next((text for text in examples if text.strip()), "")
         marked = sum(score.marked_moves for score in scores)
-        advice = (
-            f"reading=lenient, an option of language models, finds a move in {marked} of them"
-            if marked
-            else "ask a language model for another form, with reply=tags, reply=json or reply=move, and prompt=full"
-        )
+        if not example:
+            advice = (
+                "they hold no text, so another form of reply does not help: see the other notes, or change the model"
+            )
+        elif marked:
+            advice = f"reading=lenient, an option of language models, finds a move in {marked} of them"
+        else:
+            advice = "ask a language model for another form, with reply=tags, reply=json or reply=move, and prompt=full"
         note(f"{player}: {unparsable} of {replies} replies were unparsable, such as {_quoted(example)}: {advice}.")
 
 

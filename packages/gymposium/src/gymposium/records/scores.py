@@ -165,7 +165,7 @@ class Score:
     looping: int = 0
     """Number of replies cut off while repeating themselves."""
     unparsable_example: str | None = field(default=None, repr=False)
-    """The first unparsable reply."""
+    """The first unparsable reply with text, or a blank one if none has text."""
     marked_moves: int = 0
     """Number of replies that only a lenient reader parses as a move, legal or not."""
     reports: dict[str, list[float]] = field(default_factory=dict, repr=False)
@@ -221,7 +221,7 @@ class Score:
         if reading == "cut off":
             self.looping += ends_in_loop(text)
             return
-        if self.unparsable_example is None:
+        if not (self.unparsable_example or "").strip():
             self.unparsable_example = text
         if reader in READERS:
             legal: list[str] | None = None if game.spec.free_text else []
