@@ -49,13 +49,13 @@ def main() -> None:
     found: dict[str, dict[str, list[Point]]] = {}
     for seed in given.seeds:
         with tempfile.TemporaryDirectory() as place:
-            found[str(seed)] = _of_seed(seed, given, Path(place))
+            found[str(seed)] = _run_seed(seed, given, Path(place))
         data = {"about": facts, "matches": given.matches, "seeds": found}
         write(given.out, "backends", data, _text(found, given.matches))
     raise SystemExit(not all(abs(mean) <= half for mean, half in _differences(found).values()))
 
 
-def _of_seed(seed: int, given: argparse.Namespace, place: Path) -> dict[str, list[Point]]:
+def _run_seed(seed: int, given: argparse.Namespace, place: Path) -> dict[str, list[Point]]:
     """Return the curve of each backend for one seed."""
     taught = {
         "games": ["tic_tac_toe"],

@@ -75,7 +75,7 @@ def sample_bare(model: Any, requests: Round, sampling: Sampling, *, pad: int, st
     return found
 
 
-def logits_of(model: Any, pairs: Sequence[Pair], pad: int) -> tuple[Tensor, Tensor, Tensor]:
+def compute_logits(model: Any, pairs: Sequence[Pair], pad: int) -> tuple[Tensor, Tensor, Tensor]:
     """Return the logits [B, L, V] that predict each completion token, the tokens [B, L] and their mask."""
     longest = max(len(prompt) + len(completion) for prompt, completion in pairs)
     width = max(len(completion) for _, completion in pairs)

@@ -13,7 +13,7 @@ def cpu_seconds() -> float:
     return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
 
-def cpu_seconds_of(group: int) -> float:
+def measure_cpu_seconds(group: int) -> float:
     """Return the CPU seconds of the processes of a process group that run, with those that they have waited for. For
     Linux."""
     ticks = 0

@@ -34,7 +34,7 @@ MOST_MS = 5.0
 """Most CPU milliseconds of a move."""
 
 
-class Timed:
+class TimedPlayer:
     """A player that counts its CPU time and moves."""
 
     def __init__(self, name: str) -> None:
@@ -52,7 +52,7 @@ class Timed:
 
 def compiling(name: str) -> float:
     """Return the CPU seconds of the first move in this process, in a game that ends soon."""
-    player = Timed(name)
+    player = TimedPlayer(name)
     job = MatchJob("first", load_game("2048", max_tile=8), [player], 0)
     for _ in play([job]):
         return player.seconds
@@ -61,7 +61,7 @@ def compiling(name: str) -> float:
 
 def measure(look_ahead: int, matches: int, seed: int) -> dict[str, Any]:
     """Return all figures of one look-ahead."""
-    game, player = load_game("2048"), Timed(f"expectimax-{look_ahead}")
+    game, player = load_game("2048"), TimedPlayer(f"expectimax-{look_ahead}")
     tiles, scores, forfeits = Counter[int](), list[float](), 0
     policy = FailurePolicy("forfeit")
     jobs = seated_jobs(game, [player], matches, seed=seed, swap=False, tag="m", on_illegal=policy)

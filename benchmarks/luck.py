@@ -17,13 +17,13 @@ from itertools import product
 from pathlib import Path
 from statistics import median
 
-from benchmarks.exploitability import Simulated
+from benchmarks.exploitability import SimulatedPlayer
 from benchmarks.report import RESULTS, KeptRows, Row, table
 from gymposium import load_game
 from gymposium.analysis.exact import Policy, tabulate, value
 from gymposium.analysis.exact.corrected import Corrector
 from gymposium.analysis.exact.fixed_table import fixed_table
-from gymposium.analysis.exact.graph import OVER, graph_of
+from gymposium.analysis.exact.graph import OVER, build_graph
 from gymposium.analysis.exact.policy import as_played
 from gymposium.games.protocol import CHANCE, Event
 from gymposium.match.failures import forfeit_returns
@@ -32,7 +32,7 @@ from gymposium.util.streams import stream
 from gymposium_arena.outcomes import MatchOutcome
 from gymposium_arena.ratings.bootstrap import deal_weights, generator
 from gymposium_arena.ratings.luck import less_luck
-from gymposium_arena.ratings.returns import means_of, returns_of
+from gymposium_arena.ratings.returns import compute_means, sum_returns
 
 GAMES = {"kuhn_poker": 1.7, "leduc_poker": 1.5, "liars_dice(dice_sides=4)": None}
 """The games, each with the least median ratio of widths against the table (None: reported)."""
@@ -52,11 +52,11 @@ def measured(name: str, deals: int, number: int, opponent: str) -> Row:
     """
     game, fixed = load_game(name), fixed_table(load_game(name)).policy
     kind = POLICIES[number]
-    policy = Simulated(game, kind, number, fixed.table, mixed=0.5).policy
+    policy = SimulatedPlayer(game, kind, number, fixed.table, mixed=0.5).policy
     other = {
         "table": fixed,
         "random": tabulate(game, RandomPlayer()),
-        "unknown": Simulated(game, "random", 100 + number, fixed.table).policy,
+        "unknown": SimulatedPlayer(game, "random", 100 + number, fixed.table).policy,
     }[opponent]
     known = None if opponent == "unknown" else other
     corrector = Corrector(fixed)
@@ -87,8 +87,8 @@ def measured(name: str, deals: int, number: int, opponent: str) -> Row:
 def _interval(
     outcomes: Sequence[MatchOutcome], seed: int, deals: int, bounds: tuple[float, float]
 ) -> tuple[float, float]:
-    returns = returns_of(outcomes, ["a", "b"])
-    means = means_of(returns, deal_weights(generator(seed, "luck"), SAMPLES, deals), bounds)
+    returns = sum_returns(outcomes, ["a", "b"])
+    means = compute_means(returns, deal_weights(generator(seed, "luck"), SAMPLES, deals), bounds)
     return float(means.low[0]), float(means.high[0])
 
 
@@ -110,7 +110,7 @@ def _played(
     seated: tuple[Policy, Policy], chance: random.Random, rng: random.Random
 ) -> tuple[list[Event], tuple[float, ...], int | None]:
     """Return one match: its events, returns, and the seat that forfeits."""
-    graph, here, events = graph_of(seated[0].game), 0, list[Event]()
+    graph, here, events = build_graph(seated[0].game), 0, list[Event]()
     while graph.positions[here].seat != OVER:
         position = graph.positions[here]
         odds, failed, draw = position.odds, 0.0, chance

@@ -25,14 +25,14 @@ import numpy as np
 from benchmarks.report import RESULTS, KeptRows, Row, table
 from gymposium import load_game
 from gymposium.analysis.exact import Policy, value
-from gymposium.analysis.exact.graph import OVER, Graph, graph_of
+from gymposium.analysis.exact.graph import OVER, Graph, build_graph
 from gymposium.players.distribution import MoveDistribution
 from gymposium.util.streams import stream
 from gymposium_arena.outcomes import MatchOutcome
 from gymposium_arena.ratings.bootstrap import deal_weights, generator, interval
 from gymposium_arena.ratings.comparisons import compare
 from gymposium_arena.ratings.completed import Decisions, completed, effective
-from gymposium_arena.ratings.evidence import of_one_game
+from gymposium_arena.ratings.evidence import from_game
 from gymposium_arena.ratings.fit import rate
 from gymposium_arena.ratings.newton import fit_many
 from gymposium_arena.ratings.scale import POINTS
@@ -74,7 +74,7 @@ BREAKS = "where the move is a mistake 0.3, else 0.03"
 @cache
 def solved() -> tuple[Graph, list[float]]:
     """Return all positions of tic-tac-toe, with their minimax values for the first seat."""
-    graph = graph_of(load_game("tic_tac_toe"))
+    graph = build_graph(load_game("tic_tac_toe"))
     values = [0.0] * len(graph.positions)
     for i in reversed(range(len(graph.positions))):
         position = graph.positions[i]
@@ -86,7 +86,7 @@ def solved() -> tuple[Graph, list[float]]:
 
 
 @cache
-def policy_of(skill: float) -> Policy:
+def make_policy(skill: float) -> Policy:
     """Return the policy that plays perfectly with this probability, and at random otherwise."""
     graph, values = solved()
     found = {}
@@ -103,7 +103,7 @@ def truth() -> list[float]:
     """Return the ratings of the policies from infinitely many matches without failures."""
     points = np.zeros((len(SKILLS), len(SKILLS)))
     for one, other in combinations(range(len(SKILLS)), 2):
-        mean = value(policy_of(SKILLS[one]), policy_of(SKILLS[other])).mean
+        mean = value(make_policy(SKILLS[one]), make_policy(SKILLS[other])).mean
         points[one, other] = 1e6 * (mean.win + mean.draw / 2)
         points[other, one] = 1e6 - points[one, other]
     strengths = fit_many(points[None])[0]
@@ -130,7 +130,7 @@ def simulated(fails: Callable[[Seen], float], rng: random.Random) -> Board:
                 forfeit: int | None = None
                 while (position := graph.positions[here]).seat != OVER:
                     seat, player = position.seat, seats[position.seat]
-                    odds = policy_of(SKILLS[player]).table[seat, position.view].probabilities
+                    odds = make_policy(SKILLS[player]).table[seat, position.view].probabilities
                     (move,) = rng.choices(range(len(odds)), odds)
                     sign = 1 if seat == 0 else -1
                     worth = sign * values[here]
@@ -174,7 +174,7 @@ def measured(world: str, repeats: int) -> Row:
             counted = compare(board.outcomes, NAMES, weights)
             alike = effective(np.bincount([int(one.group) for one in board.outcomes], weights, minlength=DEALS))
             ratings = rate(
-                of_one_game(counted, deal_weights(generator(repeat, "play"), SAMPLES, DEALS, alike)),
+                from_game(counted, deal_weights(generator(repeat, "play"), SAMPLES, DEALS, alike)),
                 generator(repeat, "prior"),
             )
             low, high = interval(ratings.samples)

@@ -147,7 +147,7 @@ def as_it_comes(task: Task, model: Path, seed: int, matches: str) -> dict[str, A
     return scores
 
 
-def last_of(*settings: str) -> tuple[str, ...]:
+def keep_last(*settings: str) -> tuple[str, ...]:
     """Return the last setting of each name."""
     return tuple({text.partition("=")[0]: text for text in settings}.values())
 
@@ -251,7 +251,7 @@ def main() -> None:
     model, kept = fetched(given.model), KeptRows(given.out, "pretrained", VERSIONS, text)
     wanted = given.tasks or (["tic_tac_toe"] if given.quick else [*TASKS])
     for task in (TASKS[name] for name in wanted):
-        settings = last_of(*task.settings, *(QUICK if given.quick else ()))
+        settings = keep_last(*task.settings, *(QUICK if given.quick else ()))
         for seed in task.seeds[:1] if given.quick else task.seeds:
             run = {"task": task.name, "seed": seed}
             if run | {"settings": [*settings]} not in kept:

@@ -37,14 +37,14 @@ from benchmarks.report import RESULTS, about, table, write
 from gymposium_arena.outcomes import MatchOutcome
 from gymposium_arena.ratings.bootstrap import SAMPLES, deal_weights, generator, interval
 from gymposium_arena.ratings.comparisons import Comparisons, Floats, compare
-from gymposium_arena.ratings.evidence import Evidence, of_one_game, of_several
+from gymposium_arena.ratings.evidence import Evidence, from_game, from_games
 from gymposium_arena.ratings.fit import Ratings, rate
-from gymposium_arena.ratings.flip import EQUAL, flip_of
+from gymposium_arena.ratings.flip import EQUAL, find_flip
 from gymposium_arena.ratings.newton import fit_many
-from gymposium_arena.ratings.payoff import payoff_of
+from gymposium_arena.ratings.payoff import compute_payoff
 from gymposium_arena.ratings.prior import drawn, expected
 from gymposium_arena.ratings.ranks import FEWEST, places, surely_above
-from gymposium_arena.ratings.returns import GameReturns, means_of
+from gymposium_arena.ratings.returns import GameReturns, compute_means
 from gymposium_arena.ratings.scale import POINTS
 
 _T = TypeVar("_T")
@@ -140,8 +140,8 @@ def rated(world: World, seed: int, samples: int = SAMPLES) -> tuple[Ratings, Evi
     weights = [
         deal_weights(generator(seed, "deals", number), samples, len(game.deals)) for number, game in enumerate(games)
     ]
-    evidence = of_one_game(games[0], weights[0]) if len(games) == 1 else of_several(games, weights)
-    payoff = payoff_of(games[0], weights[0], generator(seed, "payoff"))
+    evidence = from_game(games[0], weights[0]) if len(games) == 1 else from_games(games, weights)
+    payoff = compute_payoff(games[0], weights[0], generator(seed, "payoff"))
     return rate(evidence, generator(seed, "prior")), evidence, payoff.low, payoff.high
 
 
@@ -232,7 +232,7 @@ def returns_coverage(board: str, deals: int, repeats: int, seed: int) -> dict[st
         paid = np.stack([RETURNS[kind](rng, deals) for kind in kinds], axis=1)
         returns = GameReturns(names, tuple(map(str, range(deals))), paid, np.ones_like(paid), none, none)
         weights = deal_weights(generator(seed + repeat, "deals"), SAMPLES, deals)
-        means = means_of(returns, weights, (-limit, limit))
+        means = compute_means(returns, weights, (-limit, limit))
         held += ((means.low <= 0.0) & (means.high >= 0.0)).tolist()
         wrong += bool(means.above.any())
     return {"board": board, "deals": deals, "intervals": float(np.mean(held)), "wrong": wrong / repeats}
@@ -259,8 +259,8 @@ def run_speed(given: argparse.Namespace) -> bool:
     weights = [deal_weights(generator(0, "deals", i), SAMPLES, len(game.deals)) for i, game in enumerate(games)]
 
     def all_at_once() -> list[Evidence]:
-        evidence = [of_one_game(game, drawn) for game, drawn in zip(games, weights, strict=True)]
-        evidence.append(of_several(games, weights))
+        evidence = [from_game(game, drawn) for game, drawn in zip(games, weights, strict=True)]
+        evidence.append(from_games(games, weights))
         for number, one in enumerate(evidence):
             rate(one, generator(0, "prior", number))
         return evidence
@@ -310,9 +310,7 @@ def run_flip(given: argparse.Namespace) -> bool:
         if fewest is None:
             continue
         weights = deal_weights(generator(0, "deals"), 50, len(game.deals))
-        found = flip_of(
-            rate(of_one_game(game, weights), generator(0, "prior")), partial(of_one_game, game), world.groups
-        )
+        found = find_flip(rate(from_game(game, weights), generator(0, "prior")), partial(from_game, game), world.groups)
         if found is not None and len(found.deals) == fewest:
             equal += 1
         else:

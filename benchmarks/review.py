@@ -18,7 +18,7 @@ from statistics import fmean
 
 from benchmarks.report import RESULTS, KeptRows, Row, table
 from gymposium import load_game, make_player
-from gymposium.analysis.review import judge_of, review_match
+from gymposium.analysis.review import choose_judge, review_match
 from gymposium.games.protocol import Game
 from gymposium.match import play
 from gymposium.match.failures import FailurePolicy
@@ -47,7 +47,7 @@ def measured(kind: str, name: str, player: str) -> Row:
     Returns the share of moves that gave something away, and each search's error and CPU seconds per match.
     """
     game = load_game(name)
-    exact = judge_of(game, "exact" if kind == "open" else "cfr-1000")
+    exact = choose_judge(game, "exact" if kind == "open" else "cfr-1000")
     records = list(_played(game, player, MATCHES[kind]))
     truth = [one.given for record in records for one in review_match(record, exact).decisions]
     scale = game.utility_range[1] - game.utility_range[0]
@@ -62,7 +62,7 @@ def measured(kind: str, name: str, player: str) -> Row:
         "searches": {},
     }
     for search in SEARCHES:
-        judge, begun = judge_of(game, search), time.process_time()
+        judge, begun = choose_judge(game, search), time.process_time()
         reviews = [review_match(record, judge) for record in records]
         spent = time.process_time() - begun
         found = [one.given for review in reviews for one in review.decisions]
@@ -79,7 +79,7 @@ def measured(kind: str, name: str, player: str) -> Row:
 def _played(game: Game, name: str, matches: int) -> Iterator[Record]:
     players, policy = [make_player(name)] * 2, FailurePolicy("forfeit")
     seated = seated_jobs(game, players, matches, seed=SEED, swap=False, tag="review", on_illegal=policy)
-    yield from map(Record.of, play(job for job, _ in seated))
+    yield from map(Record.from_match, play(job for job, _ in seated))
 
 
 def text(rows: Sequence[Row]) -> str:

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.cpu_time import cpu_seconds
-from benchmarks.pretrained import TASKS, last_of, program, run_directory, trained
+from benchmarks.pretrained import TASKS, keep_last, program, run_directory, trained
 from benchmarks.report import RESULTS
 from gymposium.records import compress_records
 from gymposium.util.plain_file import find_forms
@@ -92,7 +92,7 @@ def train() -> None:
         program("model", "fetch", "smollm2", "--out", MODEL)
     RUNS.mkdir(parents=True, exist_ok=True)
     for task, seed, _ in PRETRAINED:
-        trained(task, seed, MODEL, RUNS, last_of(*task.settings, "evaluation.matches=20"), control=False)
+        trained(task, seed, MODEL, RUNS, keep_last(*task.settings, "evaluation.matches=20"), control=False)
 
 
 def make(board: Path) -> None:

@@ -24,7 +24,7 @@ from benchmarks.report import RESULTS, about, table, write
 from gymposium.util.child_process import python_command
 from gymposium_trace.programs import GRADES
 from gymposium_trace.running.backends import ENVIRONMENT, OPTIONS, PYTHON
-from gymposium_trace.sources import Generated
+from gymposium_trace.sources import GeneratedPrograms
 from gymposium_trace.tasks import Task
 
 CORES = 2
@@ -52,7 +52,7 @@ def main() -> None:
     given = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])
-    sources = [Generated(grade, given.prints) for grade in GRADES]
+    sources = [GeneratedPrograms(grade, given.prints) for grade in GRADES]
     sources[0].draw(-1)  # finds out how programs can be run here
 
     def make(number: int) -> tuple[Task, float]:

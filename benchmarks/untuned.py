@@ -166,7 +166,7 @@ class Mean:
     high: float
 
     @classmethod
-    def of(cls, rows: Sequence[Row], player: str) -> Mean:
+    def from_rows(cls, rows: Sequence[Row], player: str) -> Mean:
         estimates = [row["players"][player]["return"] for row in rows]
         value = fmean(estimate[0] for estimate in estimates)
         half = sqrt(sum(((high - low) / 2) ** 2 for _, low, high in estimates)) / len(estimates)
@@ -193,22 +193,22 @@ def published(rows: Sequence[Row]) -> str:
     """Return the table and its verdict, as Markdown, as far as the runs are done."""
     ours, ppo = {game: found for game, found in by_game(rows, OURS).items() if found}, by_game(rows, PPO)
     lines, above, ratios = [], 0, []
-    for game, of_game in ours.items():
+    for game, find_losses in ours.items():
         cold, trained, control, random = (
-            Mean.of(of_game, what) for what in ("cold start", "trained", "control", "anchor random")
+            Mean.from_rows(find_losses, what) for what in ("cold start", "trained", "control", "anchor random")
         )
-        other = Mean.of(ppo[game], "trained") if ppo[game] else None
+        other = Mean.from_rows(ppo[game], "trained") if ppo[game] else None
         above += trained.low > control.high
         ratio = ""
         if other is not None and other.value - random.value >= LEAST_BASIS:
             ratios.append((trained.value - random.value) / (other.value - random.value))
             ratio = f"{ratios[-1]:.2f}"
-        failed = max(row["players"]["trained"]["failed"] for row in of_game)
-        below = sum(fell(row) for row in of_game)
+        failed = max(row["players"]["trained"]["failed"] for row in find_losses)
+        below = sum(fell(row) for row in find_losses)
         means = [str(mean or "") for mean in (cold, trained, control, other)]
-        lines.append([game, str(len(of_game)), *means, ratio, f"{failed:.1%}", str(below)])
+        lines.append([game, str(len(find_losses)), *means, ratio, f"{failed:.1%}", str(below)])
     head = ["game", "seeds", "cold start", "trained", "control", "MaskablePPO", "ratio", "most failed", "seeds below"]
-    every = [row for of_game in ours.values() for row in of_game]
+    every = [row for find_losses in ours.values() for row in find_losses]
     checks = [
         (f"no seed ends below its cold start: {sum(map(fell, every))} of {len(every)} do", not any(map(fell, every))),
         (
@@ -237,12 +237,12 @@ def searched(rows: Sequence[Row]) -> str:
     for settings, budget in dict.fromkeys((tuple(row["settings"]), row["budget"]) for row in rows):
         line = [" ".join(settings) or "the defaults", f"{budget:g}"]
         for game in games:
-            of_game = [
+            find_losses = [
                 row for row in rows if (tuple(row["settings"]), row["budget"], row["game"]) == (settings, budget, game)
             ]
-            if of_game:
-                cold, trained = Mean.of(of_game, "cold start"), Mean.of(of_game, "trained")
-                line.append(f"{cold.value:+.2f} to {trained.value:+.2f} ({len(of_game)})")
+            if find_losses:
+                cold, trained = Mean.from_rows(find_losses, "cold start"), Mean.from_rows(find_losses, "trained")
+                line.append(f"{cold.value:+.2f} to {trained.value:+.2f} ({len(find_losses)})")
             else:
                 line.append("")
         lines.append(line)

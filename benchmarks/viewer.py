@@ -34,7 +34,7 @@ def write_records(file: Path, count: int, distinct: int) -> None:
     for name in GAMES:
         game = load_game(name)
         jobs = (MatchJob(f"{name}-{i}", game, [player] * game.seats, i) for i in range(distinct // len(GAMES)))
-        lines += [json.loads(Record.of(played).line()) for played in play(jobs)]
+        lines += [json.loads(Record.from_match(played).line()) for played in play(jobs)]
     with open(file, "w", encoding="utf-8") as out:
         for number in range(count):
             record = lines[number % len(lines)] | {"id": f"bench/{number}", "seed": number}

@@ -83,7 +83,7 @@ class Says:
 
 
 @dataclass(frozen=True)
-class Measured:
+class CheckedFigure:
     """A figure with what it must be."""
 
     what: str
@@ -138,37 +138,37 @@ def tables_questions(number: int) -> tuple[int, int]:
     return asked, proven
 
 
-def proofs(number: int) -> Iterator[Measured]:
+def proofs(number: int) -> Iterator[CheckedFigure]:
     makers: dict[str, Callable[[int], tuple[int, int]]] = {"mail": mail_questions, "tables": tables_questions}
     for name, ask in makers.items():
         asked, proven = ask(number)
         share = proven / asked
-        yield Measured(f"{name}: questions proven", share, f"{proven:,} of {asked:,}", "all", proven == asked)
+        yield CheckedFigure(f"{name}: questions proven", share, f"{proven:,} of {asked:,}", "all", proven == asked)
 
 
 # -- players
 
 
-def players(matches: int) -> Iterator[Measured]:
+def players(matches: int) -> Iterator[CheckedFigure]:
     """Yield what an expert, random calls and a player that knows nothing score."""
     for name, unknown in UNKNOWN_MOVES.items():
         game = load_game(name)
         expert = mean_score(game, make_player(f"{name}-expert"), matches)
-        yield Measured(f"{name}: {name}-expert", expert, f"{expert:.4f}", "1", expert == 1.0)
+        yield CheckedFigure(f"{name}: {name}-expert", expert, f"{expert:.4f}", "1", expert == 1.0)
         calls = mean_score(game, make_player("random"), matches)
-        yield Measured(f"{name}: random", calls, f"{calls:.4f}", "0.01 at most", calls <= 0.01)
+        yield CheckedFigure(f"{name}: random", calls, f"{calls:.4f}", "0.01 at most", calls <= 0.01)
         nothing = mean_score(game, Says(unknown), matches)
-        yield Measured(
+        yield CheckedFigure(
             f"{name}: always unknown", nothing, f"{nothing:.4f}", "below half the expert", nothing < expert / 2
         )
 
 
-def large_mailbox(matches: int) -> Iterator[Measured]:
+def large_mailbox(matches: int) -> Iterator[CheckedFigure]:
     """Measure the CPU time to build a mailbox of 2,000 mails, and of a turn of the expert's matches."""
     began = cpu_seconds()
     Store(mailbox.__wrapped__(0, LARGE).mails)
     built = cpu_seconds() - began
-    yield Measured(f"mail: {LARGE:,} mails built", built, f"{built:.2f} CPU s", "1 CPU s at most", built <= 1.0)
+    yield CheckedFigure(f"mail: {LARGE:,} mails built", built, f"{built:.2f} CPU s", "1 CPU s at most", built <= 1.0)
     game = load_game("mail", mails=LARGE)
     results = list(played(game, make_player("mail-expert"), range(matches)))
     new = [game.new(one.job.seed) for one in results]  # their mailboxes are made
@@ -177,13 +177,15 @@ def large_mailbox(matches: int) -> Iterator[Measured]:
         for turn in one.turns:
             match.apply({0: turn.text})
     spent = (cpu_seconds() - began) / sum(len(one.turns) for one in results) * 1000
-    yield Measured(f"mail: a turn at {LARGE:,} mails", spent, f"{spent:.2f} CPU ms", "1 CPU ms at most", spent <= 1.0)
+    yield CheckedFigure(
+        f"mail: a turn at {LARGE:,} mails", spent, f"{spent:.2f} CPU ms", "1 CPU ms at most", spent <= 1.0
+    )
 
 
 # -- replays
 
 
-def replays(matches: int) -> Iterator[Measured]:
+def replays(matches: int) -> Iterator[CheckedFigure]:
     """Yield the matches that replay to the same record, and the changed results that are found."""
     for name, both in REPLAYED.items():
         game = load_game(name)
@@ -192,13 +194,15 @@ def replays(matches: int) -> Iterator[Measured]:
             for place, player in enumerate(both)
             for one in played(game, make_player(player) if player else Says("4"), range(place, matches, len(both)))
         ]
-        records = [Record.of(one) for one in results]
+        records = [Record.from_match(one) for one in results]
         equal = sum(replay_difference(load_game(name), record) is None for record in records)
-        yield Measured(f"{name}: replayed equal", equal / matches, f"{equal:,} of {matches:,}", "all", equal == matches)
+        yield CheckedFigure(
+            f"{name}: replayed equal", equal / matches, f"{equal:,} of {matches:,}", "all", equal == matches
+        )
         if name in ("mail", "tables"):
             changed = [with_another_result(record) for record in records]
             found = sum(replay_difference(game, record) is not None for record in changed)
-            yield Measured(
+            yield CheckedFigure(
                 f"{name}: changed results found", found / matches, f"{found:,} of {matches:,}", "all", found == matches
             )
 
@@ -251,7 +255,7 @@ class Waiting:
 class WaitingTasks:
     """Tasks of 10 to 20 calls."""
 
-    tools: ClassVar[tuple[Tool, ...]] = (Tool.of(wait),)
+    tools: ClassVar[tuple[Tool, ...]] = (Tool.from_function(wait),)
     max_calls: ClassVar[int] = 20
     utility_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
@@ -265,7 +269,7 @@ class WaitingTasks:
         return Waiting(task["calls"])
 
 
-def waiting() -> Iterator[Measured]:
+def waiting() -> Iterator[CheckedFigure]:
     """Yield the wall time of matches that are played at once, as a multiple of that of the longest alone."""
     spec = GameSpec(
         name="waiting", title="Waiting", summary="Wait.", entry_point="benchmarks.worlds:game", seats=1,
@@ -281,7 +285,7 @@ def waiting() -> Iterator[Measured]:
             times.append(time.perf_counter() - began)
         ratio = times[2] / times[1]
         what = f"{AT_ONCE} matches at once, {schedule}: wall time : longest match"
-        yield Measured(what, ratio, f"{ratio:.2f}", "1.5 at most", ratio <= 1.5)
+        yield CheckedFigure(what, ratio, f"{ratio:.2f}", "1.5 at most", ratio <= 1.5)
 
 
 PARTS = ("waiting", "large", "players", "replays", "proofs")
@@ -297,14 +301,14 @@ def main() -> None:
     given = parser.parse_args()
     if unknown := [part for part in given.parts if part not in PARTS]:
         parser.error(f"no such part: {', '.join(unknown)}. There are {', '.join(PARTS)}.")
-    parts: dict[str, Callable[[], Iterator[Measured]]] = {
+    parts: dict[str, Callable[[], Iterator[CheckedFigure]]] = {
         "waiting": waiting,
         "large": lambda: large_mailbox(10),
         "players": lambda: players(given.matches),
         "replays": lambda: replays(given.replays),
         "proofs": lambda: proofs(given.questions),
     }
-    measured: list[Measured] = []
+    measured: list[CheckedFigure] = []
     for name in given.parts or PARTS:
         for one in parts[name]():
             print(f"{one.what}: {one.shown} (must be: {one.must})", flush=True)

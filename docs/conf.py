@@ -81,7 +81,7 @@ def fill_in_files(app: Any, page: str, source: list[str]) -> None:
     """Some texts, such as published results, stand beside what they are about. The pages that have them link to them,
     for readers of the Markdown; on the site the text of the file takes the place of the link."""
 
-    def text_of(wanted: re.Match[str]) -> str:
+    def format_text(wanted: re.Match[str]) -> str:
         file = ROOT / wanted[1]
 
         def link(found: re.Match[str]) -> str:
@@ -96,7 +96,7 @@ def fill_in_files(app: Any, page: str, source: list[str]) -> None:
         _, _, body = file.read_text(encoding="utf-8").partition("\n")  # without its title
         return LINK.sub(link, body)
 
-    source[0] = FILE.sub(text_of, source[0])
+    source[0] = FILE.sub(format_text, source[0])
 
 
 def link_modules(app: Any, page: str, source: list[str]) -> None:

@@ -38,10 +38,10 @@ def measure(repeats: int, tiny: bool) -> tuple[dict[str, Any], str]:
     rows = [_compared(game, WARM if tiny else matches, repeats) for game, matches in GAMES]
     worst = max(row["own_share"] for row in rows)
     data = {"about": about("gymposium", "gymposium-inspect", "inspect-ai"), "most": MOST, "worst": worst, "games": rows}
-    return data, text_of(data)
+    return data, format_text(data)
 
 
-def text_of(data: dict[str, Any]) -> str:
+def format_text(data: dict[str, Any]) -> str:
     """Return the table, and whether the target was reached."""
     lines = []
     for row in data["games"]:

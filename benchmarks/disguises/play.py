@@ -19,7 +19,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Distributes, Reply
 from gymposium.records.scores import Estimate, Score, rate
 from gymposium.replies.reading import READERS, Reader
-from gymposium_agents.players.evaluate import contest, seat_of
+from gymposium_agents.players.evaluate import contest, find_seat
 
 SEEDS = (1, 2, 3, 4)
 """The disguises, which share the matches."""
@@ -81,7 +81,7 @@ def measured(cell: Cell, words: str) -> Row:
             on_illegal=FailurePolicy("random"),
         )
         for played in play(jobs, at_once=32):
-            seat = seat_of(played.job.number or 0, game)
+            seat = find_seat(played.job.number or 0, game)
             score.add(played, seat)
             if all(turn.reading == "move" for turn in played.turns if turn.seat == seat):
                 clean[played.result(seat)] += 1

@@ -23,7 +23,7 @@ from gymposium.match.seating import seated_jobs
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
 from gymposium_agents.engines import transformers as engine_module
-from gymposium_agents.engines.transformers import TransformersEngine, base_of
+from gymposium_agents.engines.transformers import TransformersEngine, unwrap_peft
 from gymposium_agents.models.loading import load_model
 from gymposium_agents.models.small import make_small_model
 from gymposium_agents.players.player import LanguageModelPlayer
@@ -106,7 +106,7 @@ def outside(directory: Path, size: SmallModel, texts: list[str], matches: int, r
             on_illegal=FailurePolicy.parse("random"),
         )
         engine = player.engine = TimedEngine(loaded_engine)
-        with model_time(base_of(loaded.model)) as clock:
+        with model_time(unwrap_peft(loaded.model)) as clock:
             start = time.process_time()
             turns = [turn for played in play((job for job, _ in jobs), at_once=AT_ONCE) for turn in played.turns]
             spent = time.process_time() - start

@@ -35,7 +35,7 @@ import httpx
 import torch
 
 from benchmarks.bare_torch import sample_transformers
-from benchmarks.cpu_time import cpu_seconds_of
+from benchmarks.cpu_time import measure_cpu_seconds
 from benchmarks.report import about, table, write
 from gymposium import load_game
 from gymposium.games.protocol import Style
@@ -78,7 +78,7 @@ class Workload:
 
     def rounds(self, chat: Chat, seed: int) -> list[Round]:
         """Return the prompts. Each move is a random legal one, so they do not depend on a model's weights."""
-        asked = Asked(chat.end)
+        asked = PromptRecorder(chat.end)
         player = LanguageModelPlayer(
             "model", asked, chat, sampling=Sampling(1.0, 1), style=self.style, reply=self.reply
         )
@@ -103,7 +103,7 @@ WORKLOADS = (
 
 
 @dataclass
-class Asked:
+class PromptRecorder:
     """Token engine that notes prompts and ends each reply at once."""
 
     end: int
@@ -182,7 +182,7 @@ def figures(work: Workload, timed: list[list[Round]], seconds: dict[str, list[fl
     }
 
 
-def requests_of(prompts: Round) -> list[TokenRequest]:
+def make_requests(prompts: Round) -> list[TokenRequest]:
     return [TokenRequest(prompt, random.Random(row)) for row, prompt in enumerate(prompts)]
 
 
@@ -206,7 +206,7 @@ def sampling_with(engine: TransformersEngine) -> Side:
     def side(rounds: list[Round], new: int) -> float:
         started = time.process_time()
         for prompts in rounds:
-            engine.generate(requests_of(prompts), Sampling(1.0, new))
+            engine.generate(make_requests(prompts), Sampling(1.0, new))
         return time.process_time() - started
 
     return side
@@ -216,7 +216,7 @@ def generating(model: Any, pad: int) -> Side:
     def side(rounds: list[Round], new: int) -> float:
         started = time.process_time()
         for prompts in rounds:
-            sample_transformers(model, requests_of(prompts), Sampling(1.0, new), pad=pad, stop=None)
+            sample_transformers(model, make_requests(prompts), Sampling(1.0, new), pad=pad, stop=None)
         return time.process_time() - started
 
     return side
@@ -231,15 +231,15 @@ def served(url: str, group: int, path: str, body: Callable[[TokenRequest, int], 
             httpx.Client(base_url=url, timeout=600.0, limits=limits, trust_env=False) as http,
             ThreadPoolExecutor(AT_ONCE) as threads,
         ):
-            started = cpu_seconds_of(group)
+            started = measure_cpu_seconds(group)
             for prompts in rounds:
-                bodies = [body(request, new) for request in requests_of(prompts)]
+                bodies = [body(request, new) for request in make_requests(prompts)]
                 for answer in threads.map(lambda one: http.post(path, json=one), bodies):
                     answer.raise_for_status()
                     reported = answer.json()
                     usage = reported.get("usage", {}).get("completion_tokens", reported.get("tokens_predicted"))
                     assert usage == new, f"{usage} tokens were sampled instead of {new}"
-            return cpu_seconds_of(group) - started
+            return measure_cpu_seconds(group) - started
 
     return side
 

@@ -108,7 +108,7 @@ def main(given: argparse.Namespace) -> None:
             found = {game: play_game(game, engine, player, given.matches, bar, kill=game == KILLED) for game in GAMES}
             again = play_game(KILLED, engine, player, given.matches, bar, kill=False)
     lost = [game for game, outcome in found.items() if len(outcome.played) != given.matches]
-    same = moves_of(found[KILLED]) == moves_of(again)
+    same = list_moves(found[KILLED]) == list_moves(again)
     swapped = all(len(outcome.policies) == 2 for outcome in found.values())
     checks = {
         f"all {given.matches} matches of every game were played to their end": not lost,
@@ -175,7 +175,7 @@ def play_game(
     return outcome
 
 
-def moves_of(outcome: Outcome) -> dict[str, object]:
+def list_moves(outcome: Outcome) -> dict[str, object]:
     return {played.job.id: (played.events, [turn.text for turn in played.turns]) for played in outcome.played}
 
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 
-from benchmarks.bare_torch import logits_of, sample_bare, sample_transformers
+from benchmarks.bare_torch import compute_logits, sample_bare, sample_transformers
 from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest
-from gymposium_agents.engines.transformers import TransformersEngine, base_of
+from gymposium_agents.engines.transformers import TransformersEngine, unwrap_peft
 
 ROWS = 64
 PAD = 0
@@ -53,7 +53,7 @@ def compare(model: Any, work: Workload, repeats: int, clock: Callable[[], float]
     """
     own = Policy("learner") if hasattr(model, "peft_config") else None
     engine = TransformersEngine(model, stops=frozenset(), pad=PAD, policy=own)
-    bare = base_of(model)
+    bare = unwrap_peft(model)
     sampling = Sampling(1.0, work.new)
     vocabulary = bare.config.vocab_size
 
@@ -106,7 +106,7 @@ def _apart(model: Any, requests: Sequence[TokenRequest], completions: Sequence[C
     cache."""
     most = 0.0
     for request, completion in zip(requests, completions, strict=True):
-        logits, tokens, _ = logits_of(model, [(request.prompt, completion.ids)], PAD)
+        logits, tokens, _ = compute_logits(model, [(request.prompt, completion.ids)], PAD)
         scores = torch.log_softmax(logits, dim=-1).gather(-1, tokens[..., None])[0, :, 0].cpu()
         most = max(most, float((scores - torch.tensor(completion.logprobs)).abs().max()))
     return most

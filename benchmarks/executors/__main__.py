@@ -36,7 +36,7 @@ def main() -> None:
 
     def keep() -> None:
         found["about"] = about("gymposium", "gymposium-ray", "ray")
-        write(given.out, "executors", found, text_of(found), quiet=True)
+        write(given.out, "executors", found, format_text(found), quiet=True)
 
     host().load_file(faults.PLUGIN)
     with faults.two_nodes() as nodes:
@@ -52,7 +52,7 @@ def main() -> None:
             found["cost"], found["driver"] = cost.measured(nodes), cost.driver(nodes)
             keep()
     keep()
-    print(text_of(found))
+    print(format_text(found))
 
 
 def _compared(nodes: faults.Nodes, fault: str, seed: int) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def _compared(nodes: faults.Nodes, fault: str, seed: int) -> dict[str, Any]:
         }
 
 
-def text_of(found: dict[str, Any]) -> str:
+def format_text(found: dict[str, Any]) -> str:
     """Return the tables of all parts that were measured."""
     text = ""
     if rows := found.get("faults"):

@@ -44,8 +44,8 @@ def measured(nodes: Nodes) -> list[dict[str, Any]]:
             parts = [_part(matches, number * size, size) for number in range(count)]
             local, ray, warm = [], [], max(WORKERS, round(WORKERS * WARM / seconds))
             for _ in range(PAIRS):
-                local.append(_cpu_of(lambda: LocalExecutor(WORKERS), parts, warm))
-                ray.append(_cpu_of(lambda: ray_executor(nodes.address), parts, warm))
+                local.append(_measure_cpu(lambda: LocalExecutor(WORKERS), parts, warm))
+                ray.append(_measure_cpu(lambda: ray_executor(nodes.address), parts, warm))
             ratios = sorted(one / other for one, other in zip(ray, local, strict=True))
             rows.append(
                 {
@@ -109,7 +109,7 @@ def _play(executor: Executor, parts: Sequence[RunPart]) -> None:
             raise RuntimeError(done.error)
 
 
-def _cpu_of(make: Callable[[], Executor], parts: Sequence[RunPart], warm: int) -> float:
+def _measure_cpu(make: Callable[[], Executor], parts: Sequence[RunPart], warm: int) -> float:
     with closing(make()) as executor:
         _play(executor, [parts[0]] * warm)  # until all workers have started and made their players
         before = sum(_seconds())

@@ -53,7 +53,7 @@ def do(task: Task, seed: int, given: argparse.Namespace) -> dict[str, Any] | Non
     return found
 
 
-def all_of(tasks: Sequence[Task], given: argparse.Namespace) -> dict[str, dict[int, dict[str, Any]]]:
+def run_all(tasks: Sequence[Task], given: argparse.Namespace) -> dict[str, dict[int, dict[str, Any]]]:
     """Return every task on every seed, seed by seed.
 
     Raises `KeyboardInterrupt` after an interruption, once the other running tasks have stopped.
@@ -101,7 +101,7 @@ def main() -> None:
         parser.error(f"no such task: {', '.join(unknown)}. There are {', '.join(names)}.")
     tasks = [names[name] for name in dict.fromkeys(given.tasks)] or [*TASKS]
     try:
-        found = all_of(tasks, given)
+        found = run_all(tasks, given)
     except KeyboardInterrupt:
         print("\nStopped. Run the same command to resume.", file=sys.stderr)
         sys.exit(INTERRUPTED)

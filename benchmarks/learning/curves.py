@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from benchmarks.learning.measures import CURVES, kind_of
+from benchmarks.learning.measures import CURVES, find_kind
 from benchmarks.learning.one import CONTROL, RANDOM
 from benchmarks.learning.tasks import Task
 from benchmarks.learning.verdict import Results, measured
@@ -30,7 +30,7 @@ def draw(tasks: list[Task], results: Results) -> Any:
 
 
 def _panel(axes: Any, task: Task, game: str, results: Results) -> None:
-    figure, words = CURVES[kind_of(game)]
+    figure, words = CURVES[find_kind(game)]
     for (seed, found), colour in zip(measured(task, results).items(), _COLOURS, strict=False):
         seconds, values = zip(*found["curves"][game], strict=True)
         axes.plot(seconds, values, marker=".", color=colour, label=f"seed {seed}")

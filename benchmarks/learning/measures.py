@@ -42,14 +42,14 @@ CURVES = {
 """The figure that a learning curve shows of a game, and that in words."""
 
 
-def kind_of(game: str) -> str:
+def find_kind(game: str) -> str:
     """Return the name of a game without its parameters."""
     return parse_name(game)[0]
 
 
 def figures(game: str, player: PlayerAt, seed: int, tag: str) -> Figures:
     """Return all figures of a player in a game. `seed` determines the matches, and their ids begin with `tag`."""
-    return _FIGURES[kind_of(game)](game, player, seed, tag)
+    return _FIGURES[find_kind(game)](game, player, seed, tag)
 
 
 def _tic_tac_toe(name: str, player: PlayerAt, seed: int, tag: str) -> Figures:

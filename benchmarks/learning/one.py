@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.learning.measures import CURVES, PlayerAt, figures, kind_of
+from benchmarks.learning.measures import CURVES, PlayerAt, figures, find_kind
 from benchmarks.learning.points import Points, has_points, read_points
 from benchmarks.learning.tasks import TASKS, Demonstrations, Task
 from benchmarks.report import about
@@ -58,7 +58,7 @@ def measured_file(runs: Path, task: Task, seed: int) -> Path:
     return run_directory(runs, task, seed) / "measured.json"
 
 
-def config_of(task: Task, seed: int, runs: Path, settings: Sequence[str]) -> TrainConfig:
+def make_config(task: Task, seed: int, runs: Path, settings: Sequence[str]) -> TrainConfig:
     """Return the task's file for one seed, with further settings that override it."""
     overrides = [*map(parse, settings), Override(("seed",), seed, "--seeds")]
     if task.demonstrations:
@@ -89,7 +89,7 @@ def learn(task: Task, seed: int, runs: Path, settings: Sequence[str], *, may_tra
 
     Raises `BadOption` if the folder holds a run with other settings, or if none exists and training is not allowed.
     """
-    path, config = run_directory(runs, task, seed), config_of(task, seed, runs, settings)
+    path, config = run_directory(runs, task, seed), make_config(task, seed, runs, settings)
     run = RunDirectory(path)
     if run.config_file.is_file() and read_config(run.config_file) != fitted(config):
         raise BadOption(
@@ -154,10 +154,10 @@ def _curve(game: str, run: RunDirectory, found: dict[str, dict[str, Any]]) -> li
 
     The ends are measured. Points between come from the run's short evaluations or its checkpoints.
     """
-    figure, _ = CURVES[kind_of(game)]
+    figure, _ = CURVES[find_kind(game)]
     results = run.results()
     began, trained = results["cold_start_cpu_seconds"], results["train_cpu_seconds"]
-    between = read_points(run) if has_points(game) else _evaluated(f"eval/{game}/{METRICS[kind_of(game)]}", run)
+    between = read_points(run) if has_points(game) else _evaluated(f"eval/{game}/{METRICS[find_kind(game)]}", run)
     ends = found[COLD_START][game][figure], found[TRAINED][game][figure]
     return [(began, ends[0]), *((began + seconds, value) for seconds, value in between), (began + trained, ends[1])]
 

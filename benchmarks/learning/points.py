@@ -10,7 +10,7 @@ from pathlib import Path
 
 from safetensors.torch import load_file
 
-from benchmarks.learning.measures import CURVES, exploitability, kind_of
+from benchmarks.learning.measures import CURVES, exploitability, find_kind
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium_agents.models.loading import load_model
@@ -26,7 +26,7 @@ WEIGHTS = "weights|"
 
 def has_points(game: str) -> bool:
     """Return whether the learning curve of a game shows exploitability."""
-    return CURVES[kind_of(game)][0] == "exploitability"
+    return CURVES[find_kind(game)][0] == "exploitability"
 
 
 class Points(Callback):

@@ -23,12 +23,12 @@ def merged(earlier: Results, task: Task, found: Mapping[int, dict[str, Any]]) ->
     runs = {str(seed): run for seed, run in found.items()}
     configs = [run.pop("config") for run in runs.values() if "config" in run]
     before = earlier.get(task.name, {})
-    config = _of_no_seed(configs[0]) if configs else before.get("config")
+    config = _drop_seed(configs[0]) if configs else before.get("config")
     kept = before["seeds"] if before and before["config"] == config else {}
     return {"budget": task.budget, "config": config, "seeds": dict(sorted({**kept, **runs}.items()))}
 
 
-def _of_no_seed(config: Mapping[str, Any]) -> dict[str, Any]:
+def _drop_seed(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the facts that are the same for all seeds."""
     return {name: setting for name, setting in config.items() if name != "seed"}
 

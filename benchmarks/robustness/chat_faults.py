@@ -87,7 +87,7 @@ def _guarded(text: str, schedule: str, seed: int) -> Iterator[str]:
     game = load_game("tic_tac_toe")
     jobs = [MatchJob(f"m{i}", game, [player, random] if i % 2 == 0 else [random, player], seed + i) for i in range(2)]
     for played in play(jobs, schedule=schedule, guard=Guard()):  # type: ignore[arg-type]
-        line = Record.of(played).line()
+        line = Record.from_match(played).line()
         if played.ending.failures:
             yield f"{schedule}: booked on a player: {played.ending.in_words()}"
         if not played.ending.broke_off and not played.utilities:

@@ -199,7 +199,7 @@ def _policy(file: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Tried:
+class CommandOutcome:
     """How a command ended."""
 
     rc: int
@@ -212,7 +212,7 @@ class Tried:
     """Whether it left processes."""
 
 
-def tried(command: str, folder: Path) -> Tried:
+def tried(command: str, folder: Path) -> CommandOutcome:
     """Run a command in a folder, in a fork of this process, with everything imported."""
     log = folder / "said.log"
     child = os.fork()
@@ -231,7 +231,7 @@ def tried(command: str, folder: Path) -> Tried:
     left = _left(child)
     said = log.read_text(encoding="utf-8", errors="replace")
     seconds = used.ru_utime + used.ru_stime
-    return Tried(os.waitstatus_to_exitcode(status), said, seconds, used.ru_maxrss * 1024, late, left)
+    return CommandOutcome(os.waitstatus_to_exitcode(status), said, seconds, used.ru_maxrss * 1024, late, left)
 
 
 def _left(group: int) -> bool:
@@ -275,7 +275,7 @@ def _run(words: list[str], folder: Path, log: Path) -> None:
         os._exit(rc)
 
 
-def fault(found: Tried, folder: Path) -> str:
+def fault(found: CommandOutcome, folder: Path) -> str:
     """Return what is wrong with the end of a command; empty if nothing is."""
     if found.late:
         return f"did not end in {_WALL:.0f} s"

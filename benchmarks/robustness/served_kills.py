@@ -37,7 +37,7 @@ _WHAT = "`serve`, in a request, in a step, after a publish"
 
 
 @dataclass
-class Served:
+class RestartingServer:
     """A server that is started again whenever it has ended before its run has."""
 
     model: Path
@@ -102,12 +102,12 @@ def moment(folder: Path, rng: random.Random, phase: str) -> tuple[Callable[[Sess
         return (lambda file: sum(len(file.turns(row.id)) for row in file.sessions()) >= turns), rng.random() * 0.02
     state = "learning" if phase == "step" else "done"
     spread = 0.3 if phase == "step" else 0.003
-    return (lambda file: (job := file.job_of(step)) is not None and job.state == state), rng.random() * spread
+    return (lambda file: (job := file.find_job(step)) is not None and job.state == state), rng.random() * spread
 
 
 def killed(model: Path, folder: Path, rng: random.Random, phase: str) -> str:
     """Play a run whose server is killed once. Returns what went wrong, else nothing."""
-    served = Served(model, folder, free_port())
+    served = RestartingServer(model, folder, free_port())
     served.start()
     reached, delay = moment(folder, rng, phase)
     client = threading.Thread(target=play, args=[served.port], daemon=True)
@@ -165,7 +165,7 @@ def rows(seed: int, wanted: Wanted, tries: int = 20) -> Iterator[Row]:
     with TemporaryDirectory() as home:
         model = Path(home, "tiny")
         make_tiny_model(model, [f"step-{n} group-{n} {n}" for n in range(9)])
-        served = Served(model, Path(home, "whole"), free_port())
+        served = RestartingServer(model, Path(home, "whole"), free_port())
         served.start()
         play(served.port)
         served.wait()

@@ -42,7 +42,7 @@ def main() -> None:
 
     def keep() -> None:
         found["about"] = about("gymposium", "gymposium-agents", "gymposium-train", "openai", "starlette", "torch")
-        write(given.out, "serving", found, text_of(found), quiet=True)
+        write(given.out, "serving", found, format_text(found), quiet=True)
 
     if "exact" in given.parts:
         found["exact"] = [
@@ -70,10 +70,10 @@ def main() -> None:
                         print(rows[-1], flush=True)
                         keep()
     keep()
-    print(text_of(found))
+    print(format_text(found))
 
 
-def text_of(found: dict[str, Any]) -> str:
+def format_text(found: dict[str, Any]) -> str:
     """Return the tables of all parts that were measured."""
     text = ""
     for part, title in (("exact", "Tokens of the openai client"), ("cost", "Cost")):

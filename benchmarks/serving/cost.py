@@ -46,7 +46,7 @@ FIRST = 50
 
 
 @dataclass
-class Timed:
+class TimedEngine:
     """An engine that notes when it samples the first token of a request that is watched."""
 
     engine: Any
@@ -119,7 +119,7 @@ def measured(model: Path, sessions: int, at_once: int) -> dict[str, Any]:
 def first_tokens(model: Path) -> dict[str, Any]:
     """Return the time from the engine's first token to the client, of streams one after the other."""
     loaded = load_model(model)
-    engine = Timed(loaded.engine())
+    engine = TimedEngine(loaded.engine())
     late = []
     with serving(loaded.chat, engine, 40) as (address, _), Server(address) as server:
         client = OpenAI(base_url=address, api_key="none")

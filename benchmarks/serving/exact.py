@@ -25,8 +25,8 @@ from gymposium.runs.sessions import SessionsFile
 from gymposium_agents.models.loading import load_model
 from gymposium_train.config import Optimizer
 from gymposium_train.learner import LocalLearner
-from gymposium_train.learner.rows import rows_of
-from gymposium_train.serving.trajectories import group_of, turns_of
+from gymposium_train.learner.rows import make_rows
+from gymposium_train.serving.trajectories import list_turns, read_group
 
 MAIL = "mail(kinds=look_up+absent,mails=20,max_calls=3)"
 Complete = Callable[[list[Any]], str]
@@ -76,7 +76,7 @@ def play(server: Server, game: str, number: int) -> None:
         said = complete(messages)
         messages.append({"role": "assistant", "content": said})
         table.answer(0, said)
-    session.end(table.return_of(0) + 0.01 * (number % 2))
+    session.end(table.get_return(0) + 0.01 * (number % 2))
 
 
 def measured(model: Path, game: str, number: int) -> dict[str, Any]:
@@ -94,9 +94,9 @@ def measured(model: Path, game: str, number: int) -> dict[str, Any]:
         learner = LocalLearner(loaded.model.train(), loaded.pad, Optimizer(precision="fp32"))
         sessions, rows, turns, largest = 0, 0, 0, 0.0
         for group in file.groups():
-            for trajectory in group_of(file, group.key).trajectories:
-                kept = turns_of(trajectory.session, file.turns(trajectory.session.id))
-                made = rows_of([turn.trace for turn in trajectory.turns])
+            for trajectory in read_group(file, group.key).trajectories:
+                kept = list_turns(trajectory.session, file.turns(trajectory.session.id))
+                made = make_rows([turn.trace for turn in trajectory.turns])
                 sessions, rows, turns = sessions + 1, rows + len(made), turns + len(kept)
                 for row in made:
                     pairs = [(row.ids[: span.start], row.ids[span.start : span.stop]) for span in row.spans]

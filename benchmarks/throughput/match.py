@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.report import about, table
 from benchmarks.throughput.games import GAMES
-from benchmarks.throughput.sides import bare_pyspiel, engine_of, match_with_text
+from benchmarks.throughput.sides import bare_pyspiel, find_engine, match_with_text
 from benchmarks.throughput.slices import compare, here, medians, take_turns
 from gymposium import load_game
 
@@ -32,7 +32,7 @@ def measure(given: argparse.Namespace) -> tuple[dict[str, Any], str]:
 
 def _one(name: str, given: argparse.Namespace) -> dict[str, Any]:
     game = load_game(name)
-    sides = {"match": here(match_with_text(game)), "pyspiel": here(bare_pyspiel(engine_of(name)))}
+    sides = {"match": here(match_with_text(game)), "pyspiel": here(bare_pyspiel(find_engine(name)))}
     rates = take_turns(sides, given.repeats, given.seconds)
     return {
         "game": game.name,

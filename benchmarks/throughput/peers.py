@@ -11,7 +11,7 @@ from benchmarks.throughput.games import GAMES
 from benchmarks.throughput.others import LIBRARIES, Worker, set_up, workers
 from benchmarks.throughput.sides import (
     bare_pyspiel,
-    engine_of,
+    find_engine,
     match_with_text,
     through_gymnasium,
     through_pettingzoo,
@@ -52,7 +52,7 @@ def _one(name: str, others: Mapping[str, Worker], given: argparse.Namespace) -> 
         "match": here(match_with_text(game)),
         "gymnasium": here(through_gymnasium(name)),
         "aec": here(through_pettingzoo(name)),
-        "pyspiel": here(bare_pyspiel(engine_of(name))),
+        "pyspiel": here(bare_pyspiel(find_engine(name))),
     }
     theirs = {library: worker for library, worker in others.items() if name in worker.games}
     sides.update({library: worker.side(name) for library, worker in theirs.items()})

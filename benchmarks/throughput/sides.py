@@ -73,7 +73,7 @@ def bare_pyspiel(engine: pyspiel.Game) -> Play:
     return play
 
 
-def engine_of(name: str) -> pyspiel.Game:
+def find_engine(name: str) -> pyspiel.Game:
     """Return the engine's game as our game of this name plays it: the same variant."""
     game = load_game(name)
     assert isinstance(game, OpenSpielGame)

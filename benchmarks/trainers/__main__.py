@@ -51,7 +51,7 @@ def run_of_loop(defect: Defect | None, seed: int) -> Row:
         return measured(trainer, seed)
 
 
-def run_of(name: str, seed: int) -> Row:
+def run_trainer(name: str, seed: int) -> Row:
     """Run the kit on a module's trainer."""
     module, _, attribute = name.partition(":")
     return measured(getattr(import_module(module), attribute)(), seed)
@@ -61,7 +61,7 @@ def planned(part: str, files: Sequence[Path]) -> list[tuple[Row, Callable[[], Ro
     """Return what is to be run: the facts of each row, and its run. A row names its `defect`, None in a clean run, and
     the check that names it (`named_by`, "" if it was planted blind)."""
     if part in OTHERS:
-        clean = partial(run_of, OTHERS[part])
+        clean = partial(run_trainer, OTHERS[part])
         return [({"trainer": part, "seed": seed, "defect": None}, partial(clean, seed)) for seed in range(CLEAN_OTHERS)]
     return [
         *(

@@ -7,11 +7,11 @@ from itertools import chain
 
 import torch
 
-from benchmarks.bare_torch import logits_of
+from benchmarks.bare_torch import compute_logits
 from benchmarks.training_speed.bare import MICRO_BATCH
 from benchmarks.training_speed.work import Noting, Work
 from gymposium_agents.chat.tokens import Completion
-from gymposium_agents.engines.transformers import base_of
+from gymposium_agents.engines.transformers import unwrap_peft
 
 Sampled = Sequence[Sequence[Completion]]
 
@@ -35,7 +35,7 @@ def _bare(learner: Noting, work: Work, pad: int, sampled: Sampled) -> list[tuple
     pairs, found = _pairs(work, sampled), []
     for first in range(0, len(pairs), MICRO_BATCH):
         some = pairs[first : first + MICRO_BATCH]
-        logits, tokens, _ = logits_of(base_of(learner.model), some, pad)
+        logits, tokens, _ = compute_logits(unwrap_peft(learner.model), some, pad)
         scores = torch.log_softmax(logits, dim=-1).gather(-1, tokens[..., None])[..., 0]
         found += [tuple(row[: len(said)]) for row, (_, said) in zip(scores.tolist(), some, strict=True)]
     return found

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from benchmarks.bare_torch import logits_of, sample_bare
+from benchmarks.bare_torch import compute_logits, sample_bare
 from benchmarks.training_speed.work import Work
 from gymposium.util.streams import stream
 from gymposium_agents.chat.tokens import Completion, Sampling
@@ -96,7 +96,7 @@ def imitate(
     total = sum(len(reply) for _, reply in pairs)
     optimizer.zero_grad(set_to_none=True)
     for first in range(0, len(pairs), MICRO_BATCH):
-        logits, tokens, mask = logits_of(model, pairs[first : first + MICRO_BATCH], pad)
+        logits, tokens, mask = compute_logits(model, pairs[first : first + MICRO_BATCH], pad)
         logprobs = torch.log_softmax(logits, dim=-1).gather(-1, tokens[..., None])[..., 0]
         (-(logprobs * mask).sum() / total).backward()  # type: ignore[no-untyped-call]
     torch.nn.utils.clip_grad_norm_(parameters, 1.0)

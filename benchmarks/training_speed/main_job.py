@@ -26,14 +26,14 @@ from benchmarks.training_speed.work import Noting, Work, ours
 from gymposium import load_game
 from gymposium.replies.reading import reader
 from gymposium_agents.chat.tokens import Sampling
-from gymposium_agents.engines.transformers import base_of
+from gymposium_agents.engines.transformers import unwrap_peft
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_agents.models.small import make_small_model
 from gymposium_train.config import TrainConfig
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.protocol import Demonstration
-from gymposium_train.run.lessons import RandomPlay, batches, imitate, moves_of, texts_of, tokenized, winners_moves
+from gymposium_train.run.lessons import RandomPlay, batches, imitate, list_moves, list_texts, tokenized, winners_moves
 
 SIDES = {"ours": "gymposium", "transformers": "transformers' generate, left-padded", "bare": "bare PyTorch loop"}
 
@@ -71,7 +71,7 @@ def prepare(directory: Path, config: TrainConfig) -> list[Demonstration]:
         load_game(config.games[0]), prompting.prompt, reader(prompting.reply), seed=config.seed, tag="cold-start"
     )
     lessons = winners_moves(play.play(cold.matches))
-    texts, moves = texts_of(lessons), moves_of(lessons)
+    texts, moves = list_texts(lessons), list_moves(lessons)
     make_small_model(directory, texts, seed=config.seed, size=config.model.small, moves=moves)
     loaded = load_model(directory)
     learner = LocalLearner(loaded.model, loaded.pad, config.optimizer)
@@ -107,10 +107,10 @@ def _job(directory: Path, config: TrainConfig, repeats: int) -> dict[str, Any]:
         def by_transformers() -> None:
             with torch.inference_mode():
                 for requests in work.requests():
-                    sample_transformers(base_of(loaded.model), requests, sampling, pad=loaded.pad, stop=stop)
+                    sample_transformers(unwrap_peft(loaded.model), requests, sampling, pad=loaded.pad, stop=stop)
 
         def by_bare() -> list[list[Any]]:
-            return bare.generate(base_of(loaded.model), work, sampling, pad=loaded.pad, stop=stop)
+            return bare.generate(unwrap_peft(loaded.model), work, sampling, pad=loaded.pad, stop=stop)
 
         norms = {side: _update(side, loaded, config, work, trained, before)[1] for side in ("ours", "bare")}
         agreement = must_agree(differences(mine.learner, work, loaded.pad, sampled(), by_bare()), norms)
@@ -144,14 +144,14 @@ def _update(
 ) -> tuple[float, float]:
     """CPU seconds and mean gradient norm of one update with a fresh optimizer; the weights are put back behind it."""
     if side == "ours":
-        learner = Noting(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config))
+        learner = Noting(loaded.model, loaded.pad, config.optimizer, loss=Loss.from_config(config))
         seen: dict[str, float] = {}
         seconds = cpu_seconds(lambda: seen.update(learner.update(work.rows, **work.update)))
         norm = seen["train/grad_norm"]
     else:
         norms: list[float] = []
         optimizer = torch.optim.AdamW(trained.values(), lr=0.0, weight_decay=0.0)
-        model, temperature = base_of(loaded.model), config.prompting.temperature
+        model, temperature = unwrap_peft(loaded.model), config.prompting.temperature
         seconds = cpu_seconds(
             lambda: norms.append(
                 bare.update(

@@ -68,7 +68,7 @@ class Noting(LocalLearner):
 
 
 @dataclass(slots=True)
-class Clocked:
+class EngineClock:
     """An engine, with a note of what it was asked and of the CPU time that it took."""
 
     of: TokenEngine
@@ -93,15 +93,15 @@ class Clocked:
 
 @dataclass(slots=True)
 class ClockedCast:
-    """A cast whose learner plays over a `Clocked` engine."""
+    """A cast whose learner plays over a `EngineClock` engine."""
 
     of: PlayerSource
-    engine: Clocked | None = None
+    engine: EngineClock | None = None
     """That of the last rollout."""
 
     def learner(self) -> Player:
         player: Any = self.of.learner()
-        player.engine = self.engine = Clocked(player.engine)
+        player.engine = self.engine = EngineClock(player.engine)
         return player  # type: ignore[no-any-return]
 
     def past(self, policy: Policy) -> Player:
@@ -156,7 +156,7 @@ class Step:
 @contextmanager
 def ours(config: TrainConfig, loaded: LoadedModel, directory: Path) -> Iterator[Ours]:
     """Our trainer over a model. Nothing of a run but the steps."""
-    learner = Noting(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config))
+    learner = Noting(loaded.model, loaded.pad, config.optimizer, loss=Loss.from_config(config))
     games = [load_game(name) for name in config.games]
     with make_trainee(config, directory, LocalModel(config, loaded, learner), games) as trainee:
         cast = ClockedCast(trainee.players)

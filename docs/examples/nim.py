@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gymposium import GameSpec, Parameter, hookimpl
 from gymposium.games.pictures import Picture, hand
-from gymposium.games.rules import Event, Style, game_of
+from gymposium.games.rules import Event, Style, make_game_factory
 
 
 class Table(NamedTuple):
@@ -63,13 +63,13 @@ class Nim:
         # a click on one of the last three sticks takes it and those behind it
         names = [f"take {count}" if count <= 3 else "" for count in range(table.left, 0, -1)]
         sticks = hand(["|"] * table.left, "Sticks left", names=names)
-        return Picture.of(sticks, told=f"Sticks left: {table.left}")
+        return Picture.from_parts(sticks, told=f"Sticks left: {table.left}")
 
     def tensor(self, table: Table, seat: int) -> Sequence[float]:
         return [float(table.left == count) for count in range(self.sticks + 1)]
 
 
-game = game_of(Nim)
+game = make_game_factory(Nim)
 
 
 @hookimpl

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gymposium import GameSpec, Parameter, hookimpl
-from gymposium.games.rules import CHANCE, Event, Style, game_of
+from gymposium.games.rules import CHANCE, Event, Style, make_game_factory
 
 
 class Deal(NamedTuple):
@@ -82,7 +82,7 @@ class OneCardPoker:
         return f"card {card}\nsaid {said}\n" if style == "compact" else f"Your card: {card}. Said so far: {said}.\n"
 
 
-game = game_of(OneCardPoker)
+game = make_game_factory(OneCardPoker)
 
 
 @hookimpl

@@ -76,7 +76,7 @@ class Journey:
 class Journeys:
     """The tasks: a journey for each seed."""
 
-    tools = (Tool.of(track), Tool.of(answer))
+    tools = (Tool.from_function(track), Tool.from_function(answer))
     utility_range = (0.0, 1.0)
 
     def __init__(self, numbers: int) -> None:

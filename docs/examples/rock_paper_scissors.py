@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from gymposium import GameSpec, Parameter, hookimpl
-from gymposium.games.rules import Style, game_of
+from gymposium.games.rules import Style, make_game_factory
 
 Rounds = tuple[tuple[str, str], ...]  # position: the hands of both seats in each round
 
@@ -57,7 +57,7 @@ class RockPaperScissors:
         return f"Your hands so far: {'; '.join(shown) or 'none yet'}.\n"
 
 
-game = game_of(RockPaperScissors)
+game = make_game_factory(RockPaperScissors)
 
 
 @hookimpl

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from gymposium import GameSpec, Parameter, hookimpl
-from gymposium.games.rules import CHANCE, Style, game_of
+from gymposium.games.rules import CHANCE, Style, make_game_factory
 
 
 class Sum(NamedTuple):
@@ -62,7 +62,7 @@ class Sums:
         return f"{question}\n{said}" if style == "compact" else f"What is {question}?\n{said}"
 
 
-game = game_of(Sums)
+game = make_game_factory(Sums)
 
 
 @hookimpl

@@ -26,7 +26,7 @@ class Answer:
 
 
 @dataclass
-class Asked:
+class ChatRequest:
     """A request of a client."""
 
     path: str
@@ -62,14 +62,14 @@ class ChatServer:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self.asked: list[Asked] = []
+        self.asked: list[ChatRequest] = []
         self.under_way = 0
         self.most_at_once = 0
         self.lock = threading.Lock()
 
 
 @contextmanager
-def chat_server(answer: Callable[[Asked, int], Answer]) -> Iterator[ChatServer]:
+def chat_server(answer: Callable[[ChatRequest, int], Answer]) -> Iterator[ChatServer]:
     """A running server; `answer` is called with each request and its number, from 0."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -77,7 +77,9 @@ def chat_server(answer: Callable[[Asked, int], Answer]) -> Iterator[ChatServer]:
 
         def do_POST(self) -> None:
             sent = self.rfile.read(int(self.headers["Content-Length"]))
-            asked = Asked(self.path, {name.lower(): value for name, value in self.headers.items()}, json.loads(sent))
+            asked = ChatRequest(
+                self.path, {name.lower(): value for name, value in self.headers.items()}, json.loads(sent)
+            )
             with server.lock:
                 number = len(server.asked)
                 server.asked.append(asked)

@@ -28,7 +28,7 @@ def board(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Board:
     monkeypatch.chdir(tmp_path)  # the seeds of matches follow from the names of players, in which the path stands
     path = Path("adversary.json")
     response = best_response(tabulate(load_game("kuhn_poker"), RandomPlayer()))
-    Adversary.of(response, Target.of("random", {}, Identity()), "traversal").write(path)
+    Adversary.from_response(response, Target.from_identity("random", {}, Identity()), "traversal").write(path)
     suite = f"""
 name = "poker"
 title = "Poker"

@@ -15,7 +15,7 @@ from gymposium_arena.board import Board
 from gymposium_arena.outcomes import MatchOutcome
 from gymposium_arena.ratings.bootstrap import deal_weights, generator
 from gymposium_arena.ratings.luck import less_luck
-from gymposium_arena.ratings.returns import means_of, returns_of
+from gymposium_arena.ratings.returns import compute_means, sum_returns
 from gymposium_arena.results.file import results_of, write_results
 from gymposium_arena.results.make import pays_amounts
 from gymposium_arena.site.build import build
@@ -24,7 +24,7 @@ from gymposium_arena.suite import parse_suite
 from .playing import play_board
 
 
-def board_of(tmp_path: Path, games: str, groups: int = 60) -> Board:
+def make_board(tmp_path: Path, games: str, groups: int = 60) -> Board:
     suite = f'name = "poker"\ngroups = {groups}\nplayers = ["random", "mcts-20", "cfr-50"]\n{games}'
     made = Board.begin(tmp_path / "board", parse_suite(suite))
     assert play_board(made).complete
@@ -34,7 +34,7 @@ def board_of(tmp_path: Path, games: str, groups: int = 60) -> Board:
 @pytest.fixture
 def board(tmp_path: Path) -> Board:
     """A board of Kuhn poker alone."""
-    return board_of(tmp_path, '[[games]]\nname = "kuhn_poker"')
+    return make_board(tmp_path, '[[games]]\nname = "kuhn_poker"')
 
 
 def test_a_pairing_of_known_policies_has_its_exact_value(board: Board) -> None:
@@ -74,7 +74,7 @@ def test_a_board_of_poker_alone_is_ordered_by_what_is_won(board: Board, tmp_path
 
 def test_other_boards_stay_as_they_are(tmp_path: Path) -> None:
     both = '[[games]]\nname = "kuhn_poker"\n[[games]]\nname = "tic_tac_toe"\nplayers = ["random", "mcts-20"]'
-    results = results_of(board_of(tmp_path, both, groups=4), samples=100)
+    results = results_of(make_board(tmp_path, both, groups=4), samples=100)
     assert results.joint is not None
     assert [game.luck is None for game in results.games] == [False, True]
 
@@ -103,8 +103,8 @@ def test_intervals_hold_the_truth_and_are_never_much_wider(noise: float) -> None
                 outcomes.append(MatchOutcome("g", str(deal), seats, (plain, -plain), None, digest, corrected))
         found = []
         for some in (outcomes, less_luck(outcomes)):
-            returns = returns_of(some, ["a", "b"])
-            found.append(means_of(returns, deal_weights(generator(number, "test"), 300, 60), (-9, 9)))
+            returns = sum_returns(some, ["a", "b"])
+            found.append(compute_means(returns, deal_weights(generator(number, "test"), 300, 60), (-9, 9)))
         plain_means, less = found
         held += less.low[0] <= 0.3 <= less.high[0]
         widths.append((less.high[0] - less.low[0]) / (plain_means.high[0] - plain_means.low[0]))

@@ -14,7 +14,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.records import Record
 from gymposium.replies.reading import READERS, Reader
-from gymposium_arena.outcomes import MatchOutcome, distinct, outcomes_of
+from gymposium_arena.outcomes import MatchOutcome, distinct, read_outcomes
 
 
 class First:
@@ -39,12 +39,12 @@ def records(
         MatchJob(f"m-{i}", load_game(game), players, seed, i, FailurePolicy.parse(policy), opening=opening)
         for i, seed in enumerate(seeds)
     ]
-    return [Record.of(played) for played in play(jobs)]
+    return [Record.from_match(played) for played in play(jobs)]
 
 
 def test_a_match_counts_what_the_game_paid_without_penalties() -> None:
     clean, punished = (
-        next(outcomes_of(records("kuhn_poker", (First(n), make_player("random")), [5], policy="penalty(0.5)")))
+        next(read_outcomes(records("kuhn_poker", (First(n), make_player("random")), [5], policy="penalty(0.5)")))
         for n in (0, 1)
     )
     assert punished.utilities == clean.utilities
@@ -53,34 +53,34 @@ def test_a_match_counts_what_the_game_paid_without_penalties() -> None:
 
 
 def test_a_forfeit_says_whose_it_was() -> None:
-    (outcome,) = outcomes_of(records("tic_tac_toe", (make_player("random"), First(1)), [5]))
+    (outcome,) = read_outcomes(records("tic_tac_toe", (make_player("random"), First(1)), [5]))
     assert (outcome.forfeit, outcome.utilities) == (1, (1.0, -1.0))
 
 
 def test_what_broke_off_is_nobody_s_loss() -> None:
     (record,) = records("tic_tac_toe", (First(), First()), [5])
     record.ending, record.returns = Ending("broke off", detail="RuntimeError: the engine is gone"), []
-    assert list(outcomes_of([record])) == []
+    assert list(read_outcomes([record])) == []
 
 
 def test_equal_matches_of_players_who_draw_nothing_count_once() -> None:
     """Forty openings of one move on nine squares give nine different matches."""
-    outcomes = [*outcomes_of(records("tic_tac_toe", (First(), First()), range(40), opening=1))]
+    outcomes = [*read_outcomes(records("tic_tac_toe", (First(), First()), range(40), opening=1))]
     assert len(outcomes) == 40
     assert len(distinct(outcomes)) == 9
 
 
 def test_equal_matches_that_were_drawn_by_lot_all_count() -> None:
     """Kuhn poker has thirty possible courses. Counting each once would make likely courses look rare."""
-    poker = [*outcomes_of(records("kuhn_poker", (make_player("random"), make_player("random")), range(100)))]
+    poker = [*read_outcomes(records("kuhn_poker", (make_player("random"), make_player("random")), range(100)))]
     assert len(distinct(poker)) == 100
-    dealt = [*outcomes_of(records("kuhn_poker", (First(), First()), range(100)))]
+    dealt = [*read_outcomes(records("kuhn_poker", (First(), First()), range(100)))]
     assert len(distinct(dealt)) == 100
 
 
 def test_a_record_that_stands_there_twice_counts_once() -> None:
     played = records("kuhn_poker", (make_player("random"), First()), range(5))
-    assert len(distinct(outcomes_of(played + played))) == 5
+    assert len(distinct(read_outcomes(played + played))) == 5
 
 
 @given(st.integers(0, 99))

@@ -15,7 +15,7 @@ from gymposium.players.protocol import Ask, Reply
 from gymposium.records import Record
 from gymposium.replies.reading import READERS
 from gymposium_arena.failing import GameDecisions
-from gymposium_arena.outcomes import MatchOutcome, distinct, outcomes_of
+from gymposium_arena.outcomes import MatchOutcome, distinct, read_outcomes
 from gymposium_arena.ratings.bootstrap import deal_weights, generator
 from gymposium_arena.ratings.comparisons import compare
 from gymposium_arena.results.model import PlayStanding
@@ -47,10 +47,10 @@ def board(fails: float, deals: int = 60) -> tuple[GameDecisions, list[MatchOutco
         for j in range(3)
         if i != j
     ]
-    decisions, records = GameDecisions(Reviews()), [Record.of(played) for played in play(jobs)]
+    decisions, records = GameDecisions(Reviews()), [Record.from_match(played) for played in play(jobs)]
     for record in records:
         decisions.add(Path("nowhere.jsonl"), record)
-    return decisions, distinct(outcomes_of(records))
+    return decisions, distinct(read_outcomes(records))
 
 
 def rated(fails: float) -> dict[str, PlayStanding]:

@@ -42,13 +42,13 @@ def cast(lineup: Lineup) -> list[Player]:
     return [PLAYERS[text] for text in lineup.players]
 
 
-def facts_of(job: MatchJob) -> tuple[object, ...]:
+def list_facts(job: MatchJob) -> tuple[object, ...]:
     names = tuple(player.name for player in job.players)
     return job.id, job.game.name, names, job.seed, job.player_seed, str(job.on_illegal), job.opening
 
 
 def schedule(suite: Suite, entries: list[Entry]) -> dict[str, list[tuple[object, ...]]]:
-    return {lineup.id: [facts_of(job) for job in jobs(lineup, cast(lineup))] for lineup in lineups(suite, entries)}
+    return {lineup.id: [list_facts(job) for job in jobs(lineup, cast(lineup))] for lineup in lineups(suite, entries)}
 
 
 @given(suites)
@@ -66,11 +66,11 @@ def test_every_player_gets_every_seat_of_every_deal_once(suite: Suite) -> None:
 @given(suites)
 @settings(max_examples=20, deadline=None)
 def test_equal_suites_give_equal_matches_and_no_two_are_the_same(suite: Suite) -> None:
-    matches_of = schedule(suite, own_entries(suite))
-    assert matches_of == schedule(parse_suite(suite.text()), own_entries(suite))
-    ids = [match[0] for matches in matches_of.values() for match in matches]
+    open_matches = schedule(suite, own_entries(suite))
+    assert open_matches == schedule(parse_suite(suite.text()), own_entries(suite))
+    ids = [match[0] for matches in open_matches.values() for match in matches]
     assert len(set(ids)) == len(ids)
-    streams = [match[4] for matches in matches_of.values() for match in matches]
+    streams = [match[4] for matches in open_matches.values() for match in matches]
     assert len(set(streams)) == len(streams)
 
 

@@ -23,7 +23,7 @@ from gymposium.replies.reading import READERS
 RANDOM = make_player("random")
 
 
-class Scripted:
+class ScriptedPlayer:
     """Plays the given moves in order."""
 
     name, reader, style = "scripted", READERS["move"], "compact"
@@ -38,7 +38,7 @@ class Scripted:
 
 @pytest.fixture
 def broken() -> EngineError:
-    job = MatchJob("m7", FragileGame(), (Scripted("a1", "c1"), Scripted("b1", "b2")), 3)  # type: ignore[arg-type]
+    job = MatchJob("m7", FragileGame(), (ScriptedPlayer("a1", "c1"), ScriptedPlayer("b1", "b2")), 3)  # type: ignore[arg-type]
     with pytest.raises(EngineError) as caught:
         list(play([job]))
     return caught.value
@@ -68,7 +68,7 @@ def test_what_there_is_of_it_can_be_recorded_and_is_no_whole_match(broken: Engin
 
 def test_what_a_player_raises_is_its_own() -> None:
     with pytest.raises(IndexError):
-        list(play([MatchJob("m", load_game("tic_tac_toe"), (Scripted("a1"), Scripted()), 0)]))
+        list(play([MatchJob("m", load_game("tic_tac_toe"), (ScriptedPlayer("a1"), ScriptedPlayer()), 0)]))
 
 
 class Stuck:
@@ -118,14 +118,14 @@ def test_a_player_that_does_not_answer_forfeits_and_the_record_says_why(
 
 def test_a_record_that_lies_about_the_watchdog_is_found(go: threading.Event) -> None:
     [played] = play([MatchJob("m", load_game("tic_tac_toe"), (RANDOM, Stuck(go, 1)), 0)], watchdog=Watchdog(0.05))
-    record = Record.of(played)
+    record = Record.from_match(played)
     assert first_difference(record) is None
     record.ending = Ending("no legal move", 1)
     assert first_difference(record) == "the replies end where seat 1 is to give one"
     record.ending = Ending("timed out", 0)
     assert first_difference(record) is not None
     [whole] = play([MatchJob("m", load_game("tic_tac_toe"), (RANDOM, RANDOM), 0)])
-    record = Record.of(whole)
+    record = Record.from_match(whole)
     record.ending = Ending("timed out", 1)
     assert "is recorded, but the replay gives" in (first_difference(record) or "")
 
@@ -144,7 +144,7 @@ def test_in_time_nothing_changes_and_errors_come_through() -> None:
         return [(one.events, one.returns) for one in play(jobs, watchdog=watchdog)]
 
     assert matches(Watchdog(60)) == matches(None)
-    job = MatchJob("m", load_game("tic_tac_toe"), (Scripted("a1"), Scripted()), 0)
+    job = MatchJob("m", load_game("tic_tac_toe"), (ScriptedPlayer("a1"), ScriptedPlayer()), 0)
     with pytest.raises(IndexError):
         list(play([job], watchdog=Watchdog(60)))
 
@@ -157,7 +157,7 @@ def test_a_limit_is_a_time(seconds: float) -> None:
 
 @pytest.mark.parametrize("part", ["observe", "legal_moves", "legal_actions", "tensor"])
 def test_what_the_engine_raises_as_a_player_looks_is_the_engine_s(part: str) -> None:
-    class Looks(Scripted):
+    class Looks(ScriptedPlayer):
         def act(self, asks: Sequence[Ask]) -> list[Reply]:
             for ask in asks:
                 assert len(ask.legal_actions) == len(ask.legal_moves or ())

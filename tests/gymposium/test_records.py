@@ -62,7 +62,7 @@ def matches(
 
 
 def parsed(played: MatchResult) -> Record:
-    return Record.parse(Record.of(played).line())
+    return Record.parse(Record.from_match(played).line())
 
 
 @pytest.mark.parametrize("reader", sorted(READERS))
@@ -70,7 +70,7 @@ def parsed(played: MatchResult) -> Record:
 @pytest.mark.parametrize("game", GAMES)
 def test_whatever_was_played_verifies(game: str, policy: str, reader: str) -> None:
     for played in matches(game, policy, n=12, reader=reader):
-        record = Record.of(played)
+        record = Record.from_match(played)
         assert Record.parse(record.line()) == record
         assert "\n" not in record.line()
         assert first_difference(parsed(played)) is None
@@ -96,7 +96,7 @@ def test_joint_failures_verify_under_every_policy() -> None:
 
 
 def tampered(played: MatchResult, change: Callable[[dict[str, Any]], None]) -> str | None:
-    data = json.loads(Record.of(played).line())
+    data = json.loads(Record.from_match(played).line())
     change(data)
     return found_in(Record.parse(json.dumps(data)))
 
@@ -199,7 +199,7 @@ def test_tampering_with_leduc_is_found(change: Callable[[dict[str, Any]], None],
     ],
 )
 def test_a_field_of_a_wrong_form_breaks_the_record(change: Callable[[dict[str, Any]], None], field: str) -> None:
-    data = json.loads(Record.of(clean("tic_tac_toe")).line())
+    data = json.loads(Record.from_match(clean("tic_tac_toe")).line())
     change(data)
     with pytest.raises(BadRecord, match=f"{field} (is malformed|has the wrong form)"):
         Record.parse(json.dumps(data))
@@ -285,7 +285,7 @@ def test_another_move_than_the_one_drawn_for_a_failed_reply_is_found() -> None:
 @given(st.sampled_from(GAMES), st.sampled_from(POLICIES), st.integers(0, 7), st.data())
 @settings(max_examples=150)
 def test_no_tampering_crashes_verify(game: str, policy: str, number: int, data: st.DataObject) -> None:
-    record = json.loads(Record.of(matches(game, policy, n=8)[number]).line())
+    record = json.loads(Record.from_match(matches(game, policy, n=8)[number]).line())
     junk = st.recursive(
         st.none() | st.booleans() | st.integers(-3, 9) | st.floats() | st.text(max_size=5),
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -324,7 +324,11 @@ def _with_text(line: str, old: str, new: str) -> str:
 )
 def test_a_record_that_readers_understand_differently_is_none(old: str, new: str) -> None:
     """A reader that takes the first of two equal keys, or rounds a long number, would see another match."""
-    line = Record.of(matches("tic_tac_toe", "forfeit", n=1)[0]).line().replace('"text":', '"seconds":0.1,"text":', 1)
+    line = (
+        Record.from_match(matches("tic_tac_toe", "forfeit", n=1)[0])
+        .line()
+        .replace('"text":', '"seconds":0.1,"text":', 1)
+    )
     Record.parse(line)
     with pytest.raises(BadRecord):
         Record.parse(_with_text(line, old, new))
@@ -435,7 +439,7 @@ def test_prompts_of_another_version_are_not_made_again() -> None:
 
 def test_a_record_says_who_read_which_prompt() -> None:
     [played] = play([MatchJob("m", load_game("tic_tac_toe"), [make_player("random"), Clumsy(0)], 1)])
-    record = Record.of(played)
+    record = Record.from_match(played)
     assert record.players == ["random", "clumsy"]
     assert [p["style"] for p in record.prompts] == ["compact", "compact"]
     assert len({p["hash"] for p in record.prompts}) == 1  # one prompt set: both seats' heads, style and reader

@@ -21,7 +21,7 @@ from gymposium.replies.reading import READERS
 RANDOM = make_player("random")
 
 
-class Counted:
+class UsageReporter:
     """Plays at random and reports usage."""
 
     name, reader = "counted", READERS["move"]
@@ -39,19 +39,19 @@ class Counted:
 
 
 def match(*usages: Usage | None, seed: int = 0) -> MatchResult:
-    [played] = play([MatchJob("m", load_game("connect_four"), [Counted(*usages), RANDOM], seed)])
+    [played] = play([MatchJob("m", load_game("connect_four"), [UsageReporter(*usages), RANDOM], seed)])
     return played
 
 
 def test_it_stands_in_the_record_where_it_is_told() -> None:
     played = match(Usage(11, 3, 0.12345678, 0.002), Usage(None, 2, 0.5), Usage(seconds=1), None)
-    mine = [turn for turn in Record.parse(Record.of(played).line()).turns if turn["seat"] == 0][:4]
+    mine = [turn for turn in Record.parse(Record.from_match(played).line()).turns if turn["seat"] == 0][:4]
     assert [turn.get("tokens") for turn in mine] == [[11, 3], [None, 2], None, None]
     assert [turn.get("seconds") for turn in mine] == [0.123457, 0.5, 1, None]
     assert [turn.get("cost") for turn in mine] == [0.002, None, None, None]
-    others = [turn for turn in Record.of(played).turns if turn["seat"] == 1]
+    others = [turn for turn in Record.from_match(played).turns if turn["seat"] == 1]
     assert {frozenset(turn) for turn in others} == {frozenset({"seat", "reading", "text"})}
-    assert first_difference(Record.of(played)) is None
+    assert first_difference(Record.from_match(played)) is None
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_it_stands_in_the_record_where_it_is_told() -> None:
     ],
 )
 def test_what_is_no_count_breaks_the_record(wrong: dict[str, Any]) -> None:
-    data = json.loads(Record.of(match(Usage(1, 1, 1))).line())
+    data = json.loads(Record.from_match(match(Usage(1, 1, 1))).line())
     data["turns"][0].update(wrong)
     with pytest.raises(BadRecord, match="turns is malformed"):
         Record.parse(json.dumps(data))
@@ -78,7 +78,7 @@ def test_what_is_no_count_breaks_the_record(wrong: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("wrong", [{"seconds": math.inf}, {"seconds": math.nan}, {"cost": -math.inf}])
 def test_what_is_no_number_of_json_breaks_the_record(wrong: dict[str, Any]) -> None:
-    data = json.loads(Record.of(match(Usage(1, 1, 1))).line())
+    data = json.loads(Record.from_match(match(Usage(1, 1, 1))).line())
     data["turns"][0].update(wrong)
     with pytest.raises(BadRecord, match="is not a JSON number"):
         Record.parse(json.dumps(data))

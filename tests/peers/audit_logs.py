@@ -43,12 +43,12 @@ def textarena_log(path: Path, envs: list[str], each: int, seed: int, nonsense: f
     """Episodes of TextArena's own environments between random agents, some of whose replies are no legal moves."""
     import textarena
 
-    from gymposium_textarena import Recorded
+    from gymposium_textarena import RecordedEnv
 
     rng = random.Random(seed)
     for env_id in envs:
         for number in range(each):
-            env = Recorded(textarena.make(env_id), path)
+            env = RecordedEnv(textarena.make(env_id), path)
             env.reset(num_players=2, seed=number)
             done = False
             while not done:

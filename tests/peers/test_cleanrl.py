@@ -38,7 +38,7 @@ def test_an_update_learns_from_matches_with_legal_moves(
     assert batch.rewards[batch.rewards != 0].numel() > 50
     assert len(ended) > 100
     assert 64 * 8 - 8 * 5 <= replies_of_learner(ended) <= 64 * 8  # the last match of each environment goes on
-    advantages = recipe.advantages_of(batch, after)
+    advantages = recipe.compute_advantages(batch, after)
     assert math.isfinite(recipe.update(agent, batch, advantages))
     assert not any(weights.equal(before[name]) for name, weights in agent.state_dict().items())
 
@@ -49,5 +49,5 @@ def test_advantages_stop_at_the_end_of_a_match(program: Callable[[str], Any]) ->
     first = torch.tensor([[1.0], [0.0], [1.0], [0.0]])
     nothing = torch.zeros(4, 1)
     batch = recipe.Batch(nothing, nothing, nothing, nothing, torch.full((4, 1), 0.5), rewards, first)
-    found = recipe.advantages_of(batch, torch.zeros(1), gamma=1.0, gae_lambda=1.0)
+    found = recipe.compute_advantages(batch, torch.zeros(1), gamma=1.0, gae_lambda=1.0)
     assert found.flatten().tolist() == [0.5, 0.5, -1.5, -1.5]

@@ -66,7 +66,7 @@ def lent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]
     """The address of a server of all games, and the file of its matches."""
     file = tmp_path_factory.mktemp("lent") / "matches.jsonl"
     with Listener("127.0.0.1", 0) as listener, RecordWriter(file) as records:
-        server = listener.server(environments_app(EnvOffer.of(GAMES), records.write))
+        server = listener.server(environments_app(EnvOffer.from_names(GAMES), records.write))
         thread = threading.Thread(target=listener.run, args=(server,))
         thread.start()
         yield listener.address, file
@@ -123,7 +123,7 @@ def counting() -> Iterator[str]:
     class Take(Action):
         number: int
 
-    class Left(Observation):
+    class LeftObservation(Observation):
         text: str = ""
         left: int = 0
 
@@ -134,19 +134,19 @@ def counting() -> Iterator[str]:
             super().__init__()
             self._left, self._steps = 0, 0
 
-        def reset(self, seed: int | None = None, episode_id: str | None = None, **given: Any) -> Left:
+        def reset(self, seed: int | None = None, episode_id: str | None = None, **given: Any) -> LeftObservation:
             self._left, self._steps = 5 + (seed or 0) % 3, 0
-            return Left(text="Count down to 0.", left=self._left)
+            return LeftObservation(text="Count down to 0.", left=self._left)
 
-        def step(self, action: Take, **given: Any) -> Left:  # type: ignore[override]
+        def step(self, action: Take, **given: Any) -> LeftObservation:  # type: ignore[override]
             self._left, self._steps = self._left - action.number, self._steps + 1
-            return Left(text="Go on.", left=self._left, done=self._left <= 0, reward=float(self._left == 0))
+            return LeftObservation(text="Go on.", left=self._left, done=self._left <= 0, reward=float(self._left == 0))
 
         @property
         def state(self) -> State:
             return State(step_count=self._steps)
 
-    app = create_app(Counting, Take, Left, env_name="counting", max_concurrent_envs=128)
+    app = create_app(Counting, Take, LeftObservation, env_name="counting", max_concurrent_envs=128)
     listening = socket.create_server(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})

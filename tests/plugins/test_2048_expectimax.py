@@ -18,7 +18,7 @@ from gymposium.errors import GymposiumError, UnknownName
 from gymposium.games.protocol import Game, Match
 from gymposium.match import MatchJob, MatchResult, play
 from gymposium.players.protocol import Ask, MatchContext
-from gymposium_2048.expectimax import ExpectimaxPlayer, board_of
+from gymposium_2048.expectimax import ExpectimaxPlayer, make_board
 from gymposium_2048.rows import EMPTY, ORDER, PAIR, TILES, Rows, rows
 from gymposium_2048.search import END, values
 
@@ -180,7 +180,7 @@ def test_its_moves_are_legal_up_to_the_greatest_tiles() -> None:
 
 def test_boards_are_read_square_by_square() -> None:
     tiles = [[0, 2, 4, 8], [16, 32, 64, 128], [256, 512, 1024, 2048], [4096, 8192, 16384, 65536]]
-    assert int(board_of(np.array(tiles, dtype=np.float32))) == 0xFEDCBA9876543210
+    assert int(make_board(np.array(tiles, dtype=np.float32))) == 0xFEDCBA9876543210
 
 
 def test_equal_moves_are_settled_in_the_order_of_the_engine() -> None:

@@ -29,7 +29,7 @@ from gymposium.errors import BadOption, UnknownName
 from gymposium.games.protocol import Game
 from gymposium.match import MatchJob, MatchResult, play
 from gymposium.players.identity import file_digest
-from gymposium.players.protocol import Ask, Identified, MatchContext, Player, Reply, repeats_of
+from gymposium.players.protocol import Ask, IdentifiedPlayer, MatchContext, Player, Reply, get_repeats
 from gymposium.records import RecordWriter, verify_file
 from gymposium_sb3 import policy_file
 from gymposium_sb3.cli import out_path
@@ -59,7 +59,7 @@ def saved(path: Path, game: str = "tic_tac_toe", **policy: object) -> MaskablePP
     return model
 
 
-def asks_of(game: Game, matches: int = 10) -> list[Ask]:
+def collect_asks(game: Game, matches: int = 10) -> list[Ask]:
     """Return asks at every decision of random matches, each with a copy of its match."""
     rng, found = random.Random(1), []
     for seed in range(matches):
@@ -88,7 +88,7 @@ def one(game: str, *players: Player, seed: int = 0) -> MatchResult:
 )
 def test_it_plays_what_the_libraries_own_predict_would(game: str, policy: dict[str, object], tmp_path: Path) -> None:
     model = saved(tmp_path / "own.zip", game, **policy)
-    asks = asks_of(load_game(game))
+    asks = collect_asks(load_game(game))
     replies = Sb3Player(str(tmp_path / "own.zip")).act(asks)
     for ask, reply in zip(asks, replies, strict=True):
         mask = np.zeros(ask.game.num_actions, bool)
@@ -188,7 +188,7 @@ def test_a_file_of_another_game_is_refused(trained: Path, tmp_path: Path) -> Non
 
 
 def test_asks_of_several_games_at_once_are_all_checked(trained: Path) -> None:
-    mixed = [*asks_of(load_game("tic_tac_toe"), 1), *asks_of(load_game("kuhn_poker"), 1)]
+    mixed = [*collect_asks(load_game("tic_tac_toe"), 1), *collect_asks(load_game("kuhn_poker"), 1)]
     with pytest.raises(BadOption, match="cannot play kuhn_poker"):
         make_player(f"sb3:{trained}").act(mixed)
 
@@ -365,9 +365,9 @@ def test_the_whole_command(tmp_path: Path) -> None:
 
 def test_a_policy_is_its_file_and_plays_the_same_when_it_is_asked_again(trained: Path) -> None:
     player = make_player(f"sb3:{trained}")
-    assert isinstance(player, Identified)
+    assert isinstance(player, IdentifiedPlayer)
     assert player.identity().files == {str(trained): file_digest(trained)}
-    assert repeats_of(player) == "quickly"
+    assert get_repeats(player) == "quickly"
 
 
 @pytest.mark.parametrize("algorithm", [MaskablePPO, PPO, DQN])

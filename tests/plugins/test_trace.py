@@ -33,7 +33,7 @@ from gymposium_testing.golden import transcript
 from gymposium_trace.game import Trace, exact, ignoring_white_space
 from gymposium_trace.programs import GRADES, program
 from gymposium_trace.running.probe import NoIsolation, for_untrusted
-from gymposium_trace.sources import Given, ProgramSkipped, read_rows
+from gymposium_trace.sources import GivenPrograms, ProgramSkipped, read_rows
 from gymposium_trace.tasks import Task
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -230,7 +230,7 @@ def test_a_record_is_played_again_without_running_anything(tmp_path: Path, monke
 
 def test_a_record_with_another_program_is_found_out() -> None:
     game = trace()
-    record = Record.of(played(game, 1, "print"))
+    record = Record.from_match(played(game, 1, "print"))
     record.events[0] = Event(CHANCE, Task("print('print')\n", "", "print\n").dump())
     record.returns, record.reports = [1.0], [{"exact": 1.0, "ignoring_white_space": 1.0}]
     assert "but seed 1 gives" in str(first_difference(record))
@@ -321,7 +321,7 @@ def test_programs_from_a_file(programs: Path, monkeypatch: pytest.MonkeyPatch) -
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         tasks = [game.new(seed).task for seed in range(12)]
-    assert isinstance(game.source, Given)
+    assert isinstance(game.source, GivenPrograms)
     assert set(game.source.skipped) <= set(range(3, 12))
     assert game.source.skipped
     assert len([one for one in caught if one.category is ProgramSkipped]) == len(game.source.skipped)
@@ -330,7 +330,7 @@ def test_programs_from_a_file(programs: Path, monkeypatch: pytest.MonkeyPatch) -
     for task in tasks:
         unmarked = [line for line in task.truth.splitlines() if not line.startswith("__DBG_")]
         assert unmarked in (["42"], ["2"])
-    record = Record.of(played(game, 0, tasks[0].truth))
+    record = Record.from_match(played(game, 0, tasks[0].truth))
     assert "needs your permission" in str(first_difference(record))  # a record may not name a path by itself
     monkeypatch.setenv("GYMPOSIUM_ALLOW", game.name)
     assert first_difference(record) is None
@@ -409,7 +409,7 @@ def test_a_data_set_of_a_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert [row["program"] for row in rows] == [one["program"] for one in GOOD]
     assert len(test) == 1
     if walled():
-        assert "42" in Given("hub", lambda: rows, 2).task(0, stream_draw(0)).truth
+        assert "42" in GivenPrograms("hub", lambda: rows, 2).task(0, stream_draw(0)).truth
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

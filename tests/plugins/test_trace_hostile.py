@@ -23,7 +23,7 @@ from gymposium_trace.running.probe import probe
 from gymposium_trace.running.runs import Run
 from gymposium_trace.running.seccomp import missing_filter, system_call_filter
 from gymposium_trace.running.system_calls import CONDITIONS, MACHINES, allowed_calls
-from gymposium_trace.sources import Given, read_rows
+from gymposium_trace.sources import GivenPrograms, read_rows
 
 needs_walls = pytest.mark.skipif(not probe(Bubblewrap()).isolates, reason="needs bubblewrap")
 SOME = Limits(cpu_seconds=1, wall_seconds=8.0)
@@ -98,7 +98,9 @@ def test_a_program_that_is_costly_to_analyze_is_refused_at_little_cost(tmp_path:
 def test_a_cookie_does_not_change_how_a_program_is_read() -> None:
     if not probe(Bubblewrap()).isolates:
         pytest.skip("needs bubblewrap")
-    programs = Given("rows", lambda: [{"program": f"# coding: {name}\nprint('ä')"} for name in ("rot13", "utf-7")], 0)
+    programs = GivenPrograms(
+        "rows", lambda: [{"program": f"# coding: {name}\nprint('ä')"} for name in ("rot13", "utf-7")], 0
+    )
     assert [programs.task(n, Draw(stream(0, "check"))).truth for n in range(2)] == ["ä\n", "ä\n"]
 
 

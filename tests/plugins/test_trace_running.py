@@ -18,7 +18,7 @@ from gymposium_trace.programs import GRADES, program
 from gymposium_trace.running.backends import BACKENDS, Backend, Bubblewrap, Rlimits
 from gymposium_trace.running.limits import Limits
 from gymposium_trace.running.probe import WALLS, NoIsolation, for_generated, for_untrusted, probe
-from gymposium_trace.tasks import MOST_TRUTH, DoesNotCount, Stopped, Task, make_task
+from gymposium_trace.tasks import MOST_TRUTH, StoppedProgram, Task, UnusableProgram, make_task
 
 SOME = Limits(cpu_seconds=1)
 
@@ -54,38 +54,42 @@ def test_the_order_of_a_set_is_always_the_same() -> None:
     assert len({made(text).truth for _ in range(5)}) == 1
 
 
-REFUSED: list[tuple[str, type[DoesNotCount], str]] = [
-    ("pass", DoesNotCount, "prints nothing"),
-    ("print(' \\n\\t ')", DoesNotCount, "prints nothing"),
-    ("print(1)\nprint(1 / 0)", DoesNotCount, r"status 1 \(ZeroDivisionError"),
-    ("print(1)\nexit(3)", DoesNotCount, "status 3"),
-    ("print(1", DoesNotCount, "SyntaxError"),
-    ("import time\nprint(time.perf_counter_ns())", DoesNotCount, "two runs print different things"),
-    ("print(object())\nimport os\nprint(os.urandom(8))", DoesNotCount, "two runs print different things"),
-    ("print('a' * 4000)", DoesNotCount, "prints more than"),
-    ("while True: print('spam' * 100)", DoesNotCount, "prints too much"),
-    ("import sys\nwhile True: sys.stderr.write('spam' * 100)", DoesNotCount, "prints too much"),
-    ("print(1)\nwhile True: pass", Stopped, "killed"),
-    ("print(len(bytearray(10 ** 9)))", DoesNotCount, "MemoryError"),
-    ("import os\nos.kill(os.getpid(), 9)", Stopped, "killed"),
-    ("import sys\nsys.stdout.buffer.write(b'\\xff')", DoesNotCount, "not UTF-8"),
-    ("print('\\ud800')", DoesNotCount, "UnicodeEncodeError"),
-    ("import sys\nsys.setrecursionlimit(10 ** 9)\ndef f(): f()\nf()", DoesNotCount, "RecursionError|status -|killed"),
-    ("import numpy\nprint(1)", DoesNotCount, "ModuleNotFoundError"),
-    ("print(1)" + " " * 20_000, DoesNotCount, "longer than"),
+REFUSED: list[tuple[str, type[UnusableProgram], str]] = [
+    ("pass", UnusableProgram, "prints nothing"),
+    ("print(' \\n\\t ')", UnusableProgram, "prints nothing"),
+    ("print(1)\nprint(1 / 0)", UnusableProgram, r"status 1 \(ZeroDivisionError"),
+    ("print(1)\nexit(3)", UnusableProgram, "status 3"),
+    ("print(1", UnusableProgram, "SyntaxError"),
+    ("import time\nprint(time.perf_counter_ns())", UnusableProgram, "two runs print different things"),
+    ("print(object())\nimport os\nprint(os.urandom(8))", UnusableProgram, "two runs print different things"),
+    ("print('a' * 4000)", UnusableProgram, "prints more than"),
+    ("while True: print('spam' * 100)", UnusableProgram, "prints too much"),
+    ("import sys\nwhile True: sys.stderr.write('spam' * 100)", UnusableProgram, "prints too much"),
+    ("print(1)\nwhile True: pass", StoppedProgram, "killed"),
+    ("print(len(bytearray(10 ** 9)))", UnusableProgram, "MemoryError"),
+    ("import os\nos.kill(os.getpid(), 9)", StoppedProgram, "killed"),
+    ("import sys\nsys.stdout.buffer.write(b'\\xff')", UnusableProgram, "not UTF-8"),
+    ("print('\\ud800')", UnusableProgram, "UnicodeEncodeError"),
+    (
+        "import sys\nsys.setrecursionlimit(10 ** 9)\ndef f(): f()\nf()",
+        UnusableProgram,
+        "RecursionError|status -|killed",
+    ),
+    ("import numpy\nprint(1)", UnusableProgram, "ModuleNotFoundError"),
+    ("print(1)" + " " * 20_000, UnusableProgram, "longer than"),
 ]
 
 
 @pytest.mark.parametrize(("text", "kind", "reason"), REFUSED, ids=[r[:40] for r, _, _ in REFUSED])
-def test_what_does_not_count_is_refused_with_the_reason(text: str, kind: type[DoesNotCount], reason: str) -> None:
+def test_what_does_not_count_is_refused_with_the_reason(text: str, kind: type[UnusableProgram], reason: str) -> None:
     with pytest.raises(kind, match=reason):
         made(text)
 
 
 def test_a_program_that_sleeps_is_stopped() -> None:
-    with pytest.raises(Stopped, match="in time"):
+    with pytest.raises(StoppedProgram, match="in time"):
         made("import time\nprint(1, flush=True)\ntime.sleep(60)", limits=Limits(wall_seconds=0.3))
-    with pytest.raises(Stopped, match="in time"):  # it closes its ends and stays
+    with pytest.raises(StoppedProgram, match="in time"):  # it closes its ends and stays
         made("import os, time\nos.close(1)\nos.close(2)\ntime.sleep(60)", limits=Limits(wall_seconds=0.3))
 
 
@@ -98,7 +102,7 @@ def test_nothing_of_our_environment_gets_in(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("SECRET", "x")
     monkeypatch.setenv("PYTHONPATH", "/nowhere")
     text = "import os, sys\nprint([n for n in os.environ if n != 'LC_CTYPE'], '/nowhere' in sys.path, os.getcwd())"
-    with pytest.raises(DoesNotCount, match="different"):  # each run has a folder of its own
+    with pytest.raises(UnusableProgram, match="different"):  # each run has a folder of its own
         made(text)
     assert made(text.replace(", os.getcwd()", "")).truth == "['PYTHONHASHSEED'] False\n"
 
@@ -125,9 +129,9 @@ def test_a_way_of_running_is_what_its_probe_says(backend: Backend) -> None:
         make_task("print(input(), {'a', 'b', 'c'})", "x", backend, SOME, ours=False).truth
         == made("print(input(), {'a', 'b', 'c'})", "x").truth
     )
-    with pytest.raises(Stopped, match="killed"):
+    with pytest.raises(StoppedProgram, match="killed"):
         make_task("print(1)\nwhile True: pass", "", backend, SOME, ours=False)
-    with pytest.raises(DoesNotCount, match="MemoryError"):
+    with pytest.raises(UnusableProgram, match="MemoryError"):
         make_task("print(len(bytearray(10 ** 9)))", "", backend, SOME, ours=False)
 
 
@@ -161,7 +165,7 @@ def test_walls_hold_what_is_not_ours(name: str, tmp_path: Path) -> None:
             for_untrusted()
         return
     backend = for_untrusted()
-    with pytest.raises(DoesNotCount, match="Error"):
+    with pytest.raises(UnusableProgram, match="Error"):
         make_task(escape, "", backend, SOME, ours=False)
     assert [path.name for path in tmp_path.iterdir()] == ["secret"]
 

@@ -13,7 +13,7 @@ from gymposium.plugins.specs import GameSpec
 from gymposium_testing import QUICK, Check
 from gymposium_testing.conformance import parametrize, run_as_test
 from gymposium_testing.registry import Subject
-from gymposium_testing.subjects import subjects_of
+from gymposium_testing.subjects import list_subjects
 
 FEW = replace(QUICK, name="few", decisions=30, events=3_000, draws=1, matches=4)
 WEIGHED = ("tic_tac_toe", "gin_rummy")
@@ -31,11 +31,11 @@ def first_party() -> list[GameSpec]:
 
 def pytest_generate_tests(metafunc: Any) -> None:
     """The usual run checks each spec and its first example; the slow tests check all examples."""
-    subjects = [subjects_of(spec) for spec in first_party()]
+    subjects = [list_subjects(spec) for spec in first_party()]
     if metafunc.function is test_conforms_with_any_parameters:
-        parametrize(metafunc, [one for of_game in subjects for one in of_game])
+        parametrize(metafunc, [one for find_losses in subjects for one in find_losses])
         return
-    pairs = [(check, subject) for of_game in subjects for subject in of_game[:2] for check in subject.checks()]
+    pairs = [(check, subject) for find_losses in subjects for subject in find_losses[:2] for check in subject.checks()]
     pairs = [(check, one) for check, one in pairs if check.family != "weight" or one.label.split()[0] in WEIGHED]
     ids = [f"{subject.label}-{check.family}-{check.name}" for check, subject in pairs]
     metafunc.parametrize(("check", "subject"), pairs, ids=ids)

@@ -25,8 +25,8 @@ from gymposium.runs.executors.local import LocalExecutor
 from gymposium.runs.executors.protocol import ExecutorStart, PartDone, RunPart
 from gymposium.runs.loggers.protocol import LoggerStart
 from gymposium_testing import CHECKS, QUICK, CheckFailed, NotApplicable
-from gymposium_testing.parts import GAMES, parts_of
-from gymposium_testing.subjects import subjects_of
+from gymposium_testing.parts import GAMES, make_parts
+from gymposium_testing.subjects import list_subjects
 
 PARTS = ("player", "reward", "logger", "executor")
 FEW = replace(QUICK, draws=4)
@@ -72,7 +72,7 @@ class Moody(Sound):
         return moves[self.mood % len(moves)]
 
 
-class Crowded(Sound):
+class CrowdedGame(Sound):
     def choose(self, ask: Ask, asks: Sequence[Ask]) -> str:
         moves = ask.legal_moves or [""]
         return moves[len(asks) % len(moves)]
@@ -176,7 +176,7 @@ class Repeating(Whole):
         return (done for done in super().run(parts) for _ in range(2))
 
 
-class Spent(Whole):
+class SpentGame(Whole):
     runs = 0
 
     def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
@@ -184,7 +184,7 @@ class Spent(Whole):
         return super().run(parts if self.runs == 1 else ())
 
 
-class Unnumbered(Whole):
+class UnnumberedGame(Whole):
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[tuple[int, Any]]:
         return ((0, result) for _, result in super().map(function, items))
 
@@ -228,7 +228,7 @@ DEFECTS: list[tuple[str, Spec, str]] = [
     ("players_answer_every_ask", player("Stuttering"), "which is unparsable"),
     ("players_answer_every_ask", player("Forgetful"), "repl"),
     ("equal_seeds_give_equal_replies", player("Moody"), "equal seeds"),
-    ("many_asks_at_once_change_nothing", player("Crowded"), "in the same call"),
+    ("many_asks_at_once_change_nothing", player("CrowdedGame"), "in the same call"),
     ("players_leave_the_global_generators_alone", player("Global"), "Python's random"),
     ("rewards_are_finite", reward("endless"), "is inf"),
     ("rewards_are_finite", reward("short"), "3 rewards for a group of 4"),
@@ -242,8 +242,8 @@ DEFECTS: list[tuple[str, Spec, str]] = [
     ("loggers_go_on_after_a_resume", logger("Once"), "FileExistsError"),
     ("executors_play_as_one_process", executor("Reversing"), "differ from those of one process"),
     ("executors_play_as_one_process", executor("Repeating"), "came back as"),
-    ("executors_go_on_after_a_run_was_left", executor("Spent"), "came back as []"),
-    ("executors_call_functions", executor("Unnumbered"), "map gives [(0, "),
+    ("executors_go_on_after_a_run_was_left", executor("SpentGame"), "came back as []"),
+    ("executors_call_functions", executor("UnnumberedGame"), "map gives [(0, "),
     ("executors_call_functions", executor("Swallowing"), "does not raise"),
 ]
 
@@ -251,7 +251,7 @@ DEFECTS: list[tuple[str, Spec, str]] = [
 def red(spec: Spec, name: str | None = None) -> dict[str, str]:
     """Return the checks that fail on a spec, with their messages: of all, or of the one with this name."""
     failed = {}
-    for subject in subjects_of(spec):
+    for subject in list_subjects(spec):
         for check in subject.checks():
             if name not in (None, check.name):
                 continue
@@ -293,7 +293,7 @@ def test_every_built_in_player_and_reward_is_checked() -> None:
     """Each has an example, except the players that open the terminal or a file."""
     plugins = Host(autoload=False)
     for spec in (*plugins.opponents.values(), *plugins.rewards.values()):
-        assert all((part.example is None) == (spec.name in ("human", "exploit")) for part in parts_of(spec))
+        assert all((part.example is None) == (spec.name in ("human", "exploit")) for part in make_parts(spec))
 
 
 @pytest.mark.parametrize("name", ["random", "greedy", "stand", "returns", "weighted"])
@@ -303,7 +303,7 @@ def test_built_in_players_and_rewards_pass(name: str, monkeypatch: pytest.Monkey
 
 
 def test_a_player_that_refuses_every_game_is_not_judged() -> None:
-    [subject] = subjects_of(player("Refusing"))
+    [subject] = list_subjects(player("Refusing"))
     [check] = [check for check in CHECKS if check.name == "players_answer_every_ask"]
     with pytest.raises(NotApplicable, match="refuses every tested game"):
         check.run(subject.get(), 0, FEW)
@@ -331,5 +331,5 @@ class Refusing(Sound):
 
 
 def test_an_example_has_to_match_its_pattern() -> None:
-    [subject] = subjects_of(replace(player("Sound"), examples=("planted-2",)))
+    [subject] = list_subjects(replace(player("Sound"), examples=("planted-2",)))
     assert "does not match the pattern" in red(subject.get().spec)["players_are_whole"]  # type: ignore[union-attr]

@@ -26,7 +26,7 @@ def learning(
     return loaded, LocalLearner(loaded.model.train(), loaded.pad, Optimizer())
 
 
-def pairs_of(loaded: LoadedModel) -> Pairs:
+def make_pairs(loaded: LoadedModel) -> Pairs:
     """A few prompts and replies."""
     chat = loaded.chat
     return [(chat.prompt(text), chat.reply(reply)) for text in ("a", "b c") for reply in ("b2", "pass")]
@@ -36,5 +36,5 @@ def learn(learner: LocalLearner, loaded: LoadedModel, steps: int = 1) -> dict[st
     """Imitate one of the replies, which changes all probabilities."""
     metrics: dict[str, Any] = {}
     for _ in range(steps):
-        metrics = learner.imitate(pairs_of(loaded)[:1], 1e-2)
+        metrics = learner.imitate(make_pairs(loaded)[:1], 1e-2)
     return metrics

@@ -54,7 +54,7 @@ def unpacked(script: Path) -> Any:
     return json.loads(zlib.decompress(b64decode(data)))
 
 
-class Scripted:
+class ScriptedPlayer:
     """A player with given replies, followed by first legal moves. It keeps the prompts that it read."""
 
     def __init__(self, *said: str, name: str = "scripted", reply: str = "move", style: Style = "full") -> None:
@@ -98,13 +98,13 @@ def runs(tmp_path: Path) -> Path:
     folder = tmp_path / "runs"
     boards = folder / "boards" / "tic tac toe.jsonl"
     write(boards, "tic_tac_toe", ["random", "random"], seeds=range(8), tag="random")
-    write(boards, "tic_tac_toe", [Scripted("b2", "b2", name="lm:repeats"), "random"], tag="illegal")
-    write(boards, "tic_tac_toe", ["random", Scripted("I like b2.", name="lm:talks")], tag="unparsable")
-    write(boards, "tic_tac_toe", [Scripted("<think>hm<cut>", name="lm:long", reply="tags"), "random"], tag="cut")
-    clumsy = Scripted("b2", "b2", "well", name="lm:tries")
+    write(boards, "tic_tac_toe", [ScriptedPlayer("b2", "b2", name="lm:repeats"), "random"], tag="illegal")
+    write(boards, "tic_tac_toe", ["random", ScriptedPlayer("I like b2.", name="lm:talks")], tag="unparsable")
+    write(boards, "tic_tac_toe", [ScriptedPlayer("<think>hm<cut>", name="lm:long", reply="tags"), "random"], tag="cut")
+    clumsy = ScriptedPlayer("b2", "b2", "well", name="lm:tries")
     write(boards, "tic_tac_toe", [clumsy, "random"], policy="retry(2)", tag="retried")
     write(folder / "connect_four.jsonl", "connect_four", ["random", "random"], seeds=range(2), tag="four")
-    write(folder / "cards.jsonl", "goofspiel(num_cards=3)", ["random", Scripted("bid 9")], tag="goof")
+    write(folder / "cards.jsonl", "goofspiel(num_cards=3)", ["random", ScriptedPlayer("bid 9")], tag="goof")
     with open(folder / "cards.jsonl", "a", encoding="utf-8") as file:
         file.write('{"id":"torn","game":"goofsp')
     (folder / "metrics.jsonl").write_text('{"step":1}\n' * 3, encoding="utf-8")
@@ -116,5 +116,5 @@ def texts(tmp_path: Path) -> Path:
     """Matches that are shown as text: backgammon of more than a hundred moves, and traced programs."""
     folder = tmp_path / "texts"
     write(folder / "backgammon.jsonl", "backgammon", ["random", "random"], seeds=[1])
-    write(folder / "trace.jsonl", "trace", [Scripted("1", "2", name="lm:traces")], seeds=[0, 1])
+    write(folder / "trace.jsonl", "trace", [ScriptedPlayer("1", "2", name="lm:traces")], seeds=[0, 1])
     return folder

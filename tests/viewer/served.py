@@ -19,7 +19,7 @@ TOOLS = [
 ]
 
 
-class Served:
+class ServedRun:
     """The sessions of a run."""
 
     def __init__(self, directory: Path) -> None:
@@ -120,7 +120,7 @@ def call(name: str, **arguments: Any) -> dict[str, Any]:
     return {"name": name, "arguments": arguments}
 
 
-def mail(served: Served) -> str:
+def mail(served: ServedRun) -> str:
     """A session with tools, a sub-agent, a branch, a history that was written anew and one that was changed."""
     name = served.begin("s-mail", size=3, task="mail", user={"name": "Ada"})
     system = {"role": "system", "content": "You answer questions about the mail."}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gymposium.games.pictures import Picture, PicturePlace
-from gymposium_viewer.frames import clicks_on, frame_of
+from gymposium_viewer.frames import clicks_on, render_frame
 
 BOARD = Picture(
     "<svg></svg>",
@@ -35,6 +35,6 @@ def test_a_picture_that_no_legal_move_names_is_not_clicked_on() -> None:
 
 @pytest.mark.parametrize(("height", "tall"), [(100.0, 0.5), (1e9, 6.0), (1e-9, 0.04)])
 def test_a_frame_has_the_shape_of_its_picture_within_limits(height: float, tall: float) -> None:
-    html, shape = frame_of(Picture("\x1b", 200, height))
+    html, shape = render_frame(Picture("\x1b", 200, height))
     assert "\x1b" not in html
     assert shape == tall

@@ -21,14 +21,14 @@ from gymposium.records import Record, read_records
 from gymposium.records.files import MOST_EMPTY, MOST_INVALID
 from gymposium.util.strict_json import LARGEST_AMOUNT
 from gymposium_viewer.replays.index import Index
-from gymposium_viewer.replays.match_filter import MatchFilter, facts_of
+from gymposium_viewer.replays.match_filter import MatchFilter, list_facts
 from gymposium_viewer.replays.rows import Row, RowReader
 
 _LIKE_KEYS = ['","game":"', '],"seed":', '],"returns":[', ',"prompts":[', '"reading":"illegal"', '{"id":"', "\\", '"']
 texts = st.text(st.characters(), max_size=12) | st.sampled_from(_LIKE_KEYS)
 
 
-def index_of(directory: Path) -> Index:
+def build_index(directory: Path) -> Index:
     index = Index(directory)
     index.refresh()
     return index
@@ -36,7 +36,7 @@ def index_of(directory: Path) -> Index:
 
 def a_record() -> Record:
     [played] = play([MatchJob("m", load_game("tic_tac_toe"), [make_player("random")] * 2, 3)])
-    return Record.of(played)
+    return Record.from_match(played)
 
 
 @given(
@@ -64,7 +64,7 @@ def test_pieces_of_a_line_tell_what_the_whole_line_tells(
 
 
 def test_every_line_is_listed_or_named(runs: Path) -> None:
-    index = index_of(runs)
+    index = build_index(runs)
     assert len(index.rows) == 15
     assert [str(problem) for problem in index.problems] == [f"cards.jsonl:2: {index.problems[0].what}"]
     assert "not JSON" in index.problems[0].what
@@ -90,7 +90,7 @@ def test_files_of_a_run_that_are_no_matches_are_not_listed(training_run: Any, tm
     (synth / "manifest.json").write_text('{"format": "gymposium-synth-2"}')
     (tmp_path / "metrics.jsonl").write_text("{}\n")  # of someone else
     for directory in (tmp_path, run.path):
-        index = index_of(directory)
+        index = build_index(directory)
         assert len(index.rows) == 3
         assert [*index.foreign] == (["metrics.jsonl"] if directory == tmp_path else [])
         assert index.problems == []
@@ -99,7 +99,7 @@ def test_files_of_a_run_that_are_no_matches_are_not_listed(training_run: Any, tm
 def test_it_follows_files_as_they_grow(tmp_path: Path) -> None:
     file, line = tmp_path / "matches.jsonl", a_record().line()
     file.write_text(f"{line}\n{line[:40]}", encoding="utf-8")
-    index = index_of(tmp_path)
+    index = build_index(tmp_path)
     assert (len(index.rows), len(index.problems)) == (1, 1)
     with open(file, "a", encoding="utf-8") as more:  # the incomplete line is completed, and another begins
         more.write(f"{line[40:]}\n{line}")
@@ -119,14 +119,14 @@ def test_it_follows_files_as_they_grow(tmp_path: Path) -> None:
 
 
 def test_compressed_files_are_shown_as_plain_ones(runs: Path, tmp_path: Path) -> None:
-    plain, packed = index_of(runs), tmp_path / "packed"
+    plain, packed = build_index(runs), tmp_path / "packed"
     shutil.copytree(runs, packed)
     for file in packed.rglob("*.jsonl"):
         other = file.with_name(f"{file.name}.gz")
         other.write_bytes(gzip.compress(file.read_bytes()))
         shutil.copystat(file, other)
         file.unlink()
-    index = index_of(packed)
+    index = build_index(packed)
     assert repr(index.rows).replace(".jsonl.gz", ".jsonl") == repr(plain.rows)
     assert str(index.problems).replace(".jsonl.gz", ".jsonl") == str(plain.problems)
     assert [*index.foreign] == ["metrics.jsonl.gz"]
@@ -134,7 +134,7 @@ def test_compressed_files_are_shown_as_plain_ones(runs: Path, tmp_path: Path) ->
     assert [index.line(row) for row in rows] == [plain.line(row) for row in (*plain.rows, *reversed(plain.rows))]
     query = MatchFilter(said="b2")
     assert [row.id for row in index.select(query)] == [row.id for row in plain.select(query)] != []
-    assert {row.file for row in index_of(packed / "connect_four.jsonl.gz").rows} == {"connect_four.jsonl.gz"}
+    assert {row.file for row in build_index(packed / "connect_four.jsonl.gz").rows} == {"connect_four.jsonl.gz"}
     index.refresh()
     assert index.rows[0] is rows[0], "read once"
     line = index.line(index.rows[0])
@@ -150,7 +150,7 @@ def test_a_damaged_compressed_file_is_named_beside_the_others(tmp_path: Path, ke
     (tmp_path / "a.jsonl").write_text(line)
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress(line.encode() * 300)[:keep])
     (tmp_path / "c.jsonl.gz").write_bytes(gzip.compress(line.encode()))
-    index = index_of(tmp_path)
+    index = build_index(tmp_path)
     for _ in range(2):
         assert sorted({row.file for row in index.rows}) == ["a.jsonl", *["b.jsonl.gz"] * rows, "c.jsonl.gz"]
         assert len(index.rows) < 302
@@ -164,24 +164,24 @@ def test_a_damaged_compressed_file_is_named_beside_the_others(tmp_path: Path, ke
 
 
 def test_one_file_can_be_given(runs: Path) -> None:
-    assert {row.file for row in index_of(runs / "connect_four.jsonl").rows} == {"connect_four.jsonl"}
+    assert {row.file for row in build_index(runs / "connect_four.jsonl").rows} == {"connect_four.jsonl"}
 
 
 def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
     file = tmp_path / "matches.jsonl"
     file.write_text(a_record().line(), encoding="utf-8")
-    index = index_of(tmp_path)
+    index = build_index(tmp_path)
     file.unlink()
     with pytest.raises(BadRecord, match=r"matches\.jsonl can no longer be read"):
         index.record(index.rows[0])
 
 
 def selected(index: Index, **query: str) -> list[Row]:
-    return index.select(MatchFilter.of(query))
+    return index.select(MatchFilter.from_query(query))
 
 
 def test_filters(runs: Path) -> None:
-    index = index_of(runs)
+    index = build_index(runs)
     assert len(selected(index, game="connect_four")) == 2
     assert [row.id for row in selected(index, player="lm:talks")] == ["unparsable-0"]
     assert {row.id for row in selected(index, ended="forfeit")} == {"illegal-0", "unparsable-0", "cut-0", "goof-0"}
@@ -205,7 +205,7 @@ def test_filters(runs: Path) -> None:
 
 
 def test_search_in_replies(runs: Path) -> None:
-    index = index_of(runs)
+    index = build_index(runs)
     assert [row.id for row in selected(index, said="i LIKE b2")] == ["unparsable-0"]
     assert [row.id for row in selected(index, said="<think>hm")] == ["cut-0"]
     assert {row.id for row in selected(index, said="b2", failed="illegal")} == {"illegal-0", "retried-0"}
@@ -238,7 +238,7 @@ def test_search_finds_what_stands_in_replies(tmp_path: Path, said: list[list[str
         return "".join(letter.lower() if letter.isascii() else letter for letter in one)
 
     wanted = [number for number, replies in enumerate(said, 1) if any(low(text) in low(reply) for reply in replies)]
-    assert [row.line for row in selected(index_of(tmp_path), said=text)] == wanted
+    assert [row.line for row in selected(build_index(tmp_path), said=text)] == wanted
 
 
 def test_orders_by_tokens_and_date(tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_orders_by_tokens_and_date(tmp_path: Path) -> None:
         file = tmp_path / f"{name}.jsonl"
         file.write_text(replace(record, id=name, turns=turns).line() + "\n", encoding="utf-8")
         os.utime(file, (0, 86_400 * (number + 1)))
-    index = index_of(tmp_path)
+    index = build_index(tmp_path)
     assert [(row.id, row.tokens) for row in selected(index, sort="tokens")] == [("new", 900), ("old", 5), ("none", 0)]
     assert [row.date for row in selected(index, sort="newest")] == ["1970-01-04", "1970-01-03", "1970-01-02"]
 
@@ -264,20 +264,22 @@ def test_every_way_to_end_is_a_fact(tmp_path: Path) -> None:
     }
     lines = [replace(record, ending=ending).line() for ending in endings.values()]
     (tmp_path / "m.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    index = index_of(tmp_path)
+    index = build_index(tmp_path)
     for row, way in zip(index.rows, endings, strict=True):
-        assert {way, f"{way} by random"} <= facts_of(row, index.long)
+        assert {way, f"{way} by random"} <= list_facts(row, index.long)
         assert selected(index, ended=way) == [row]
 
 
 def test_a_filter_stands_in_an_address() -> None:
-    wanted = MatchFilter.of({"game": "goofspiel(num_cards=5)", "ended": "lost", "page": "3", "sort": "", "long": "yes"})
+    wanted = MatchFilter.from_query(
+        {"game": "goofspiel(num_cards=5)", "ended": "lost", "page": "3", "sort": "", "long": "yes"}
+    )
     assert wanted.query(page=2) == "?game=goofspiel%28num_cards%3D5%29&ended=lost&long=yes&page=2"
     assert MatchFilter().query() == ""
 
 
 def test_matches_of_one_deal_are_known(runs: Path) -> None:
-    index = index_of(runs)
+    index = build_index(runs)
     first = index.by_id("random-0")
     assert first is not None
     assert {row.id for row in index.same_deal(first)} == {"illegal-0", "unparsable-0", "cut-0", "retried-0"}
@@ -288,7 +290,7 @@ def test_matches_of_one_deal_are_known(runs: Path) -> None:
 def test_no_file_makes_the_index_read_forever(name: str, line: str, tmp_path: Path) -> None:
     content = f"{a_record().line()}\n" + line * (MOST_EMPTY + 10)
     (tmp_path / name).write_bytes(gzip.compress(content.encode()) if name.endswith(".gz") else content.encode())
-    index = index_of(tmp_path)
+    index = build_index(tmp_path)
     index.refresh()
     assert len(index.rows) == 1
     assert len(index.problems) <= MOST_INVALID

@@ -18,7 +18,7 @@ from gymposium_viewer.playing.forms import Form
 from gymposium_viewer.playing.store import MatchStore
 
 from .conftest import unpacked, write
-from .served import Served
+from .served import ServedRun
 
 SECRET = "nobody-may-read-this"
 
@@ -105,7 +105,7 @@ def test_a_run_with_a_file_outside_is_not_read(
     for run in (training_run("linked"), training_run("whole")):
         run.log(1)
         run.keep(1, text=SECRET if run.path.name == "linked" else "b2")
-        served = Served(run.path)
+        served = ServedRun(run.path)
         request.addfinalizer(served.file.close)  # its log stays beside it
         served.turn(served.begin("s-1"), SECRET if run.path.name == "linked" else "b2")
     linked = tmp_path / "training" / "linked" / name
@@ -139,7 +139,7 @@ def test_no_match_is_recorded_outside(tmp_path: Path) -> None:
     shown.mkdir()
     (tmp_path / "outside").mkdir()
     (shown / "played").symlink_to(tmp_path / "outside")
-    table = MatchStore(shown).begin(Choice.of(Form.of("game=trace")))
+    table = MatchStore(shown).begin(Choice.from_form(Form.from_query("game=trace")))
     table.wait(60)
     assert table.play(1, "nothing") == ""
     table.wait(60)

@@ -23,7 +23,7 @@ from gymposium.records import Record
 from gymposium.runs.executors.local import LocalExecutor
 from gymposium_viewer.replays.story import build_story
 
-from .conftest import Scripted, write
+from .conftest import ScriptedPlayer, write
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -144,7 +144,7 @@ def test_the_result_is_said_once(serve: Any, look: Any, runs: Path) -> None:
 @pytest.mark.slow
 def test_moves_of_chess_are_listed_as_people_write_them(serve: Any, look: Any, tmp_path: Path) -> None:
     said = ("<move>e2e4</move>", "<move>f1c4</move>", "<think>A knight</think>\n<move>g1f3</move>")
-    black, white = Scripted("e7e5", "d7d6", "I resign."), Scripted(*said, reply="tags")
+    black, white = ScriptedPlayer("e7e5", "d7d6", "I resign."), ScriptedPlayer(*said, reply="tags")
     write(tmp_path / "chess.jsonl", "chess", [black, white])
     page = look.at(f"{serve(tmp_path)}matches/chess.jsonl/1.html")
     moves = page.locator(".moves .mono")
@@ -273,7 +273,7 @@ def _played(players: list[str]) -> list[str]:
     from gymposium.match import MatchJob, play
 
     [played] = play([MatchJob("m", load_game("tic_tac_toe"), [make_player("random")] * 2, 0)])
-    record = Record.of(played)
+    record = Record.from_match(played)
     record.players = players
     return [record.line()]
 
@@ -370,7 +370,7 @@ def test_light_and_dark_follow_the_reader(serve: Any, look: Any, runs: Path) -> 
 @pytest.mark.slow
 def test_a_reviewed_match_shows_what_its_moves_gave_away(serve: Any, look: Any, tmp_path: Path) -> None:
     file = tmp_path / "m.jsonl"
-    write(file, "tic_tac_toe", [Scripted("a1", "b1", "nonsense"), Scripted("c3", "b3")])
+    write(file, "tic_tac_toe", [ScriptedPlayer("a1", "b1", "nonsense"), ScriptedPlayer("c3", "b3")])
     with closing(LocalExecutor(1)) as executor:
         review_file(file, None, executor)
     page = look.at(serve(tmp_path) + "matches/m.jsonl/1.html")

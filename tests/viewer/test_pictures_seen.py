@@ -53,7 +53,7 @@ def begin(look: Any, address: str, game: str) -> Page:
     return page
 
 
-def frame_of(page: Page) -> Frame:
+def find_frame(page: Page) -> Frame:
     """The document in the frame of the picture."""
     handle = page.locator("iframe.picture").element_handle()
     frame = handle.content_frame()
@@ -83,7 +83,7 @@ def test_a_picture_is_well_seen_and_a_click_on_it_moves(serve: Any, look: Any, t
     page = begin(look, serve(tmp_path), game)
     if game not in BUTTONS_ALONE:
         click_a_move(page)
-    frame = frame_of(page)
+    frame = find_frame(page)
     for width in (DESK, PHONE):
         page.set_viewport_size({"width": width, "height": 900})
         for scheme in ("light", "dark"):

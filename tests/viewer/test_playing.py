@@ -388,7 +388,7 @@ def test_a_page_of_a_match_that_is_gone_says_so(serve: Any, tmp_path: Path) -> N
 
 
 def choice(text: str) -> Choice:
-    return Choice.of(Form.of(text))
+    return Choice.from_form(Form.from_query(text))
 
 
 def test_everybody_moves_one_seat_on() -> None:

@@ -15,7 +15,7 @@ from gymposium.cli.main import app
 from gymposium_viewer.app import export
 from gymposium_viewer.training.run_page import report_page
 
-from .served import Served, mail
+from .served import ServedRun, mail
 
 
 def test_faint_texts_and_borders_are_found(look: Any, tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_runs_sessions_and_exploits(serve: Any, look: Any, training_run: Any, tm
     for step in range(1, 5):
         run.log(step)
     run.keep(1)
-    served = Served(run.path)
+    served = ServedRun(run.path)
     mail(served)
     served.file.close()
     made = ("exploit", "random", "--game", "kuhn_poker", "--out", str(tmp_path / "exploits" / "exact"))

@@ -16,7 +16,7 @@ from gymposium.runs.sessions import FORMAT
 from gymposium.runs.sessions_reader import Beginnings, reading
 from gymposium_viewer.app import export
 
-from .served import Served, mail
+from .served import ServedRun, mail
 
 LIST = "runs/training/first/sessions.html"
 
@@ -36,9 +36,9 @@ def page(address: str, path: str) -> str:
 
 
 @pytest.fixture
-def served(training_run: Any) -> Iterator[Served]:
+def served(training_run: Any) -> Iterator[ServedRun]:
     """The sessions of the run `first`, of which none has begun."""
-    made = Served(training_run().path)
+    made = ServedRun(training_run().path)
     yield made
     made.file.close()
 
@@ -51,7 +51,7 @@ def test_a_run_that_is_not_served_has_no_sessions(serve: Any, training_run: Any,
         assert ask(address, path)[0] == 404
 
 
-def test_the_list_counts_and_names_what_there_is(serve: Any, served: Served, tmp_path: Path) -> None:
+def test_the_list_counts_and_names_what_there_is(serve: Any, served: ServedRun, tmp_path: Path) -> None:
     address = serve(tmp_path)
     assert f'href="../../../{LIST}"' in page(address, "runs/training/first/index.html")
     assert "Nobody has begun a session yet" in page(address, LIST)
@@ -92,7 +92,7 @@ def test_the_list_counts_and_names_what_there_is(serve: Any, served: Served, tmp
     ],
 )
 def test_the_list_is_filtered_by_the_address(
-    serve: Any, served: Served, tmp_path: Path, query: str, rows: list[str]
+    serve: Any, served: ServedRun, tmp_path: Path, query: str, rows: list[str]
 ) -> None:
     served.end(served.begin("s-a", "one & <1>"), 1.0)
     served.begin("s-b", "one & <1>", 1)
@@ -102,11 +102,11 @@ def test_the_list_is_filtered_by_the_address(
     assert f"</b> of {len(rows)} session" in found
 
 
-def test_a_state_that_there_is_not_is_refused(serve: Any, served: Served, tmp_path: Path) -> None:
+def test_a_state_that_there_is_not_is_refused(serve: Any, served: ServedRun, tmp_path: Path) -> None:
     assert ask(serve(tmp_path), f"{LIST}?state=lost")[0] == 400
 
 
-def test_the_list_is_bounded(serve: Any, served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_list_is_bounded(serve: Any, served: ServedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gymposium_viewer.training.sessions_view.SESSIONS", 3)
     for number in range(5):
         served.begin(f"s-{number}", "task", number, size=5)
@@ -115,7 +115,7 @@ def test_the_list_is_bounded(serve: Any, served: Served, tmp_path: Path, monkeyp
     assert "<b>3</b> of 5 sessions, the newest" in found
 
 
-def test_a_session_is_shown_turn_by_turn(serve: Any, served: Served, tmp_path: Path) -> None:
+def test_a_session_is_shown_turn_by_turn(serve: Any, served: ServedRun, tmp_path: Path) -> None:
     found = page(serve(tmp_path), f"runs/training/first/sessions/{mail(served)}.html")
     for part in (
         "You answer questions about the mail.",
@@ -140,7 +140,7 @@ def test_a_session_is_shown_turn_by_turn(serve: Any, served: Served, tmp_path: P
 
 
 def test_a_long_session_is_shown_from_its_end(
-    serve: Any, served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    serve: Any, served: ServedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gymposium_viewer.training.session_view.TURNS", 2)
     monkeypatch.setattr("gymposium_viewer.training.session_view.TOKENS", 4)
@@ -155,14 +155,14 @@ def test_a_long_session_is_shown_from_its_end(
 
 
 @pytest.mark.parametrize("name", ["s-2", "..", "%2e%2e%2fconfig", "s-1%00", "S-1", "index", "a" * 200, "é"])
-def test_no_other_session_is_opened(serve: Any, served: Served, tmp_path: Path, name: str) -> None:
+def test_no_other_session_is_opened(serve: Any, served: ServedRun, tmp_path: Path, name: str) -> None:
     served.begin("s-1")
     address = serve(tmp_path)
     assert ask(address, "runs/training/first/sessions/s-1.html")[0] == 200
     assert ask(address, f"runs/training/first/sessions/{quote(name, safe='%')}.html")[0] == 404
 
 
-def test_a_session_with_a_strange_id_has_no_page(served: Served, serve: Any, tmp_path: Path) -> None:
+def test_a_session_with_a_strange_id_has_no_page(served: ServedRun, serve: Any, tmp_path: Path) -> None:
     for name in ("../../../up", "a b", ""):
         served.begin(name)
     assert "../../../up" in page(serve(tmp_path), LIST)
@@ -182,7 +182,7 @@ def events(address: str, path: str) -> Iterator[str]:
                 yield line.removeprefix("event: ").rstrip()
 
 
-def test_events_tell_each_change_and_the_end(serve: Any, served: Served, training_run: Any, tmp_path: Path) -> None:
+def test_events_tell_each_change_and_the_end(serve: Any, served: ServedRun, training_run: Any, tmp_path: Path) -> None:
     name, other = served.begin("s-1"), served.begin("s-2", "other")
     address = serve(tmp_path)
     everything = events(address, "runs/training/first/sessions.events")
@@ -224,7 +224,7 @@ def test_a_file_that_cannot_be_read_is_a_problem_of_the_page(
         with closing(sqlite3.connect(path)) as file:
             file.execute(f"PRAGMA user_version = {7 if damage == 'version' else FORMAT}")
     else:
-        served = Served(path.parent)
+        served = ServedRun(path.parent)
         served.turn(served.begin("s-1"), "b2")
         served.file.close()
         change = {
@@ -245,7 +245,7 @@ def test_a_file_that_cannot_be_read_is_a_problem_of_the_page(
 
 def test_looking_leaves_no_files_beside_it(serve: Any, training_run: Any, tmp_path: Path) -> None:
     directory = training_run().path
-    served = Served(directory)
+    served = ServedRun(directory)
     mail(served)
     served.file.close()
     before = sorted(directory.iterdir())
@@ -253,7 +253,7 @@ def test_looking_leaves_no_files_beside_it(serve: Any, training_run: Any, tmp_pa
     assert sorted(directory.iterdir()) == before
 
 
-def test_beginnings_are_counted_as_they_are_written(served: Served) -> None:
+def test_beginnings_are_counted_as_they_are_written(served: ServedRun) -> None:
     counts = Beginnings()
 
     def refreshed() -> dict[str, int]:
@@ -267,7 +267,7 @@ def test_beginnings_are_counted_as_they_are_written(served: Served) -> None:
     assert refreshed() == refreshed() == {"fresh": 3, "grown": 2, "rewritten": 1, "diverged": 1}
     served.file.close()
     served.file.path.unlink()
-    again = Served(served.file.path.parent)
+    again = ServedRun(served.file.path.parent)
     again.turn(again.begin("s-1"), "b2")
     assert refreshed() == {"fresh": 1}
     again.file.close()

@@ -12,23 +12,23 @@ from playwright.sync_api import expect
 
 from gymposium_viewer.app import export
 
-from .served import Served, call, mail
+from .served import ServedRun, call, mail
 
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\x1b[31m\u202e"
 RUN = "runs/training/first"
 
 
 @pytest.fixture
-def served(training_run: Any) -> Iterator[Served]:
+def served(training_run: Any) -> Iterator[ServedRun]:
     """The sessions of the run `first`: one with tools and branches."""
-    made = Served(training_run().path)
+    made = ServedRun(training_run().path)
     mail(made)
     yield made
     made.file.close()
 
 
 @pytest.mark.slow
-def test_the_list_follows_the_run(serve: Any, look: Any, served: Served, tmp_path: Path) -> None:
+def test_the_list_follows_the_run(serve: Any, look: Any, served: ServedRun, tmp_path: Path) -> None:
     page = look.at(f"{serve(tmp_path)}{RUN}/index.html")
     page.get_by_role("link", name="Sessions", exact=True).click()
     expect(page.get_by_role("status")).to_have_text("live")
@@ -59,7 +59,7 @@ def test_the_list_follows_the_run(serve: Any, look: Any, served: Served, tmp_pat
 
 
 @pytest.mark.slow
-def test_an_open_session_gets_its_new_turns(serve: Any, look: Any, served: Served, tmp_path: Path) -> None:
+def test_an_open_session_gets_its_new_turns(serve: Any, look: Any, served: ServedRun, tmp_path: Path) -> None:
     name = served.begin("s-new", "task-2")
     page = look.at(f"{serve(tmp_path)}{RUN}/sessions/{name}.html")
     expect(page.get_by_role("log")).to_have_text("No request was answered yet.")
@@ -81,7 +81,9 @@ def test_an_open_session_gets_its_new_turns(serve: Any, look: Any, served: Serve
 
 
 @pytest.mark.slow
-def test_a_session_has_its_rows_its_tools_and_its_tokens(serve: Any, look: Any, served: Served, tmp_path: Path) -> None:
+def test_a_session_has_its_rows_its_tools_and_its_tokens(
+    serve: Any, look: Any, served: ServedRun, tmp_path: Path
+) -> None:
     page = look.at(f"{serve(tmp_path)}{RUN}/sessions/s-mail.html")
     expect(page.locator("ol.rows li")).to_have_count(5)
     page.locator("ol.rows li", has_text="branches off").get_by_role("link").click()
@@ -98,7 +100,7 @@ def test_a_session_has_its_rows_its_tools_and_its_tokens(serve: Any, look: Any, 
 
 
 def test_what_clients_and_models_write_is_shown_and_never_run(
-    serve: Any, look: Any, served: Served, tmp_path: Path
+    serve: Any, look: Any, served: ServedRun, tmp_path: Path
 ) -> None:
     name = served.begin("s-bad", HOSTILE, client=HOSTILE, **{HOSTILE: HOSTILE})
     tool = {"name": HOSTILE, "description": HOSTILE, "parameters": {HOSTILE: 1}}
@@ -136,7 +138,7 @@ def test_what_clients_and_models_write_is_shown_and_never_run(
 
 
 @pytest.mark.slow
-def test_it_is_read_from_a_disk(look: Any, served: Served, tmp_path: Path) -> None:
+def test_it_is_read_from_a_disk(look: Any, served: ServedRun, tmp_path: Path) -> None:
     served.begin("s-two", "task-1", 1)
     export(tmp_path / "training", tmp_path / "site")
     home = tmp_path / "site" / "runs" / "first"
@@ -158,7 +160,7 @@ def test_it_is_read_from_a_disk(look: Any, served: Served, tmp_path: Path) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dark", [False, True])
-def test_the_pages_fit_a_phone(serve: Any, look: Any, served: Served, tmp_path: Path, dark: bool) -> None:
+def test_the_pages_fit_a_phone(serve: Any, look: Any, served: ServedRun, tmp_path: Path, dark: bool) -> None:
     long = "a" * 200
     served.turn(served.begin("s-long", long, client=long), long, finish=long, differs=long)
     address = serve(tmp_path)

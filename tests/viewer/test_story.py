@@ -17,10 +17,10 @@ from gymposium.replies.reading import LENIENT, read, split_thoughts
 from gymposium_viewer.replays.reasons import offered, why
 from gymposium_viewer.replays.story import Story, Try, build_story
 
-from .conftest import Scripted, write
+from .conftest import ScriptedPlayer, write
 
 
-def story_of(tmp_path: Path, name: str, players: list[Any], *, policy: str = "forfeit", **changes: Any) -> Story:
+def make_story(tmp_path: Path, name: str, players: list[Any], *, policy: str = "forfeit", **changes: Any) -> Story:
     write(tmp_path / "m.jsonl", name, players, policy=policy)
     data = json.loads((tmp_path / "m.jsonl").read_text(encoding="utf-8"))
     return build_story(replace(Record.parse(json.dumps(data)), **changes))
@@ -35,8 +35,8 @@ def tries(story: Story, seat: int) -> list[Try]:
 @pytest.mark.parametrize("game", ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)"])
 def test_prompts_are_those_that_were_sent(tmp_path: Path, game: str, reply: str, style: Any) -> None:
     """Character by character, including the reasons in retries."""
-    player = Scripted("nonsense", "<move>z9</move>", reply=reply, style=style)
-    story = story_of(tmp_path, game, ["random", player], policy="retry(3)")
+    player = ScriptedPlayer("nonsense", "<move>z9</move>", reply=reply, style=style)
+    story = make_story(tmp_path, game, ["random", player], policy="retry(3)")
     found = tries(story, 1)
     assert [one.prompt.before + one.prompt.rules + one.prompt.after for one in found if one.prompt] == player.prompts
     assert found[1].prompt is not None
@@ -54,8 +54,8 @@ def test_later_messages_of_a_conversation_are_without_the_rules(
     tmp_path: Path, context: str, rules: list[bool]
 ) -> None:
     """As gymposium-agents sends them in a conversation."""
-    player = Scripted(name=f"lm:x?reply=move&context={context}")
-    found = tries(story_of(tmp_path, "tic_tac_toe", [player, "random"]), 0)
+    player = ScriptedPlayer(name=f"lm:x?reply=move&context={context}")
+    found = tries(make_story(tmp_path, "tic_tac_toe", [player, "random"]), 0)
     assert [bool(one.prompt and one.prompt.rules) for one in found[:2]] == rules
 
 
@@ -98,7 +98,7 @@ def test_later_messages_of_a_conversation_are_without_the_rules(
     ],
 )
 def test_it_says_why_a_reply_failed(tmp_path: Path, said: tuple[str, ...], reply: str, reading: str, why: str) -> None:
-    story = story_of(tmp_path, "tic_tac_toe", [Scripted(*said, reply=reply, name="lm:small?reply=x"), "random"])
+    story = make_story(tmp_path, "tic_tac_toe", [ScriptedPlayer(*said, reply=reply, name="lm:small?reply=x"), "random"])
     last = tries(story, 0)[-1]
     assert (last.reading, last.text) == (reading, said[-1].removesuffix("<cut>"))
     assert why in last.why
@@ -124,7 +124,7 @@ def test_a_page_plays_its_match_again_once(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_each_seat_sees_its_own(tmp_path: Path) -> None:
-    story = story_of(tmp_path, "kuhn_poker", ["random", "random"])
+    story = make_story(tmp_path, "kuhn_poker", ["random", "random"])
     assert story.steps[0].chance
     for step in story.steps:
         mine, theirs = (view.text for view in step.views)
@@ -137,7 +137,7 @@ def test_each_seat_sees_its_own(tmp_path: Path) -> None:
 
 
 def test_a_move_that_was_drawn_is_called_so(tmp_path: Path) -> None:
-    story = story_of(tmp_path, "tic_tac_toe", [Scripted("hm"), "random"], policy="random")
+    story = make_story(tmp_path, "tic_tac_toe", [ScriptedPlayer("hm"), "random"], policy="random")
     assert [act.drawn for step in story.steps[:3] for act in step.acts] == [True, False, False]
 
 
@@ -157,7 +157,7 @@ def test_a_move_that_was_drawn_is_called_so(tmp_path: Path) -> None:
     ],
 )
 def test_silence_is_told(tmp_path: Path, changes: dict[str, Any], verdict: str) -> None:
-    story = story_of(tmp_path, "tic_tac_toe", [Scripted("nonsense"), "random"], turns=[], **changes)
+    story = make_story(tmp_path, "tic_tac_toe", [ScriptedPlayer("nonsense"), "random"], turns=[], **changes)
     assert story.verdict == [verdict]
 
 
@@ -173,7 +173,7 @@ def test_other_prompts_than_were_sent_are_called_so(tmp_path: Path) -> None:
 
 
 def test_what_does_not_follow_is_told_and_the_rest_is_shown(tmp_path: Path) -> None:
-    whole = story_of(tmp_path, "tic_tac_toe", ["random", "random"])
+    whole = make_story(tmp_path, "tic_tac_toe", ["random", "random"])
     events = [list(event) for event in whole.record.events]
     broken = build_story(
         Record.parse(json.dumps(json.loads(whole.record.line()) | {"events": [*events[:3], events[0]]}))
@@ -188,7 +188,7 @@ def test_what_does_not_follow_is_told_and_the_rest_is_shown(tmp_path: Path) -> N
 
 
 def test_replies_are_shown_where_the_game_is_not_there(tmp_path: Path) -> None:
-    story = story_of(tmp_path, "tic_tac_toe", [Scripted("b2", "b2"), "random"], game="gone_with_its_plugin")
+    story = make_story(tmp_path, "tic_tac_toe", [ScriptedPlayer("b2", "b2"), "random"], game="gone_with_its_plugin")
     assert "gone_with_its_plugin" in story.trouble
     assert [one.text for one in tries(story, 0)] == ["b2", "b2"]
     assert story.verdict[0] == "Seat 0 (scripted) gave no legal move and forfeits."
@@ -240,7 +240,7 @@ def test_a_page_shows_the_move_that_was_read(reply: str, legal: list[str] | None
 def test_a_page_separates_thoughts_as_the_reader_does(
     tmp_path: Path, said: str, reply: str, thoughts: str, answer: str
 ) -> None:
-    story = story_of(tmp_path, "tic_tac_toe", [Scripted(said, reply=reply), "random"])
+    story = make_story(tmp_path, "tic_tac_toe", [ScriptedPlayer(said, reply=reply), "random"])
     for one in (story, build_story(replace(story.record, game="gone_with_its_plugin"))):
         shown = tries(one, 0)[0]
         assert shown.answer == answer

@@ -55,7 +55,7 @@ def tables(tmp_path: Path, clock: Clock) -> MatchStore:
 
 def begin(tables: MatchStore, seat: int = 0) -> BrowserTable:
     """A match of tic-tac-toe at the person's turn; with seat 1 the opponent has moved first."""
-    table = tables.begin(Choice.of(Form.of(f"game=tic_tac_toe&opponent=random&seat={seat}")))
+    table = tables.begin(Choice.from_form(Form.from_query(f"game=tic_tac_toe&opponent=random&seat={seat}")))
     if seat == 0:
         table.wait(60)
     return table
@@ -119,7 +119,7 @@ def test_ended_ones_make_room_after_many_more(tables: MatchStore, monkeypatch: p
     monkeypatch.setattr("gymposium_viewer.playing.store.KEPT", 3)
     begun = []
     for _ in range(4):
-        table = tables.begin(Choice.of(Form.of("game=trace")))
+        table = tables.begin(Choice.from_form(Form.from_query("game=trace")))
         table.wait(60)
         assert table.play(1, "nothing") == ""
         table.wait(60)

@@ -34,7 +34,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch, *moves: str, results: Mapping[int,
     game = guessing("recorded")
     monkeypatch.setattr("gymposium.games.registry.load_game", lambda name: game)
     [played] = play([MatchJob("m", game, [Says(*moves)], 4)])
-    record = Record.of(played)
+    record = Record.from_match(played)
     for number, change in results.items():
         outcome = json.loads(record.events[2 + 2 * number].move)
         outcome["results"][0] |= change
@@ -42,7 +42,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch, *moves: str, results: Mapping[int,
     return record
 
 
-def page_of(record: Record) -> str:
+def render_page(record: Record) -> str:
     return match_page(build_story(record), "matches/m.html")
 
 
@@ -62,7 +62,7 @@ def test_a_step_shows_calls_with_their_results(monkeypatch: pytest.MonkeyPatch) 
     assert json.loads(first.acts[0].calls[0].value) == {"guess": 1}
     assert [call.result for call in last.acts[0].calls] == ["right"]
     assert not end.acts
-    page = page_of(record)
+    page = render_page(record)
     assert page.count('<summary>Result <span class="quiet">(6 characters)</span></summary>') == 1
     assert page.count('<span class="tag error">error</span></summary>') == 1
     assert page.count('<section class="call">') == 3
@@ -70,7 +70,7 @@ def test_a_step_shows_calls_with_their_results(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_end_shows_the_hidden_task_and_the_figures(monkeypatch: pytest.MonkeyPatch) -> None:
-    page = page_of(recorded(monkeypatch, a_guess(4)))
+    page = render_page(recorded(monkeypatch, a_guess(4)))
     before, end = page.split('id="step-1"')
     hidden = r'<details class="hidden-task"><summary>[^<]*</summary><pre>\{\n  &#34;number&#34;: 4\n\}</pre>'
     assert re.search(hidden, end)
@@ -81,7 +81,7 @@ def test_the_end_shows_the_hidden_task_and_the_figures(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize(("size", "folded"), [(1000, False), (1001, True), (2_000_000, True)])
 def test_a_long_result_is_folded_and_not_too_long(monkeypatch: pytest.MonkeyPatch, size: int, folded: bool) -> None:
-    page = page_of(recorded(monkeypatch, a_guess(1), a_guess(4), results={0: {"text": "x" * size}}))
+    page = render_page(recorded(monkeypatch, a_guess(1), a_guess(4), results={0: {"text": "x" * size}}))
     summary = f'<summary>Result <span class="quiet">({size:,} characters)</span></summary>'
     assert f'<details class="result"{"" if folded else " open"}>{summary}' in page
     assert len(page) < 250_000
@@ -89,7 +89,7 @@ def test_a_long_result_is_folded_and_not_too_long(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_result_that_the_match_has_cut_off_is_shown_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    page = page_of(recorded(monkeypatch, misbehaving("long"), a_guess(4)))
+    page = render_page(recorded(monkeypatch, misbehaving("long"), a_guess(4)))
     assert f"{'x' * 20_000}\n[cut off: the whole result has 10,000,000 characters]" in page
 
 
@@ -131,7 +131,7 @@ def test_calls_are_shown_where_the_game_is_not_there(monkeypatch: pytest.MonkeyP
     story = build_story(record)
     assert "gone_with_its_plugin" in story.trouble
     assert [[call.result for call in act.calls] for step in story.steps for act in step.acts] == [[], ["higher than 4"]]
-    assert "The task as JSON" in page_of(record)
+    assert "The task as JSON" in render_page(record)
 
 
 @pytest.mark.parametrize(
@@ -155,11 +155,11 @@ def test_calls_are_shown_where_the_game_is_not_there(monkeypatch: pytest.MonkeyP
         ],
     ],
 )
-def test_events_that_are_no_task_are_told_of(monkeypatch: pytest.MonkeyPatch, events: Sequence[Event]) -> None:
+def test_events_without_a_task_are_reported(monkeypatch: pytest.MonkeyPatch, events: Sequence[Event]) -> None:
     record = replace(recorded(monkeypatch, a_guess(4)), events=list(events))
     with pytest.raises(BadRecord):
-        Transcript.of(record.events)
-    page = page_of(record)
+        Transcript.from_events(record.events)
+    page = render_page(record)
     assert "It could not be replayed to the end." in page
     assert "The task as JSON" not in page
 
@@ -178,16 +178,16 @@ def test_events_that_are_no_task_are_told_of(monkeypatch: pytest.MonkeyPatch, ev
     ],
 )
 def test_an_argument_is_written_so_that_it_can_be_read(value: Any, shown: str) -> None:
-    assert ShownCall.of(Call("read", {"id": value}), Result("")).arguments == [("id", shown)]
+    assert ShownCall.from_call(Call("read", {"id": value}), Result("")).arguments == [("id", shown)]
 
 
 def test_whatever_is_nested_deeply_is_shown_or_said_to_be() -> None:
     deep: Any = "end"
     for _ in range(100_000):
         deep = [deep]
-    call = ShownCall.of(Call("read", {"id": deep}), Result("", value=deep))
+    call = ShownCall.from_call(Call("read", {"id": deep}), Result("", value=deep))
     assert call.value == call.arguments[0][1] == "(too deeply nested to show)"
-    assert ShownTask.of(transcript({"deep": deep}, "the end"), [0]).found[0].value == "end"
+    assert ShownTask.from_transcript(transcript({"deep": deep}, "the end"), [0]).found[0].value == "end"
 
 
 def test_values_of_the_task_are_found_as_whole_words() -> None:
@@ -199,7 +199,7 @@ def test_values_of_the_task_are_found_as_whole_words() -> None:
         "sources": ["m17", "m1", "m9"],
     }
     told = transcript(task, "m17 | m171 | x | True | None", "nothing", "(m17) begins on 25 May, 230 of 23.5, m9a")
-    found = ShownTask.of(told, [0, 1, 4]).found
+    found = ShownTask.from_transcript(told, [0, 1, 4]).found
     assert [(one.value, one.path, one.steps) for one in found] == [
         ("25 May", "answer.accepted.0", [4]),
         ("23", "answer.count", [4]),
@@ -210,7 +210,7 @@ def test_values_of_the_task_are_found_as_whole_words() -> None:
 def test_a_great_many_values_and_steps_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     words = [f"w{number}" for number in range(1000)]
     told = transcript({"k" * 100_000: words}, *[" ".join(words)] * 300)
-    found = ShownTask.of(told, range(300)).found
+    found = ShownTask.from_transcript(told, range(300)).found
     assert len(found) == 100
     assert sum(len(one.value) + len(one.path) for one in found) < 40_000
     record = replace(recorded(monkeypatch, a_guess(4)), game="gone")
@@ -219,7 +219,7 @@ def test_a_great_many_values_and_steps_are_bounded(monkeypatch: pytest.MonkeyPat
     record.events[1] = Event(0, "\n".join([Call("guess", many).json] * 60))
     record.events[2] = Event(CHANCE, _outcome(*["m17"] * 60))
     record.turns[0]["text"] = record.events[1].move
-    page = page_of(record)
+    page = render_page(record)
     assert "10 further calls" in page
     assert "260 further arguments" in page
     assert len(page) < 1_000_000

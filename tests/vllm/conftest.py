@@ -146,7 +146,7 @@ def some_ids() -> Callable[[str, int], tuple[int, ...]]:
 
 
 @pytest.fixture(scope="session")
-def request_of(some_ids: Callable[[str, int], tuple[int, ...]]) -> Callable[..., TokenRequest]:
+def make_request(some_ids: Callable[[str, int], tuple[int, ...]]) -> Callable[..., TokenRequest]:
     """A request that depends on its number only."""
 
     def make(number: int, policy: Policy | None = None, length: int = 40) -> TokenRequest:

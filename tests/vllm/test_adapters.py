@@ -13,7 +13,7 @@ from safetensors.torch import load_file
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import BASE, Policy, Sampling, TokenRequest
-from gymposium_agents.engines.protocol import AdapterHost, ConcurrentTokenEngine, TellsDigests
+from gymposium_agents.engines.protocol import AdapterHost, ConcurrentTokenEngine, DigestReporter
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.server import Server
 from gymposium_agents.engines.vllm.serving import digest
@@ -32,18 +32,18 @@ def test_the_engine_keeps_both_contracts(engine: VllmEngine) -> None:
 
 
 def test_what_is_published_answers_until_another_is(
-    engine: VllmEngine, request_of: MakeRequest, warm: Sampling, adapters: dict[Policy, Path], server: Server
+    engine: VllmEngine, make_request: MakeRequest, warm: Sampling, adapters: dict[Policy, Path], server: Server
 ) -> None:
-    by_second = engine.generate([request_of(0)], warm)[0]
+    by_second = engine.generate([make_request(0)], warm)[0]
     third = Policy("learner", 3)
     engine.publish(adapters[FIRST], third)
     assert engine.policy == third
     assert engine.adapters == (FIRST, SECOND, third)
-    by_third = engine.generate([request_of(0)], warm)[0]
+    by_third = engine.generate([make_request(0)], warm)[0]
     assert by_third.policy == third
-    assert by_third.logprobs == engine.generate([request_of(0, FIRST)], warm)[0].logprobs != by_second.logprobs
+    assert by_third.logprobs == engine.generate([make_request(0, FIRST)], warm)[0].logprobs != by_second.logprobs
     engine.publish(adapters[SECOND], SECOND)  # an adapter that is held already
-    assert engine.generate([request_of(0)], warm)[0] == by_second
+    assert engine.generate([make_request(0)], warm)[0] == by_second
     engine.retire(third)
     assert engine.adapters == (FIRST, SECOND)
     served = httpx.get(f"{server.url}/v1/models").json()["data"]
@@ -51,13 +51,13 @@ def test_what_is_published_answers_until_another_is(
 
 
 def test_what_is_loaded_answers_by_its_name_alone(
-    engine: VllmEngine, request_of: MakeRequest, warm: Sampling, adapters: dict[Policy, Path]
+    engine: VllmEngine, make_request: MakeRequest, warm: Sampling, adapters: dict[Policy, Path]
 ) -> None:
     third = Policy("learner", 3)
     engine.load(adapters[FIRST], third)
     assert engine.policy == SECOND
-    by_third = engine.generate([request_of(0, third)], warm)[0]
-    assert by_third.logprobs == engine.generate([request_of(0, FIRST)], warm)[0].logprobs
+    by_third = engine.generate([make_request(0, third)], warm)[0]
+    assert by_third.logprobs == engine.generate([make_request(0, FIRST)], warm)[0].logprobs
     engine.retire(third)
 
 
@@ -77,7 +77,7 @@ def test_a_version_has_one_set_of_weights(engine: VllmEngine, adapters: dict[Pol
 
 def test_the_server_tells_what_it_loaded(engine: VllmEngine, adapters: dict[Policy, Path]) -> None:
     """It reports the digest that the learner computes from the same tensors, and how many requests it runs at once."""
-    assert isinstance(engine, TellsDigests)
+    assert isinstance(engine, DigestReporter)
     for policy in (FIRST, SECOND):
         assert engine.digest(policy) == digest(load_file(adapters[policy] / WEIGHTS))
     assert engine.digest(FIRST) != engine.digest(SECOND)
@@ -85,9 +85,11 @@ def test_the_server_tells_what_it_loaded(engine: VllmEngine, adapters: dict[Poli
     assert engine._fleet.members[0].connection.at_once == ServerSettings("m").max_num_seqs
 
 
-def test_an_adapter_that_is_not_held_is_not_asked(engine: VllmEngine, request_of: MakeRequest, warm: Sampling) -> None:
+def test_an_adapter_that_is_not_held_is_not_asked(
+    engine: VllmEngine, make_request: MakeRequest, warm: Sampling
+) -> None:
     with pytest.raises(GymposiumError, match="Unknown policy ghost-v1"):
-        engine.generate([request_of(0, Policy("ghost", 1))], warm)
+        engine.generate([make_request(0, Policy("ghost", 1))], warm)
 
 
 def test_a_rank_too_high_is_refused_with_what_to_do(engine: VllmEngine, adapters: dict[Policy, Path]) -> None:
@@ -98,7 +100,7 @@ def test_a_rank_too_high_is_refused_with_what_to_do(engine: VllmEngine, adapters
 
 
 def test_an_adapter_of_another_model_is_refused(
-    engine: VllmEngine, request_of: MakeRequest, warm: Sampling, tmp_path: Path, game_texts: list[str]
+    engine: VllmEngine, make_request: MakeRequest, warm: Sampling, tmp_path: Path, game_texts: list[str]
 ) -> None:
     make_small_model(
         tmp_path / "other", game_texts, seed=3, size=SmallModel(hidden=96, layers=2, heads=3, feed_forward=96)
@@ -106,7 +108,7 @@ def test_an_adapter_of_another_model_is_refused(
     stray = make_adapter(tmp_path / "other", tmp_path / "stray", rank=4)
     with pytest.raises(GymposiumError, match=r"for another model than .* 2 layers of width 64: .* of width 96"):
         engine.publish(stray, Policy("stray", 1))
-    assert engine.generate([request_of(0)], warm)[0].policy == SECOND  # the server is still healthy
+    assert engine.generate([make_request(0)], warm)[0].policy == SECOND  # the server is still healthy
 
 
 def test_an_earlier_run_of_the_same_name_does_not_linger(

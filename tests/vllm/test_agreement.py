@@ -37,9 +37,9 @@ def test_the_adapters_are_three_different_policies(
 
 @EVERYBODY
 def test_greedy_answers_are_equal_but_for_ties(
-    engine: VllmEngine, oracle: Oracle, policy: Policy, request_of: MakeRequest
+    engine: VllmEngine, oracle: Oracle, policy: Policy, make_request: MakeRequest
 ) -> None:
-    requests = [request_of(i, policy) for i in range(8)]
+    requests = [make_request(i, policy) for i in range(8)]
     for request, completion in zip(requests, engine.generate(requests, Sampling(0.0, 32)), strict=True):
         rows = oracle.rows(policy, request.prompt, completion.ids, 1.0)
         for row, token, logprob in zip(rows, completion.ids, completion.logprobs, strict=True):
@@ -50,17 +50,19 @@ def test_greedy_answers_are_equal_but_for_ties(
 @EVERYBODY
 @pytest.mark.parametrize("temperature", [0.6, 1.0])
 def test_sampled_tokens_are_as_likely_as_the_engine_says(
-    engine: VllmEngine, oracle: Oracle, policy: Policy, temperature: float, request_of: MakeRequest
+    engine: VllmEngine, oracle: Oracle, policy: Policy, temperature: float, make_request: MakeRequest
 ) -> None:
-    requests = [request_of(i, policy) for i in range(8)]
+    requests = [make_request(i, policy) for i in range(8)]
     for request, completion in zip(requests, engine.generate(requests, Sampling(temperature, 32)), strict=True):
         expected = oracle.score(policy, request.prompt, completion.ids, temperature)
         assert completion.policy == policy
         assert completion.logprobs == pytest.approx(expected, abs=TOLERANCE)
 
 
-def test_a_reply_ends_with_its_end_of_turn_or_is_cut_off(engine: VllmEngine, request_of: MakeRequest, end: int) -> None:
-    completions = engine.generate([request_of(i) for i in range(24)], Sampling(1.0, 300))
+def test_a_reply_ends_with_its_end_of_turn_or_is_cut_off(
+    engine: VllmEngine, make_request: MakeRequest, end: int
+) -> None:
+    completions = engine.generate([make_request(i) for i in range(24)], Sampling(1.0, 300))
     stopped = [c for c in completions if c.finish_reason == "stop"]
     cut_off = [c for c in completions if c.finish_reason == "length"]
     assert stopped
@@ -70,9 +72,9 @@ def test_a_reply_ends_with_its_end_of_turn_or_is_cut_off(engine: VllmEngine, req
 
 
 def test_a_reply_meets_the_end_of_the_context_and_can_still_be_scored(
-    engine: VllmEngine, oracle: Oracle, request_of: MakeRequest
+    engine: VllmEngine, oracle: Oracle, make_request: MakeRequest
 ) -> None:
-    requests = [request_of(i, length=engine.context - 3) for i in range(2)]
+    requests = [make_request(i, length=engine.context - 3) for i in range(2)]
     for request, completion in zip(requests, engine.generate(requests, Sampling(1.0, 50)), strict=True):
         assert len(completion.ids) <= 3
         assert engine.score([(request.prompt, completion.ids)]) == [

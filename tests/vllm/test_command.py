@@ -32,7 +32,7 @@ GYMPOSIUM = [str(Path(sys.executable).with_name("gymposium"))]
 
 
 @dataclass
-class Started:
+class StartedServer:
     process: subprocess.Popen[str]
     model: Path
     url: str
@@ -42,7 +42,7 @@ class Started:
 @pytest.fixture(scope="module")
 def started(
     tmp_path_factory: pytest.TempPathFactory, game_texts: list[str], game_moves: list[str]
-) -> Iterator[Started]:
+) -> Iterator[StartedServer]:
     """A process of `gymposium engine start` that is ready, with its output."""
     model = tmp_path_factory.mktemp("models") / "foreign"
     size = SmallModel(hidden=64, layers=2, heads=2, feed_forward=128)
@@ -52,7 +52,7 @@ def started(
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         line = process.stdout.readline().strip()  # printed when the server is ready
-        yield Started(process, model, line.partition("?engine=")[2], line)
+        yield StartedServer(process, model, line.partition("?engine=")[2], line)
         process.kill()
 
 
@@ -69,34 +69,38 @@ def test_setup_finds_its_own_work_and_leaves_it(capsys: pytest.CaptureFixture[st
     assert "Nothing to do" in said[0]
 
 
-def test_start_prints_the_player_to_use(started: Started) -> None:
+def test_start_prints_the_player_to_use(started: StartedServer) -> None:
     assert started.line == f"lm:{started.model}?engine={started.url}"
     assert httpx.get(f"{started.url}/health").is_success
     [running] = status()
     assert (running["url"], running["state"], running["model"]) == (started.url, "ready", str(started.model))
 
 
-def test_a_server_of_another_model_is_not_asked(started: Started, model_directory: Path) -> None:
+def test_a_server_of_another_model_is_not_asked(started: StartedServer, model_directory: Path) -> None:
     with pytest.raises(GymposiumError, match=rf"serves another model: base \({started.model}\); expected"):
         VllmEngine(started.url, model=str(model_directory), stops=frozenset({4}))
 
 
-def test_a_server_without_adapters_says_so(started: Started, adapters: dict[Policy, Path]) -> None:
+def test_a_server_without_adapters_says_so(started: StartedServer, adapters: dict[Policy, Path]) -> None:
     with VllmEngine(started.url, model=str(started.model), stops=frozenset({4})) as engine:
         with pytest.raises(GymposiumError, match=r"started without LoRA.*--lora-rank 4"):
             engine.publish(adapters[FIRST], FIRST)
         assert engine.adapters == ()
 
 
-def test_raw_logprobs_are_good_at_temperature_1_only(started: Started, request_of: Callable[..., TokenRequest]) -> None:
+def test_raw_logprobs_are_good_at_temperature_1_only(
+    started: StartedServer, make_request: Callable[..., TokenRequest]
+) -> None:
     with VllmEngine(started.url, model=str(started.model), stops=frozenset({4})) as engine:
         with pytest.raises(GymposiumError, match="--logprobs-mode processed_logprobs"):
-            engine.generate([request_of(0)], Sampling(0.6, 4))
-        [completion] = engine.generate([request_of(0)], Sampling(1.0, 4))
-        assert engine.score([(request_of(0).prompt, completion.ids)])[0] == pytest.approx(completion.logprobs, abs=1e-4)
+            engine.generate([make_request(0)], Sampling(0.6, 4))
+        [completion] = engine.generate([make_request(0)], Sampling(1.0, 4))
+        assert engine.score([(make_request(0).prompt, completion.ids)])[0] == pytest.approx(
+            completion.logprobs, abs=1e-4
+        )
 
 
-def test_a_port_in_use_is_not_taken_for_ones_own(started: Started) -> None:
+def test_a_port_in_use_is_not_taken_for_ones_own(started: StartedServer) -> None:
     port = int(started.url.rpartition(":")[2])
     with (
         pytest.raises(GymposiumError, match=f"Port {port} .* is not available"),
@@ -105,7 +109,7 @@ def test_a_port_in_use_is_not_taken_for_ones_own(started: Started) -> None:
         pass
 
 
-def test_a_server_that_cannot_start_shows_its_log(started: Started, tmp_path: Path) -> None:
+def test_a_server_that_cannot_start_shows_its_log(started: StartedServer, tmp_path: Path) -> None:
     with (
         pytest.raises(GymposiumError, match=r"died before it was ready\. The end of its log"),
         # the one that loads already is ended, too
@@ -114,7 +118,7 @@ def test_a_server_that_cannot_start_shows_its_log(started: Started, tmp_path: Pa
         pass
 
 
-def test_the_server_ends_with_whoever_looks_after_it(started: Started) -> None:
+def test_the_server_ends_with_whoever_looks_after_it(started: StartedServer) -> None:
     """The last test of this server, because its supervisor is killed."""
     address = httpx.URL(started.url)
     with socket.create_connection((address.host, address.port), timeout=60) as open_line:

@@ -20,10 +20,10 @@ POLICIES = (BASE, FIRST, SECOND)
 
 
 @pytest.fixture(scope="module")
-def alone(shared_engine: VllmEngine, request_of: MakeRequest, warm: Sampling) -> dict[tuple[int, Policy], Completion]:
+def alone(shared_engine: VllmEngine, make_request: MakeRequest, warm: Sampling) -> dict[tuple[int, Policy], Completion]:
     """The answers to requests that are sent one at a time."""
     return {
-        (number, policy): shared_engine.generate([request_of(number, policy)], warm)[0]
+        (number, policy): shared_engine.generate([make_request(number, policy)], warm)[0]
         for number in range(6)
         for policy in POLICIES
     }
@@ -33,12 +33,12 @@ def alone(shared_engine: VllmEngine, request_of: MakeRequest, warm: Sampling) ->
 @given(which=st.lists(st.tuples(st.integers(0, 5), st.sampled_from(POLICIES)), min_size=2, max_size=48))
 def test_concurrency_never_mixes_up_answers(
     shared_engine: VllmEngine,
-    request_of: MakeRequest,
+    make_request: MakeRequest,
     warm: Sampling,
     alone: dict[tuple[int, Policy], Completion],
     which: list[tuple[int, Policy]],
 ) -> None:
-    futures = [shared_engine.submit(request_of(number, policy), warm) for number, policy in which]
+    futures = [shared_engine.submit(make_request(number, policy), warm) for number, policy in which]
     for asked, future in zip(which, futures, strict=True):
         completion = future.result()
         assert completion.ids == alone[asked].ids
@@ -46,16 +46,16 @@ def test_concurrency_never_mixes_up_answers(
 
 
 def test_the_base_answers_as_itself_beside_more_adapters_than_have_room(
-    engine: VllmEngine, server: Server, request_of: MakeRequest, warm: Sampling, model_directory: Path, tmp_path: Path
+    engine: VllmEngine, server: Server, make_request: MakeRequest, warm: Sampling, model_directory: Path, tmp_path: Path
 ) -> None:
-    several = [request_of(number, BASE) for number in range(6)]
+    several = [make_request(number, BASE) for number in range(6)]
     alone = [engine.generate([request], warm)[0] for request in several]
     crowd = [Policy("crowd", version) for version in range(1, server.settings.max_loras + 2)]
     for policy in crowd:
         engine.publish(make_adapter(model_directory, tmp_path / str(policy), rank=8), policy)
     for policy in crowd:
-        others = [request_of(number, policy) for number in range(12)]
-        beside = engine.generate([*others, *(request_of(number, BASE) for number in range(6))], warm)[12:]
+        others = [make_request(number, policy) for number in range(12)]
+        beside = engine.generate([*others, *(make_request(number, BASE) for number in range(6))], warm)[12:]
         assert [completion.ids for completion in beside] == [completion.ids for completion in alone]
     engine.publish(tmp_path / str(crowd[0]), crowd[0])
     for policy in crowd[1:]:
@@ -63,19 +63,19 @@ def test_the_base_answers_as_itself_beside_more_adapters_than_have_room(
 
 
 def test_a_seed_says_it_all(
-    engine: VllmEngine, server: Server, request_of: MakeRequest, warm: Sampling, model_directory: Path
+    engine: VllmEngine, server: Server, make_request: MakeRequest, warm: Sampling, model_directory: Path
 ) -> None:
-    first = engine.generate([request_of(i, FIRST) for i in range(8)], warm)
-    assert [c.ids for c in engine.generate([request_of(i, FIRST) for i in range(8)], warm)] == [c.ids for c in first]
-    other = [TokenRequest(request_of(i).prompt, request_of(i + 100).rng, FIRST) for i in range(8)]
+    first = engine.generate([make_request(i, FIRST) for i in range(8)], warm)
+    assert [c.ids for c in engine.generate([make_request(i, FIRST) for i in range(8)], warm)] == [c.ids for c in first]
+    other = [TokenRequest(make_request(i).prompt, make_request(i + 100).rng, FIRST) for i in range(8)]
     assert [c.ids for c in engine.generate(other, warm)] != [c.ids for c in first]
     with VllmEngine(server.url, model=str(model_directory), stops=engine.stops, at_once=2) as narrow:  # two at a time
-        again = narrow.generate([request_of(i, BASE) for i in range(8)], warm)
-    assert [c.ids for c in again] == [c.ids for c in engine.generate([request_of(i, BASE) for i in range(8)], warm)]
+        again = narrow.generate([make_request(i, BASE) for i in range(8)], warm)
+    assert [c.ids for c in again] == [c.ids for c in engine.generate([make_request(i, BASE) for i in range(8)], warm)]
 
 
 def test_a_completion_that_is_watched_is_the_same_up_to_its_end(
-    engine: VllmEngine, request_of: MakeRequest, warm: Sampling, alone: dict[tuple[int, Policy], Completion]
+    engine: VllmEngine, make_request: MakeRequest, warm: Sampling, alone: dict[tuple[int, Policy], Completion]
 ) -> None:
     seen: dict[int, list[int]] = {number: [] for number in range(6)}
 
@@ -84,7 +84,7 @@ def test_a_completion_that_is_watched_is_the_same_up_to_its_end(
             seen[number].append(token)
             return len(seen[number]) == most
 
-        return replace(request_of(number, BASE), watch=watch)
+        return replace(make_request(number, BASE), watch=watch)
 
     for number, completion in enumerate(engine.generate([watching(number) for number in seen], warm)):
         expected = alone[number, BASE]
@@ -101,9 +101,9 @@ def test_a_completion_that_is_watched_is_the_same_up_to_its_end(
 
 
 def test_whoever_is_asked_is_settled_when_the_request_is_made(
-    engine: VllmEngine, request_of: MakeRequest, warm: Sampling, adapters: dict[Policy, Path]
+    engine: VllmEngine, make_request: MakeRequest, warm: Sampling, adapters: dict[Policy, Path]
 ) -> None:
-    before = engine.submit(request_of(1), warm)
+    before = engine.submit(make_request(1), warm)
     engine.publish(adapters[FIRST], FIRST)
-    after = engine.submit(request_of(1), warm)
+    after = engine.submit(make_request(1), warm)
     assert (before.result().policy, after.result().policy) == (SECOND, FIRST)

@@ -20,7 +20,7 @@ while a string is executed, as each dataclass does where it is imported."""
 SERVER = ("--start-server", "--server-option", "kv_cache_gib=1", "--server-option", "max_num_seqs=16")
 
 
-def handles_of(groups: set[int]) -> list[int]:
+def open_handles(groups: set[int]) -> list[int]:
     """A handle to each process of these process groups, to wait for processes that are not children."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -73,7 +73,7 @@ def test_ctrl_c_stops_the_server_too(model_directory: Path, tmp_path: Path) -> N
                 break
         # each thread has its own children
         threads = Path(f"/proc/{process.pid}/task").glob("*/children")
-        handles = handles_of({int(child) for children in threads for child in children.read_text().split()})
+        handles = open_handles({int(child) for children in threads for child in children.read_text().split()})
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
     assert process.returncode == 130, rest

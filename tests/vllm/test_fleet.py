@@ -51,14 +51,14 @@ def first(number: int) -> int:
     return ranking(f"match-{number}/0", 2)[0]
 
 
-def named(request_of: MakeRequest, number: int) -> TokenRequest:
-    return replace(request_of(number, POLICIES[number % 3]), conversation=f"match-{number}/0")
+def named(make_request: MakeRequest, number: int) -> TokenRequest:
+    return replace(make_request(number, POLICIES[number % 3]), conversation=f"match-{number}/0")
 
 
 def test_what_is_in_flight_to_a_killed_server_is_answered_as_if_nothing_had_happened(
     servers: list[Server],
     engine: VllmEngine,
-    request_of: MakeRequest,
+    make_request: MakeRequest,
     warm: Sampling,
     model_directory: Path,
     adapters: dict[Policy, Path],
@@ -66,7 +66,7 @@ def test_what_is_in_flight_to_a_killed_server_is_answered_as_if_nothing_had_happ
     with VllmEngine(servers[0].url, model=str(model_directory), stops=engine.stops) as alone:
         for policy in (FIRST, SECOND):
             alone.publish(adapters[policy], policy)
-        undisturbed = alone.generate([named(request_of, number) for number in REQUESTS], warm)
+        undisturbed = alone.generate([named(make_request, number) for number in REQUESTS], warm)
     mine = [number for number in REQUESTS if first(number) == 0]
     longest = max(mine, key=lambda number: len(undisturbed[number].ids))
     assert len(undisturbed[longest].ids) > KILLED_AT
@@ -79,7 +79,7 @@ def test_what_is_in_flight_to_a_killed_server_is_answered_as_if_nothing_had_happ
             kill(servers[0])
         return False
 
-    requests = [named(request_of, number) for number in REQUESTS]
+    requests = [named(make_request, number) for number in REQUESTS]
     requests[longest] = replace(requests[longest], watch=watch)
     restarts = servers[0].restarts
     disturbed = engine.generate(requests, warm)
@@ -93,7 +93,7 @@ def test_what_is_in_flight_to_a_killed_server_is_answered_as_if_nothing_had_happ
 
 
 def test_publishing_ends_when_each_living_server_holds_the_version_and_the_other_loads_it_later(
-    servers: list[Server], engine: VllmEngine, request_of: MakeRequest, warm: Sampling, adapters: dict[Policy, Path]
+    servers: list[Server], engine: VllmEngine, make_request: MakeRequest, warm: Sampling, adapters: dict[Policy, Path]
 ) -> None:
     assert engine.each_server(lambda server: str(server.policy)).keys() == {server.url for server in servers}
     third = Policy("learner", 3)
@@ -107,14 +107,14 @@ def test_publishing_ends_when_each_living_server_holds_the_version_and_the_other
     fourth = Policy("learner", 4)
     engine.publish(adapters[SECOND], fourth)
     assert str(fourth) in served(servers[1].url)
-    expected = engine.generate([replace(named(request_of, number), policy=None) for number in REQUESTS], warm)
+    expected = engine.generate([replace(named(make_request, number), policy=None) for number in REQUESTS], warm)
     assert {completion.policy for completion in expected} == {fourth}
     engine.retire(third)
 
     servers[0].revive()
     kill(servers[1])
     # answered by the first server, as soon as it holds everything
-    again = engine.generate([replace(named(request_of, number), policy=None) for number in REQUESTS], warm)
+    again = engine.generate([replace(named(make_request, number), policy=None) for number in REQUESTS], warm)
     assert [completion.ids for completion in again] == [completion.ids for completion in expected]
     assert set(served(servers[0].url)) == {str(policy) for policy in (FIRST, SECOND, fourth)}
     servers[1].revive()

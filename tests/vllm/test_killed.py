@@ -67,7 +67,7 @@ def killing(server: Server, model_directory: Path, adapters: dict[Policy, Path],
         yield made
 
 
-def matches_of(engine: VllmEngine, model: Path) -> list[MatchResult]:
+def play_matches(engine: VllmEngine, model: Path) -> list[MatchResult]:
     player = LanguageModelPlayer("lm", engine, load_chat(model), sampling=Sampling(0.6, 8))
     search = make_player("mcts-5")
     policy, game = FailurePolicy.parse("random"), load_game("tic_tac_toe")
@@ -79,9 +79,9 @@ def matches_of(engine: VllmEngine, model: Path) -> list[MatchResult]:
 
 
 def test_a_killed_server_loses_nothing(killing: KillingEngine, server: Server, model_directory: Path) -> None:
-    undisturbed = matches_of(killing, model_directory)
+    undisturbed = play_matches(killing, model_directory)
     killing.left, restarts = 40, server.restarts
-    disturbed = matches_of(killing, model_directory)
+    disturbed = play_matches(killing, model_directory)
     assert (killing.left < 0, killing.recoveries, server.restarts) == (True, 1, restarts + 1)
     assert len(disturbed) == MATCHES
     for before, after in zip(undisturbed, disturbed, strict=True):

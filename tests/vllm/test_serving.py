@@ -15,7 +15,7 @@ from gymposium.runs.sessions import SessionsFile
 from gymposium_agents.engines.vllm.server import Server
 from gymposium_train import train
 from gymposium_train.config.reading import config_from
-from gymposium_train.serving.trajectories import group_of
+from gymposium_train.serving.trajectories import read_group
 
 from .conftest import RANK
 
@@ -73,7 +73,7 @@ def test_a_run_learns_from_sessions_that_a_server_answers(
     versions = {
         turn.trace.completion.policy.version
         for group in file.groups()
-        for trajectory in group_of(file, group.key).trajectories
+        for trajectory in read_group(file, group.key).trajectories
         for turn in trajectory.turns
     }
     assert len(versions) == 2, "the second step was played by the policy that had learned from the first"

@@ -69,7 +69,7 @@ def training(config: TrainConfig, run: Path) -> Iterator[tuple[Training, LoadedM
     base = load_model(config.model.name)
     lora = config.model.lora
     loaded = LoadedModel(attach_lora(base.model, rank=lora.rank, alpha=lora.alpha, seed=0), base.chat)
-    learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config))
+    learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=Loss.from_config(config))
     games = [load_game(name) for name in config.games]
     with make_trainee(config, run, LocalModel(config, loaded, learner), games) as trainee:
         source = MatchRollouts(MatchPlanner(config, games, trainee.players), LocalExecutor(config.engine.schedule))

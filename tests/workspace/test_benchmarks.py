@@ -432,7 +432,7 @@ def test_learning_plays_the_demonstrations_of_a_task_once(tmp_path: Path, monkey
     [mail] = [task for task in tasks.TASKS if task.name == "mail"]
     few = replace(mail, demonstrations=(tasks.Demonstrations("mail-expert", 8, "all"),))
     one.demonstrate(few, tmp_path)
-    [data] = one.config_of(few, 7, tmp_path, ()).cold_start.data
+    [data] = one.make_config(few, 7, tmp_path, ()).cold_start.data
     assert len(Path(data).read_text(encoding="utf-8").splitlines()) == 8
     monkeypatch.setattr(subprocess, "run", None)  # nothing is played again
     one.demonstrate(few, tmp_path)

@@ -31,7 +31,7 @@ class Model(BaseModel):
     x: int
 
 
-def _of_the_user(path: Path) -> object:
+def _read_user_file(path: Path) -> object:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, str(path))
         return user_file().defaults
@@ -41,7 +41,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "config.toml": ('games = ["tic_tac_toe"]\n', read_config),
     "config.json": ('{"games": ["tic_tac_toe"]}\n', read_config),
     "suite.toml": (SUITE, read_suite),
-    "mine.toml": ("[run]\nseed = 7\n", _of_the_user),
+    "mine.toml": ("[run]\nseed = 7\n", _read_user_file),
     "world.toml": (
         '[server]\ncommand = ["true"]\n[tools]\nallow = "all"\n[questions]\ntrain = "q.jsonl"\n',
         read_world,

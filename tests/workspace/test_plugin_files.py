@@ -8,11 +8,11 @@ import pytest
 
 from gymposium.util.child_process import add_plugin_file, plugin_files
 
-ELSEWHERE = Path("/plugins/of_the_module.py")
+ELSEWHERE = Path("/plugins/check_module.py")
 
 
 @pytest.fixture(scope="module", autouse=True)
-def of_the_module() -> None:
+def check_module() -> None:
     add_plugin_file(ELSEWHERE)
 
 

@@ -29,7 +29,7 @@ def modules() -> dict[str, Path]:
 
 
 @cache
-def tree_of(module: str) -> ast.Module:
+def parse_tree(module: str) -> ast.Module:
     """The syntax tree of a module."""
     return ast.parse(modules()[module].read_text(encoding="utf-8"))
 
@@ -37,7 +37,7 @@ def tree_of(module: str) -> ast.Module:
 @cache
 def imports() -> dict[str, set[str]]:
     """The modules of the project that each module imports: at its top, inside functions, and for types alone."""
-    return {module: set(_imported(tree_of(module))) - {module} for module in modules()}
+    return {module: set(_imported(parse_tree(module))) - {module} for module in modules()}
 
 
 def _imported(tree: ast.Module) -> Iterator[str]:
@@ -66,7 +66,7 @@ def test_no_circle_of_files_imports_itself() -> None:
 def test_no_class_name_stands_twice_in_a_distribution() -> None:
     places: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for module in modules():
-        for node in tree_of(module).body:
+        for node in parse_tree(module).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[module.partition(".")[0], node.name].append(module)
     twice = {key: where for key, where in places.items() if len(where) > 1}

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.throughput.workers.serving import Kept, Table
+from benchmarks.throughput.workers.serving import MatchToReplay, Table
 
 Mask = Callable[[Any, dict[str, Any]], Any]
 """The mask, from an observation and its info."""
@@ -15,7 +15,7 @@ Mask = Callable[[Any, dict[str, Any]], Any]
 def aec_table(env: Any, mask: Mask, chance: bool, note: str = "") -> Table:
     """`chance`: whether the game has any. Then a match is begun from its seed, which is not free."""
 
-    def keep(seed: int, rng: random.Random) -> Kept:
+    def keep(seed: int, rng: random.Random) -> MatchToReplay:
         env.reset(seed=seed)
         actions, finished = [], True
         for _ in env.agent_iter():
@@ -27,9 +27,9 @@ def aec_table(env: Any, mask: Mask, chance: bool, note: str = "") -> Table:
             legal = [action for action, allowed in enumerate(mask(observation, info)) if allowed]
             actions.append(rng.choice(legal))
             env.step(actions[-1])
-        return Kept(seed, actions, finished)
+        return MatchToReplay(seed, actions, finished)
 
-    def play(kept: Kept) -> None:
+    def play(kept: MatchToReplay) -> None:
         if chance:
             env.reset(seed=kept.seed)
         else:

@@ -20,7 +20,7 @@ KEPT = 50
 
 
 @dataclass(frozen=True)
-class Kept:
+class MatchToReplay:
     """A match to be played again: its seed and every action."""
 
     seed: int
@@ -33,9 +33,9 @@ class Kept:
 class Table:
     """One of the library's games. Random play is worked out beforehand by `keep`, so that only the library is timed."""
 
-    keep: Callable[[int, random.Random], Kept | None]
+    keep: Callable[[int, random.Random], MatchToReplay | None]
     """A random match from a seed; None where it cannot be played to any end."""
-    play: Callable[[Kept], None]
+    play: Callable[[MatchToReplay], None]
     """Plays a kept match again, and takes every text or tensor that a seat is given."""
     note: str = ""
     """In what it is another game than ours; empty where it is the same."""
@@ -53,7 +53,7 @@ def serve(tables: Mapping[str, Callable[[], Table]], distributions: Sequence[str
     def say(answer: Mapping[str, Any]) -> None:
         print(json.dumps(answer), file=out, flush=True)
 
-    made: dict[str, tuple[Table, list[Kept]]] = {}
+    made: dict[str, tuple[Table, list[MatchToReplay]]] = {}
     versions = {"Python": platform.python_version(), **{name: version(name) for name in distributions}}
     say({"games": list(tables), "versions": versions})
     for line in sys.stdin:
@@ -64,7 +64,7 @@ def serve(tables: Mapping[str, Callable[[], Table]], distributions: Sequence[str
             made[game] = table, [kept for seed in range(KEPT) if (kept := table.keep(seed, rng)) is not None]
         table, matches = made[game]
 
-        def play(number: int, table: Table = table, matches: list[Kept] = matches) -> int:
+        def play(number: int, table: Table = table, matches: list[MatchToReplay] = matches) -> int:
             kept = matches[number % len(matches)]
             table.play(kept)
             return len(kept.actions)

@@ -15,7 +15,7 @@ from typing import Any
 
 import textarena
 
-from benchmarks.throughput.workers.serving import Kept, Table, serve
+from benchmarks.throughput.workers.serving import MatchToReplay, Table, serve
 
 Legal = Callable[[Any], list[str]]
 """The legal moves, from the game's environment without its wrappers."""
@@ -122,7 +122,7 @@ def table(game: Game) -> Table:
         wrapper.full_observations = {}
         env.reset(num_players=game.players, seed=seed if game.chance else None)
 
-    def keep(seed: int, rng: random.Random) -> Kept | None:
+    def keep(seed: int, rng: random.Random) -> MatchToReplay | None:
         begin(seed)
         actions, done = [], False
         while not done:
@@ -132,9 +132,9 @@ def table(game: Game) -> Table:
                 return None
             actions.append(rng.choice(legal))
             done, _ = env.step(action=actions[-1])
-        return Kept(seed, actions)
+        return MatchToReplay(seed, actions)
 
-    def play(kept: Kept) -> None:
+    def play(kept: MatchToReplay) -> None:
         begin(kept.seed)
         done = False
         for action in kept.actions:

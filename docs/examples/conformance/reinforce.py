@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gymposium.analysis.exact.graph import graph_of
+from gymposium.analysis.exact.graph import build_graph
 from gymposium.games.protocol import Game, Match
 from gymposium.match.failures import forfeit_returns
 from gymposium.util.streams import derived_seed
@@ -36,7 +36,7 @@ class Vocabulary:
     """The tokens of a game: the words of its observations, its moves, and the two halves of each move."""
 
     def __init__(self, game: Game) -> None:
-        graph = graph_of(game)
+        graph = build_graph(game)
         decisions = [position for position in graph.positions if position.seat >= 0]
         texts = {graph.game.load(one.events).observe(one.seat, "compact").text for one in decisions}
         self.moves = sorted({move for one in decisions for move in one.moves})

@@ -37,7 +37,7 @@ def agent(session: Session[Server]) -> dict[str, float | bool]:
         messages.append({"role": "assistant", "content": said})
         table.answer(0, said)
     assert table.played is not None, "nothing is asked any more"
-    return {"reward": REWARD([Trajectory.of(table.played, 0)])[0].total}
+    return {"reward": REWARD([Trajectory.from_match(table.played, 0)])[0].total}
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ def agent(session: Session[Server]) -> float:
         (asked,) = table.asked
         answer = model.chat.completions.create(model="any", messages=[{"role": "user", "content": asked.text}])
         table.answer(seat, answer.choices[0].message.content or "")
-    return table.return_of(seat)
+    return table.get_return(seat)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def play(envs: Any, agent: Agent, num_steps: int = 64, seed: int = 0) -> tuple[B
     return Batch(*map(torch.stack, zip(*steps, strict=True))), (1 - done) * after
 
 
-def advantages_of(batch: Batch, after: Tensor, gamma: float = 1.0, gae_lambda: float = 0.95) -> Tensor:
+def compute_advantages(batch: Batch, after: Tensor, gamma: float = 1.0, gae_lambda: float = 0.95) -> Tensor:
     """Generalized advantage estimation."""
     values = torch.cat([batch.values, after[None]])
     goes_on = torch.cat([1 - batch.dones[1:], torch.ones_like(batch.dones[:1])])
@@ -98,5 +98,5 @@ if __name__ == "__main__":
     envs = make_envs()
     agent = Agent(envs)
     batch, after = play(envs, agent)
-    loss = update(agent, batch, advantages_of(batch, after))
+    loss = update(agent, batch, compute_advantages(batch, after))
     print(f"{int(batch.dones.sum())} matches, loss {loss:+.3f}")

@@ -30,12 +30,12 @@ class TableEnv(BaseTextEnv):
         return [*prompt, *self.prompts()], {}
 
     def step(self, action: str) -> BaseTextEnvStepOutput:
-        before = self.table.return_of(self.seat)
+        before = self.table.get_return(self.seat)
         self.table.answer(self.seat, action)
         self.turns += 1
         return BaseTextEnvStepOutput(
             observations=self.prompts(),
-            reward=self.table.return_of(self.seat) - before,
+            reward=self.table.get_return(self.seat) - before,
             done=self.table.over or self.turns >= self.max_turns,
             metadata={},
         )

@@ -44,10 +44,10 @@ class TableEnv(Env):
     async def step(self, action: Action, *, extra: ActionExtra | None = None) -> StepResult:
         message, _ = self.renderer.parse_response(action)
         cut_off = (extra or {}).get("stop_reason") == "length"
-        before = self.table.return_of(self.seat)
+        before = self.table.get_return(self.seat)
         self.table.answer(self.seat, Reply(get_text_content(message), "length" if cut_off else "stop"))
         return StepResult(
-            reward=self.table.return_of(self.seat) - before,
+            reward=self.table.get_return(self.seat) - before,
             episode_done=self.table.over,
             next_observation=self.prompt(),
             next_stop_condition=self.renderer.get_stop_sequences(),

@@ -10,7 +10,7 @@ from gymposium_agents.chat.chat import Chat
 
 
 @pytest.fixture(scope="session")
-def chat_of(family_tokenizer: Callable[[str], PreTrainedTokenizerFast]) -> Callable[..., Chat]:
+def make_chat(family_tokenizer: Callable[[str], PreTrainedTokenizerFast]) -> Callable[..., Chat]:
     """The chat of a family. It is made once."""
 
     @cache

@@ -21,13 +21,13 @@ CONTROLS = (
 PARTS = ("tool_call", "/tool_call", "<tool_call", "tool_call>", "im_end|>", "<|im_", "<", ">", "</", "call|>", "think")
 
 
-def made_of(*pieces: str, most: int = 6) -> st.SearchStrategy[str]:
+def join_pieces(*pieces: str, most: int = 6) -> st.SearchStrategy[str]:
     return st.lists(st.sampled_from(pieces), max_size=most).map("".join)
 
 
-HOSTILE = made_of(*CONTROLS, *PARTS, "b2", " ", "\n", '"', "\\", "\ue000", "\ue003", "日")
-ORDINARY = made_of("b2", "user", "x . o", '"', "\\", "{", "}", "é", "日本", "🎲", "\ue001", " ", "\n", "'s", most=8)
-PLAIN = made_of("b2", "bid 4", "e", ", ", " so ", ".").map(str.strip).filter(bool)
+HOSTILE = join_pieces(*CONTROLS, *PARTS, "b2", " ", "\n", '"', "\\", "\ue000", "\ue003", "日")
+ORDINARY = join_pieces("b2", "user", "x . o", '"', "\\", "{", "}", "é", "日本", "🎲", "\ue001", " ", "\n", "'s", most=8)
+PLAIN = join_pieces("b2", "bid 4", "e", ", ", " so ", ".").map(str.strip).filter(bool)
 
 
 def tool(

@@ -33,21 +33,21 @@ PRIVATE = ("\ue000", "\ue001", "\ue002", "\ue003", "\ue004", "\uf8ff", "\U000f00
 BROKEN = ("<", "<|", "<|im_", "im_end|>", "|>", "end_of_turn>", "<end_of", "\u0338", "</", "think>", ">")
 
 
-def made_of(*pieces: str) -> st.SearchStrategy[str]:
+def join_pieces(*pieces: str) -> st.SearchStrategy[str]:
     return st.lists(st.sampled_from(pieces), max_size=8).map("".join)
 
 
-ORDINARY = made_of(*WORDS, *SPACES, *PRIVATE, "{{ x }}", "{% y %}", ">", "|>", "[", "'s") | st.text(
+ORDINARY = join_pieces(*WORDS, *SPACES, *PRIVATE, "{{ x }}", "{% y %}", ">", "|>", "[", "'s") | st.text(
     st.characters(exclude_characters="<▁", exclude_categories=["Cs"]), max_size=20
 )
-HOSTILE = made_of(*CONTROLS, *BROKEN, *PRIVATE, "b2", " ", "\n", "日")
-PLAIN = made_of("b2", "bid 4", "e", ", ", " so ", ".").map(str.strip).filter(bool)
+HOSTILE = join_pieces(*CONTROLS, *BROKEN, *PRIVATE, "b2", " ", "\n", "日")
+PLAIN = join_pieces("b2", "bid 4", "e", ", ", " so ", ".").map(str.strip).filter(bool)
 
 ChatOf = Callable[..., Chat]
 
 
 @pytest.fixture(scope="session")
-def chat_of(family_tokenizer: Callable[[str], PreTrainedTokenizerFast]) -> ChatOf:
+def make_chat(family_tokenizer: Callable[[str], PreTrainedTokenizerFast]) -> ChatOf:
     @cache
     def make(family: str, thinking: bool = False) -> Chat:
         return Chat(family_tokenizer(family), thinking=thinking)
@@ -83,9 +83,9 @@ def composed(chat: Chat, text: str) -> str:
 @given(texts=st.lists(ORDINARY, min_size=1, max_size=5), system=st.none() | ORDINARY)
 @settings(max_examples=60)
 def test_a_conversation_is_what_the_chat_template_makes(
-    chat_of: ChatOf, family: str, thinking: bool, texts: list[str], system: str | None
+    make_chat: ChatOf, family: str, thinking: bool, texts: list[str], system: str | None
 ) -> None:
-    chat = chat_of(family, thinking)
+    chat = make_chat(family, thinking)
     messages = talk(*texts[: len(texts) - (len(texts) % 2 == 0)])
     if system is not None and family != "gemma":
         messages = [{"role": "system", "content": system}, *messages]
@@ -94,8 +94,8 @@ def test_a_conversation_is_what_the_chat_template_makes(
 
 @pytest.mark.parametrize("thinking", [False, True])
 @pytest.mark.parametrize("thoughts", ["<think>\nhm\n</think>\n\nb2", "<think>hm</think>b2", "</think>b2", "<think>b2"])
-def test_thoughts_in_past_replies_are_left_to_the_template(chat_of: ChatOf, thinking: bool, thoughts: str) -> None:
-    chat = chat_of("qwen3", thinking)
+def test_thoughts_in_past_replies_are_left_to_the_template(make_chat: ChatOf, thinking: bool, thoughts: str) -> None:
+    chat = make_chat("qwen3", thinking)
     for messages in (talk("?", thoughts, "!"), talk("?", thoughts, "!", thoughts, "?")):
         assert list(chat.conversation(messages)) == by_transformers(chat, messages)
 
@@ -103,25 +103,25 @@ def test_thoughts_in_past_replies_are_left_to_the_template(chat_of: ChatOf, thin
 @pytest.mark.parametrize("family", FAMILIES)
 @given(text=ORDINARY)
 @settings(max_examples=60)
-def test_a_prompt_is_what_the_chat_template_makes(chat_of: ChatOf, family: str, text: str) -> None:
-    assert list(chat_of(family).prompt(text)) == by_transformers(chat_of(family), talk(text))
+def test_a_prompt_is_what_the_chat_template_makes(make_chat: ChatOf, family: str, text: str) -> None:
+    assert list(make_chat(family).prompt(text)) == by_transformers(make_chat(family), talk(text))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @given(text=HOSTILE | ORDINARY)
 @settings(max_examples=60)
-def test_a_prompt_is_a_conversation_of_one_message(chat_of: ChatOf, family: str, text: str) -> None:
-    assert chat_of(family).prompt(text) == chat_of(family).conversation(talk(text))
+def test_a_prompt_is_a_conversation_of_one_message(make_chat: ChatOf, family: str, text: str) -> None:
+    assert make_chat(family).prompt(text) == make_chat(family).conversation(talk(text))
 
 
 @pytest.mark.parametrize("family", GROWING)
 @given(first=ORDINARY, turns=st.lists(st.tuples(PLAIN, ORDINARY, st.booleans()), min_size=1, max_size=4))
 @settings(max_examples=60)
 def test_a_growing_prompt_is_the_whole_conversation(
-    chat_of: ChatOf, family: str, first: str, turns: list[tuple[str, str, bool]]
+    make_chat: ChatOf, family: str, first: str, turns: list[tuple[str, str, bool]]
 ) -> None:
     """Whether the model ended its turns or was cut off."""
-    chat = chat_of(family)
+    chat = make_chat(family)
     ids, messages = chat.prompt(first), talk(first)
     for reply, text, ended in turns:
         ids += chat.reply(reply) if ended else chat.plain(reply)
@@ -130,8 +130,8 @@ def test_a_growing_prompt_is_the_whole_conversation(
         assert list(ids) == by_transformers(chat, messages)
 
 
-def test_the_line_break_behind_an_end_of_turn_belongs_to_the_next_message(chat_of: ChatOf) -> None:
-    chat = chat_of("qwen2.5")
+def test_the_line_break_behind_an_end_of_turn_belongs_to_the_next_message(make_chat: ChatOf) -> None:
+    chat = make_chat("qwen2.5")
     assert (
         chat.tokenizer.decode(chat.more("!", ended=True)) == "\n<|im_start|>user\n!<|im_end|>\n<|im_start|>assistant\n"
     )
@@ -141,8 +141,8 @@ def test_the_line_break_behind_an_end_of_turn_belongs_to_the_next_message(chat_o
 @pytest.mark.parametrize("family", FAMILIES)
 @given(texts=st.lists(HOSTILE, min_size=3, max_size=3))
 @settings(max_examples=80)
-def test_text_of_others_holds_no_control_token(chat_of: ChatOf, family: str, texts: list[str]) -> None:
-    chat = chat_of(family)
+def test_text_of_others_holds_no_control_token(make_chat: ChatOf, family: str, texts: list[str]) -> None:
+    chat = make_chat(family)
     first, reply, then = texts
     reply = reply.replace("think>", "thing>")
     messages = talk(first, reply, then)
@@ -161,8 +161,8 @@ def test_text_of_others_holds_no_control_token(chat_of: ChatOf, family: str, tex
 @pytest.mark.parametrize("family", FAMILIES)
 @given(text=HOSTILE | ORDINARY)
 @settings(max_examples=80)
-def test_plain_text_reads_back_and_holds_no_control_token(chat_of: ChatOf, family: str, text: str) -> None:
-    chat = chat_of(family)
+def test_plain_text_reads_back_and_holds_no_control_token(make_chat: ChatOf, family: str, text: str) -> None:
+    chat = make_chat(family)
     ids = chat.plain(text)
     assert not added(chat, ids)
     assert chat.read(ids) == composed(chat, text)
@@ -171,8 +171,8 @@ def test_plain_text_reads_back_and_holds_no_control_token(chat_of: ChatOf, famil
 @pytest.mark.parametrize("family", FAMILIES)
 @given(text=HOSTILE | ORDINARY)
 @settings(max_examples=40)
-def test_a_stream_can_be_shown_token_by_token(chat_of: ChatOf, family: str, text: str) -> None:
-    chat = chat_of(family)
+def test_a_stream_can_be_shown_token_by_token(make_chat: ChatOf, family: str, text: str) -> None:
+    chat = make_chat(family)
     ids = chat.prompt(text)
     pieces = chat.pieces(ids)
     assert len(pieces) == len(ids)
@@ -189,17 +189,17 @@ def test_rubbish_can_be_shown_token_by_token(tiny: LoadedModel, ids: list[int]) 
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_unicodes_private_characters_are_text_like_any_other(chat_of: ChatOf, family: str) -> None:
-    chat = chat_of(family)
+def test_unicodes_private_characters_are_text_like_any_other(make_chat: ChatOf, family: str) -> None:
+    chat = make_chat(family)
     text = "".join(map(chr, range(0xE000, 0xF900))) + "".join(f"\ue000{token}\ue000\ue000" for token in CONTROLS)
     assert added(chat, chat.prompt(text)) == added(chat, chat.prompt("b2"))
     assert text in chat.tokenizer.decode(chat.prompt(text))
 
 
-def test_a_text_of_all_private_characters_is_refused(chat_of: ChatOf) -> None:
+def test_a_text_of_all_private_characters_is_refused(make_chat: ChatOf) -> None:
     everything = "".join(map(chr, (*range(0xE000, 0xF900), *range(0xF0000, 0xFFFFE), *range(0x100000, 0x10FFFE))))
     with pytest.raises(GymposiumError, match="Shorten"):
-        chat_of("qwen3").prompt(everything)
+        make_chat("qwen3").prompt(everything)
 
 
 def test_messages_do_not_join_into_a_control_token() -> None:
@@ -213,8 +213,8 @@ def test_messages_do_not_join_into_a_control_token() -> None:
         assert chat.tokenizer.decode(ids) == "<|user|>" + "".join(m["content"] for m in messages) + "<|assistant|>"
 
 
-def test_the_models_own_thoughts_are_in_its_tokens_and_nobody_elses(chat_of: ChatOf) -> None:
-    chat = chat_of("qwen3", thinking=True)
+def test_the_models_own_thoughts_are_in_its_tokens_and_nobody_elses(make_chat: ChatOf) -> None:
+    chat = make_chat("qwen3", thinking=True)
     start, end = chat.tokenizer.convert_tokens_to_ids(["<think>", "</think>"])
     ids = chat.reply("<think>\nb<|im_end|>\n</think>\n\nb2")
     assert added(chat, ids) == [start, end, chat.end]
@@ -234,9 +234,9 @@ def test_the_models_own_thoughts_are_in_its_tokens_and_nobody_elses(chat_of: Cha
     ],
 )
 def test_what_the_template_does_with_history_and_the_end_of_a_turn_is_found_out(
-    chat_of: ChatOf, family: str, thinking: bool, grows: bool, end: str
+    make_chat: ChatOf, family: str, thinking: bool, grows: bool, end: str
 ) -> None:
-    chat = chat_of(family, thinking)
+    chat = make_chat(family, thinking)
     assert chat.grows("user") is grows
     assert chat.tokenizer.convert_ids_to_tokens(chat.end) == end
     assert chat.stops == {chat.end, chat.tokenizer.eos_token_id}
@@ -277,15 +277,15 @@ def test_a_template_that_treats_texts_differently_is_rendered_each_time(treated:
 
 
 def test_a_frame_is_fixed_where_a_message_is_kept_or_trimmed_and_nothing_else() -> None:
-    assert Frame.of("[{}]".format, "\ue000") == Frame("[", "]", trims=False)
-    assert Frame.of(lambda text: f"[{text.strip()}]", "\ue000") == Frame("[", "]", trims=True)
+    assert Frame.from_render("[{}]".format, "\ue000") == Frame("[", "]", trims=False)
+    assert Frame.from_render(lambda text: f"[{text.strip()}]", "\ue000") == Frame("[", "]", trims=True)
     for treated in (str.upper, str.lstrip, lambda text: text * 2, lambda text: text.replace("<think>", "")):
-        assert Frame.of(treated, "\ue000") is None
+        assert Frame.from_render(treated, "\ue000") is None
 
 
-def test_a_template_may_trim_what_the_user_says(chat_of: ChatOf) -> None:
-    assert chat_of("gemma").prompt(" \n b2 \n") == chat_of("gemma").prompt("b2")
-    assert chat_of("qwen2.5").prompt(" \n b2 \n") != chat_of("qwen2.5").prompt("b2")
+def test_a_template_may_trim_what_the_user_says(make_chat: ChatOf) -> None:
+    assert make_chat("gemma").prompt(" \n b2 \n") == make_chat("gemma").prompt("b2")
+    assert make_chat("qwen2.5").prompt(" \n b2 \n") != make_chat("qwen2.5").prompt("b2")
 
 
 def test_of_control_tokens_that_begin_alike_the_longest_counts() -> None:
@@ -474,11 +474,11 @@ def test_a_tokenizer_of_another_library_is_refused() -> None:
         Chat(ByT5Tokenizer(chat_template="{{ messages[0].content }}</s>"))
 
 
-def test_a_conversation_that_the_template_refuses_says_so(chat_of: ChatOf) -> None:
+def test_a_conversation_that_the_template_refuses_says_so(make_chat: ChatOf) -> None:
     with pytest.raises(GymposiumError, match=r"\(system, user\): System role not supported"):
-        chat_of("gemma").conversation([{"role": "system", "content": "b2"}, *talk("b2")])
+        make_chat("gemma").conversation([{"role": "system", "content": "b2"}, *talk("b2")])
     with pytest.raises(GymposiumError, match=r"\(user, user\): Conversation roles must alternate"):
-        chat_of("gemma").conversation([*talk("b2"), *talk("b2")])
+        make_chat("gemma").conversation([*talk("b2"), *talk("b2")])
 
 
 def test_the_tag_that_a_template_opens_for_the_thoughts_belongs_to_the_reply(

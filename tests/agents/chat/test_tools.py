@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from transformers import PreTrainedTokenizerFast
 
 from gymposium.errors import GymposiumError
-from gymposium.tasks.tools import Call, Tool, move_of
+from gymposium.tasks.tools import Call, Tool, format_calls
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.tokens import Message
@@ -35,9 +35,9 @@ def thinking(family: str) -> bool:
 @given(texts=st.lists(ORDINARY, min_size=5, max_size=5), several=st.booleans())
 @settings(max_examples=8, deadline=None)
 def test_a_conversation_with_tools_is_what_the_chat_template_makes(
-    chat_of: ChatOf, family: str, texts: list[str], several: bool
+    make_chat: ChatOf, family: str, texts: list[str], several: bool
 ) -> None:
-    chat = chat_of(family, thinking(family))
+    chat = make_chat(family, thinking(family))
     first, said, given_word, found, about = texts
     call = Call("look_up", {"word": given_word, "n": [1, 2], "deep": {"a": [None, True, 0.5]}})
     calls = [call, call] if several and family in SEVERAL else [call]
@@ -50,9 +50,9 @@ def test_a_conversation_with_tools_is_what_the_chat_template_makes(
 @given(text=HOSTILE | ORDINARY, about=HOSTILE | ORDINARY)
 @settings(max_examples=8, deadline=None)
 def test_a_prompt_with_tools_is_a_conversation_of_one_message(
-    chat_of: ChatOf, family: str, text: str, about: str
+    make_chat: ChatOf, family: str, text: str, about: str
 ) -> None:
-    chat, tools = chat_of(family), [tool(description=about)]
+    chat, tools = make_chat(family), [tool(description=about)]
     assert chat.prompt(text, tools) == chat.conversation([user(text)], tools)
 
 
@@ -67,9 +67,9 @@ def outside(chat: Chat, texts: list[str]) -> tuple[list[Message], list[Tool]]:
 @pytest.mark.parametrize("family", WITH_TOOLS)
 @given(texts=st.lists(HOSTILE, min_size=11, max_size=11))
 @settings(max_examples=20, deadline=None)
-def test_no_text_from_outside_becomes_a_control_token(chat_of: ChatOf, family: str, texts: list[str]) -> None:
+def test_no_text_from_outside_becomes_a_control_token(make_chat: ChatOf, family: str, texts: list[str]) -> None:
     """Neither alone nor together with the template's own text."""
-    chat = chat_of(family, thinking(family))
+    chat = make_chat(family, thinking(family))
     texts[9] = texts[9].replace("think>", "thing>")  # thoughts in past replies are left to the template
     messages, tools = outside(chat, texts)
     ordinary = ["b2" if text.strip() else text for text in texts]
@@ -83,17 +83,17 @@ def test_no_text_from_outside_becomes_a_control_token(chat_of: ChatOf, family: s
 
 
 @pytest.mark.parametrize("word", ["tool_call", "/tool_call", "tool_call>x", "x><tool_call", " tool_call "])
-def test_a_word_that_the_template_puts_into_angle_brackets_makes_no_control_token(chat_of: ChatOf, word: str) -> None:
-    chat = chat_of("qwen3-coder")
+def test_a_word_that_the_template_puts_into_angle_brackets_makes_no_control_token(make_chat: ChatOf, word: str) -> None:
+    chat = make_chat("qwen3-coder")
     tools = [[Tool("f", "d", {"type": "object", "properties": {"a": {key: "b2"}}})] for key in (word, "b2")]
     one, other = (chat.prompt("b2", one) for one in tools)
     assert added(chat, one) == added(chat, other)
     assert f"<{word}>b2</{word}>" in chat.tokenizer.decode(one)
 
 
-def test_a_schema_is_written_as_it_is(chat_of: ChatOf) -> None:
+def test_a_schema_is_written_as_it_is(make_chat: ChatOf) -> None:
     """Templates look for its words, which may be part of a control token."""
-    chat, tools = chat_of("gpt-oss"), [tool(argument="start", about="x><tool_call")]
+    chat, tools = make_chat("gpt-oss"), [tool(argument="start", about="x><tool_call")]
     assert "start: string,\n" in chat.tokenizer.decode(chat.prompt("b2", tools))
 
 
@@ -124,10 +124,10 @@ TURNS = st.lists(
 @given(first=ORDINARY, turns=TURNS)
 @settings(max_examples=8, deadline=None)
 def test_a_growing_prompt_with_results_is_the_whole_conversation(
-    chat_of: ChatOf, family: str, first: str, turns: list[tuple[list[dict[str, object]], str, bool]]
+    make_chat: ChatOf, family: str, first: str, turns: list[tuple[list[dict[str, object]], str, bool]]
 ) -> None:
     """Whether the model ended its turns or was cut off."""
-    chat, tools = chat_of(family, thinking(family)), [tool(), tool("count")]
+    chat, tools = make_chat(family, thinking(family)), [tool(), tool("count")]
     ids, messages = chat.prompt(first, tools), [user(first)]
     for arguments, found, ended in turns:
         calls = [Call("count", dict(sorted(one.items()))) for one in arguments]
@@ -140,8 +140,8 @@ def test_a_growing_prompt_with_results_is_the_whole_conversation(
         assert list(ids) == by_transformers(chat, messages, tools)
 
 
-def test_thoughts_before_calls_are_kept_until_the_user_speaks(chat_of: ChatOf) -> None:
-    chat, tools = chat_of("qwen3", True), [tool()]
+def test_thoughts_before_calls_are_kept_until_the_user_speaks(make_chat: ChatOf) -> None:
+    chat, tools = make_chat("qwen3", True), [tool()]
     call, thoughts = Call("look_up", {"word": "b2"}), "<think>\nb or c\n</think>\n\n"
     ids, messages = chat.prompt("?", tools), [user("?")]
     for found in ("none", "one"):
@@ -152,27 +152,29 @@ def test_thoughts_before_calls_are_kept_until_the_user_speaks(chat_of: ChatOf) -
     assert "b or c" not in rewritten
 
 
-def test_results_of_several_calls_share_a_turn(chat_of: ChatOf) -> None:
-    read = chat_of("qwen2.5").tokenizer.decode(chat_of("qwen2.5").more("one", "two", after="tool", ended=True))
+def test_results_of_several_calls_share_a_turn(make_chat: ChatOf) -> None:
+    read = make_chat("qwen2.5").tokenizer.decode(make_chat("qwen2.5").more("one", "two", after="tool", ended=True))
     turn = "<tool_response>\none\n</tool_response>\n<tool_response>\ntwo\n</tool_response>"
     assert read == f"\n<|im_start|>user\n{turn}<|im_end|>\n<|im_start|>assistant\n"
 
 
 @pytest.mark.parametrize("texts", [(), ("one", "two")])
-def test_a_number_of_results_that_the_template_cannot_write_is_refused(chat_of: ChatOf, texts: tuple[str, ...]) -> None:
+def test_a_number_of_results_that_the_template_cannot_write_is_refused(
+    make_chat: ChatOf, texts: tuple[str, ...]
+) -> None:
     with pytest.raises(GymposiumError, match=f"{len(texts)} tool texts"):
-        chat_of("llama3").more(*texts, after="tool", ended=True, thoughts=False)
+        make_chat("llama3").more(*texts, after="tool", ended=True, thoughts=False)
     with pytest.raises(GymposiumError, match=f"{len(texts)} user texts"):
-        chat_of("qwen2.5").more(*texts, ended=True)
+        make_chat("qwen2.5").more(*texts, ended=True)
 
 
 @pytest.mark.parametrize("family", WITH_DIALECT)
 @given(text=HOSTILE, key=HOSTILE, value=HOSTILE)
 @settings(max_examples=8, deadline=None)
 def test_the_tags_of_a_call_are_tokens_in_a_reply_and_those_in_its_arguments_are_not(
-    chat_of: ChatOf, family: str, text: str, key: str, value: str
+    make_chat: ChatOf, family: str, text: str, key: str, value: str
 ) -> None:
-    chat = chat_of(family)
+    chat = make_chat(family)
     assert chat.dialect is not None
     call = Call("look_up", {key: value})
     plain = Call("look_up", {"b2": "b2"})
@@ -187,8 +189,8 @@ def test_the_tags_of_a_call_are_tokens_in_a_reply_and_those_in_its_arguments_are
 
 
 @pytest.mark.parametrize(("family", "count"), list(product(WITH_DIALECT, (1, 2))))
-def test_the_reader_of_the_dialect_reads_what_is_written(chat_of: ChatOf, family: str, count: int) -> None:
-    chat = chat_of(family)
+def test_the_reader_of_the_dialect_reads_what_is_written(make_chat: ChatOf, family: str, count: int) -> None:
+    chat = make_chat(family)
     assert chat.dialect is not None
     calls = [Call("look_up", {"word": f"b{n}"}) for n in range(count)]
     if count > 1 and family not in SEVERAL:
@@ -196,11 +198,11 @@ def test_the_reader_of_the_dialect_reads_what_is_written(chat_of: ChatOf, family
             chat.reply("", calls)
         return
     read = chat.read(chat.reply("<think>\nb\n</think>\n\n", calls))
-    assert ToolsReader(chat.dialect).submission(read) == move_of(calls)
+    assert ToolsReader(chat.dialect).submission(read) == format_calls(calls)
 
 
-def test_results_need_the_calls_before_them_where_the_template_asks_for_them(chat_of: ChatOf) -> None:
-    chat = chat_of("gpt-oss")
+def test_results_need_the_calls_before_them_where_the_template_asks_for_them(make_chat: ChatOf) -> None:
+    chat = make_chat("gpt-oss")
     with pytest.raises(GymposiumError, match=r"\(user, assistant, tool\): a result without a call"):
         chat.conversation([user("?"), says("b2"), result("one")])
     read = chat.tokenizer.decode(chat.conversation([user("?"), says("", Call("look_up", {})), result("one")]))
@@ -209,8 +211,8 @@ def test_results_need_the_calls_before_them_where_the_template_asks_for_them(cha
         chat.reply("", [Call("look_up", {})])
 
 
-def test_a_template_without_tools_says_what_to_do_instead(chat_of: ChatOf) -> None:
-    chat = chat_of("smollm2")
+def test_a_template_without_tools_says_what_to_do_instead(make_chat: ChatOf) -> None:
+    chat = make_chat("smollm2")
     for asked in (
         lambda: chat.prompt("?", [tool()]),
         lambda: chat.conversation([user("?")], [tool()]),

@@ -34,9 +34,14 @@ FORMATS = [
 
 @pytest.mark.parametrize(("family", "thinking", "dialect", "grows", "bare"), FORMATS)
 def test_the_dialect_and_what_grows_are_found_out(
-    chat_of: ChatOf, family: str, thinking: bool, dialect: str | None, grows: tuple[bool, bool], bare: tuple[bool, bool]
+    make_chat: ChatOf,
+    family: str,
+    thinking: bool,
+    dialect: str | None,
+    grows: tuple[bool, bool],
+    bare: tuple[bool, bool],
 ) -> None:
-    chat = chat_of(family, thinking)
+    chat = make_chat(family, thinking)
     assert (chat.dialect and chat.dialect.name) == dialect
     assert (chat.grows("user"), chat.grows("tool")) == grows
     assert (chat.grows("user", thoughts=False), chat.grows("tool", thoughts=False)) == bare
@@ -58,8 +63,8 @@ def test_the_dialect_and_what_grows_are_found_out(
         ("smollm2", False, "no known tool calls; history before a user message is kept."),
     ],
 )
-def test_the_verdict_is_a_line(chat_of: ChatOf, family: str, thinking: bool, said: str) -> None:
-    assert said in chat_of(family, thinking).verdict
+def test_the_verdict_is_a_line(make_chat: ChatOf, family: str, thinking: bool, said: str) -> None:
+    assert said in make_chat(family, thinking).verdict
 
 
 def changed(tokenizer: PreTrainedTokenizerFast, old: str, new: str, *, thinking: bool = False) -> Chat:
@@ -143,8 +148,8 @@ def test_history_with_calls_may_be_rewritten_where_other_history_is_not(family_t
     assert not chat.grows("user")
 
 
-def test_where_no_token_ends_a_turn_the_next_message_does(chat_of: ChatOf) -> None:
-    chat = chat_of("glm4", True)
+def test_where_no_token_ends_a_turn_the_next_message_does(make_chat: ChatOf) -> None:
+    chat = make_chat("glm4", True)
     observation = chat.tokenizer.convert_tokens_to_ids("<|observation|>")
     assert set(chat.tokenizer.convert_ids_to_tokens(chat.stops)) == {"<|endoftext|>", "<|user|>", "<|observation|>"}
     assert chat.read((*chat.plain("b2"), observation)) == "b2"

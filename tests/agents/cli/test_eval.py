@@ -105,7 +105,7 @@ def test_every_rate_has_its_interval_overall_and_by_seat(run: Any, tmp_path: Pat
             value, low, high = score["readings"][reading]
             assert value == replies.count(reading) / len(replies)
             assert low < value < high
-        failures = [failure.kind for record, seat in mine if (failure := record.ending.failure_of(seat)) is not None]
+        failures = [failure.kind for record, seat in mine if (failure := record.ending.find_failure(seat)) is not None]
         assert score["counts"]["failures"]["out of context"] == failures.count("out of context") > 0
         assert sum(score["counts"]["failures"].values()) == len(failures)
         assert score["usage"]["tokens_per_move"][0] == 7

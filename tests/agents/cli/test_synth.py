@@ -50,7 +50,7 @@ def synth(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return run_command(*arguments, folder=folder, env={**os.environ, "COLUMNS": "80"}, learns=True)
 
 
-def lines_of(file: Path) -> list[dict[str, Any]]:
+def parse_lines(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
@@ -66,7 +66,7 @@ def test_the_data_is_read_by_other_trainers_tools(tmp_path: Path, context: str, 
     read = datasets.load_dataset("json", data_files=str(file), split="train", cache_dir=str(tmp_path / "cache"))
     assert set(read.column_names) == columns | {"chat_template_kwargs", "gymposium"}
     assert len(read) == manifest["counts"]["lines"] > 0
-    for row, line in zip(read, lines_of(file), strict=True):
+    for row, line in zip(read, parse_lines(file), strict=True):
         assert row == line
         chat = [message for column in sorted(columns, reverse=True) for message in row[column]]
         assert [message["role"] for message in chat] == ["user", "assistant"] * (len(chat) // 2)
@@ -82,7 +82,7 @@ def test_calls_of_tools_are_read_by_other_trainers_tools(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     file = tmp_path / "mail" / "data.jsonl"
     read = datasets.load_dataset("json", data_files=str(file), split="train", cache_dir=str(tmp_path / "cache"))
-    for row, line in zip(read, lines_of(file), strict=True):
+    for row, line in zip(read, parse_lines(file), strict=True):
         assert row == line
         task, *rest = row["messages"]
         assert task["role"] == "user"
@@ -110,8 +110,8 @@ def test_what_is_left_beside_the_data(tmp_path: Path) -> None:
     assert manifest["wanted"]["by"] == "mcts-5"
     counts = manifest["counts"]
     assert counts["lines"] == len(data.splitlines()) <= 9
-    assert all(line["gymposium"]["return"] >= 2 for line in lines_of(tmp_path / "kuhn" / "data.jsonl"))
-    assert all(line["gymposium"]["player"] == "mcts-5" for line in lines_of(tmp_path / "kuhn" / "data.jsonl"))
+    assert all(line["gymposium"]["return"] >= 2 for line in parse_lines(tmp_path / "kuhn" / "data.jsonl"))
+    assert all(line["gymposium"]["player"] == "mcts-5" for line in parse_lines(tmp_path / "kuhn" / "data.jsonl"))
     verification = verify_file(tmp_path / "kuhn" / "matches.jsonl")
     assert (verification.matches, verification.problems) == (20, [])
     others = counts["left_out"]["another outcome"]
@@ -179,10 +179,10 @@ def test_more_matches_and_other_data_of_them_are_made_by_resuming(tmp_path: Path
     assert (tmp_path / "a" / "data.jsonl").read_bytes() == data
     (tmp_path / "a" / "data.jsonl").unlink()
     made("--resume", tmp_path / "a", "--keep", "all", "-n", "14")
-    assert len(lines_of(tmp_path / "a" / "data.jsonl")) > len(data.splitlines())
+    assert len(parse_lines(tmp_path / "a" / "data.jsonl")) > len(data.splitlines())
     assert (tmp_path / "a" / "matches.jsonl").read_bytes().startswith(ten)
     made("--resume", tmp_path / "a")  # everything is done already
-    assert len(lines_of(tmp_path / "a" / "matches.jsonl")) == 14
+    assert len(parse_lines(tmp_path / "a" / "matches.jsonl")) == 14
 
 
 def test_where_nothing_is_kept_no_data_is_written(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def learn(loaded: LoadedModel, seed: int = 0, by: float = 0.05) -> None:
                 parameter.add_(torch.randn(parameter.shape, generator=generator), alpha=by)
 
 
-def canary_of(learner: LoadedModel, dtype: str = "float32", texts: Sequence[str] = PROMPTS) -> Canary:
+def make_canary(learner: LoadedModel, dtype: str = "float32", texts: Sequence[str] = PROMPTS) -> Canary:
     return Canary([learner.chat.prompt(text) for text in texts], tolerance=tolerance_for(dtype))
 
 
@@ -60,7 +60,7 @@ def scorer(learner: LoadedModel) -> Scorer:
 
 def canary(engine: Any, learner: LoadedModel, policy: Policy = LEARNED, dtype: str = "float32") -> float:
     """The check of a first publish."""
-    return canary_of(learner, dtype).check(engine, policy, scorer(learner)).largest
+    return make_canary(learner, dtype).check(engine, policy, scorer(learner)).largest
 
 
 def test_an_engine_that_plays_what_was_learned_agrees(model_directory: Path) -> None:
@@ -133,7 +133,7 @@ class Servers:
 def test_each_server_is_checked_and_the_one_that_is_behind_is_named(model_directory: Path) -> None:
     learner, elsewhere = fresh(model_directory), fresh(model_directory)
     here, behind = learner.engine(), elsewhere.engine()
-    servers, check = Servers(here=here, behind=behind), canary_of(learner)
+    servers, check = Servers(here=here, behind=behind), make_canary(learner)
     for version in (1, 2):
         policy = Policy("learner", version)
         learn(learner, version)
@@ -154,7 +154,7 @@ def test_the_changes_of_each_server_are_compared(model_directory: Path) -> None:
     """Updates that one server loses show in its changes, before they show in 16 bits otherwise."""
     learner, elsewhere = fresh(model_directory), fresh(model_directory)
     here, behind = learner.engine(), elsewhere.engine()
-    servers, check = Servers(here=here, behind=behind), canary_of(learner, "bfloat16")
+    servers, check = Servers(here=here, behind=behind), make_canary(learner, "bfloat16")
 
     def update(version: int) -> None:
         policy = Policy("learner", version)
@@ -211,7 +211,7 @@ class Pair:
     def __init__(self, model_directory: Path, dtype: str, publishes: Callable[[int], bool] = lambda version: True):
         self.learner, elsewhere = (fresh(model_directory, dtype=getattr(torch, dtype)) for _ in range(2))
         self.engine = elsewhere.engine()
-        self.canary = canary_of(self.learner, dtype, SHORT)
+        self.canary = make_canary(self.learner, dtype, SHORT)
         self._publishes = publishes
         self._theirs = dict(elsewhere.model.named_parameters())
         self._trained = {name: p for name, p in self.learner.model.named_parameters() if p.requires_grad}
@@ -279,7 +279,7 @@ def test_a_lost_update_is_found_at_the_first_publish_by_its_digest(
 ) -> None:
     """The digest differs after a change that no other check finds."""
     learner = fresh(model_directory, dtype=getattr(torch, dtype))
-    found = canary_of(learner, dtype)
+    found = make_canary(learner, dtype)
     told = partial(lora_digest, learner.model)
     base = load_model(model_directory)
     engine = LoadedModel(base.model.to(getattr(torch, dtype)), base.chat).engine()

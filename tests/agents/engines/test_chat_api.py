@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
-from tests.agents.chat_server import Answer, Asked, ChatServer, chat_server, completion, refusal
+from tests.agents.chat_server import Answer, ChatRequest, ChatServer, chat_server, completion, refusal
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.chat.tokens import Sampling
@@ -81,7 +81,7 @@ def test_the_key_is_sent_where_it_is_named_and_to_no_server_of_this_machine_othe
 def test_no_more_requests_are_under_way_than_allowed() -> None:
     two_are_here, go_on = threading.Event(), threading.Event()
 
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         if number == 1:
             two_are_here.set()
         answer = completion("hi")
@@ -441,7 +441,7 @@ FIXED = (
 
 @pytest.mark.parametrize("message", FIXED)
 def test_a_temperature_is_left_out_if_the_service_accepts_only_one(message: str) -> None:
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         return refusal(400, message) if "temperature" in asked.body else completion("b2")
 
     with chat_server(answer) as server:
@@ -454,7 +454,7 @@ def test_a_temperature_is_left_out_if_the_service_accepts_only_one(message: str)
 def test_refused_fields_are_replaced_once_and_remembered(form: str, status: int) -> None:
     """The service refuses one field after the other, and all three are remembered for the next request."""
 
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         for name in ("max_tokens", "temperature", "seed"):
             if name in asked.body:
                 return Answer(status, REFUSALS[form](name))
@@ -496,7 +496,7 @@ def test_a_value_out_of_range_is_an_error_and_no_refused_field(message: str) -> 
 
 
 def test_a_service_that_refuses_both_limits_ends_the_request() -> None:
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         (name,) = [name for name in asked.body if name.startswith("max_")]
         return refusal(400, f"{name} is not supported")
 
@@ -1017,7 +1017,7 @@ def test_nobody_but_the_server_sees_the_key(
     for name in ("openai", "httpx", "httpcore", "asyncio"):
         caplog.set_level(logging.DEBUG, name)
 
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         said = f"you sent {asked.headers['authorization']}"
         return completion(said) if status == 200 else refusal(status, said)
 

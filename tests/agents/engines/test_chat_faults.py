@@ -120,7 +120,7 @@ def test_nobody_loses_by_it(name: str, schedule: Any) -> None:
     assert played.ending.seat is None
     assert played.utilities == ()
     assert "answered, but not with a chat completion" in played.ending.detail
-    assert Record.of(played).ending == played.ending
+    assert Record.from_match(played).ending == played.ending
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])

@@ -16,7 +16,7 @@ from gymposium.errors import GymposiumError
 from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest
 from gymposium_agents.engines.transformers import GROWTH, PART, TransformersEngine, choose
 from gymposium_agents.modeling.caches import bytes_a_token
-from gymposium_agents.modeling.forward import Prefilled, extend
+from gymposium_agents.modeling.forward import PrefilledBatch, extend
 from gymposium_agents.models.loading import LoadedModel, load_model
 
 PROMPTS = ["x . o\n. . .\n. . .", "x . o\n. x .\n. . .", "card K\nmoves none", "card J\nmoves pass bet", "b2"]
@@ -84,7 +84,7 @@ def test_samples_of_a_large_vocabulary_invert_the_cumulative_distribution() -> N
     logits[0, :PART] = logits[1, PART:] = logits[2, 1:] = float("-inf")
     nodes = [row for row in (2, 0, 1) for _ in range(200)]
     asked = [TokenRequest((1,), random.Random(n)) for n in range(len(nodes))]
-    batch = Prefilled(logits, DynamicCache(), torch.ones(3, 1))
+    batch = PrefilledBatch(logits, DynamicCache(), torch.ones(3, 1))
     tokens, _ = choose(batch, nodes, asked, Sampling(1.0, 1))
     cumulative = torch.softmax(logits.double(), dim=-1).cumsum(dim=-1)[nodes]
     draws = torch.tensor([[random.Random(n).random()] for n in range(len(nodes))], dtype=torch.float64)

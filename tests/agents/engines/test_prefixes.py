@@ -28,7 +28,7 @@ from transformers import (
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat.tokens import BASE, Policy, Sampling, TokenRequest
 from gymposium_agents.engines.prefixes import BLOCK, plan
-from gymposium_agents.engines.transformers import TransformersEngine, base_of
+from gymposium_agents.engines.transformers import TransformersEngine, unwrap_peft
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import load_model
 
@@ -77,7 +77,7 @@ def make(family: str, *, lora: bool = False, eager: bool = False) -> Any:
     return model
 
 
-def engine_of(model: Any, **options: Any) -> TransformersEngine:
+def find_engine(model: Any, **options: Any) -> TransformersEngine:
     policy = Policy("learner") if hasattr(model, "peft_config") else None
     return TransformersEngine(model, stops=frozenset(), pad=0, policy=policy, **options)
 
@@ -96,7 +96,7 @@ def asked(prompts: list[Tokens], policy: Policy | None = None) -> list[TokenRequ
 def alone(model: Any, prompt: Tokens, completion: Tokens) -> list[float]:
     """Log-probabilities by one pass over each sequence, without sharing and without a cache."""
     with torch.no_grad():
-        logits = base_of(model)(torch.tensor([prompt + completion]), use_cache=False).logits[0].float()
+        logits = unwrap_peft(model)(torch.tensor([prompt + completion]), use_cache=False).logits[0].float()
     scores = torch.log_softmax(logits, dim=-1)
     return [scores[len(prompt) - 1 + n, token].item() for n, token in enumerate(completion)]
 
@@ -105,7 +105,7 @@ def alone(model: Any, prompt: Tokens, completion: Tokens) -> list[float]:
 def tokens_run(model: Any) -> Iterator[list[int]]:
     """The number of tokens in each forward pass of the model."""
     seen: list[int] = []
-    embeddings = base_of(model).get_input_embeddings()
+    embeddings = unwrap_peft(model).get_input_embeddings()
     hook = embeddings.register_forward_hook(lambda module, given, out: seen.append(given[0].numel()))
     try:
         yield seen
@@ -121,7 +121,7 @@ MIXED = [*texts(1, 200, 12), *texts(2, 150, 9), *texts(3, 0, 3), texts(4, 300, 1
 @pytest.mark.parametrize("family", FAMILIES)
 def test_log_probabilities_are_those_of_separate_passes(family: str, *, lora: bool) -> None:
     model = make(family, lora=lora)
-    engine = engine_of(model)
+    engine = find_engine(model)
     for _ in range(2):  # before and after the prefixes are cached
         for request, completion in zip(asked(MIXED), engine.generate(asked(MIXED), Sampling(1.0, 6)), strict=True):
             expected = alone(model, request.prompt, completion.ids)
@@ -133,7 +133,7 @@ def test_log_probabilities_are_those_of_separate_passes(family: str, *, lora: bo
 
 def test_sliding_windows_in_eager_attention() -> None:
     model = make("gemma3", eager=True)
-    (completion,) = engine_of(model).generate(asked(MIXED[:1]), Sampling(1.0, 6))
+    (completion,) = find_engine(model).generate(asked(MIXED[:1]), Sampling(1.0, 6))
     assert completion.logprobs == pytest.approx(alone(model, MIXED[0], completion.ids), abs=1e-5)
 
 
@@ -141,12 +141,12 @@ def test_layers_that_keep_a_state_are_refused() -> None:
     sizes = {**SIZE, "layer_types": ["linear_attention", "linear_attention", "full_attention"]}
     model = Qwen3_5ForCausalLM(Qwen3_5TextConfig(**sizes)).eval()
     with pytest.raises(GymposiumError, match=r"not linear_attention. Use a vLLM server"):
-        engine_of(model).generate(asked(MIXED[:2]), Sampling(1.0, 2))
+        find_engine(model).generate(asked(MIXED[:2]), Sampling(1.0, 2))
 
 
 def test_rules_are_read_once_for_each_set_of_weights() -> None:
     model = make("qwen3", lora=True)
-    engine = engine_of(model)
+    engine = find_engine(model)
     rules = 6 * BLOCK
 
     def turn(seed: int) -> int:
@@ -162,7 +162,7 @@ def test_rules_are_read_once_for_each_set_of_weights() -> None:
 
 def test_several_games_in_one_batch_each_use_their_own_rules() -> None:
     model = make("qwen3")
-    engine = engine_of(model)
+    engine = find_engine(model)
     prompts = [*texts(1, 200, 10), *texts(2, 230, 10), *texts(3, 260, 10)]
     engine.generate(asked(prompts), Sampling(1.0, 1))
     with tokens_run(model) as seen:
@@ -173,7 +173,7 @@ def test_several_games_in_one_batch_each_use_their_own_rules() -> None:
 
 def test_a_match_on_its_own_goes_on_where_it_was() -> None:
     model = make("qwen3")
-    engine = engine_of(model)
+    engine = find_engine(model)
     talk = texts(1, 300, 1)[0]
     engine.generate(asked([talk[:200]]), Sampling(1.0, 1))
     with tokens_run(model) as seen:
@@ -186,7 +186,7 @@ def test_a_match_on_its_own_goes_on_where_it_was() -> None:
 def test_what_was_known_before_changes_no_bit(family: str, *, lora: bool) -> None:
     """A run that was killed and resumed computes the same results."""
     model = make(family, lora=lora)
-    first, second, small = engine_of(model), engine_of(model), engine_of(model, prefix_tokens=4 * BLOCK)
+    first, second, small = find_engine(model), find_engine(model), find_engine(model, prefix_tokens=4 * BLOCK)
     first.generate(asked(MIXED[::2]), Sampling(1.0, 3))
     first.generate(asked(MIXED[:1]), Sampling(1.0, 3))
     known = first.generate(asked(MIXED), Sampling(1.0, 6))
@@ -195,14 +195,14 @@ def test_what_was_known_before_changes_no_bit(family: str, *, lora: bool) -> Non
     again = second.generate(asked(MIXED), Sampling(1.0, 6))
     assert [(c.ids, c.logprobs) for c in again] == [(c.ids, c.logprobs) for c in fresh]
     pairs = [(prompt, (5, 6)) for prompt in MIXED]
-    assert first.score(pairs) == engine_of(model).score(pairs)
+    assert first.score(pairs) == find_engine(model).score(pairs)
     # with a smaller cache the plan differs, and so does the rounding
     for one, other in zip(small.generate(asked(MIXED), Sampling(1.0, 6)), fresh, strict=True):
         assert one.logprobs == pytest.approx(other.logprobs, abs=1e-5)
 
 
 def test_memory_is_bounded() -> None:
-    engine = engine_of(make("llama"), prefix_tokens=8 * BLOCK)
+    engine = find_engine(make("llama"), prefix_tokens=8 * BLOCK)
     for seed in range(4):
         engine.generate(asked(texts(seed, 100, 8)), Sampling(1.0, 1))
         assert 3 * BLOCK <= len(engine._prefixes) <= 8 * BLOCK

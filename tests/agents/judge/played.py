@@ -53,7 +53,7 @@ def trajectory(
     rest = list(others) or [make_player("random")] * (loaded.seats - 1)
     players = [*rest[:seat], player, *rest[seat:]]
     job = MatchJob("m", loaded, players, seed, player_seed, on_illegal=FailurePolicy.parse(on_illegal))
-    return Trajectory.of(next(play([job])), seat)
+    return Trajectory.from_match(next(play([job])), seat)
 
 
 def group(size: int = 4) -> list[Trajectory]:

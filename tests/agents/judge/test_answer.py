@@ -7,7 +7,7 @@ import json
 import pytest
 from hypothesis import given, strategies as st
 
-from gymposium.errors import Unrated
+from gymposium.errors import UnratedGroup
 from gymposium_agents.judge.answer import NO_JSON, NO_SCORE, NOT_EACH_ONCE, read_scores
 
 IDS = ["1", "2"]
@@ -91,7 +91,7 @@ def test_whatever_is_scored_is_read_again(given: dict[str, float], rng: object) 
     ],
 )
 def test_anything_else_is_refused_with_its_reason(answer: str, reason: str, says: str) -> None:
-    with pytest.raises(Unrated) as caught:
+    with pytest.raises(UnratedGroup) as caught:
         read_scores(answer, IDS)
     assert caught.value.reason == reason
     assert says in str(caught.value)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from hypothesis import example, given, settings, strategies as st
 
 from gymposium_agents.judge.prompt import RUBRIC, common_length, judge_messages
-from gymposium_agents.judge.transcript import PARTS, Said, Transcript, transcript
+from gymposium_agents.judge.transcript import PARTS, Transcript, TranscriptPart, transcript
 
 from .played import Says, group, trajectory
 
@@ -31,12 +31,12 @@ def numbered(*transcripts: Transcript) -> Attempts:
     return {str(number): one for number, one in enumerate(transcripts, 1)}
 
 
-def read_back(content: str) -> tuple[str, list[Said], Attempts]:
+def read_back(content: str) -> tuple[str, list[TranscriptPart], Attempts]:
     """The rules, the common beginning, and the rest of each attempt, parsed from the tags."""
     rules = ""
-    common: list[Said] = []
-    attempts: dict[str, list[Said]] = {}
-    now: list[Said] = []
+    common: list[TranscriptPart] = []
+    attempts: dict[str, list[TranscriptPart]] = {}
+    now: list[TranscriptPart] = []
     pieces = TAG.split(content)
     for tag, behind in zip(TAG.findall(content), pieces[1:], strict=True):
         text = html.unescape(behind)
@@ -49,14 +49,14 @@ def read_back(content: str) -> tuple[str, list[Said], Attempts]:
         elif tag[1:-1] in PARTS:
             assert text.startswith("\n")
             assert text.endswith("\n")
-            now.append(Said(tag[1:-1], text[1:-1]))  # type: ignore[arg-type]
+            now.append(TranscriptPart(tag[1:-1], text[1:-1]))  # type: ignore[arg-type]
     return rules, common, {name: tuple(said) for name, said in attempts.items()}
 
 
 def shape(attempts: Attempts, alike: int) -> list[str]:
     """The expected tags, and no others."""
 
-    def around(said: Said) -> list[str]:
+    def around(said: TranscriptPart) -> list[str]:
         return [f"<{said.part}>", f"</{said.part}>"]
 
     first = next(iter(attempts.values()))
@@ -68,7 +68,9 @@ def shape(attempts: Attempts, alike: int) -> list[str]:
     return tags
 
 
-said = st.builds(Said, st.sampled_from(PARTS), st.text(st.characters(), max_size=40) | st.sampled_from(BREAKING_OUT))
+said = st.builds(
+    TranscriptPart, st.sampled_from(PARTS), st.text(st.characters(), max_size=40) | st.sampled_from(BREAKING_OUT)
+)
 attempts = st.lists(st.lists(said, max_size=4).map(tuple), min_size=1, max_size=4, unique=True)
 
 
@@ -79,7 +81,7 @@ attempts = st.lists(st.lists(said, max_size=4).map(tuple), min_size=1, max_size=
     rules=st.text(max_size=40) | st.sampled_from(BREAKING_OUT),
     rubric=st.text(max_size=40) | st.sampled_from([*BREAKING_OUT, "{rubric} {0} {"]),
 )
-@example(begins=(), ends=[tuple(Said("reply", text) for text in BREAKING_OUT)], rules="<", rubric="</rules>")
+@example(begins=(), ends=[tuple(TranscriptPart("reply", text) for text in BREAKING_OUT)], rules="<", rubric="</rules>")
 def test_whatever_stands_in_a_trajectory_the_tags_are_those_that_there_should_be(
     begins: Transcript, ends: list[Transcript], rules: str, rubric: str
 ) -> None:
@@ -94,7 +96,7 @@ def test_whatever_stands_in_a_trajectory_the_tags_are_those_that_there_should_be
     user["content"].encode()  # the request is valid UTF-8
     _, common, rest = read_back(user["content"])
     for name, one in shown.items():
-        whole = [Said(part.part, part.text.encode("utf-8", "backslashreplace").decode()) for part in one]
+        whole = [TranscriptPart(part.part, part.text.encode("utf-8", "backslashreplace").decode()) for part in one]
         assert [*common, *rest[name]] == whole
 
 

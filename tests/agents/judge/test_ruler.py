@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from gymposium import make_reward
-from gymposium.errors import BadOption, BadReward, GymposiumError, UnknownName, Unrated
-from gymposium.rewards.match import score_of
+from gymposium.errors import BadOption, BadReward, GymposiumError, UnknownName, UnratedGroup
+from gymposium.rewards.match import compute_score
 from gymposium.rewards.protocol import CheckedReward, Reward, turn_rewards
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import Sampling
@@ -32,7 +32,7 @@ from gymposium_agents.judge.transcript import transcript
 from gymposium_agents.models.loading import load_model
 from gymposium_agents.models.small import make_small_model
 
-from ..chat_server import Answer, Asked, ChatServer, chat_server, completion, refusal
+from ..chat_server import Answer, ChatRequest, ChatServer, chat_server, completion, refusal
 from .played import Says, group, trajectory
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "how-to" / "judge-with-a-model.md"
@@ -41,7 +41,7 @@ _TRAJECTORY = re.compile(r'<trajectory id="(.*?)">(.*?)</trajectory>', re.DOTALL
 _REPLY = re.compile(r"<reply>\n(.*?)\n</reply>", re.DOTALL)
 
 
-def shown(asked: Asked) -> dict[str, str]:
+def shown(asked: ChatRequest) -> dict[str, str]:
     """The first reply of each trajectory, by its id."""
     found = {}
     for name, said in _TRAJECTORY.findall(asked.messages[1]["content"]):
@@ -55,14 +55,14 @@ def scored(scores: dict[str, float]) -> str:
     return json.dumps({"scores": [{"id": name, "explanation": "-", "score": score} for name, score in scores.items()]})
 
 
-def judge(asked: Asked, number: int = 0) -> Answer:
+def judge(asked: ChatRequest, number: int = 0) -> Answer:
     """A judge that answers in the requested form."""
     return completion(scored({name: WORTH.get(reply[:2], 0.0) for name, reply in shown(asked).items()}))
 
 
 @contextmanager
 def ruler(
-    answer: Callable[[Asked, int], Answer], *, prices: str | None = None, at_once: int = 16
+    answer: Callable[[ChatRequest, int], Answer], *, prices: str | None = None, at_once: int = 16
 ) -> Iterator[tuple[Ruler, ChatServer]]:
     with chat_server(answer) as server:
         known = None if prices is None else Prices.parse(prices)
@@ -86,7 +86,7 @@ def test_each_trajectory_gets_the_score_of_its_id() -> None:
         found = CheckedReward("ruler", rate)(members)
     assert totals(found) == [0.1, 0.9, 0.3, 0.4]
     assert [reward.parts for reward in found] == [
-        {"judge": worth, "accuracy": score_of(member), "penalties": 0.0}
+        {"judge": worth, "accuracy": compute_score(member), "penalties": 0.0}
         for worth, member in zip(WORTH.values(), members, strict=True)
     ]
 
@@ -107,7 +107,7 @@ def test_penalties_come_off_at_the_turns_that_they_were_paid_for() -> None:
     with ruler(lambda asked, number: completion(scored({"1": 0.5, "2": 1.0}))) as (rate, _):
         found = CheckedReward("ruler", rate)([clumsy, group(2)[1]])
     assert totals(found) == [0.25, 1.0]
-    assert found[0].parts == {"judge": 0.5, "accuracy": score_of(clumsy), "penalties": -0.25}
+    assert found[0].parts == {"judge": 0.5, "accuracy": compute_score(clumsy), "penalties": -0.25}
     assert turn_rewards(found[0], clumsy) == (-0.25, *[0.0] * (len(clumsy.turns) - 2), 0.5)
 
 
@@ -121,13 +121,13 @@ def test_what_is_alike_is_shown_once_and_scores_the_same() -> None:
 def test_several_groups_are_judged_at_once() -> None:
     here = threading.Barrier(3)
 
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         here.wait(30)  # no request is answered before all of them have arrived
         return judge(asked)
 
     with ruler(answer) as (rate, _):
         found = CheckedReward("ruler", rate).rate([group(2), group(3), group(4)])
-    assert [totals(one) for one in found if not isinstance(one, Unrated)] == [
+    assert [totals(one) for one in found if not isinstance(one, UnratedGroup)] == [
         [0.1, 0.9],
         [0.1, 0.9, 0.3],
         [0.1, 0.9, 0.3, 0.4],
@@ -137,7 +137,7 @@ def test_several_groups_are_judged_at_once() -> None:
 def test_to_give_a_group_up_gives_its_request_up() -> None:
     never, here = threading.Event(), threading.Event()
 
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         here.set()
         return Answer(until=never, body={}) if number == 0 else judge(asked)
 
@@ -152,13 +152,13 @@ def test_to_give_a_group_up_gives_its_request_up() -> None:
 
 
 def test_tokens_and_cost_are_accounted_for_refused_answers_too() -> None:
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         return judge(asked) if number == 0 else completion("I would rather not.", usage=number != 2)
 
     with ruler(answer, prices="1000/2000") as (rate, _):
         rate(group(2))
         for _ in range(2):
-            with pytest.raises(Unrated):
+            with pytest.raises(UnratedGroup):
                 rate(group(2))
     account = rate.account
     assert (account.rated, account.answers, account.uncounted) == (1, 3, 1)
@@ -195,7 +195,7 @@ def test_tokens_and_cost_are_accounted_for_refused_answers_too() -> None:
 def test_a_group_without_scores_is_told_why_and_counted(given: Answer, reason: str, says: str) -> None:
     with ruler(lambda asked, number: given) as (rate, server):
         [why] = CheckedReward("ruler", rate).rate([group(2)])
-    assert isinstance(why, Unrated)
+    assert isinstance(why, UnratedGroup)
     assert why.reason == reason
     assert says in str(why)
     assert (rate.account.unrated, rate.account.rated) == ({reason: 1}, 0)
@@ -204,18 +204,18 @@ def test_a_group_without_scores_is_told_why_and_counted(given: Answer, reason: s
 
 
 def test_one_failure_is_one_groups() -> None:
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         return judge(asked) if len(shown(asked)) != 3 else completion("no")
 
     with ruler(answer) as (rate, _):
         found = CheckedReward("ruler", rate).rate([group(2), group(3), group(4)])
-    assert [isinstance(one, Unrated) for one in found] == [False, True, False]
+    assert [isinstance(one, UnratedGroup) for one in found] == [False, True, False]
 
 
 def test_where_all_are_alike_nobody_is_asked() -> None:
     with ruler(judge) as (rate, server):
         for alike in ([group(1)[0]] * 3, group(1)):
-            with pytest.raises(Unrated) as caught:
+            with pytest.raises(UnratedGroup) as caught:
                 rate(alike)
             assert caught.value.reason == ALIKE
     assert server.asked == []
@@ -260,7 +260,7 @@ def test_a_model_in_this_process_can_be_asked(
     make_small_model(tmp_path, game_texts, seed=1, size=replace(tiny_size, context=context))
     model = load_model(tmp_path)
     rate = Ruler(TokenChatEngine(model.engine(), model.chat), max_tokens=4)
-    with pytest.raises(Unrated) as caught:
+    with pytest.raises(UnratedGroup) as caught:
         rate(group(2))
     assert caught.value.reason == reason
     account = rate.account
@@ -308,7 +308,7 @@ def test_the_page_shows_a_judge_that_works(capsys: pytest.CaptureFixture[str]) -
     [session] = re.findall(r"```pycon\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     example = "\n".join(line[4:] for line in session.splitlines())
 
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         return completion(scored({str(number): number / 4 for number in range(1, 5)}))
 
     with chat_server(answer) as server:

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from gymposium.errors import BadReward
 from gymposium.games.registry import load_game
-from gymposium_agents.judge.transcript import Said, transcript
+from gymposium_agents.judge.transcript import TranscriptPart, transcript
 
 from .played import Says, trajectory
 
@@ -41,7 +41,7 @@ def test_it_holds_what_the_seat_was_told_and_what_it_said(
     assert [said.part for said in found].index("outcome") == len(found) - 1
 
 
-def last(*said: Said) -> list[str]:
+def last(*said: TranscriptPart) -> list[str]:
     return [one.text for one in said if one.part in ("refused", "outcome")]
 
 

@@ -34,7 +34,7 @@ class Repository:
         content = b"".join(name.encode() + data for name, data in sorted(self.branches[branch].items()))
         return hashlib.sha1(branch.encode() + content).hexdigest()
 
-    def branch_of(self, revision: str) -> str | None:
+    def find_branch(self, revision: str) -> str | None:
         return next((name for name in self.branches if revision in (name, self.commit(name))), None)
 
 
@@ -127,7 +127,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def known(self, repo: str, revision: str = "main") -> tuple[Repository, str] | None:
         found = self.hub.repositories.get(repo)
-        branch = found.branch_of(revision) if found else None
+        branch = found.find_branch(revision) if found else None
         if found is None or branch is None:
             self.refuse(404, "RepoNotFound" if found is None else "RevisionNotFound", "Not found")
             return None

@@ -49,7 +49,7 @@ def push(hub: Hub, home: Path, *arguments: str | Path, token: str | None = "give
     return run_command("lora", "push", *arguments, folder=Path.cwd(), env=environment)
 
 
-def token_of(hub: Hub, home: Path) -> str:
+def read_token(hub: Hub, home: Path) -> str:
     return hub.environment(home)["HF_TOKEN"]
 
 
@@ -91,7 +91,7 @@ def test_the_token_goes_to_the_hub_and_nowhere_else(hub: Hub, adapter: Path, tmp
     home = tmp_path / "home"
     done = push(hub, home, adapter, "alice/ttt")
     assert done.returncode == 0, done.stderr
-    token = token_of(hub, home)
+    token = read_token(hub, home)
     assert token not in done.stdout + done.stderr
     assert {sent for method, path, sent in hub.asked if path.startswith("/objects/")} == {False}  # storage needs none
     written = [p for p in tmp_path.rglob("*") if p.is_file()]
@@ -259,7 +259,7 @@ def test_what_is_refused_says_what_to_do(hub: Hub, adapter: Path, tmp_path: Path
         assert done.returncode == 2, done.stderr
         assert message in done.stderr, done.stderr
         assert "Traceback" not in done.stderr
-        assert token_of(hub, home) not in done.stderr
+        assert read_token(hub, home) not in done.stderr
     assert hub.repositories == {}
 
 

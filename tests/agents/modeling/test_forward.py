@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings, strategies as st
 from tests.agents.modeling.largest_tensor import LargestTensor
 
-from gymposium_agents.engines.transformers import base_of
+from gymposium_agents.engines.transformers import unwrap_peft
 from gymposium_agents.modeling.forward import WORTH_A_GROUP, chunked, completion_logits
 from gymposium_agents.models.loading import LoadedModel, load_model
 
@@ -65,7 +65,7 @@ def test_gradients_are_those_of_separate_passes(model_directory: Path, adapter_d
         loss.backward()
         return [p.grad.clone() for p in model.parameters() if p.grad is not None]
 
-    logits, tokens, mask = completion_logits(base_of(model), pairs, 0)
+    logits, tokens, mask = completion_logits(unwrap_peft(model), pairs, 0)
     shared = (torch.log_softmax(logits, dim=-1).gather(-1, tokens[..., None])[..., 0] * mask).sum()
     mine = gradients(shared)
     theirs = gradients(sum(plain_logprobs(model, p, c).sum() for p, c in pairs))  # type: ignore[arg-type]

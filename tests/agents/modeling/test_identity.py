@@ -18,7 +18,7 @@ from gymposium.games.registry import load_game
 from gymposium.match import Guard, play
 from gymposium.players.grammar import make_player
 from gymposium.players.identity import file_digest
-from gymposium.players.protocol import Ask, MatchContext, Reply, Usage, repeats_of
+from gymposium.players.protocol import Ask, MatchContext, Reply, Usage, get_repeats
 from gymposium.plugins.allowed import VARIABLE
 from gymposium.records import RecordLine
 from gymposium_agents.chat.settings import PlayerSettings
@@ -26,7 +26,7 @@ from gymposium_agents.chat.tokens import Sampling, TokenRequest, TurnTokens
 from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_agents.players.player import LanguageModelPlayer, over
 from gymposium_arena.board import Board
-from gymposium_arena.entries import Changed, Entry, make_entrant
+from gymposium_arena.entries import Entry, PlayerMismatch, make_entrant
 from gymposium_arena.matches import MatchesFile
 from gymposium_arena.schedule import jobs, lineups
 from gymposium_arena.suite import parse_suite
@@ -63,16 +63,16 @@ def board(model_directory: Path, adapter_directory: Path, folder: Path) -> Board
         places = {job.id: place for place, job in enumerate(planned)}
         played = sorted(play(planned, guard=Guard()), key=lambda one: places[one.job.id])
         with MatchesFile(found, lineup) as file:
-            file.append([*map(RecordLine.of, played)])
+            file.append([*map(RecordLine.from_match, played)])
     return found
 
 
-def entry_of(board: Board) -> Entry:
+def find_entry(board: Board) -> Entry:
     return board.entries()[-1]
 
 
 def test_a_model_is_its_files_and_how_it_is_asked(board: Board, folder: Path) -> None:
-    entry = entry_of(board)
+    entry = find_entry(board)
     for part, names in (
         ("model", ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]),
         ("adapter", ["adapter_config.json", "adapter_model.safetensors"]),
@@ -107,7 +107,7 @@ def test_replies_that_it_did_not_give_are_told_with_their_tokens(board: Board) -
 
 
 def test_other_weights_or_tokenizers_under_its_name_are_found(board: Board, folder: Path) -> None:
-    entry = entry_of(board)
+    entry = find_entry(board)
     for name in ("model/model.safetensors", "adapter/adapter_model.safetensors", "model/tokenizer.json"):
         file = folder / name
         with put_back(file):
@@ -118,7 +118,7 @@ def test_other_weights_or_tokenizers_under_its_name_are_found(board: Board, fold
             assert "has changed since it was entered: its digest is sha256:" in told.what
     with put_back(file):
         file.write_bytes(whole + b"\n")
-        with pytest.raises(Changed, match="is not what was entered: revision files"):
+        with pytest.raises(PlayerMismatch, match="is not what was entered: revision files"):
             make_entrant(entry)
 
 
@@ -135,7 +135,7 @@ def put_back(file: Path) -> Iterator[None]:
 def test_a_service_is_its_model_and_address_and_its_word_is_all_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CANARY", "sk-canary-77aa02")
     player = make_player("api:some/model?base_url=http://127.0.0.1:9/v1&key=CANARY&temperature=0.5")
-    assert repeats_of(player) is None
+    assert get_repeats(player) is None
     identity = player.identity()  # type: ignore[attr-defined]
     assert identity.facts == {"model": "some/model", "base_url": "http://127.0.0.1:9/v1"}
     assert identity.decoding == {"temperature": 0.5, "max_tokens": 512, "context": "state"}

@@ -219,12 +219,12 @@ def nested(names: list[str], value: object) -> dict[str, object]:
 )
 def test_a_config_names_no_code_and_no_other_config(copy: Path, entry: dict[str, Any]) -> None:
     change(copy / "config.json", **entry)
-    for use in (load_chat, load_model, skeleton, stop_tokens_of, own_context, local_architecture):
+    for use in (load_chat, load_model, skeleton, read_stop_tokens, own_context, local_architecture):
         with pytest.raises(UnsafeModelError, match=re.escape("config.json")):
             use(str(copy))
 
 
-def stop_tokens_of(name: str) -> object:
+def read_stop_tokens(name: str) -> object:
     return stop_tokens(name, None, Trust())  # type: ignore[arg-type]  # the files are refused before
 
 

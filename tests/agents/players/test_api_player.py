@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.agents.chat_server import Answer, Asked, chat_server, completion, refusal
+from tests.agents.chat_server import Answer, ChatRequest, chat_server, completion, refusal
 
 from gymposium.errors import BadOption, GymposiumError, UnknownName
 from gymposium.games.registry import load_game
@@ -39,7 +39,7 @@ KEY = "sk-canary-77aa01"
 RETRY = FailurePolicy.parse("retry(2)")
 
 
-def first_legal(asked: Asked, number: int = 0) -> Answer:
+def first_legal(asked: ChatRequest, number: int = 0) -> Answer:
     """A model that plays the first legal move in its prompt."""
     return completion(f"<move>{first_move(asked.messages[-1]['content'])}</move>")
 
@@ -73,13 +73,13 @@ def test_it_plays_any_game_and_the_record_verifies(name: str, schedule: str, tmp
             assert {turn.reading for turn in mine} == {"move"}
             assert all(isinstance(turn.trace, ChatTurn) for turn in mine)
             assert all((turn.usage.prompt_tokens, turn.usage.completion_tokens) == (10, 2) for turn in mine)
-            assert [turn["cost"] for turn in Record.of(played).turns if "cost" in turn] == [3e-5] * len(mine)
+            assert [turn["cost"] for turn in Record.from_match(played).turns if "cost" in turn] == [3e-5] * len(mine)
     verification = verify_file(file)
     assert (verification.matches, verification.problems) == (game.seats, [])
 
 
 def test_a_whole_conversation_is_told_where_it_is_asked_for_and_a_retry_its_reason() -> None:
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         return completion("nonsense") if number == 1 else first_legal(asked)
 
     with chat_server(answer) as server:
@@ -102,7 +102,7 @@ def test_the_state_alone_is_told_unless_asked_otherwise() -> None:
 
 
 def test_a_prompt_that_is_too_long_ends_the_match_with_that_reason() -> None:
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         return refusal(400, code="context_length_exceeded") if number == 1 else first_legal(asked)
 
     with chat_server(answer) as server:
@@ -117,7 +117,7 @@ def test_a_reply_that_is_cut_off_is_read_so() -> None:
     with chat_server(lambda asked, number: completion(first_move(asked.messages[-1]["content"]), "length")) as server:
         played = played_through(api_player("tiny", f"base_url={server.url}"))
     assert [turn.reading for turn in played.turns] == ["cut off"]
-    assert played.cut_off == Record.of(played).cut_off == {0}
+    assert played.cut_off == Record.from_match(played).cut_off == {0}
 
 
 def test_the_seed_follows_from_match_seat_and_turn() -> None:
@@ -134,7 +134,7 @@ def test_the_seed_follows_from_match_seat_and_turn() -> None:
 def test_when_one_request_fails_the_others_are_given_up() -> None:
     never = threading.Event()
 
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         return refusal(404) if number == 3 else Answer(until=never, body={})
 
     with chat_server(answer) as server:
@@ -149,7 +149,7 @@ def test_when_one_request_fails_the_others_are_given_up() -> None:
 def test_to_cancel_the_reply_gives_up_the_request() -> None:
     never, here = threading.Event(), threading.Event()
 
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         here.set()
         return Answer(until=never, body={}) if number == 0 else first_legal(asked)
 
@@ -169,7 +169,7 @@ def test_to_cancel_the_reply_gives_up_the_request() -> None:
     ("verb", "others"), [("run", ("--json",)), ("eval", ("--jobs", "2", "--json")), ("synth", ())], ids=lambda o: str(o)
 )
 def test_tokens_and_cost_cover_the_matches_before_a_resume(verb: str, others: Sequence[str], tmp_path: Path) -> None:
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         return refusal(401) if fails and number >= 21 else first_legal(asked)
 
     with chat_server(answer) as server:
@@ -222,7 +222,7 @@ def test_a_real_model_plays_through_the_service_as_it_does_in_this_process(
     loaded.model.lm_head.bias = torch.nn.Parameter(bias)
     behind = serving(loaded)
 
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         sampling = Sampling(asked.body["temperature"], asked.body["max_tokens"])
         said = behind.submit(asked.messages, sampling, asked.body["seed"]).result(60)
         return completion(said.text, said.finish_reason)
@@ -323,7 +323,7 @@ def everything_written(directory: Path) -> bytes:
 def test_no_command_writes_the_key_anywhere(verb: str, fails: int | None, tmp_path: Path) -> None:
     """Files, stdout and stderr, with the library's log at its highest level and a server that repeats its requests."""
 
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         if fails is not None and number >= 2:
             return refusal(fails, f"you sent {asked.headers['authorization']}")
         return completion(f"{asked.headers['authorization']}") if number == 1 else first_legal(asked)
@@ -354,7 +354,7 @@ def test_nothing_in_the_process_tells_the_key(
     for name in (None, "openai", "httpx", "httpcore", "asyncio"):
         caplog.set_level(logging.DEBUG, name)
 
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         return first_legal(asked) if fails is None else refusal(fails, f"you sent {asked.headers}")
 
     told = ""

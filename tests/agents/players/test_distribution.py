@@ -59,7 +59,9 @@ def taught(model_directory: Path) -> LoadedModel:
     return loaded
 
 
-def player_of(loaded: LoadedModel, temperature: float, max_tokens: int = 2, reply: str = "move") -> LanguageModelPlayer:
+def make_player(
+    loaded: LoadedModel, temperature: float, max_tokens: int = 2, reply: str = "move"
+) -> LanguageModelPlayer:
     sampling = Sampling(temperature, max_tokens)
     return LanguageModelPlayer("lm:taught", loaded.engine(), loaded.chat, sampling=sampling, reply=reply)
 
@@ -88,7 +90,7 @@ def read_as(player: LanguageModelPlayer, ask: Ask, ids: tuple[int, ...]) -> str 
 
 @pytest.mark.parametrize("temperature", [0.6, 1.0])
 def test_it_is_what_enumerating_every_reply_gives(taught: LoadedModel, temperature: float) -> None:
-    player = player_of(taught, temperature)
+    player = make_player(taught, temperature)
     for ask in asks(GAME, 6):
         found, legal = player.distribution(ask), ask.legal_moves or []
         replies = every_reply(taught, player, ask)
@@ -107,7 +109,7 @@ def test_it_is_what_enumerating_every_reply_gives(taught: LoadedModel, temperatu
 
 @pytest.mark.parametrize("temperature", [0.6, 1.0])
 def test_an_estimate_is_within_a_binomial_bound_of_the_truth(taught: LoadedModel, temperature: float) -> None:
-    player, samples = player_of(taught, temperature), 2000
+    player, samples = make_player(taught, temperature), 2000
     for ask in asks(GAME, 3):
         [estimate], moves = estimate_distributions(player, [ask], samples), ask.legal_moves or []
         truth = dict.fromkeys(moves, 0.0)
@@ -126,13 +128,13 @@ def test_an_estimate_is_within_a_binomial_bound_of_the_truth(taught: LoadedModel
 def test_a_reply_that_cannot_be_finished_has_no_probability(taught: LoadedModel) -> None:
     (ask,) = asks(GAME, 1)
     with pytest.raises(GymposiumError, match="fits into 1 tokens: the shortest reply has 2"):
-        move_distributions(player_of(taught, 1.0, max_tokens=1), [ask])
+        move_distributions(make_player(taught, 1.0, max_tokens=1), [ask])
 
 
 def test_greedily_one_reply_decides(taught: LoadedModel, tiny: LoadedModel) -> None:
     kinds = set()
     for loaded in (taught, tiny):
-        player = player_of(loaded, 0.0)
+        player = make_player(loaded, 0.0)
         for ask in asks(GAME, 6):
             found = player.distribution(ask)
             (reply,) = player.act([ask])
@@ -150,14 +152,14 @@ def test_greedily_one_reply_decides(taught: LoadedModel, tiny: LoadedModel) -> N
 
 def test_a_player_that_may_think_first_is_estimated(taught: LoadedModel) -> None:
     (ask,) = asks(GAME, 1)
-    found = player_of(taught, 1.0, 8, reply="tags").distribution(ask, samples=20)
+    found = make_player(taught, 1.0, 8, reply="tags").distribution(ask, samples=20)
     assert found.samples == 20
-    assert player_of(taught, 0.0, 8, reply="tags").distribution(ask).samples is None
+    assert make_player(taught, 0.0, 8, reply="tags").distribution(ask).samples is None
 
 
 @pytest.mark.parametrize(("temperature", "how"), [(1.0, "move"), (0.0, "move"), (1.0, "tags")])
 def test_many_at_once_are_what_each_is_alone(taught: LoadedModel, temperature: float, how: str) -> None:
-    player, many = player_of(taught, temperature, 8, reply=how), [*asks(GAME, 12), *asks(load_game("kuhn_poker"), 4)]
+    player, many = make_player(taught, temperature, 8, reply=how), [*asks(GAME, 12), *asks(load_game("kuhn_poker"), 4)]
     together = player.distributions(many, samples=20)
     for ask, found in zip(many, together, strict=True):
         alone = player.distribution(ask, samples=20)
@@ -183,7 +185,7 @@ def test_what_depends_on_the_past_is_refused_without_it(taught: LoadedModel, con
 
 def test_asking_for_a_distribution_changes_nothing(taught: LoadedModel) -> None:
     first, second = (next(asks(GAME, 1)) for _ in range(2))
-    player = player_of(taught, 1.0)
+    player = make_player(taught, 1.0)
     for _ in range(2):
         player.distribution(first)
         estimate_distributions(player, [first], 10)
@@ -195,13 +197,13 @@ def test_free_text_has_no_distribution(taught: LoadedModel) -> None:
     ask = MatchContext(load_game("trace").new(0), "m", 0).ask(0)
     for ask_for in (move_distributions, estimate_distributions):
         with pytest.raises(GymposiumError, match="takes free text"):
-            ask_for(player_of(taught, 1.0), [ask])
+            ask_for(make_player(taught, 1.0), [ask])
 
 
 def test_an_estimate_needs_samples(taught: LoadedModel) -> None:
     (ask,) = asks(GAME, 1)
     with pytest.raises(GymposiumError, match="at least one"):
-        estimate_distributions(player_of(taught, 1.0), [ask], 0)
+        estimate_distributions(make_player(taught, 1.0), [ask], 0)
 
 
 def test_a_reply_is_followed_in_the_tree_of_legal_replies_until_it_leaves_it() -> None:

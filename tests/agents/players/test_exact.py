@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from gymposium.analysis.exact import measure, tabulate, value
-from gymposium.analysis.exact.graph import graph_of
+from gymposium.analysis.exact.graph import build_graph
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, play
@@ -29,7 +29,7 @@ def taught(model_directory: Path) -> LoadedModel:
     loaded, game = load_model(model_directory), load_game("kuhn_poker")
     prompt = prompt_for(game, "compact", reader("move"))
     wanted: dict[tuple[tuple[int, ...], tuple[int, ...]], float] = {}
-    for position in graph_of(game).positions:
+    for position in build_graph(game).positions:
         if position.seat >= 0:
             text = prompt(game.load(position.events).observe(position.seat, "compact"))
             passes = 0.7 if position.view.startswith("2") else 0.9  # with and without the king
@@ -46,7 +46,7 @@ def taught(model_directory: Path) -> LoadedModel:
     return loaded
 
 
-def player_of(loaded: LoadedModel, temperature: float, context: str = "state") -> LanguageModelPlayer:
+def make_player(loaded: LoadedModel, temperature: float, context: str = "state") -> LanguageModelPlayer:
     sampling = Sampling(temperature, 8)
     return LanguageModelPlayer("lm:taught", loaded.engine(), loaded.chat, sampling=sampling, context=context)
 
@@ -54,7 +54,7 @@ def player_of(loaded: LoadedModel, temperature: float, context: str = "state") -
 def test_its_table_is_what_it_plays(taught: LoadedModel) -> None:
     """Within Hoeffding's bound for 2,000 matches in each seat (one run in 10,000 may fail, and this one is always the
     same), and what legal moves in other words can add."""
-    game, player, matches = load_game("kuhn_poker"), player_of(taught, 1.0), 2000
+    game, player, matches = load_game("kuhn_poker"), make_player(taught, 1.0), 2000
     policy = tabulate(game, player)
     assert 0.98 < policy.legal_mass < 1.0
     found, uniform = value(policy), value(tabulate(game, RandomPlayer()))
@@ -75,7 +75,7 @@ def test_its_table_is_what_it_plays(taught: LoadedModel) -> None:
 def test_greedily_it_plays_its_table_to_the_letter(taught: LoadedModel, tiny: LoadedModel, name: str) -> None:
     game = load_game(name)
     for loaded in (taught, tiny):
-        player = player_of(loaded, 0.0)
+        player = make_player(loaded, 0.0)
         policy = tabulate(game, player)
         for seat in (0, 1):
             players = [player, RandomPlayer()] if seat == 0 else [RandomPlayer(), player]
@@ -115,7 +115,7 @@ def test_every_position_is_asked_in_a_few_calls(tiny: LoadedModel) -> None:
 
 def test_what_a_greedy_model_that_plays_illegal_moves_is_worth(tiny: LoadedModel) -> None:
     """The player forfeits at once, so a perfect opponent wins, and there is no policy over legal moves."""
-    found = measure(load_game("tic_tac_toe"), player_of(tiny, 0.0))
+    found = measure(load_game("tic_tac_toe"), make_player(tiny, 0.0))
     assert found.restricted is None
     assert found.as_played.response is not None
     assert [o.win for o in found.as_played.response.value.seats] == [1.0, 1.0]
@@ -124,4 +124,4 @@ def test_what_a_greedy_model_that_plays_illegal_moves_is_worth(tiny: LoadedModel
 
 def test_a_player_that_reads_the_past_has_no_table(taught: LoadedModel) -> None:
     with pytest.raises(GymposiumError, match="context=full"):
-        tabulate(load_game("kuhn_poker"), player_of(taught, 1.0, "full"))
+        tabulate(load_game("kuhn_poker"), make_player(taught, 1.0, "full"))

@@ -21,11 +21,11 @@ from gymposium.players.protocol import Concurrent, MatchContext
 from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import BASE, Sampling, TokenRequest
-from gymposium_agents.engines.transformers import base_of
+from gymposium_agents.engines.transformers import unwrap_peft
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import load_model
 from gymposium_agents.models.small import make_small_model
-from gymposium_agents.players.grammar import in_process, policy_of
+from gymposium_agents.players.grammar import in_process, name_policy
 from gymposium_agents.players.player import LanguageModelPlayer
 
 
@@ -176,9 +176,9 @@ def test_two_adapters_play_against_each_other_over_one_engine(
 
 def test_an_adapter_has_one_name_wherever_it_lies(adapter_directory: Path, other_adapter: Path, tmp_path: Path) -> None:
     copy = Path(shutil.copytree(adapter_directory, tmp_path / "elsewhere" / adapter_directory.name))
-    mine = policy_of(str(adapter_directory), adapter_directory)
-    assert policy_of(str(copy), copy) == mine
-    assert policy_of(str(other_adapter), other_adapter) != mine
+    mine = name_policy(str(adapter_directory), adapter_directory)
+    assert name_policy(str(copy), copy) == mine
+    assert name_policy(str(other_adapter), other_adapter) != mine
     assert mine.name.startswith(f"{adapter_directory.name}-")
 
 
@@ -213,7 +213,7 @@ def test_four_bits_are_shared_too_and_carry_adapters(game_texts: list[str], tmp_
     plain, small = seated(f"lm:{model}"), seated(f"lm:{model}?load=4bit")
     tuned = seated(f"lm:{model}@{adapter}?load=4bit")
     assert small.engine is tuned.engine is not plain.engine
-    layer = base_of(small.engine.model).model.decoder.layers[0].fc1  # type: ignore[attr-defined]
+    layer = unwrap_peft(small.engine.model).model.decoder.layers[0].fc1  # type: ignore[attr-defined]
     assert layer.weight.dtype == torch.uint8
     ask = MatchContext(load_game("tic_tac_toe").new(0), "m", 0).ask(0)
     prompt = small.prompt(ask)

@@ -175,7 +175,7 @@ def test_a_conversation_that_grows_ends_the_match_where_it_fills_the_context(sho
     for played in full:
         assert played.ending == Ending("out of context", 0)
         assert played.turns[0].seat == 0, "it had played before"
-        mine, other = Trajectory.of(played, 0), Trajectory.of(played, 1)
+        mine, other = Trajectory.from_match(played, 0), Trajectory.from_match(played, 1)
         assert mine.truncated
         before = mine.turns[-1].trace
         assert mine.unanswered[: len(before.prompt)] == before.prompt, "the conversation, one ask further"

@@ -24,7 +24,7 @@ from gymposium_agents.players.player import LanguageModelPlayer
 
 
 @dataclass
-class Scripted:
+class ScriptedEngine:
     """An engine whose completions are these texts and calls in order, with thoughts of its own spelling."""
 
     chat: Chat
@@ -52,7 +52,7 @@ def guess(number: int) -> Call:
 def play_guessing(family_tokenizer: Any, family: str, *, thinking: bool, context: str = "full", lead: str = "") -> Any:
     chat = Chat(family_tokenizer(family), thinking=thinking)
     script = [(lead, [guess(2)]), (lead, [guess(7)]), (lead, [guess(4)])]
-    engine = Scripted(chat, script)
+    engine = ScriptedEngine(chat, script)
     player = LanguageModelPlayer(
         "lm:scripted", engine, chat, sampling=Sampling(1.0, 400), style="full", reply="tools", context=context
     )
@@ -111,14 +111,14 @@ def test_each_turn_is_rendered_where_the_context_or_the_template_rewrites_histor
 
 def test_the_record_says_how_calls_were_written_and_replays(family_tokenizer: Any) -> None:
     _, _, _, played = play_guessing(family_tokenizer, "qwen3", thinking=True, lead=THOUGHTS)
-    record = Record.of(played)
+    record = Record.from_match(played)
     assert record.prompts[0]["reader"] == "tools-hermes"
     assert replay_difference(guessing(), record) is None
 
 
 def test_a_reply_without_a_call_is_asked_again_by_the_user(family_tokenizer: Any) -> None:
     chat = Chat(family_tokenizer("qwen3"))
-    engine = Scripted(chat, [("", [guess(2)]), ("It is 4.", []), ("", [guess(4)])])
+    engine = ScriptedEngine(chat, [("", [guess(2)]), ("It is 4.", []), ("", [guess(4)])])
     sampling = Sampling(1.0, 400)
     player = LanguageModelPlayer("lm", engine, chat, sampling=sampling, style="full", reply="tools", context="full")
     [played] = play([MatchJob("m", guessing(), [player], 4, on_illegal=FailurePolicy("retry", 1))])
@@ -130,12 +130,12 @@ def test_a_reply_without_a_call_is_asked_again_by_the_user(family_tokenizer: Any
 def test_a_template_without_tools_says_what_to_write_instead(family_tokenizer: Any) -> None:
     chat = Chat(family_tokenizer("gemma"))
     with pytest.raises(BadOption, match="reply=tools is not supported: the chat template of 'gemma' has no tools"):
-        LanguageModelPlayer("lm", Scripted(chat, []), chat, sampling=Sampling(1.0, 9), reply="tools")
+        LanguageModelPlayer("lm", ScriptedEngine(chat, []), chat, sampling=Sampling(1.0, 9), reply="tools")
 
 
 def test_a_game_without_tools_refuses_calls(family_tokenizer: Any) -> None:
     chat = Chat(family_tokenizer("qwen3"))
-    player = LanguageModelPlayer("lm", Scripted(chat, []), chat, sampling=Sampling(1.0, 9), reply="tools")
+    player = LanguageModelPlayer("lm", ScriptedEngine(chat, []), chat, sampling=Sampling(1.0, 9), reply="tools")
     with pytest.raises(BadOption, match="tic_tac_toe has no tools to call"):
         [*play([MatchJob("m", load_game("tic_tac_toe"), [player, player], 0)])]
 

@@ -25,7 +25,16 @@ from gymposium_agents.chat.context import context
 from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_agents.chat.tokens import BASE, Completion, Policy, Sampling, TokenRequest
 from gymposium_agents.players.player import LanguageModelPlayer
-from gymposium_agents.players.synth import Gathered, Keep, Wanted, decisions, gather, lines, per_of, why_not
+from gymposium_agents.players.synth import (
+    Keep,
+    SynthCounts,
+    SynthSelection,
+    choose_per,
+    decisions,
+    gather,
+    lines,
+    why_not,
+)
 
 GAMES = ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)", "phantom_ttt", "pig(winscore=10)", "2048"]
 CONTEXTS = ["full", "truncated", "last-1", "last-3", "state"]
@@ -34,10 +43,10 @@ CONTEXTS = ["full", "truncated", "last-1", "last-3", "state"]
 def played(name: str, player: Player, matches: int, opponent: Player | None = None) -> list[Record]:
     game = load_game(name)
     seats = [player, *[opponent or player] * (game.seats - 1)]
-    return [Record.of(one) for one in play(MatchJob(f"m-{i}", game, seats, i) for i in range(matches))]
+    return [Record.from_match(one) for one in play(MatchJob(f"m-{i}", game, seats, i) for i in range(matches))]
 
 
-class Asked:
+class MessageRecorder:
     """A random player that notes the messages that a model would have read at each of its decisions."""
 
     name, reader, style = "random", RandomPlayer.reader, RandomPlayer.style
@@ -57,7 +66,7 @@ class Asked:
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize(("style", "reply"), [("full", "tags"), ("compact", "json")])
 def test_the_prompts_are_those_of_the_match(name: str, style: Style, reply: str) -> None:
-    author = Asked(style, reply)
+    author = MessageRecorder(style, reply)
     records = played(name, author, 5)
     settings = PlayerSettings(style, reply)
     for record in records:
@@ -118,7 +127,7 @@ def test_a_rendered_sample_is_what_the_player_was_asked(
     settings = PlayerSettings(style, reply, context=how)
     game, compared = load_game("tic_tac_toe"), 0
     for one in play(MatchJob(f"m-{i}", game, [player, make_player("random")], i) for i in range(4)):
-        record = Record.of(one)
+        record = Record.from_match(one)
         turns = [turn for turn in one.turns if turn.seat == 0]
         for turn, line in zip(turns, lines(record, 0, settings, "turn"), strict=True):
             template = {"add_generation_prompt": True, **line["chat_template_kwargs"]}
@@ -164,9 +173,11 @@ class Clumsy:
 def test_what_is_kept_is_clean_and_what_is_left_out_is_counted(policy: str) -> None:
     game, on_illegal = load_game("tic_tac_toe"), FailurePolicy.parse(policy)
     seats: list[Player] = [Clumsy(), RandomPlayer()]
-    records = [Record.of(p) for p in play(MatchJob(f"m-{i}", game, seats, i, None, on_illegal) for i in range(60))]
-    counts = Gathered()
-    wanted = Wanted(settings=PlayerSettings(), keep=Keep.parse("win"), per="turn")
+    records = [
+        Record.from_match(p) for p in play(MatchJob(f"m-{i}", game, seats, i, None, on_illegal) for i in range(60))
+    ]
+    counts = SynthCounts()
+    wanted = SynthSelection(settings=PlayerSettings(), keep=Keep.parse("win"), per="turn")
     found = list(gather(records, wanted, counts))
     assert counts.matches == 60
     assert counts.kept + counts.left_out.total() == 120
@@ -184,10 +195,10 @@ def test_what_is_kept_is_clean_and_what_is_left_out_is_counted(policy: str) -> N
 def test_seats_players_limits_and_duplicates() -> None:
     records = played("tic_tac_toe", make_player("mcts-2"), 20, RandomPlayer())
 
-    def found(**wanted: Any) -> tuple[list[dict[str, Any]], Gathered]:
-        counts = Gathered()
+    def found(**wanted: Any) -> tuple[list[dict[str, Any]], SynthCounts]:
+        counts = SynthCounts()
         settled = {"settings": PlayerSettings(), "keep": Keep(), "per": "turn"} | wanted
-        return list(gather(records, Wanted(**settled), counts)), counts
+        return list(gather(records, SynthSelection(**settled), counts)), counts
 
     everything, counts = found()
     assert counts.kept == 40
@@ -233,10 +244,10 @@ def test_what_is_no_outcome_is_refused(text: str) -> None:
 
 
 def test_a_line_holds_a_whole_match_only_where_the_context_grows() -> None:
-    assert per_of(PlayerSettings(context="full"), None) == "match"
-    assert per_of(PlayerSettings(context="full"), "turn") == "turn"
-    assert per_of(PlayerSettings(context="truncated"), None) == "turn"
+    assert choose_per(PlayerSettings(context="full"), None) == "match"
+    assert choose_per(PlayerSettings(context="full"), "turn") == "turn"
+    assert choose_per(PlayerSettings(context="truncated"), None) == "turn"
     with pytest.raises(BadOption, match="--context full"):
-        per_of(PlayerSettings(context="last-2"), "match")
+        choose_per(PlayerSettings(context="last-2"), "match")
     with pytest.raises(BadOption, match="match or turn"):
-        per_of(PlayerSettings(), "seat")
+        choose_per(PlayerSettings(), "seat")

@@ -138,7 +138,7 @@ KAGGLE = [
     Corruption(
         "changed action",
         0,
-        lambda e: _move_of(e[0], 3).update(action=(_move_of(e[0], 3)["action"] + 1) % 7),
+        lambda e: _find_mover(e[0], 3).update(action=(_find_mover(e[0], 3)["action"] + 1) % 7),
         r"step 3: the observation shows a board that the moves do not produce",
     ),
     Corruption("changed reward", 0, lambda e: _pay(e[0], [1, 1]), r"rewards are \[1, 1\], but the match pays"),
@@ -190,7 +190,7 @@ KAGGLE = [
 ]
 
 
-def _move_of(episode: Any, number: int) -> Any:
+def _find_mover(episode: Any, number: int) -> Any:
     """The state of the agent that moved in a step."""
     before, step = episode["steps"][number - 1], episode["steps"][number]
     return next(now for was, now in zip(before, step, strict=True) if was["status"] == "ACTIVE")

@@ -12,7 +12,7 @@ from gymposium_arena.audit.archives import MOST_LISTED, members
 from gymposium_arena.audit.audit import audit_logs
 from gymposium_arena.audit.budget import Budget
 from gymposium_arena.audit.episode import BadLog
-from gymposium_arena.audit.files import parts_of
+from gymposium_arena.audit.files import read_parts
 
 LOG = Path(__file__).parent / "logs" / "inspect.eval"
 
@@ -37,7 +37,7 @@ def test_an_archive_of_inspect_ai_has_its_samples() -> None:
     ]
 
 
-def content_of(path: Path, limit: int = 1000) -> str:
+def read_content(path: Path, limit: int = 1000) -> str:
     (_, content), *_ = members(path, limit, Budget())
     assert isinstance(content, BadLog)
     return str(content)
@@ -45,16 +45,16 @@ def content_of(path: Path, limit: int = 1000) -> str:
 
 def test_large_parts_are_refused_whatever_their_header_says(tmp_path: Path) -> None:
     path = zipped(tmp_path / "log.eval", b"0" * 5000, zipfile.ZIP_DEFLATED)
-    assert content_of(path) == "it has 5000 bytes; the limit is 1000"
+    assert read_content(path) == "it has 5000 bytes; the limit is 1000"
     data = path.read_bytes().replace((5000).to_bytes(4, "little"), (900).to_bytes(4, "little"))
     path.write_bytes(data)
-    assert "damaged" in content_of(path)
+    assert "damaged" in read_content(path)
 
 
 def test_damage_is_named(tmp_path: Path) -> None:
     path = zipped(tmp_path / "log.eval", b'{"a": 1}', zipfile.ZIP_STORED)
     path.write_bytes(path.read_bytes().replace(b'"a": 1', b'"a": 2'))
-    assert "does not match its checksum" in content_of(path)
+    assert "does not match its checksum" in read_content(path)
     path.write_bytes(b"PK\x03\x04 and no more")
     with pytest.raises(BadLog, match="truncated"):
         list(members(path, 1000, Budget()))
@@ -67,7 +67,7 @@ def test_a_damaged_frame_is_named(tmp_path: Path) -> None:
     data[start + 40 : start + 80] = bytes(40)
     path = tmp_path / "log.eval"
     path.write_bytes(data)
-    assert "damaged" in content_of(path, 10**6)
+    assert "damaged" in read_content(path, 10**6)
 
 
 def overlapping(path: Path, content: bytes, count: int) -> Path:
@@ -86,7 +86,7 @@ def test_all_parts_together_have_a_budget(tmp_path: Path) -> None:
     """A small archive whose parts overlap would otherwise unpack to any size."""
     path = overlapping(tmp_path / "log.eval", b'{"a": "%s"}' % (b"0" * 10_000), 60_000)
     assert path.stat().st_size < 5_000_000
-    found = [*parts_of(path, Budget(size=10**6))]
+    found = [*read_parts(path, Budget(size=10**6))]
     assert len(found) < 110
     assert "reading stopped" in str(found[-1].data)
 
@@ -94,7 +94,7 @@ def test_all_parts_together_have_a_budget(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [b"[" + b"[]," * 100_000 + b"[]]", b'{"a": [' + b"{}," * 100_000 + b"{}]}"])
 def test_a_text_of_many_values_is_not_parsed(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "log.json").write_bytes(text)
-    (part,) = parts_of(tmp_path / "log.json", Budget(values=50_000))
+    (part,) = read_parts(tmp_path / "log.json", Budget(values=50_000))
     assert "reading stopped" in str(part.data)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from gymposium_arena.outcomes import MatchOutcome
 from gymposium_arena.ratings.bootstrap import deal_weights, generator
 from gymposium_arena.ratings.comparisons import compare
-from gymposium_arena.ratings.evidence import of_one_game, of_several
+from gymposium_arena.ratings.evidence import from_game, from_games
 from gymposium_arena.ratings.fit import Ratings, rate
 
 _NUMBERS = count()
@@ -52,11 +52,11 @@ def rated(outcomes: Sequence[MatchOutcome], players: Sequence[str], samples: int
     """Rates the players of one game."""
     game = compare(outcomes, players)
     weights = deal_weights(generator(0, "deals"), samples, len(game.deals))
-    return rate(of_one_game(game, weights), generator(0, "prior"))
+    return rate(from_game(game, weights), generator(0, "prior"))
 
 
 def rated_jointly(games: Sequence[Sequence[MatchOutcome]], players: Sequence[str], samples: int = 200) -> Ratings:
     """Rates the players over several games of equal weight."""
     counted = [compare(outcomes, players) for outcomes in games]
     weights = [deal_weights(generator(0, "deals", i), samples, len(game.deals)) for i, game in enumerate(counted)]
-    return rate(of_several(counted, weights), generator(0, "prior"))
+    return rate(from_games(counted, weights), generator(0, "prior"))

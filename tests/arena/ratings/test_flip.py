@@ -13,22 +13,22 @@ from tests.arena.ratings.made_up import tournament, won
 from gymposium_arena.outcomes import MatchOutcome
 from gymposium_arena.ratings.bootstrap import deal_weights, generator
 from gymposium_arena.ratings.comparisons import Comparisons, compare
-from gymposium_arena.ratings.evidence import Evidence, of_one_game
+from gymposium_arena.ratings.evidence import Evidence, from_game
 from gymposium_arena.ratings.fit import rate
-from gymposium_arena.ratings.flip import Flip, flip_of
+from gymposium_arena.ratings.flip import Flip, find_flip
 from gymposium_arena.ratings.newton import fit_many
 from gymposium_arena.ratings.prior import expected
 
 
-def evidence_of(game: Comparisons) -> partial[Evidence]:
-    return partial(of_one_game, game)
+def collect_evidence(game: Comparisons) -> partial[Evidence]:
+    return partial(from_game, game)
 
 
 def flip(outcomes: Sequence[MatchOutcome], players: Sequence[str]) -> tuple[Flip | None, Comparisons]:
     game = compare(outcomes, players)
     weights = deal_weights(generator(0, "deals"), 50, len(game.deals))
-    ratings = rate(of_one_game(game, weights), generator(0, "prior"))
-    return flip_of(ratings, evidence_of(game), len(game.deals)), game
+    ratings = rate(from_game(game, weights), generator(0, "prior"))
+    return find_flip(ratings, collect_evidence(game), len(game.deals)), game
 
 
 def first_without(game: Comparisons, removed: Sequence[int]) -> set[str]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from gymposium_arena.ratings.bootstrap import deal_weights, generator, interval
 from gymposium_arena.ratings.comparisons import compare
-from gymposium_arena.ratings.payoff import over_games, payoff_of
+from gymposium_arena.ratings.payoff import compute_payoff, over_games
 from gymposium_arena.ratings.ranks import surely_above
 from gymposium_arena.ratings.scale import POINTS
 
@@ -63,7 +63,7 @@ def test_shares_of_points_lie_in_their_intervals() -> None:
     held = []
     for seed in range(40):
         game = compare(tournament({"random": 0.0, "a": 2.0}, 20, seed), ("random", "a"))
-        payoff = payoff_of(game, deal_weights(generator(seed, "deals"), 300, 20), generator(seed, "payoff"))
+        payoff = compute_payoff(game, deal_weights(generator(seed, "deals"), 300, 20), generator(seed, "payoff"))
         held.append(payoff.low[1, 0] <= 1 / (1 + np.exp(-2.0)) <= payoff.high[1, 0])
     assert np.mean(held) >= 0.85
 
@@ -71,7 +71,7 @@ def test_shares_of_points_lie_in_their_intervals() -> None:
 def test_a_pairing_that_was_always_won_says_how_little_that_is() -> None:
     for deals, least, most in ((2, 0.1, 0.4), (40, 0.9, 0.97)):
         game = compare(won("a", "b", deals), ("a", "b"))
-        payoff = payoff_of(game, deal_weights(generator(0, "deals"), 1000, deals), generator(0, "payoff"))
+        payoff = compute_payoff(game, deal_weights(generator(0, "deals"), 1000, deals), generator(0, "payoff"))
         assert least < payoff.low[0, 1] < most
         assert payoff.high[0, 1] == payoff.share[0, 1] == 1.0
         assert payoff.low[1, 0] == 0.0
@@ -83,7 +83,7 @@ def test_the_joint_matrix_is_the_mean_over_games_in_which_two_met() -> None:
     first = compare(won("a", "b", 5) + won("b", "c", 5), players)
     second = compare(won("b", "a", 5), players)
     weights = deal_weights(generator(0, "deals"), 50, 5)
-    joint = over_games([payoff_of(game, weights, generator(0, "payoff")) for game in (first, second)])
+    joint = over_games([compute_payoff(game, weights, generator(0, "payoff")) for game in (first, second)])
     assert (joint.share[0, 1], joint.share[1, 2]) == (0.5, 1.0)
     assert np.isnan(joint.share[0, 2])
     assert joint.wins[0, 1] == joint.losses[0, 1] == 10

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from gymposium_arena.ratings.bootstrap import deal_weights, generator
 from gymposium_arena.ratings.comparisons import compare
 from gymposium_arena.ratings.cycles import cycles
-from gymposium_arena.ratings.payoff import payoff_of
+from gymposium_arena.ratings.payoff import compute_payoff
 from gymposium_arena.ratings.ranks import FEWEST, Place, places, surely, surely_above
 
 from .made_up import won
@@ -70,7 +70,7 @@ def ring(deals: int) -> list[list[str]]:
     names = ("rock", "paper", "scissors", "well")
     outcomes = won("rock", "scissors", deals) + won("scissors", "paper", deals) + won("paper", "rock", deals)
     game = compare(outcomes + won("well", "rock", deals), names)
-    payoff = payoff_of(game, deal_weights(generator(0, "d"), 500, deals), generator(0, "p"))
+    payoff = compute_payoff(game, deal_weights(generator(0, "d"), 500, deals), generator(0, "p"))
     return [[names[i] for i in cycle] for cycle in cycles(payoff.beats)]
 
 

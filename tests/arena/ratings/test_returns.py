@@ -11,14 +11,14 @@ from gymposium.records.scores import mean
 from gymposium_arena.outcomes import MatchOutcome
 from gymposium_arena.ratings.bootstrap import deal_weights, generator
 from gymposium_arena.ratings.ranks import FEWEST
-from gymposium_arena.ratings.returns import Means, means_of, returns_of
+from gymposium_arena.ratings.returns import Means, compute_means, sum_returns
 
 from .made_up import match
 
 
 def means(outcomes: list[MatchOutcome], players: tuple[str, ...]) -> Means:
-    returns = returns_of(outcomes, players)
-    return means_of(returns, deal_weights(generator(0, "deals"), 500, len(returns.deals)), (-1e3, 1e3))
+    returns = sum_returns(outcomes, players)
+    return compute_means(returns, deal_weights(generator(0, "deals"), 500, len(returns.deals)), (-1e3, 1e3))
 
 
 def test_players_that_shared_their_deals_are_compared_on_them() -> None:
@@ -52,7 +52,7 @@ def test_an_interval_needs_more_than_one_deal() -> None:
 
 def test_partners_and_pairings_have_means_of_their_own() -> None:
     outcomes = [match("a", "b", paid=(3.0, 0.0)), match("b", "a", paid=(1.0, 1.0)), match("c", "a", paid=(0.0, 5.0))]
-    returns = returns_of(outcomes, ("a", "b", "c"))
+    returns = sum_returns(outcomes, ("a", "b", "c"))
     assert returns.table()[0].tolist() == pytest.approx([math.nan, 2.0, 5.0], nan_ok=True)
     assert returns.table()[1].tolist() == pytest.approx([0.5, math.nan, math.nan], nan_ok=True)
     assert means([match("a", "a", paid=(2.0, 2.0)), match("a", "a", paid=(4.0, 4.0), deal="1")], ("a",)).values == [3.0]
@@ -60,8 +60,8 @@ def test_partners_and_pairings_have_means_of_their_own() -> None:
 
 def test_equal_payments_are_no_certainty() -> None:
     outcomes = [match("a", "b", paid=(1.0, -1.0), deal=str(i)) for i in range(4)]
-    returns = returns_of(outcomes, ("a", "b"))
-    result = means_of(returns, deal_weights(generator(0, "deals"), 500, 4), (-1.0, 1.0))
+    returns = sum_returns(outcomes, ("a", "b"))
+    result = compute_means(returns, deal_weights(generator(0, "deals"), 500, 4), (-1.0, 1.0))
     assert (result.high[0], result.low[1]) == (1.0, -1.0)
     assert result.low[0] == pytest.approx(-result.high[1])
     assert -0.3 < result.low[0] < -0.1
@@ -100,8 +100,8 @@ def test_constant_returns_have_the_same_interval_everywhere(deals: int) -> None:
         for player, paid in (("a", 0.0), ("b", 0.1), ("b", 0.1), ("b", 0.1), ("c", 0.0))
     ]
     players = ("a", "b", "c")
-    returns = returns_of(outcomes, players)
-    found = means_of(returns, deal_weights(generator(0, "deals"), 500, deals), (0.0, 1.0))
+    returns = sum_returns(outcomes, players)
+    found = compute_means(returns, deal_weights(generator(0, "deals"), 500, deals), (0.0, 1.0))
     wanted = mean([0.1] * deals, (0.0, 1.0))
     assert (found.low[1], found.high[1]) == pytest.approx((wanted.low, wanted.high))
     margin, wanted = found.margin(1, 0), mean([0.1] * deals, (-1.0, 1.0))

@@ -10,8 +10,8 @@ import pytest
 from gymposium.match.ending import OVER, Ending
 from gymposium_arena.board import Board
 from gymposium_arena.results.file import read_results
-from gymposium_arena.site.choice import Expected, choose, worst_losses
-from gymposium_arena.site.played import Played, PlayedLineup, PlayedMatch, read_played
+from gymposium_arena.site.choice import ExpectedPoints, choose, worst_losses
+from gymposium_arena.site.played import BoardMatches, PlayedLineup, PlayedMatch, read_played
 
 
 def match(number: int, *results: str, forfeit: int | None = None, counts: bool = True) -> PlayedMatch:
@@ -20,21 +20,21 @@ def match(number: int, *results: str, forfeit: int | None = None, counts: bool =
 
 
 @pytest.fixture(scope="module")
-def played(rated: Path) -> Played:
+def played(rated: Path) -> BoardMatches:
     return read_played(Board(rated))
 
 
 @pytest.fixture(scope="module")
-def expected(rated: Path) -> Expected:
-    return Expected(read_results(rated / "results.json"))
+def expected(rated: Path) -> ExpectedPoints:
+    return ExpectedPoints(read_results(rated / "results.json"))
 
 
-def chosen(matches: Sequence[PlayedMatch], expected: Expected, most: int) -> list[str]:
+def chosen(matches: Sequence[PlayedMatch], expected: ExpectedPoints, most: int) -> list[str]:
     lineup = PlayedLineup("tic_tac_toe", ("random", "mcts-5"), [[one] for one in matches])
     return choose([], [lineup], expected, most)
 
 
-def test_forfeits_upsets_and_other_losses_in_turn_then_draws_and_no_match_twice(expected: Expected) -> None:
+def test_forfeits_upsets_and_other_losses_in_turn_then_draws_and_no_match_twice(expected: ExpectedPoints) -> None:
     draw, loss, loss_2 = match(0, "draw", "draw"), match(1, "loss", "win"), match(6, "loss", "win")
     upset, again = match(2, "win", "loss"), match(3, "win", "loss", counts=False)
     forfeit, forfeit_2 = match(4, "loss", "win", forfeit=0), match(5, "loss", "win", forfeit=0)
@@ -44,7 +44,7 @@ def test_forfeits_upsets_and_other_losses_in_turn_then_draws_and_no_match_twice(
         assert chosen([draw, loss, upset, again, forfeit, forfeit_2, loss_2], expected, most) == order[:most]
 
 
-def test_every_worst_loss_has_a_page(played: Played, expected: Expected) -> None:
+def test_every_worst_loss_has_a_page(played: BoardMatches, expected: ExpectedPoints) -> None:
     players = sorted({player for lineup in played.lineups for player in lineup.players})
     ids = choose(players, played.lineups, expected, 1)
     assert len(ids) == len(set(ids))

@@ -15,7 +15,7 @@ from gymposium.plugins.specs import OpponentSpec
 from gymposium.replies.reading import READERS
 
 
-class Weighted:
+class WeightedPlayer:
     """Plays legal moves chosen by the number in a file."""
 
     reader, style, repeats = READERS["move"], "compact", "quickly"
@@ -67,7 +67,7 @@ class Failing:
 @hookimpl
 def gymposium_opponents() -> Iterable[OpponentSpec]:
     for name, form, pattern, what in (
-        ("weighted", "weighted:FILE", "weighted:(?P<path>.+)", "Weighted"),
+        ("weighted", "weighted:FILE", "weighted:(?P<path>.+)", "WeightedPlayer"),
         ("secret", "secret", "secret", "Secret"),
         ("failing", "failing-HOW", "failing-(?P<how>raises|hangs|dies)", "Failing"),
     ):

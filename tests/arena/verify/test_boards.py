@@ -146,7 +146,7 @@ def test_figures_that_were_measured_beside_an_entry_are_measured_again(copy: Cop
     assert finding.what == "in kuhn_poker, exploitability is 0.0, but a new measurement gives 0.458333"
 
 
-def entries_of(findings: Sequence[Finding]) -> list[str]:
+def list_entries(findings: Sequence[Finding]) -> list[str]:
     return [str(one) for one in findings if one.about == "entry"]
 
 
@@ -154,7 +154,7 @@ def entries_of(findings: Sequence[Finding]) -> list[str]:
 def test_a_changed_suite_is_refused_for_every_entry(was: str, is_now: str, copy: Copy) -> None:
     suite = copy.path / "suite.toml"
     suite.write_text(suite.read_text().replace(was, is_now))
-    messages = entries_of(copy.findings())
+    messages = list_entries(copy.findings())
     assert len(messages) == 5
     assert all("refused: it was made for the suite with digest" in one for one in messages)
     with pytest.raises(BadOption, match=r"Invalid entry .*: it was made for the suite with digest"):
@@ -178,7 +178,7 @@ def test_a_changed_suite_is_refused_for_every_entry(was: str, is_now: str, copy:
 )
 def test_an_entry_that_was_changed_is_found_by_its_digest(change: Any, copy: Copy) -> None:
     copy.edit(copy.board.entry_file("greedy"), change)
-    assert any("was changed after it was made" in one for one in entries_of(copy.findings(only="greedy")))
+    assert any("was changed after it was made" in one for one in list_entries(copy.findings(only="greedy")))
     with pytest.raises(BadRecord, match="was changed after it was made"):
         copy.board.entries()
 
@@ -206,7 +206,7 @@ def seal(copy: Copy, slug: str, **change: Any) -> None:
 )
 def test_an_entry_sealed_anew_is_held_against_suite_and_player(change: dict[str, Any], said: str, copy: Copy) -> None:
     seal(copy, "greedy", **change)
-    assert any(said in one for one in entries_of(copy.findings()))
+    assert any(said in one for one in list_entries(copy.findings()))
 
 
 def test_the_seed_of_a_submission_is_found_in_its_matches(copy: Copy) -> None:
@@ -220,7 +220,7 @@ def test_prompts_of_an_entry_are_made_again(copy: Copy) -> None:
     prompt = read_entry(copy.board.entry_file("greedy")).prompt
     digests = {**prompt.digests, "kuhn_poker": "0" * 12}
     seal(copy, "greedy", prompt=prompt.model_copy(update={"digests": digests}))
-    assert any("its prompt in kuhn_poker has the digest '000000000000'" in one for one in entries_of(copy.findings()))
+    assert any("its prompt in kuhn_poker has the digest '000000000000'" in one for one in list_entries(copy.findings()))
 
 
 def test_code_of_another_version_is_not_asked_and_that_is_said(copy: Copy) -> None:
@@ -249,7 +249,7 @@ def test_swapped_weights_are_found_and_never_played(copy: Copy, plugin: Path, mo
     monkeypatch.setenv("GYMPOSIUM_ALLOW", "weighted:*")
     with weights(copy) as (entry, file):
         file.write_text("4")
-        messages = entries_of(copy.findings(only=entry.slug))
+        messages = list_entries(copy.findings(only=entry.slug))
         assert f"{file} has changed since it was entered: its digest is sha256:" in messages[0]
         copy.lines(copy.file("kuhn_poker", "random", "weighted"), lambda lines: lines.pop())
         again = play_board(copy.board, 1)
@@ -273,7 +273,7 @@ def test_who_is_not_here_is_not_asked_and_the_rest_is_checked(copy: Copy) -> Non
 def test_entries_that_are_gone_or_called_otherwise_are_found(copy: Copy) -> None:
     shutil.rmtree(copy.path / "entries/greedy")
     (copy.path / "entries/mcts-5").rename(copy.path / "entries/mcts-6")
-    messages = "\n".join(entries_of(copy.findings()))
+    messages = "\n".join(list_entries(copy.findings()))
     assert "entries/greedy/entry.json: the suite's own player greedy has no entry" in messages
     assert "belongs in the folder 'mcts-5'" in messages
 

@@ -59,7 +59,7 @@ def forge(copy: Copy, game: str, *players: str, liar: str = "-", failing: str = 
     job = next(jobs(lineup, [make_player(name) for name in lineup.players]))
     job = replace(job, players=[Liar(one) if one.name.startswith(liar) else one for one in job.players])
     [played] = play([job], guard=Saboteur(failing, failure))
-    record = Record.of(played)
+    record = Record.from_match(played)
     assert first_difference(record) is None
     file = copy.board.matches_file(lineup)
     copy.lines(file, lambda lines: lines.__setitem__(0, record.line()))

@@ -46,7 +46,7 @@ class World:
 
 
 class Tasks:
-    tools, max_calls, utility_range = (Tool.of(look),), 2, (0.0, 1.0)
+    tools, max_calls, utility_range = (Tool.from_function(look),), 2, (0.0, 1.0)
 
     def rules(self, style):
         return "Look once.\\n"

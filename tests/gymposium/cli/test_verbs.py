@@ -537,7 +537,7 @@ class World:
     async def close(self): pass
 
 class Tasks:
-    tools, max_calls, utility_range = (Tool.of(look),), 2, (0.0, 1.0)
+    tools, max_calls, utility_range = (Tool.from_function(look),), 2, (0.0, 1.0)
     def rules(self, style): return "Look once.\\n"
     def task(self, seed): return {"breaks": seed % 2 == 0}
     async def open(self, task): return World(task)

@@ -26,7 +26,7 @@ SEEDS = st.integers(0, 2**31)
 GAMES = ["tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "goofspiel(num_cards=4)", "openspiel:2048"]
 
 
-class Scripted:
+class ScriptedPlayer:
     """A player with the same replies in every match."""
 
     reader: Reader = READERS["move"]
@@ -112,13 +112,13 @@ def test_the_opponent_moves_first_when_the_learner_is_second() -> None:
 def test_swapping_the_seats_swaps_the_match() -> None:
     moves = ["b2", "a1", "c3", "a3", "c1", "a2", "b1", "b3", "c2"]
     mine, theirs = moves[0::2], moves[1::2]
-    first = TextGameEnv("tic_tac_toe", opponent=Scripted("theirs", theirs))
+    first = TextGameEnv("tic_tac_toe", opponent=ScriptedPlayer("theirs", theirs))
     first.reset(seed=0)
     for move in mine:
         _, mine_gets, over, _, info = first.step(move)
         if over:
             break
-    second = TextGameEnv("tic_tac_toe", seat=1, opponent=Scripted("mine", mine))
+    second = TextGameEnv("tic_tac_toe", seat=1, opponent=ScriptedPlayer("mine", mine))
     second.reset(seed=0)
     for move in theirs:
         _, theirs_get, over, _, other_info = second.step(move)
@@ -137,7 +137,7 @@ def test_a_random_seat_depends_on_the_seed_alone() -> None:
 
 
 def test_a_player_that_does_not_answer_once_is_named() -> None:
-    class Silent(Scripted):
+    class Silent(ScriptedPlayer):
         def act(self, asks: Sequence[Ask]) -> list[Reply]:
             return []
 
@@ -155,12 +155,12 @@ def test_an_environment_of_a_ready_made_game_can_be_made_again_from_its_spec() -
 
 
 def test_each_other_seat_has_its_opponent() -> None:
-    one, two = Scripted("one", ["Pass"]), Scripted("two", ["Pass"])
+    one, two = ScriptedPlayer("one", ["Pass"]), ScriptedPlayer("two", ["Pass"])
     env = TextGameEnv("openspiel:kuhn_poker(players=3)", seat=1, opponent=[one, two])
     env.reset(seed=0)
     env.step("Pass")
     assert (one.seats, two.seats) == ({0}, {2})
-    shared = Scripted("both", ["Pass"])
+    shared = ScriptedPlayer("both", ["Pass"])
     env = TextGameEnv("openspiel:kuhn_poker(players=3)", seat=1, opponent=shared)
     env.reset(seed=0)
     env.step("Pass")
@@ -173,7 +173,7 @@ def test_the_opponent_plays_from_the_stream_that_the_driver_gives_it() -> None:
     env = TextGameEnv("connect_four", opponent="mcts-20")
     play(env, random.Random(4), 11)
     mine = [event.move for event in env.match.events if event.seat == 0]
-    players: list[Player] = [Scripted("mine", mine), make_player("mcts-20")]
+    players: list[Player] = [ScriptedPlayer("mine", mine), make_player("mcts-20")]
     (driven,) = drive([MatchJob("m", load_game("connect_four"), players, 11)])
     assert driven.events == env.match.events
 
@@ -238,7 +238,7 @@ BAD = {"illegal": "a1", "unparsable": "I take the centre!"}
 
 def begun(on_illegal: str) -> TextGameEnv:
     """Tic-tac-toe in which a1 and b1 are taken and the learner is to move."""
-    env = TextGameEnv("tic_tac_toe", on_illegal=on_illegal, opponent=Scripted("theirs", ["b1", "b2", "c3"]))
+    env = TextGameEnv("tic_tac_toe", on_illegal=on_illegal, opponent=ScriptedPlayer("theirs", ["b1", "b2", "c3"]))
     env.reset(seed=0)
     env.step("a1")
     return env
@@ -292,7 +292,7 @@ def test_random_plays_on_with_a_legal_move_and_says_so() -> None:
 
 def test_opponents_pay_by_the_same_policy() -> None:
     def after(on_illegal: str, *replies: str) -> tuple[Any, ...]:
-        env = TextGameEnv("tic_tac_toe", on_illegal=on_illegal, opponent=Scripted("theirs", replies))
+        env = TextGameEnv("tic_tac_toe", on_illegal=on_illegal, opponent=ScriptedPlayer("theirs", replies))
         env.reset(seed=0)
         return env, *env.step("a1")
 
@@ -308,7 +308,7 @@ def test_opponents_pay_by_the_same_policy() -> None:
 
 
 def test_an_opponent_that_fails_before_the_learner_is_asked_loses_in_the_first_step() -> None:
-    env = TextGameEnv("tic_tac_toe", seat=1, opponent=Scripted("theirs", ["?"]))
+    env = TextGameEnv("tic_tac_toe", seat=1, opponent=ScriptedPlayer("theirs", ["?"]))
     text, info = env.reset(seed=0)
     assert "seat 0 gave no legal move" in text
     assert (info["legal_moves"], info["result"]) == ([], "win")
@@ -347,7 +347,7 @@ def test_rewards_add_up_to_the_return_and_the_record_replays(name: str, seed: in
         penalties = [played.penalties.get(s, 0.0) for s in range(env.game.seats)]
         assert [r - p for r, p in zip(again.returns(), penalties)] == pytest.approx(list(played.returns))
     if not name.startswith("openspiel:2048"):  # `verify` needs a name of the registry
-        assert first_difference(Record.of(played)) is None
+        assert first_difference(Record.from_match(played)) is None
 
 
 def test_rewards_during_play_come_when_they_are_earned() -> None:
@@ -401,7 +401,7 @@ def test_the_end_of_kuhn_poker_does_not_show_the_other_card() -> None:
     """Deals in which the learner has the jack and folds to a bet end in the same way for every card of the other."""
     ends = set()
     for seed in range(40):
-        env = TextGameEnv("kuhn_poker", opponent=Scripted("bets", ["bet"]))
+        env = TextGameEnv("kuhn_poker", opponent=ScriptedPlayer("bets", ["bet"]))
         text, _ = env.reset(seed=seed)
         if "Your card: J" in text:
             env.step("pass")

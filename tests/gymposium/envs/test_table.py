@@ -81,7 +81,7 @@ def test_a_match_at_a_table_has_the_record_that_play_makes(
             table.answer(asked.seat, answer(asked.seat, asked.ask.turn, asked.legal_moves))
     players: list[Player] = [Careless(failures) if s in seats else make_player("random") for s in range(game.seats)]
     (played,) = play([MatchJob("m", game, players, seed, on_illegal=FailurePolicy.parse(policy), opening=opening)])
-    assert table.record() == Record.of(played)
+    assert table.record() == Record.from_match(played)
     assert first_difference(table.record()) is None
 
 
@@ -94,7 +94,7 @@ def test_the_opponents_have_answered_when_answer_returns() -> None:
     assert table.played is not None
     assert table.played.result(0) in ("win", "loss")
     assert table.record().players == ["outside", "mcts-100"]
-    assert table.record().returns[0] == table.return_of(0)
+    assert table.record().returns[0] == table.get_return(0)
 
 
 def test_an_opponent_that_moves_first_has_moved_when_the_table_is_set_up() -> None:
@@ -124,7 +124,7 @@ def test_a_failed_reply_that_costs_a_penalty_is_asked_for_again_with_the_reason(
     assert (asked.seat, asked.ask.turn) == (0, 1)
     assert asked.text.startswith(asked.ask.reason or "no reason")
     assert dict(table.penalties) == {0: 0.5}
-    assert table.return_of(0) == -0.5
+    assert table.get_return(0) == -0.5
     table.answer(0, "<move>a1</move>")
     assert [asked.seat for asked in table.asked] == [1]
 
@@ -211,7 +211,7 @@ def test_many_tables_go_on_together_and_a_player_is_asked_once_for_all() -> None
             return [Reply((ask.legal_moves or [""])[0]) for ask in asks]
 
     game, opponent, outside = load_game("tic_tac_toe"), Counts(), OutsideSeat(READERS["move"], "compact")
-    tables = [Table.of_job(MatchJob(f"m{n}", game, [opponent, outside], n)) for n in range(3)]
+    tables = [Table.from_job(MatchJob(f"m{n}", game, [opponent, outside], n)) for n in range(3)]
     assert all(table.due and not table.asked for table in tables)
     advance(tables)
     assert opponent.calls == [3]

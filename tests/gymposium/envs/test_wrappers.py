@@ -55,7 +55,7 @@ def test_a_forfeit_scores_nothing_and_penalties_come_off_as_in_training() -> Non
     while not over:
         _, reward, over, _, info = env.step(info["legal_moves"][0])
     played = env.unwrapped.played
-    (in_training,) = make_reward("score")([Trajectory.of(played, 0)])
+    (in_training,) = make_reward("score")([Trajectory.from_match(played, 0)])
     assert reward == in_training.total == match_score(played.job.game, played.utilities, 0) - 5.0
 
 

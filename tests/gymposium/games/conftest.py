@@ -20,7 +20,7 @@ def story() -> Callable[[Match, int], list[str]]:
         state = match.game.start()
         for step in [*match.state.full_history(), None]:
             if not state.is_chance_node():
-                view = match.game.view_of(state, seat)
+                view = match.game.render_view(state, seat)
                 if not log or log[-1] != view:
                     log.append(view)
             if step is not None:

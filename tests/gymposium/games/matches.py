@@ -36,7 +36,7 @@ def own_parameters(name: str) -> list[Parameter]:
     return [parameter for parameter in host().game(name).parameters if parameter.name != "disguise"]
 
 
-def lines_of(text: str) -> dict[str, str]:
+def parse_lines(text: str) -> dict[str, str]:
     """Return the lines of a text by their first words: `card J` → {"card": "J"}."""
     return {key: rest for key, _, rest in (line.partition(" ") for line in text.splitlines())}
 
@@ -52,7 +52,7 @@ def walk(game: Game, seed: int) -> Iterator[Match]:
         match.apply({seat: rng.choice(match.legal_moves(seat) or [])})
 
 
-def moves_of(match: Match, seat: int) -> list[str]:
+def list_moves(match: Match, seat: int) -> list[str]:
     """Return the seat's legal moves, after a check that they are unique and can be read."""
     legal = match.legal_moves(seat) or []
     assert len(set(legal)) == len(legal) == len(engine(match).legal_actions(seat))

@@ -22,14 +22,14 @@ OURS, PLUGINS = ROOT / "tests" / "golden", ROOT / "tests" / "plugins" / "golden"
 HOW = "Run  python -m gymposium_testing.golden FOLDER [PLUGIN]  and read what changed."
 
 
-def of_plugins() -> dict[str, list[Game]]:
+def list_plugin_games() -> dict[str, list[Game]]:
     """Return the games of the distributions in `plugins/`, by plugin."""
     found = {plugin.name: plugin.specs for plugin in host().plugins}
     return {name: golden_games([s for s in found[name] if isinstance(s, GameSpec)]) for name in names_with_games()}
 
 
 KEPT = [(OURS, game) for game in golden_games()] + [
-    (PLUGINS, game) for games in of_plugins().values() for game in games
+    (PLUGINS, game) for games in list_plugin_games().values() for game in games
 ]
 
 

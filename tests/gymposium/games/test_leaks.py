@@ -219,8 +219,8 @@ def test_a_text_that_leaves_something_out_is_caught(name: str, forgotten: str) -
 class Keyhole(OpenSpielGame):
     """Game whose view holds less than its text tells."""
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
-        return str(super().view_of(state, seat).count("x"))
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
+        return str(super().render_view(state, seat).count("x"))
 
 
 def test_a_view_that_holds_less_than_the_text_is_named_as_such() -> None:
@@ -233,7 +233,7 @@ def test_a_view_that_holds_less_than_the_text_is_named_as_such() -> None:
 class Glass(OpenSpielGame):
     """Game whose view shows the true state, so that no two worlds look alike."""
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
         return f"{state}"
 
 

@@ -45,12 +45,12 @@ games = st.sampled_from([*BUILT_IN, *OTHERS])
 seeds = st.integers(0, 2**31)
 
 
-def engine_of(game: object) -> pyspiel.Game:
+def find_engine(game: object) -> pyspiel.Game:
     assert isinstance(game, OpenSpielGame)
     return game.engine
 
 
-def state_of(match: Match) -> pyspiel.State:
+def get_state(match: Match) -> pyspiel.State:
     assert isinstance(match, OpenSpielMatch)
     return match.state
 
@@ -108,7 +108,7 @@ def looks(match: Match) -> list[object]:
 @settings(max_examples=80)
 def test_side_by_side_with_the_engine(name: str, seed: int) -> None:
     game = load_game(name)
-    rng, match, state = random.Random(seed), game.new(seed), engine_of(game).new_initial_state()
+    rng, match, state = random.Random(seed), game.new(seed), find_engine(game).new_initial_state()
     done, decisions = 0, 0
     while True:
         for event in match.events[done:]:  # what chance did since
@@ -156,8 +156,8 @@ def test_side_by_side_with_the_engine(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_spec_and_engine_agree(name: str) -> None:
-    game, kind = load_game(name), engine_of(load_game(name)).get_type()
-    assert game.params.get("players", game.spec.seats) == game.seats == engine_of(game).num_players()
+    game, kind = load_game(name), find_engine(load_game(name)).get_type()
+    assert game.params.get("players", game.spec.seats) == game.seats == find_engine(game).num_players()
     open_to_all = kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION
     assert (game.spec.information == "perfect") == (open_to_all or game.spec.name in DRAWN_LATE)
     assert (game.spec.dynamics == "simultaneous") == (kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS)
@@ -172,7 +172,7 @@ THEIR_TENSORS = [
     game.name
     for game in golden_games()
     if isinstance(game, OpenSpielGame)
-    and type(game).tensor_of is OpenSpielGame.tensor_of
+    and type(game).make_tensor is OpenSpielGame.make_tensor
     and game.tensor_shape is not None
 ]
 
@@ -180,7 +180,7 @@ THEIR_TENSORS = [
 @pytest.mark.parametrize("name", THEIR_TENSORS)
 def test_tensors_are_the_engines(name: str) -> None:
     match = play_out(load_game(name).new(4), random.Random(4), 2)
-    state, kind = state_of(match), engine_of(match.game).get_type()
+    state, kind = get_state(match), find_engine(match.game).get_type()
     for seat in range(match.game.seats):
         tensor = match.tensor(seat)
         hides = match.game.spec.information == "imperfect" and kind.provides_information_state_tensor
@@ -214,7 +214,7 @@ def test_goofspiel_bids_go_to_the_engine_together() -> None:
     state = pyspiel.load_game("goofspiel(imp_info=true,num_cards=3,players=2,points_order=descending)")
     side = state.new_initial_state()
     side.apply_actions([2, 1])
-    assert str(state_of(match)) == str(side)
+    assert str(get_state(match)) == str(side)
     match.apply({0: "bid 1", 1: "bid 3"})
     assert match.to_move() == ()
     assert match.returns() == (

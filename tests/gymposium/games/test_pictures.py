@@ -14,13 +14,13 @@ from gymposium import load_game
 from gymposium.games.pictures import (
     Picture,
     cross,
+    find_line,
+    find_places,
     grid,
     hand,
     hexes,
     last_turn,
-    line_of,
     note,
-    places_of,
     table,
 )
 from gymposium.games.protocol import Draws, Match
@@ -29,13 +29,13 @@ from gymposium.plugins.host import Host
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def root_of(picture: Picture) -> ET.Element:
+def parse_root(picture: Picture) -> ET.Element:
     return ET.fromstring(picture.html[picture.html.index("<svg ") :].replace("<svg ", f'<svg xmlns="{SVG[1:-1]}" ', 1))
 
 
 def pieces(picture: Picture) -> list[list[str]]:
     """Return the drawing on each square, row by row from the top, or "" for an empty square."""
-    root = root_of(picture)
+    root = parse_root(picture)
     looks = {f"#{one.get('id')}": ET.tostring(one[0], encoding="unicode") for one in root.iter(f"{SVG}symbol")}
     drawn = {(int(one.attrib["y"]), int(one.attrib["x"])): looks[one.attrib["href"]] for one in root.iter(f"{SVG}use")}
     squares = next(root.iter(f"{SVG}rect"))
@@ -104,7 +104,7 @@ def test_every_game_draws_and_its_moves_name_places(game: str) -> None:
             for move in match.legal_moves(seat) or ():
                 said = move.split()[0] in ("take", "say", "hint", "lay")
                 said = said or game == "coin_game"  # where steps off the board are legal
-                assert places_of(move, names) or move in NOT_ON_A_BOARD or said, (move, names)
+                assert find_places(move, names) or move in NOT_ON_A_BOARD or said, (move, names)
         if not match.to_move():
             break
         match.apply({seat: rng.choice(match.legal_moves(seat) or []) for seat in match.to_move()})
@@ -140,11 +140,11 @@ def test_the_plain_text_of_an_engine_has_no_picture() -> None:
     ],
 )
 def test_a_move_names_places(move: str, names: str, found: str) -> None:
-    assert places_of(move, names.split()) == found.split()
+    assert find_places(move, names.split()) == found.split()
 
 
 def test_a_move_whose_own_name_is_a_place_names_no_other() -> None:
-    assert places_of("5/3", {"5", "3", "5/3"}) == ["5/3"]
+    assert find_places("5/3", {"5", "3", "5/3"}) == ["5/3"]
 
 
 def test_the_last_turn_is_all_that_one_seat_did() -> None:
@@ -175,19 +175,19 @@ def test_the_chain_that_won_is_marked() -> None:
     rows = ["x.", "xo"]
     names = [["a1", "b1"], ["a2", "b2"]]
     stones = {"x": "one", "o": "two"}
-    drawn = Picture.of(hexes(rows, stones, starts=[0, 0.5], names=names, last="a2", won=True), told="hex")
-    [chain] = [one.attrib["d"] for one in root_of(drawn).iter(f"{SVG}path") if one.get("stroke") == "var(--won)"]
+    drawn = Picture.from_parts(hexes(rows, stones, starts=[0, 0.5], names=names, last="a2", won=True), told="hex")
+    [chain] = [one.attrib["d"] for one in parse_root(drawn).iter(f"{SVG}path") if one.get("stroke") == "var(--won)"]
     assert chain.count("h0") == 2
 
 
 def test_lines_are_found_in_every_direction() -> None:
-    assert line_of(["..x", ".x.", "x.."], 3) == [(2, 0), (1, 1), (0, 2)]
-    assert line_of(["xx.", "...", "..."], 3) == []
+    assert find_line(["..x", ".x.", "x.."], 3) == [(2, 0), (1, 1), (0, 2)]
+    assert find_line(["xx.", "...", "..."], 3) == []
 
 
 def test_parts_stand_below_each_other_and_so_do_their_places() -> None:
     board = grid(["x."], {"x": cross()}, row_names="1", column_names="ab")
-    picture = Picture.of(board, hand(["Ah", "?"], "Your hand"), table([["2x4"]], places=True), told="all")
+    picture = Picture.from_parts(board, hand(["Ah", "?"], "Your hand"), table([["2x4"]], places=True), told="all")
     tops = {place.name: place.y for place in picture.places}
     assert list(tops) == ["a1", "b1", "Ah", "2x4"]  # a card that is face down is no place
     assert tops["a1"] < board.height < tops["Ah"] < tops["2x4"] < picture.height
@@ -195,6 +195,6 @@ def test_parts_stand_below_each_other_and_so_do_their_places() -> None:
 
 def test_what_a_picture_tells_is_escaped() -> None:
     hostile = '"><script>alert(1)</script>'
-    picture = Picture.of(note(hostile), table([[hostile]]), hand([hostile], hostile), told=hostile)
+    picture = Picture.from_parts(note(hostile), table([[hostile]]), hand([hostile], hostile), told=hostile)
     assert "<script>" not in picture.html
-    root_of(picture)
+    parse_root(picture)

@@ -26,7 +26,7 @@ def elsewhere(name: str, seed: int) -> list[Event]:
     return match.events
 
 
-def record_of(name: str, seed: int = 3) -> Record:
+def make_record(name: str, seed: int = 3) -> Record:
     """The record of that match, as an audit makes it."""
     game = load_game(name)
     assert isinstance(game, OpenSpielGame)
@@ -43,7 +43,7 @@ def record_of(name: str, seed: int = 3) -> Record:
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "backgammon", "pig(winscore=20)"])
 def test_a_record_with_chance_from_elsewhere_replays(name: str) -> None:
-    record = record_of(name)
+    record = make_record(name)
     assert record.game == f"recorded:{name}"
     assert record.ending.kind == "over"
     assert first_difference(record) is None
@@ -52,7 +52,7 @@ def test_a_record_with_chance_from_elsewhere_replays(name: str) -> None:
 
 
 def test_a_changed_outcome_or_move_is_found() -> None:
-    record = record_of("kuhn_poker")
+    record = make_record("kuhn_poker")
     first, second, *moves = record.events
     assert first_difference(replace(record, events=[second, second, *moves])) is not None
     assert first_difference(replace(record, events=[first, *moves])) is not None

@@ -17,7 +17,7 @@ from hypothesis import given, settings, strategies as st
 from gymposium import GameSpec, Parameter, make_player
 from gymposium.errors import BadParameter, BadRecord, IllegalMove, NoSampler, PluginError, WrongSeat
 from gymposium.games.protocol import Match
-from gymposium.games.rules import CHANCE, Event, RulesError, RulesGame, Style, game_of
+from gymposium.games.rules import CHANCE, Event, RulesError, RulesGame, Style, make_game_factory
 from gymposium.match import EngineError, MatchJob, play
 from gymposium.plugins.host import Host
 from gymposium.util.streams import stream
@@ -142,8 +142,8 @@ class Kuhn:
         return f"{past[seat]}, then {' '.join(past[2:])}\n"
 
 
-TIC_TAC_TOE = game_of(TicTacToe)(spec(), {})
-KUHN = game_of(Kuhn)(spec(chance=True, information="imperfect"), {})
+TIC_TAC_TOE = make_game_factory(TicTacToe)(spec(), {})
+KUHN = make_game_factory(Kuhn)(spec(chance=True, information="imperfect"), {})
 
 
 @given(seeds, st.sampled_from([("tic_tac_toe", TIC_TAC_TOE), ("kuhn_poker", KUHN)]))
@@ -250,7 +250,7 @@ class Dice:
         return f"{' '.join(past)}\n"
 
 
-DICE = game_of(Dice)(spec(seats=1, utility="score", chance=True), {})
+DICE = make_game_factory(Dice)(spec(seats=1, utility="score", chance=True), {})
 
 
 def thrown(match: Match) -> str:
@@ -306,7 +306,7 @@ class Coin(Dice):
 def test_weights_are_chances_and_their_order_means_nothing() -> None:
     order = Parameter(name="backwards", default=False, help="The order.")
     about = spec(seats=1, chance=True, parameters=(order,))
-    forwards, backwards = (game_of(Coin)(about, {"backwards": value}) for value in (False, True))
+    forwards, backwards = (make_game_factory(Coin)(about, {"backwards": value}) for value in (False, True))
     fell = [thrown(forwards.new(seed)) for seed in range(400)]
     assert fell == [thrown(backwards.new(seed)) for seed in range(400)]
     assert 0.71 < "".join(fell).count("heads") / 2000 < 0.79
@@ -395,11 +395,11 @@ def test_without_a_sampler_hidden_things_stay_hidden() -> None:
 
 
 def test_a_sampler_that_shows_the_seat_something_else_is_found_out() -> None:
-    class Marked(Kuhn):
+    class MarkedKuhn(Kuhn):
         def resample(self, events: Sequence[Event], seat: int, rng: random.Random) -> Sequence[Event]:
             return [Event(CHANCE, "0"), Event(CHANCE, "1"), *events[2:]]
 
-    game = game_of(Marked)(spec(chance=True, information="imperfect"), {})
+    game = make_game_factory(MarkedKuhn)(spec(chance=True, information="imperfect"), {})
     match = game.load([Event(CHANCE, "2"), Event(CHANCE, "1")])
     assert match.resample(1, random.Random(0)).view(0) == "0"
     with pytest.raises(RulesError, match=r"Marked\.resample returned a world that looks different to seat 0"):
@@ -418,7 +418,7 @@ def test_a_leaking_position_is_seen_through_the_layer() -> None:
             return f"{past}\n"
 
     with pytest.raises(AssertionError, match="leak in the full prompt"):
-        assert_no_leaks(game_of(Open)(spec(chance=True, information="imperfect"), {}), matches=4)
+        assert_no_leaks(make_game_factory(Open)(spec(chance=True, information="imperfect"), {}), matches=4)
 
 
 # -- free text
@@ -455,7 +455,7 @@ class Echo:
 
 
 def test_a_game_of_free_text() -> None:
-    game = game_of(Echo)(spec(seats=1, chance=True, free_text=True, utility="score"), {})
+    game = make_game_factory(Echo)(spec(seats=1, chance=True, free_text=True, utility="score"), {})
     match = game.new(0)
     word = match.events[0].move
     assert (game.num_actions, game.move_pattern) == (0, None)
@@ -483,7 +483,7 @@ def changed(**parts: Any) -> Callable[[], Any]:
 @pytest.mark.parametrize("name", ["start", "to_move", "legal_moves", "play", "returns", "rules", "position", "moves"])
 def test_a_missing_part_is_named_with_what_to_write(name: str) -> None:
     with pytest.raises(PluginError, match=rf"Ours is incomplete\. It lacks: {name}( = |\(self)"):
-        game_of(without(name))(spec(), {})
+        make_game_factory(without(name))(spec(), {})
 
 
 @pytest.mark.parametrize(
@@ -529,7 +529,7 @@ def test_a_missing_part_is_named_with_what_to_write(name: str) -> None:
 )
 def test_a_mistake_is_said_when_the_game_is_made(parts: dict[str, Any], facts: dict[str, Any], reason: str) -> None:
     with pytest.raises(PluginError, match=reason):
-        game_of(changed(**parts))(spec(**facts), {})
+        make_game_factory(changed(**parts))(spec(**facts), {})
 
 
 @pytest.mark.parametrize(
@@ -545,7 +545,7 @@ def test_a_mistake_is_said_when_the_game_is_made(parts: dict[str, Any], facts: d
 def test_wrong_chances(weights: Any, reason: str) -> None:
     author = type("Ours", (Dice,), {"chance": lambda self, past: weights})
     with pytest.raises(PluginError, match=reason):
-        game_of(author)(spec(seats=1, chance=True), {})
+        make_game_factory(author)(spec(seats=1, chance=True), {})
 
 
 def test_a_position_that_play_changes_is_found_out() -> None:
@@ -575,7 +575,7 @@ def test_a_position_that_play_changes_is_found_out() -> None:
         returns=lambda self, board: (0.0, 0.0),
     )
     with pytest.raises(PluginError, match="play modified its position argument"):
-        game_of(author)(spec(), {})
+        make_game_factory(author)(spec(), {})
 
 
 def test_parameters_go_to_the_class_as_keywords() -> None:
@@ -583,22 +583,22 @@ def test_parameters_go_to_the_class_as_keywords() -> None:
     with pytest.raises(
         PluginError, match=r"Ours must accept the parameters of the game x as keyword arguments \(size\)"
     ):
-        game_of(changed())(about, {"size": 3})
+        make_game_factory(changed())(about, {"size": 3})
 
     def picky(self: object, size: int) -> None:
         if size != 3:
             raise BadParameter(f"size={size}: only 3 so far.")
 
-    assert game_of(changed(__init__=picky))(about, {"size": 3}).name == "x"
+    assert make_game_factory(changed(__init__=picky))(about, {"size": 3}).name == "x"
     with pytest.raises(BadParameter, match="only 3 so far"):
-        game_of(changed(__init__=picky))(about, {"size": 4})
+        make_game_factory(changed(__init__=picky))(about, {"size": 4})
 
 
 def test_a_mistake_met_in_play_surfaces_with_the_match_so_far() -> None:
     def late(self: TicTacToe, board: str, seat: int) -> Sequence[str]:
         return TicTacToe.legal_moves(self, board, seat) if board.count(".") > 5 else []
 
-    game = game_of(changed(legal_moves=late))(spec(), {})
+    game = make_game_factory(changed(legal_moves=late))(spec(), {})
     with pytest.raises(
         EngineError, match=r"Ours\.legal_moves returned no legal move for seat 0, which must move"
     ) as failed:

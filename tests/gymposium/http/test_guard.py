@@ -20,7 +20,7 @@ from websockets.sync.client import connect
 from gymposium.http import listening
 from gymposium.http.bodies import MOST_BYTES, json_object
 from gymposium.http.guard import ApiGuard
-from gymposium.http.requests import Refused
+from gymposium.http.requests import RequestRefusal
 from gymposium.util.strict_json import DEEPEST, bounded_json
 
 JSON = {"Content-Type": "application/json"}
@@ -58,7 +58,7 @@ def app(**guard: Any) -> ApiGuard:
         Route("/open", hello),
         WebSocketRoute("/ws", talk),
     ]
-    refused = {Refused: lambda request, error: error.response()}
+    refused = {RequestRefusal: lambda request, error: error.response()}
     return ApiGuard(Starlette(routes=routes, exception_handlers=refused), **guard)
 
 

@@ -68,7 +68,7 @@ def test_both_sides_of_a_joint_move() -> None:
         ("out of context", 0),
         ("out of context", 1),
     }
-    record = Record.of(played)
+    record = Record.from_match(played)
     assert first_difference(record) is None
     record.ending = Ending("out of context", 0)
     assert first_difference(record) == "the replies end where seat 1 is to give one"
@@ -76,10 +76,10 @@ def test_both_sides_of_a_joint_move() -> None:
 
 def test_it_is_no_terminal_state_for_learning() -> None:
     played = ended("tic_tac_toe", 1)
-    assert [Trajectory.of(played, seat).truncated for seat in (0, 1)] == [False, True]
-    assert [Trajectory.of(played, seat).forfeited for seat in (0, 1)] == [False, True]
+    assert [Trajectory.from_match(played, seat).truncated for seat in (0, 1)] == [False, True]
+    assert [Trajectory.from_match(played, seat).forfeited for seat in (0, 1)] == [False, True]
     [whole] = play([MatchJob("m", load_game("tic_tac_toe"), [RANDOM, RANDOM], 0)])
-    assert [Trajectory.of(whole, seat).truncated for seat in (0, 1)] == [False, False]
+    assert [Trajectory.from_match(whole, seat).truncated for seat in (0, 1)] == [False, False]
 
 
 def test_scores_count_it() -> None:
@@ -95,7 +95,7 @@ def test_scores_count_it() -> None:
 
 
 def test_a_record_that_lies_about_it_is_found() -> None:
-    record = Record.of(ended("tic_tac_toe", 1))
+    record = Record.from_match(ended("tic_tac_toe", 1))
     assert first_difference(record) is None
     both = Ending("out of context", 1, others=(Ending("timed out", 0),))
     for ending, difference in [
@@ -105,7 +105,7 @@ def test_a_record_that_lies_about_it_is_found() -> None:
         record.ending = ending
         assert difference in (first_difference(record) or "")
     [whole] = play([MatchJob("m", load_game("tic_tac_toe"), [RANDOM, RANDOM], 0)])
-    record = Record.of(whole)
+    record = Record.from_match(whole)
     record.ending = Ending("out of context", 0)
     assert "but the replay gives 'The game is over.'" in (first_difference(record) or "")
     data = json.loads(record.line())

@@ -16,7 +16,7 @@ from gymposium.players.grammar import make_player
 from gymposium.records import Record
 
 [PLAYED] = play([MatchJob("m", load_game("tic_tac_toe"), [make_player("random")] * 2, 0)])
-RECORD = Record.of(PLAYED)
+RECORD = Record.from_match(PLAYED)
 
 
 @st.composite
@@ -42,7 +42,7 @@ def test_every_ending_comes_back_from_a_record(ending: Ending) -> None:
 def test_every_failure_is_kept_and_told_once(ending: Ending) -> None:
     words = ending.in_words(lambda seat: f"<{seat}>")
     for failure in ending.failures:
-        assert ending.failure_of(failure.seat or 0) == failure
+        assert ending.find_failure(failure.seat or 0) == failure
         assert f"<{failure.seat}> {failure.predicate}" in words
     assert ("and forfeits" in words.replace(f"({ending.detail})", "")) == (ending.seat is not None)
     assert ending.detail in words

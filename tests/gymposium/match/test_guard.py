@@ -82,7 +82,7 @@ def test_a_crash_costs_the_match_in_which_it_happened_and_no_other(
         assert one.ending == Ending("crashed", 0, "ZeroDivisionError: no way")
         assert one.utilities[0] == load_game(game).utility_range[0]
         assert sum(turn.seat == 0 for turn in one.turns) == 1
-    assert [first_difference(Record.parse(Record.of(one).line())) for one in found.values()] == [None] * 12
+    assert [first_difference(Record.parse(Record.from_match(one).line())) for one in found.values()] == [None] * 12
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_what_a_player_stands_on_is_not_its_doing(schedule: Schedule) -> None:
     found = matches(gone, "tic_tac_toe", schedule)
     for name in BAD:
         assert found[name].ending.detail == "seat 0 (failing) could not be asked: The server is gone."
-        assert Record.of(found[name]).returns == []
+        assert Record.from_match(found[name]).returns == []
     assert plays(found) == plays(matches(RANDOM, "tic_tac_toe"))
 
 
@@ -168,7 +168,7 @@ def test_an_engine_that_fails_breaks_off_its_own_match(part: str, schedule: Sche
 
 
 def test_a_record_that_lies_about_a_crash_is_found() -> None:
-    record = Record.of(matches(Failing(raising(KeyError("x"))), "tic_tac_toe")["3"])
+    record = Record.from_match(matches(Failing(raising(KeyError("x"))), "tic_tac_toe")["3"])
     assert record.ending == Ending("crashed", 0, "KeyError: 'x'")
     for ending, difference in [
         (Ending("no legal move", 0), "the replies end where seat 0 is to give one"),
@@ -179,7 +179,7 @@ def test_a_record_that_lies_about_a_crash_is_found() -> None:
         ),
     ]:
         assert difference in (first_difference(dataclasses.replace(record, ending=ending)) or "")
-    whole = Record.of(matches(RANDOM, "tic_tac_toe")["3"])
+    whole = Record.from_match(matches(RANDOM, "tic_tac_toe")["3"])
     assert "the replay gives 'The game is over.'" in (
         first_difference(dataclasses.replace(whole, ending=Ending("crashed", 0, "x"))) or ""
     )

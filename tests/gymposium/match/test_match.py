@@ -21,7 +21,7 @@ DESCENDING = "goofspiel(num_cards=4,points_order=descending)"
 
 
 @dataclass
-class Scripted:
+class ScriptedPlayer:
     """A player whose replies are computed from the ask. It keeps the asks."""
 
     answer: Callable[[Ask], Reply | str]
@@ -69,7 +69,7 @@ def told(played: MatchResult) -> object:
 
 
 def test_a_shared_player_is_called_once_a_round() -> None:
-    shared, other = Scripted(first), Scripted(last)
+    shared, other = ScriptedPlayer(first), ScriptedPlayer(last)
     jobs = [MatchJob(str(i), load_game("kuhn_poker"), (shared, other), i) for i in range(10)]
     played = list(play(jobs))
     assert shared.calls[0] == [str(i) for i in range(10)]
@@ -77,13 +77,13 @@ def test_a_shared_player_is_called_once_a_round() -> None:
 
 
 def test_both_seats_of_a_joint_move_are_asked_in_one_call() -> None:
-    shared = Scripted(first)
+    shared = ScriptedPlayer(first)
     list(play([MatchJob(str(i), load_game(DESCENDING), (shared, shared), i) for i in range(3)]))
     assert shared.calls == [["0", "0", "1", "1", "2", "2"]] * 3
 
 
 def test_matches_are_given_back_as_they_end_in_order() -> None:
-    player = Scripted(keyed)
+    player = ScriptedPlayer(keyed)
     jobs = [MatchJob(str(i), load_game("leduc_poker"), (player, player), i) for i in range(30)]
     played = list(play(jobs))
     ends = [(len(p.turns), int(p.job.id)) for p in played]
@@ -94,7 +94,7 @@ def test_matches_are_given_back_as_they_end_in_order() -> None:
 @pytest.mark.parametrize("game", ["tic_tac_toe", "leduc_poker", DESCENDING, "goofspiel(num_cards=5)"])
 def test_what_is_played_does_not_depend_on_how_many_play_at_once(game: str) -> None:
     def run(at_once: int) -> list[object]:
-        players = make_player("random"), Scripted(keyed)
+        players = make_player("random"), ScriptedPlayer(keyed)
         jobs = (MatchJob(str(i), load_game(game), players, i % 7, player_seed=i) for i in range(40))
         return [told(p) for p in sorted(play(jobs, at_once=at_once), key=lambda p: int(p.job.id))]
 
@@ -136,7 +136,7 @@ def test_what_one_seat_draws_does_not_shift_the_other() -> None:
     def bids(player: Player) -> list[Event]:
         return [e for e in one("goofspiel", player, make_player("random")).events if e.seat == 1]
 
-    assert bids(Scripted(keyed)) == bids(Scripted(greedy))
+    assert bids(ScriptedPlayer(keyed)) == bids(ScriptedPlayer(greedy))
 
 
 def test_wrong_numbers_are_errors() -> None:
@@ -144,7 +144,7 @@ def test_wrong_numbers_are_errors() -> None:
     with pytest.raises(ValueError, match="2 seats, but got 1 players"):
         list(play([MatchJob("m", load_game("tic_tac_toe"), (random,), 0)]))
 
-    class Mute(Scripted):
+    class Mute(ScriptedPlayer):
         def act(self, asks: Sequence[Ask]) -> list[Reply]:
             return []
 
@@ -158,16 +158,16 @@ def test_a_player_cannot_make_a_move_legal() -> None:
         (ask.observe().legal_moves or []).append("z9")
         return "z9"
 
-    played = one("tic_tac_toe", Scripted(cheat), Scripted(first))
+    played = one("tic_tac_toe", ScriptedPlayer(cheat), ScriptedPlayer(first))
     assert (played.ending.seat, played.turns[0].reading) == (0, "unparsable")
 
 
 # -- failed replies
 
 
-def bad_at(*turns: int, text: str = "nonsense", then: Callable[[Ask], str] = first) -> Scripted:
+def bad_at(*turns: int, text: str = "nonsense", then: Callable[[Ask], str] = first) -> ScriptedPlayer:
     """Replies with `text` at these turns of its seat, otherwise with a move."""
-    return Scripted(lambda ask: text if ask.turn in turns else then(ask))
+    return ScriptedPlayer(lambda ask: text if ask.turn in turns else then(ask))
 
 
 @pytest.mark.parametrize("seat", [0, 1])
@@ -184,8 +184,8 @@ def bad_at(*turns: int, text: str = "nonsense", then: Callable[[Ask], str] = fir
     ],
 )
 def test_forfeit(seat: int, reply: Reply, reading: str) -> None:
-    players = [Scripted(first), Scripted(first)]
-    players[seat] = Scripted(lambda ask: reply)
+    players = [ScriptedPlayer(first), ScriptedPlayer(first)]
+    players[seat] = ScriptedPlayer(lambda ask: reply)
     played = one("tic_tac_toe", *players)
     assert played.ending.seat == seat
     assert played.returns == ((-1.0, 1.0), (1.0, -1.0))[seat]
@@ -197,20 +197,20 @@ def test_forfeit(seat: int, reply: Reply, reading: str) -> None:
 
 
 def test_a_move_that_is_taken_is_illegal() -> None:
-    played = one("tic_tac_toe", Scripted(lambda ask: "b2"), Scripted(first))
+    played = one("tic_tac_toe", ScriptedPlayer(lambda ask: "b2"), ScriptedPlayer(first))
     assert [t.reading for t in played.turns] == ["move", "move", "illegal"]
 
 
 def test_actions_are_moves() -> None:
-    by_index = Scripted(lambda ask: Reply("", action=8 if ask.turn == 0 else 7))
-    played = one("tic_tac_toe", by_index, Scripted(first))
+    by_index = ScriptedPlayer(lambda ask: Reply("", action=8 if ask.turn == 0 else 7))
+    played = one("tic_tac_toe", by_index, ScriptedPlayer(first))
     assert [e.move for e in played.events if e.seat == 0][:2] == ["c1", "b1"]
     assert played.turns[0].action == 8
 
 
 def test_retry_asks_again_with_the_reason_and_then_forfeits() -> None:
-    stubborn = Scripted(lambda ask: "a9")
-    played = one("tic_tac_toe", stubborn, Scripted(first), policy="retry(2)")
+    stubborn = ScriptedPlayer(lambda ask: "a9")
+    played = one("tic_tac_toe", stubborn, ScriptedPlayer(first), policy="retry(2)")
     assert played.ending.seat == 0
     assert len(played.turns) == 3
     assert stubborn.turns == [0, 1, 2]
@@ -221,7 +221,7 @@ def test_retry_asks_again_with_the_reason_and_then_forfeits() -> None:
 
 def test_retries_begin_afresh_at_each_decision() -> None:
     slow = bad_at(0, 1, 3, 4, 6)
-    played = one("tic_tac_toe", slow, Scripted(last), policy="retry(2)")
+    played = one("tic_tac_toe", slow, ScriptedPlayer(last), policy="retry(2)")
     assert played.ending.seat is None
     assert [t.reading for t in played.turns if t.seat == 0][:8] == (["unparsable"] * 2 + ["move"]) * 2 + [
         "unparsable",
@@ -230,22 +230,22 @@ def test_retries_begin_afresh_at_each_decision() -> None:
     assert slow.reasons[2] is not None
     assert slow.reasons[5] is not None
     assert slow.reasons[3] is None
-    assert played.returns == one("tic_tac_toe", Scripted(first), Scripted(last)).returns
+    assert played.returns == one("tic_tac_toe", ScriptedPlayer(first), ScriptedPlayer(last)).returns
 
 
 def test_penalties_cost_and_are_limited_in_a_match() -> None:
-    played = one("tic_tac_toe", bad_at(0, 2), Scripted(last), policy="penalty(0.25,2)")
-    clean = one("tic_tac_toe", Scripted(first), Scripted(last))
+    played = one("tic_tac_toe", bad_at(0, 2), ScriptedPlayer(last), policy="penalty(0.25,2)")
+    clean = one("tic_tac_toe", ScriptedPlayer(first), ScriptedPlayer(last))
     assert played.events == clean.events
     assert played.penalties == {0: 0.5}
     assert played.returns == (clean.returns[0] - 0.5, clean.returns[1])
-    third = one("tic_tac_toe", bad_at(0, 2, 4), Scripted(last), policy="penalty(0.25,2)")
+    third = one("tic_tac_toe", bad_at(0, 2, 4), ScriptedPlayer(last), policy="penalty(0.25,2)")
     assert third.ending.seat == 0
     assert third.returns == (-1.5, 1.0)
 
 
 def test_random_plays_a_legal_move_and_counts_the_reply() -> None:
-    noise = Scripted(lambda ask: "???")
+    noise = ScriptedPlayer(lambda ask: "???")
     played = one("connect_four", noise, noise, policy="random")
     assert played.ending.seat is None
     assert all(t.reading == "unparsable" for t in played.turns)
@@ -257,7 +257,7 @@ def test_random_plays_a_legal_move_and_counts_the_reply() -> None:
 
 @pytest.mark.parametrize("policy", ["forfeit", "retry(1)", "penalty(1,1)"])
 def test_in_a_joint_decision_all_replies_are_kept(policy: str) -> None:
-    bad, good = Scripted(lambda ask: "bid 99"), Scripted(first)
+    bad, good = ScriptedPlayer(lambda ask: "bid 99"), ScriptedPlayer(first)
     for players, seat in (((bad, good), 0), ((good, bad), 1)):
         played = one(DESCENDING, *players, policy=policy)
         assert played.ending.seat == seat
@@ -267,7 +267,7 @@ def test_in_a_joint_decision_all_replies_are_kept(policy: str) -> None:
 
 
 def test_where_both_sides_of_a_joint_move_fail_it_goes_by_lot() -> None:
-    bad = Scripted(lambda ask: "nonsense")
+    bad = ScriptedPlayer(lambda ask: "nonsense")
     played = [one(DESCENDING, bad, bad, player_seed=i) for i in range(60)]
     assert all(len(p.turns) == 2 for p in played)
     forfeits = Counter(p.ending.seat for p in played)
@@ -279,7 +279,7 @@ def test_where_both_sides_of_a_joint_move_fail_it_goes_by_lot() -> None:
 
 
 def test_only_who_failed_is_asked_again_in_a_joint_decision() -> None:
-    slow, quick = bad_at(0), Scripted(last)
+    slow, quick = bad_at(0), ScriptedPlayer(last)
     played = one(DESCENDING, slow, quick, policy="retry(1)")
     assert played.ending.seat is None
     assert len(quick.turns) == 3
@@ -308,7 +308,7 @@ def test_hostile_replies_never_crash(policy: str, reader: str) -> None:
         '{"move": "\\ud800"}',
         "<move>\n</move>",
     ]
-    hostile = Scripted(lambda ask: texts[ask.turn % len(texts)], reader=READERS[reader])
+    hostile = ScriptedPlayer(lambda ask: texts[ask.turn % len(texts)], reader=READERS[reader])
     for game in ("tic_tac_toe", "leduc_poker", DESCENDING):
         played = one(game, hostile, hostile, policy=policy)
         assert "move" not in [t.reading for t in played.turns]
@@ -319,7 +319,7 @@ def test_a_penalty_turns_no_draw_into_a_loss(tmp_path: Path) -> None:
     """A penalty changes the return, not the result."""
     line = iter("b2 a3 c3 a1 a2 c2 b3 b1 c1".split())
     stumbling = bad_at(0, then=lambda ask: next(line))
-    played = one("tic_tac_toe", stumbling, Scripted(lambda ask: next(line)), policy="penalty(0.25)")
+    played = one("tic_tac_toe", stumbling, ScriptedPlayer(lambda ask: next(line)), policy="penalty(0.25)")
     assert played.utilities == (0.0, 0.0)
     assert played.returns == (-0.25, 0.0)
     assert [played.result(seat) for seat in (0, 1)] == ["draw", "draw"]
@@ -332,7 +332,8 @@ def test_a_penalty_turns_no_draw_into_a_loss(tmp_path: Path) -> None:
 def test_a_forfeit_is_a_loss_also_where_the_game_pays_only_at_its_end(seat: int, tmp_path: Path) -> None:
     """Hearts pays nothing before the end of the hand, and its least return is 0 too."""
     players = [
-        Scripted(lambda ask: "no" if ask.turn > 5 else first(ask)) if s == seat else Scripted(first) for s in range(4)
+        ScriptedPlayer(lambda ask: "no" if ask.turn > 5 else first(ask)) if s == seat else ScriptedPlayer(first)
+        for s in range(4)
     ]
     played = one("hearts", *players)
     assert played.ending.seat == seat

@@ -19,7 +19,7 @@ GAMES = ["tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "goofspiel(
 
 def record(game: str, opening: int, seed: int = 3) -> Record:
     [played] = play([MatchJob("m", load_game(game), (RANDOM, RANDOM), seed, 7, opening=opening)])
-    return Record.parse(Record.of(played).line())
+    return Record.parse(Record.from_match(played).line())
 
 
 @given(st.sampled_from(GAMES), st.integers(0, 12), st.integers(0, 2**48))

@@ -10,7 +10,7 @@ import pytest
 from gymposium import GameSpec, Parameter, make_player
 from gymposium.envs.gym import TextGameEnv
 from gymposium.errors import PluginError
-from gymposium.games.rules import RulesError, RulesGame, Style, game_of
+from gymposium.games.rules import RulesError, RulesGame, Style, make_game_factory
 from gymposium.match import BrokenPromise, EngineError, MatchJob, play
 
 
@@ -48,7 +48,7 @@ class Counting:
 def counting(utility: str, pay: tuple[float, ...], decisions: int = 4) -> RulesGame[int]:
     facts: dict[str, Any] = {"utility": utility, "seats": len(pay)}
     spec = GameSpec(name="counting", title="C", summary="C.", entry_point="x:game", **facts)
-    return game_of(lambda: Counting(pay, decisions))(spec, {})
+    return make_game_factory(lambda: Counting(pay, decisions))(spec, {})
 
 
 BROKEN = {
@@ -99,13 +99,13 @@ class Many(Counting):
 
 def test_the_parameter_players_decides_the_number_of_seats() -> None:
     spec = GameSpec(name="many", title="M", summary="M.", entry_point="x:game", seats=3, parameters=(PLAYERS,))
-    assert [game_of(Many)(spec, {"players": number}).seats for number in (1, 3, 5)] == [1, 3, 5]
+    assert [make_game_factory(Many)(spec, {"players": number}).seats for number in (1, 3, 5)] == [1, 3, 5]
 
 
 def test_seats_of_the_rules_must_be_those_of_the_spec() -> None:
     spec = GameSpec(name="many", title="M", summary="M.", entry_point="x:game", seats=3)
     with pytest.raises(PluginError, match=r"seats is 2, but the spec gives this game 3 seats. Set seats=2 in the spec"):
-        game_of(lambda: Many(2))(spec, {})
+        make_game_factory(lambda: Many(2))(spec, {})
 
 
 def test_the_spec_of_a_game_agrees_with_its_parameter_players() -> None:

@@ -30,7 +30,7 @@ LONG = 60.0
 """Seconds after which a wait that should not have been long fails the test, and does not hang it."""
 
 
-class Named:
+class NamedPlayer:
     """Base class of the players in this file."""
 
     reader = READERS["move"]
@@ -40,7 +40,7 @@ class Named:
         self.style: Style = "compact"
 
 
-class Clumsy(Named):
+class Clumsy(NamedPlayer):
     """Plays at random and sometimes fails, from the ask's stream."""
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
@@ -54,7 +54,7 @@ class Clumsy(Named):
         return Reply(legal[int(ask.rng.random() * len(legal))], "context" if draw > 0.97 else "stop")
 
 
-class Shuffled(Named):
+class ShuffledPlayer(NamedPlayer):
     """Takes any number of asks at once, and answers them in a random order."""
 
     def __init__(self, inner: Player, order: Sequence[int]) -> None:
@@ -99,7 +99,7 @@ def told(matches: Iterator[MatchResult]) -> dict[str, object]:
     """The records without the names of the players."""
     found = {}
     for played in matches:
-        record = Record.of(played)
+        record = Record.from_match(played)
         assert first_difference(record) is None
         record.players = []
         found[record.id] = record
@@ -132,7 +132,7 @@ def test_it_is_what_rounds_play_in_whatever_order_the_answers_come(
     game: str, other: str | None, order: list[int], at_once: int, policy: str, swap: bool
 ) -> None:
     n = 2 if game == "openspiel:2048" else 10
-    late = Shuffled(Clumsy(), order)
+    late = ShuffledPlayer(Clumsy(), order)
     try:
         seated = [] if other is None else [make_player(other)]
         streamed = told(
@@ -147,7 +147,7 @@ def test_it_is_what_rounds_play_in_whatever_order_the_answers_come(
 
 @pytest.mark.parametrize("game", ["goofspiel(num_cards=5)", "leduc_poker", "tic_tac_toe"])
 def test_one_player_in_all_seats(game: str) -> None:
-    clumsy, late = Clumsy(), Shuffled(Clumsy(), [3, 1, 4, 1, 5])
+    clumsy, late = Clumsy(), ShuffledPlayer(Clumsy(), [3, 1, 4, 1, 5])
     try:
         streamed = told(play(jobs(game, [late, late], 20, "retry(1)"), at_once=7, schedule="streaming"))
     finally:
@@ -168,7 +168,7 @@ def test_a_schedule_that_there_is_not() -> None:
 # -- who is asked when
 
 
-class Waits(Named):
+class Waits(NamedPlayer):
     """Plays at random once the event is set."""
 
     def __init__(self, may: threading.Event, name: str = "waits") -> None:
@@ -258,7 +258,7 @@ def player_threads(*names: str) -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name in {f"player {name}" for name in names}]
 
 
-class Fails(Named):
+class Fails(NamedPlayer):
     """Raises at its third turn."""
 
     def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
@@ -267,7 +267,7 @@ class Fails(Named):
         return RANDOM.act(asks)
 
 
-class Promises(Named):
+class Promises(NamedPlayer):
     """A concurrent player that passes each future to a function and keeps it."""
 
     def __init__(self, do: Callable[[Ask, Future[Reply]], None], name: str = "promises") -> None:
@@ -328,7 +328,7 @@ def test_what_a_future_or_submit_raises_comes_out(error: Any) -> None:
 
 
 def test_a_wrong_number_of_replies_is_an_error() -> None:
-    class Mute(Named):
+    class Mute(NamedPlayer):
         def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
             return []
 
@@ -350,7 +350,7 @@ def test_who_stops_early_leaves_nothing_behind(may: threading.Event) -> None:
     assert not thread.is_alive()
 
 
-class Says(Named):
+class Says(NamedPlayer):
     def __init__(self, *moves: str, look: bool = False) -> None:
         super().__init__("says")
         self._moves, self._look = moves, look
@@ -400,7 +400,7 @@ def test_a_player_that_does_not_answer_forfeits(game: str, kind: str, may: threa
         if ask.turn < 2:
             at_once(ask, future)
 
-    class Stuck(Named):
+    class Stuck(NamedPlayer):
         def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
             if any(ask.turn == 2 for ask in asks):
                 may.wait()
@@ -413,7 +413,7 @@ def test_a_player_that_does_not_answer_forfeits(game: str, kind: str, may: threa
     assert len(played) == 7
     for name, one in played.items():
         assert one.ending == (Ending("timed out", 1) if name.startswith("late") else OVER)
-        assert first_difference(Record.of(one)) is None
+        assert first_difference(Record.from_match(one)) is None
         if name == "late-0":
             assert sum(turn.seat == 1 for turn in one.turns) == 2
     if isinstance(stuck, Promises):

@@ -211,7 +211,7 @@ def test_whole_records_do_not_depend_on_what_is_searched_beside_them(
     def records(at_once: int) -> list[str]:
         players = [make_player("mcts-15"), make_player("mcts-10")]
         jobs = [MatchJob(str(i), load_game(game), players, i, player_seed=100 + i) for i in range(6)]
-        return sorted(Record.of(played).line() for played in play(jobs, at_once=at_once))
+        return sorted(Record.from_match(played).line() for played in play(jobs, at_once=at_once))
 
     alone = records(1)
     monkeypatch.setattr(os, "cpu_count", lambda: 1)

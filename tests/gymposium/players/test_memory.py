@@ -21,7 +21,7 @@ from gymposium.players.protocol import Ask, Reply
 from gymposium.replies.reading import READERS
 
 
-class Kept(list[str]):
+class WeakList(list[str]):
     """A list that can be looked after."""
 
 
@@ -33,7 +33,7 @@ class Remembers:
     def __init__(self) -> None:
         self.style: Style = "compact"
         self.seen: dict[tuple[str, int], list[int]] = {}
-        self.kept: list[weakref.ref[Kept]] = []
+        self.kept: list[weakref.ref[WeakList]] = []
 
     def __reduce__(self) -> tuple[type[Remembers], tuple[()]]:
         return Remembers, ()
@@ -44,7 +44,7 @@ class Remembers:
     def _reply(self, ask: Ask) -> Reply:
         said = ask.memory.get("said")
         if said is None:
-            said = ask.memory["said"] = Kept()
+            said = ask.memory["said"] = WeakList()
             self.kept.append(weakref.ref(said))
         self.seen.setdefault((ask.key, ask.seat), []).append(len(said))
         counts = Counter(said)

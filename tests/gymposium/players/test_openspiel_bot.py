@@ -19,7 +19,7 @@ from gymposium.records import Record, first_difference
 GAMES = ["tic_tac_toe", "connect_four", "backgammon", "breakthrough", "pig", "othello", "openspiel:oshi_zumo(coins=8)"]
 
 
-def record_of(game: str, seed: int, opponent: Any = "openspiel-bot:uniform_random", opening: int = 0) -> Record:
+def make_record(game: str, seed: int, opponent: Any = "openspiel-bot:uniform_random", opening: int = 0) -> Record:
     """A match of the player `random` with a bot in the last seat."""
     table = gymposium.Table(game, seats=0, opponents=opponent, seed=seed, opening=opening)
     while table.asked:
@@ -30,9 +30,9 @@ def record_of(game: str, seed: int, opponent: Any = "openspiel-bot:uniform_rando
 
 @pytest.mark.parametrize("game", GAMES)
 def test_a_bot_plays_and_its_matches_follow_from_their_seeds(game: str) -> None:
-    records = [record_of(game, seed) for seed in range(3)]
+    records = [make_record(game, seed) for seed in range(3)]
     assert [record.players[1] for record in records] == ["openspiel-bot:uniform_random"] * 3
-    assert [record_of(game, seed).events for seed in range(3)] == [record.events for record in records]
+    assert [make_record(game, seed).events for seed in range(3)] == [record.events for record in records]
     assert len({str(record.events) for record in records}) > 1
     assert [first_difference(record) for record in records] == [None] * 3
 
@@ -42,7 +42,7 @@ def test_a_bot_plays_and_its_matches_follow_from_their_seeds(game: str) -> None:
 def test_a_bot_is_told_of_everything_that_happens(game: str, opening: int) -> None:
     """OpenSpiel's stateful bot plays on its own copy of the state, and raises if the copy is not the state."""
     stateful = BotPlayer(pyspiel.make_stateful_random_bot, "openspiel-bot:stateful")
-    assert record_of(game, 5, stateful, opening).ending.kind == "over"
+    assert make_record(game, 5, stateful, opening).ending.kind == "over"
 
 
 def test_bots_in_python_and_bots_that_search_play() -> None:

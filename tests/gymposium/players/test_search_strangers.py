@@ -167,7 +167,7 @@ def example(name: str) -> ModuleType:
     return module
 
 
-def of_the_guide(name: str, params: Mapping[str, Any]) -> Callable[[], Game]:
+def make_guide_game(name: str, params: Mapping[str, Any]) -> Callable[[], Game]:
     def make() -> Game:
         module = example(name)
         [spec] = module.gymposium_games()
@@ -179,9 +179,9 @@ def of_the_guide(name: str, params: Mapping[str, Any]) -> Callable[[], Game]:
 
 GAMES: dict[str, Callable[[], Game]] = {
     "showdown": Showdown,
-    "nim": of_the_guide("nim", {"sticks": 9}),
-    "one_card_poker": of_the_guide("one_card_poker", {"ranks": 5}),
-    "rock_paper_scissors": of_the_guide("rock_paper_scissors", {"rounds": 2}),
+    "nim": make_guide_game("nim", {"sticks": 9}),
+    "one_card_poker": make_guide_game("one_card_poker", {"ranks": 5}),
+    "rock_paper_scissors": make_guide_game("rock_paper_scissors", {"rounds": 2}),
 }
 
 
@@ -203,7 +203,7 @@ def test_it_beats_random(name: str) -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_equal_seeds_search_equally_whatever_is_searched_beside_them(name: str) -> None:
     def records(at_once: int) -> list[str]:
-        return sorted(Record.of(played).line() for played in matches(GAMES[name](), "mcts-20", 12, at_once))
+        return sorted(Record.from_match(played).line() for played in matches(GAMES[name](), "mcts-20", 12, at_once))
 
     assert records(1) == records(12) == records(12)
 
@@ -243,13 +243,13 @@ def test_what_is_hidden_does_not_change_a_move() -> None:
 def test_without_a_world_it_plays_at_random_and_counts() -> None:
     """A view that no new match ever shows: search has nothing to go by."""
 
-    class Dated(ShowdownMatch):
+    class DatedMatch(ShowdownMatch):
         def view(self, seat: int) -> str:
             return f"{super().view(seat)} {self.seed}"
 
     player, texts = MctsPlayer(20), set()
     for seed in range(8):
-        [reply] = player.act([Ask(MatchContext(Showdown(match=Dated).new(seed), "m", seed), 0, 0)])
+        [reply] = player.act([Ask(MatchContext(Showdown(match=DatedMatch).new(seed), "m", seed), 0, 0)])
         assert reply.trace == Thought("views", 0, 0)
         texts.add(reply.text)
     assert texts == {"keep", "swap"}
@@ -266,13 +266,13 @@ def test_the_worlds_that_are_sought_are_bounded_by_steps() -> None:
             steps += 1
             super().apply(moves)
 
-    class Counted(Showdown):
+    class CountedShowdown(Showdown):
         def new(self, seed: int) -> ShowdownMatch:
             nonlocal steps
             steps += 1
             return super().new(seed)
 
-    game = Counted(match=CountedMatch)
+    game = CountedShowdown(match=CountedMatch)
     match = game.load(
         [Event(CHANCE, "card 3 for 0"), Event(CHANCE, "card 4 for 1"), Event(0, "keep"), Event(1, "swap")]
     )

@@ -46,7 +46,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool
 def _line(game: str, **fields: object) -> str:
     """A record of tic-tac-toe with the name of another game."""
     [played] = play([MatchJob("m-1", load_game("tic_tac_toe"), [make_player("random")] * 2, 3)])
-    return json.dumps({**json.loads(Record.of(played).line()), "game": game, **fields})
+    return json.dumps({**json.loads(Record.from_match(played).line()), "game": game, **fields})
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,10 @@ GO_ON = "Unpack it first:  gunzip "
 @pytest.fixture(scope="module")
 def records() -> list[Record]:
     players = [make_player("random")] * 2
-    return [Record.of(one) for one in play(MatchJob(f"m{n}", load_game("tic_tac_toe"), players, n) for n in range(4))]
+    return [
+        Record.from_match(one)
+        for one in play(MatchJob(f"m{n}", load_game("tic_tac_toe"), players, n) for n in range(4))
+    ]
 
 
 def found_in(path: Path) -> list[object]:

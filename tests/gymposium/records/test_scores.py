@@ -168,7 +168,7 @@ def test_a_score_counts_each_seat_it_is_given() -> None:
     assert one.forfeits == 0
 
 
-class Fired:
+class FiringWatchdog:
     """A watchdog that fires at once for the player of seat 1."""
 
     def act(self, player: Silent, asks: Sequence[Ask]) -> list[Reply] | None:
@@ -188,7 +188,7 @@ def test_a_score_of_many_matches_is_shown_in_a_few_words() -> None:
 
 def test_a_score_counts_timeouts_of_its_own_seat_and_bounds_with_all_penalties() -> None:
     job = MatchJob("m", load_game("kuhn_poker"), [Silent(), Silent()], 0)
-    [played] = play([job], watchdog=Fired())  # type: ignore[arg-type]
+    [played] = play([job], watchdog=FiringWatchdog())  # type: ignore[arg-type]
     scores = [Score(), Score()]
     for seat, score in enumerate(scores):
         score.add(played, seat)
@@ -210,6 +210,6 @@ def test_a_score_of_records_is_that_of_the_matches() -> None:
             if played.turns:
                 played.turns[0].usage = Usage(10, number, 0.25)
             of_matches.add(played, number % 2)
-            of_records.add_record(Record.parse(Record.of(played).line()), game, number % 2)
+            of_records.add_record(Record.parse(Record.from_match(played).line()), game, number % 2)
     assert of_matches == of_records
     assert of_records.seconds

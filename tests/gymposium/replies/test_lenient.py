@@ -1108,7 +1108,7 @@ class Chatty:
 
 def chatty_record() -> Record:
     [played] = play([MatchJob("m", load_game("tic_tac_toe"), [Chatty(), make_player("random")], 1)])  # type: ignore[list-item]
-    return Record.of(played)
+    return Record.from_match(played)
 
 
 def test_a_record_names_the_reader_and_what_it_repaired_and_replays() -> None:

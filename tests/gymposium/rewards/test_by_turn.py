@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game, make_player, make_reward
-from gymposium.errors import BadReward, Unrated
+from gymposium.errors import BadReward, UnratedGroup
 from gymposium.match import MatchJob, MatchResult, Schedule, play
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Reply
@@ -81,7 +81,7 @@ def test_whatever_is_played_the_turns_add_up_to_the_total(
 ) -> None:
     match = played(game, *[Clumsy(fails)] * load_game(game).seats, policy=policy, seed=seed, noted=noted)
     for seat in range(match.job.game.seats):
-        mine = Trajectory.of(match, seat)
+        mine = Trajectory.from_match(match, seat)
         assert math.isclose(math.fsum(turn.penalty for turn in mine.turns), mine.penalty)
         for name in REWARDS:
             [reward] = make_reward(name)([mine])  # held to its promise there
@@ -100,14 +100,14 @@ def test_each_move_of_2048_has_what_it_was_paid(schedule: Schedule) -> None:
         before = again.returns()[0]
         again.apply({0: move})
         paid.append(again.returns()[0] - before)
-    assert split(Trajectory.of(match, 0)) == tuple(paid)
+    assert split(Trajectory.from_match(match, 0)) == tuple(paid)
     assert len({*paid}) > 3
 
 
 def test_a_match_that_pays_at_its_end_pays_the_last_turn() -> None:
     match = played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"]))
-    assert split(Trajectory.of(match, 0)) == (0.0, 0.0, 1.0)
-    assert split(Trajectory.of(match, 1)) == (0.0, -1.0)
+    assert split(Trajectory.from_match(match, 0)) == (0.0, 0.0, 1.0)
+    assert split(Trajectory.from_match(match, 1)) == (0.0, -1.0)
 
 
 @pytest.mark.parametrize(
@@ -122,35 +122,35 @@ def test_a_match_that_pays_at_its_end_pays_the_last_turn() -> None:
 def test_a_penalty_belongs_to_the_turn_whose_reply_failed(name: str, expected: tuple[float, ...], noted: bool) -> None:
     mine = Says(["a1", "nonsense", "a1", "b1", "c1"])
     match = played("tic_tac_toe", mine, Says(["a2", "b2"]), policy="penalty(0.25)", noted=noted)
-    assert split(Trajectory.of(match, 0), name) == pytest.approx(expected)
+    assert split(Trajectory.from_match(match, 0), name) == pytest.approx(expected)
 
 
 def test_a_retry_is_a_turn_that_costs_nothing() -> None:
     mine = Says(["a1", "nonsense", "b1", "c1"])
     match = played("tic_tac_toe", mine, Says(["a2", "b2"]), policy="retry(1)")
-    assert split(Trajectory.of(match, 0)) == (0.0, 0.0, 0.0, 1.0)
+    assert split(Trajectory.from_match(match, 0)) == (0.0, 0.0, 0.0, 1.0)
 
 
 def test_a_forfeit_is_paid_by_the_turn_that_gave_the_match_up() -> None:
     match = played("tic_tac_toe", Says(["a1", "nonsense", "nonsense"]), Says(["a2"]), policy="penalty(0.25,1)")
     assert match.returns == (-1.25, 1.0)
-    assert split(Trajectory.of(match, 0)) == (0.0, -0.25, -1.0)
-    assert split(Trajectory.of(match, 1)) == (1.0,)
+    assert split(Trajectory.from_match(match, 0)) == (0.0, -0.25, -1.0)
+    assert split(Trajectory.from_match(match, 1)) == (1.0,)
 
 
 def test_who_gives_2048_up_loses_on_the_last_turn_what_was_paid_before() -> None:
     whole = played("2048", Clumsy(0.0), seed=3)
     moves: list[str | None] = [event.move for event in whole.events if event.seat == 0][:40]
     match = played("2048", Says([*moves, None]), seed=3)
-    mine = Trajectory.of(match, 0)
+    mine = Trajectory.from_match(match, 0)
     assert (mine.truncated, len(mine.turns), mine.returns) == (True, 40, (0.0,))
     found = split(mine)
-    assert found[:39] == split(Trajectory.of(whole, 0))[:39]
+    assert found[:39] == split(Trajectory.from_match(whole, 0))[:39]
     assert found[39] == -sum(found[:39]) < 0
 
 
 def test_what_was_paid_before_the_first_turn_is_the_first_turns() -> None:
-    mine = Trajectory.of(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
+    mine = Trajectory.from_match(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
     turns = [replace(turn, before=before) for turn, before in zip(mine.turns, [3.0, 5.0, 4.0], strict=True)]
     assert split(replace(mine, turns=turns, utilities=(10.0, -10.0))) == (5.0, -1.0, 6.0)
 
@@ -158,13 +158,13 @@ def test_what_was_paid_before_the_first_turn_is_the_first_turns() -> None:
 def test_nothing_is_noted_unless_asked_for() -> None:
     match = played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"]), noted=False)
     assert {turn.before for turn in match.turns} == {None}
-    assert [reward.turns for reward in make_reward("returns")([Trajectory.of(match, 0)])] == [None]
-    assert split(Trajectory.of(match, 0)) == (0.0, 0.0, 1.0)
+    assert [reward.turns for reward in make_reward("returns")([Trajectory.from_match(match, 0)])] == [None]
+    assert split(Trajectory.from_match(match, 0)) == (0.0, 0.0, 1.0)
 
 
 def test_who_was_never_asked_has_no_turns() -> None:
     match = played("tic_tac_toe", Says(["nonsense"]), Says([]))
-    other = Trajectory.of(match, 1)
+    other = Trajectory.from_match(match, 1)
     [reward] = make_reward("returns")([other])
     assert (reward.total, reward.turns, turn_rewards(reward, other)) == (1.0, None, ())
 
@@ -179,14 +179,14 @@ def test_who_was_never_asked_has_no_turns() -> None:
     ],
 )
 def test_a_split_is_held_to_its_promise(turns: tuple[float, ...], message: str) -> None:
-    mine = Trajectory.of(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
+    mine = Trajectory.from_match(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
     with pytest.raises(BadReward, match=message):
         CheckedReward("mine", lambda group: [Reward(1.0, turns=turns)])([mine])
 
 
 @given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=30), st.randoms())
 def test_rounding_is_no_broken_promise(values: list[float], rng: random.Random) -> None:
-    mine = Trajectory.of(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
+    mine = Trajectory.from_match(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
     long = replace(mine, turns=[mine.turns[0]] * len(values))
     shuffled = rng.sample(values, len(values))
     CheckedReward("mine", lambda group: [Reward(sum(shuffled), turns=tuple(values))])([long])
@@ -194,9 +194,9 @@ def test_rounding_is_no_broken_promise(values: list[float], rng: random.Random) 
 
 def test_a_reward_may_say_that_it_cannot_rate_a_group() -> None:
     def asleep(group: Sequence[Trajectory]) -> list[Reward]:
-        raise Unrated("the judge is asleep", "It snored.")
+        raise UnratedGroup("the judge is asleep", "It snored.")
 
-    mine = Trajectory.of(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
-    with pytest.raises(Unrated, match=r"not rated: the judge is asleep\. It snored\.") as caught:
+    mine = Trajectory.from_match(played("tic_tac_toe", Says(["a1", "b1", "c1"]), Says(["a2", "b2"])), 0)
+    with pytest.raises(UnratedGroup, match=r"not rated: the judge is asleep\. It snored\.") as caught:
         CheckedReward("mine", asleep)([mine])
     assert caught.value.reason == "the judge is asleep"

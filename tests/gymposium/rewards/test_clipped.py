@@ -21,10 +21,10 @@ from gymposium.rewards.protocol import Reward, turn_rewards
 def random_match(game: str, seed: int, noted: bool = True) -> Trajectory:
     loaded = load_game(game)
     [match] = play([MatchJob("m", loaded, [make_player("random")] * loaded.seats, seed, note_pay=noted)])
-    return Trajectory.of(match, seed % loaded.seats)
+    return Trajectory.from_match(match, seed % loaded.seats)
 
 
-def reward_of(trajectory: Trajectory, name: str) -> Reward:
+def compute_reward(trajectory: Trajectory, name: str) -> Reward:
     [reward] = make_reward(name)([trajectory])
     return reward
 
@@ -41,8 +41,8 @@ def paid_as(trajectory: Trajectory, before: Sequence[float], utility: float) -> 
 )
 def test_every_turn_is_paid_what_the_match_paid_within_the_bounds(game: str, most: float, seed: int) -> None:
     mine = random_match(game, seed)
-    whole = turn_rewards(reward_of(mine, "returns"), mine)
-    held = reward_of(mine, f"clipped({most})")
+    whole = turn_rewards(compute_reward(mine, "returns"), mine)
+    held = compute_reward(mine, f"clipped({most})")
     assert turn_rewards(held, mine) == tuple(max(-most, min(most, pay)) for pay in whole)
     assert held.parts["utility"] == mine.utilities[mine.seat]
 
@@ -51,7 +51,7 @@ def test_a_penalty_comes_off_whole_and_a_forfeit_costs_no_more_than_the_bound() 
     mine = paid_as(random_match("2048", 0), [0.0, 4.0, 4.0, 516.0], utility=0.0)
     turns = [mine.turns[0], replace(mine.turns[1], penalty=30.0), *mine.turns[2:]]
     punished = replace(mine, turns=turns, penalties={0: 30.0}, ending=Ending("no legal move", 0))
-    reward = reward_of(punished, "clipped(16)")
+    reward = compute_reward(punished, "clipped(16)")
     assert reward.turns == (4.0, -30.0, 16.0, -16.0)
     assert reward.total == -26.0
     assert reward.parts == {"utility": 0.0, "clipped": 4.0, "penalties": -30.0}
@@ -61,13 +61,13 @@ def test_what_a_truncation_took_is_no_more_than_came_off() -> None:
     """A critic's value replaces `cut`, so the rest of the last turn's reward is its pay."""
     mine = paid_as(random_match("2048", 0), [0.0, 8.0], utility=0.0)
     cut = replace(mine, ending=Ending("out of context", 0), paid=12.0)
-    reward = reward_of(cut, "clipped(5)")
+    reward = compute_reward(cut, "clipped(5)")
     assert reward.turns == (5.0, -5.0)
     assert turn_rewards(reward, cut)[-1] - reward.cut == 4.0
 
 
 def test_who_was_never_asked_gets_nothing() -> None:
-    reward = reward_of(replace(random_match("tic_tac_toe", 0), turns=()), "clipped(1)")
+    reward = compute_reward(replace(random_match("tic_tac_toe", 0), turns=()), "clipped(1)")
     assert (reward.total, reward.turns) == (0.0, ())
 
 
@@ -86,4 +86,4 @@ def test_the_order_of_a_group_is_kept() -> None:
     group = [random_match("2048", seed) for seed in range(4)]
     random.Random(0).shuffle(group)
     together = make_reward("clipped(4)")(group)
-    assert together == [reward_of(one, "clipped(4)") for one in group]
+    assert together == [compute_reward(one, "clipped(4)") for one in group]

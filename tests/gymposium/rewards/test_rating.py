@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.errors import BadReward, Unrated
+from gymposium.errors import BadReward, UnratedGroup
 from gymposium.match import MatchJob, play
 from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.protocol import CheckedReward, Reward
@@ -20,14 +20,14 @@ Group = Sequence[Trajectory]
 def groups(count: int = 4) -> list[list[Trajectory]]:
     game, player = load_game("kuhn_poker"), make_player("random")
     jobs = [MatchJob(str(n), game, [player, player], n) for n in range(count)]
-    return [[Trajectory.of(match, 0), Trajectory.of(match, 0)] for match in play(jobs)]
+    return [[Trajectory.from_match(match, 0), Trajectory.from_match(match, 0)] for match in play(jobs)]
 
 
 def by_seed(group: Group) -> list[Reward]:
-    """Raises `Unrated` for odd seeds."""
+    """Raises `UnratedGroup` for odd seeds."""
     seed = group[0].seed or 0
     if seed % 2:
-        raise Unrated("the seed is odd", f"It is {seed}.")
+        raise UnratedGroup("the seed is odd", f"It is {seed}.")
     return [Reward(float(seed))] * len(group)
 
 
@@ -49,8 +49,8 @@ class AllAtOnce:
         return ["All came together."]
 
 
-def told(rated: Sequence[list[Reward] | Unrated]) -> list[object]:
-    return [str(one) if isinstance(one, Unrated) else [reward.total for reward in one] for one in rated]
+def told(rated: Sequence[list[Reward] | UnratedGroup]) -> list[object]:
+    return [str(one) if isinstance(one, UnratedGroup) else [reward.total for reward in one] for one in rated]
 
 
 @pytest.mark.parametrize("function", [by_seed, AllAtOnce(4)])

@@ -50,7 +50,7 @@ def played(*texts: Sequence[str], game: str = "tic_tac_toe", on_illegal: str = "
 
 
 def trajectory(*texts: Sequence[str], seat: int = 0, on_illegal: str = "forfeit") -> Trajectory:
-    return Trajectory.of(played(*texts, on_illegal=on_illegal), seat)
+    return Trajectory.from_match(played(*texts, on_illegal=on_illegal), seat)
 
 
 QUICK = trajectory(["a1", "b1", "c1"], ["a2", "b2"])
@@ -66,12 +66,12 @@ PAID = trajectory(["a1", "nonsense", "a1", "b1", "c1"], ["a2", "b2"], on_illegal
 def random_trajectories(game: str, matches: int = 20) -> list[Trajectory]:
     loaded, player = load_game(game), make_player("random")
     jobs = [MatchJob(f"m{n}", loaded, [player] * loaded.seats, n) for n in range(matches)]
-    return [Trajectory.of(match, seat) for match in play(jobs) for seat in range(loaded.seats)]
+    return [Trajectory.from_match(match, seat) for match in play(jobs) for seat in range(loaded.seats)]
 
 
 def test_a_trajectory_is_one_seat_of_a_match() -> None:
     match = played(["a1", "nonsense", "b1", "c1"], ["a2", "b2"], on_illegal="penalty(0.25)")
-    mine, theirs = Trajectory.of(match, 0), Trajectory.of(match, 1)
+    mine, theirs = Trajectory.from_match(match, 0), Trajectory.from_match(match, 1)
     assert [(turn.reading, turn.text) for turn in mine.turns] == [
         ("move", "a1"),
         ("unparsable", "nonsense"),

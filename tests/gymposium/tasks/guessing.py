@@ -104,7 +104,7 @@ class GuessingTasks:
     reachable: bool = True
     meeting: Meeting = field(default_factory=lambda: Meeting(1))
     opened: list[Guessing] = field(default_factory=list)
-    tools = (Tool.of(guess), Tool.of(misbehave))
+    tools = (Tool.from_function(guess), Tool.from_function(misbehave))
     max_calls = 6
     utility_range = (0.0, 1.0)
 

@@ -111,7 +111,7 @@ def test_records_replay(purity: Any) -> None:
     players = [Says(a_guess(2), a_guess(4)), Says(a_guess(2), "?"), Says(a_guess(2), misbehaving("raise"))]
     for result in played(game, *players):
         opened = len(game.tasks.opened)  # type: ignore[attr-defined]
-        difference = replay_difference(game, Record.of(result))
+        difference = replay_difference(game, Record.from_match(result))
         assert difference is None or difference.startswith("The match broke off")
         again = len(game.tasks.opened) - opened  # type: ignore[attr-defined]
         assert again == (purity == "pure"), "tools are called again where they are pure, and only there"
@@ -119,7 +119,7 @@ def test_records_replay(purity: Any) -> None:
 
 def test_a_changed_result_in_a_record_is_found_where_tools_are_pure() -> None:
     (result,) = played(guessing(), Says(a_guess(2), a_guess(4)))
-    record = Record.of(result)
+    record = Record.from_match(result)
     outcome = record.events[2].move.replace("higher", "lower")
     changed = replace(record, events=[*record.events[:2], Event(CHANCE, outcome), *record.events[3:]])
     assert "event 2 is" in (replay_difference(guessing(), changed) or "")

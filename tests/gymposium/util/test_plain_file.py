@@ -117,7 +117,7 @@ OWN = {
     "gymposium_agents/engines/vllm/server.py": "the log of its own server",
     "gymposium_agents/engines/vllm/engine.py": "weights that read_adapter has checked",
     "gymposium_agents/models/fetching.py": "a wheel whose digest pip has checked",
-    "gymposium_arena/audit/archives.py": "archives that parts_of has checked",
+    "gymposium_arena/audit/archives.py": "archives that read_parts has checked",
     "gymposium/cli/descriptors.py": "a standard stream",
     "gymposium/plugins/containment.py": "a temporary file of its own",
     "gymposium_mcp/stderr.py": "a pipe of its own",

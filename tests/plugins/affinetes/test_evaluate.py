@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.agents.chat_server import Answer, Asked, ChatServer, chat_server, completion, refusal
+from tests.agents.chat_server import Answer, ChatRequest, ChatServer, chat_server, completion, refusal
 
 from gymposium.errors import BadOption, GymposiumError, MissingExtra
 from gymposium.games.registry import load_game
@@ -29,13 +29,13 @@ EXTRA = (
 ).split()
 
 
-def nth_legal(asked: Asked, n: int = 0) -> str:
+def nth_legal(asked: ChatRequest, n: int = 0) -> str:
     (line,) = [x for x in asked.messages[-1]["content"].splitlines() if x.startswith("Legal moves: ")]
     moves = line.removeprefix("Legal moves: ").split(", ")
     return f"<think>{n}</think><move>{moves[n % len(moves)]}</move>"
 
 
-def first_legal(asked: Asked, number: int) -> Answer:
+def first_legal(asked: ChatRequest, number: int) -> Answer:
     return completion(nth_legal(asked))
 
 
@@ -234,7 +234,7 @@ def test_arguments_that_cannot_be_are_raised(
 def test_nothing_in_a_result_tells_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THEIR_KEY", KEY)
 
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         said = f"you sent {asked.headers['authorization']}"
         return completion(said) if number == 0 else refusal(401, said)
 
@@ -281,7 +281,7 @@ def test_the_limits_of_a_service_hold_for_all_calls_together() -> None:
     under_way, most = 0, 0
     counting, arrived = threading.Lock(), threading.Semaphore(0)
 
-    def answer(asked: Asked, number: int) -> Answer:
+    def answer(asked: ChatRequest, number: int) -> Answer:
         nonlocal under_way, most
         with counting:
             under_way += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gymposium_disguises.places import Places, content, squares_of
+from gymposium_disguises.places import Places, content, list_squares
 from gymposium_disguises.speech import Speech
 
 SEEDS = range(1, 13)
@@ -12,7 +12,7 @@ WIDE, HIGH = 5, 4
 
 
 def places(seed: int, *, mirrored: bool = True) -> Places:
-    return Places(Speech(seed, "test"), squares_of(WIDE, HIGH), mirrored=mirrored)
+    return Places(Speech(seed, "test"), list_squares(WIDE, HIGH), mirrored=mirrored)
 
 
 def at(board: Places, square: str) -> tuple[int, int]:
@@ -72,7 +72,7 @@ def test_the_layout_depends_on_the_seed() -> None:
 
 def test_lists_are_grouped_by_the_first_word_in_the_order_of_the_rules() -> None:
     board = places(3)
-    told = board.said(reversed(squares_of(WIDE, HIGH)))
+    told = board.said(reversed(list_squares(WIDE, HIGH)))
     assert [group.partition(":")[0] for group in told.split("; ")] == board.outer
     assert all(group.partition(": ")[2].split() == board.inner for group in told.split("; "))
     assert board.said([]) == "none"

@@ -140,7 +140,7 @@ def test_an_opponent_that_raises_fails_its_own_match_only() -> None:
     tables, picky = [], Picky()
     for seed in (13, 14):
         job = contest.job(game, MatchSeat("tic_tac_toe", seed, seed, seed, 1), 1, model)
-        tables.append(Table.of_job(replace(job, players=[picky, model])))
+        tables.append(Table.from_job(replace(job, players=[picky, model])))
     bad, good = tables
     contest._waiting.append(bad)  # as if another thread waited with it
     contest.go_on(good)

@@ -11,7 +11,7 @@ from tests.plugins.mcp.making import write_world
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.tasks.tools import Tool
-from gymposium_mcp.catalogue import changes, digest_of, offered
+from gymposium_mcp.catalogue import changes, compute_digest, offered
 from gymposium_mcp.settings import WorldSettings, read_world
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}}
@@ -81,8 +81,8 @@ def test_lists_of_too_many_tools_or_too_long_names_are_refused(
 def test_the_digest_tells_every_change() -> None:
     tool = Tool("a", "It does.", SCHEMA)
     others = [Tool("b", "It does.", SCHEMA), Tool("a", "It did.", SCHEMA), Tool("a", "It does.", {"type": "object"})]
-    assert len({digest_of([one]) for one in (tool, *others)} | {digest_of([tool, others[0]])}) == 5
-    assert digest_of([tool]) == digest_of([Tool("a", "It does.", dict(reversed(SCHEMA.items())))])
+    assert len({compute_digest([one]) for one in (tool, *others)} | {compute_digest([tool, others[0]])}) == 5
+    assert compute_digest([tool]) == compute_digest([Tool("a", "It does.", dict(reversed(SCHEMA.items())))])
     assert changes([tool], [others[0]]) == "a is gone; b is new"
     assert changes([tool], [others[1]]) == "a has another description"
     assert changes([tool], [others[2]]) == "a has other arguments"
@@ -90,7 +90,7 @@ def test_the_digest_tells_every_change() -> None:
 
 def test_tools_of_another_digest_than_the_file_says_are_refused(world: WorldSettings) -> None:
     tools = [listed("a"), listed("b")]
-    digest = digest_of(offered(world, tools).tools)
+    digest = compute_digest(offered(world, tools).tools)
     pinned = replace(world, tools=replace(world.tools, digest=digest))
     assert offered(pinned, tools)
     with pytest.raises(GymposiumError, match=rf"digest is '{digest}', but the server's tools now have '\w+'"):

@@ -125,7 +125,7 @@ def test_a_record_replays_without_a_server(file: Path) -> None:
     (file.parent / "train.jsonl").unlink()
     with playing(file) as later:
         for result in results:
-            record = Record.of(result)
+            record = Record.from_match(result)
             difference = replay_difference(later, record)
             assert difference is None or difference.startswith("The match broke off")
             assert [decision.seats for decision in walk(record, lambda match: None)][:1] == [(0,)]
@@ -154,7 +154,7 @@ def test_a_record_verifies_from_itself_alone(tmp_path: Path) -> None:
 
 
 def test_a_record_without_events_starts_no_server(tmp_path: Path) -> None:
-    record = Record.of(played(load_game("mcp"), call("answer", "4")))
+    record = Record.from_match(played(load_game("mcp"), call("answer", "4")))
     record.game, record.events, record.turns = f"mcp(file={noting(tmp_path)})", [], []
     record.returns, record.results, record.reports = [], [], []
     record.ending = Ending("broke off", detail="gone")

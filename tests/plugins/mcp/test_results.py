@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gymposium.tasks import Result
-from gymposium_mcp.results import result_of
+from gymposium_mcp.results import parse_result
 
 IMAGE = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
 
@@ -45,4 +45,4 @@ def error(text: str) -> Result:
     ],
 )  # fmt: skip
 def test_a_result(answer: dict[str, Any], result: Result) -> None:
-    assert result_of(answer) == result
+    assert parse_result(answer) == result

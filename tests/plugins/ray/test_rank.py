@@ -18,7 +18,7 @@ from gymposium_ray.surroundings import Setup
 from .child_pipe import ChildPipe
 
 
-class Started:
+class StartedRanks:
     """Starts ranks that load a plugin with a child that does not end by itself."""
 
     def __init__(self, directory: Path) -> None:
@@ -45,8 +45,8 @@ class Started:
 
 
 @pytest.fixture
-def started(tmp_path: Path) -> Iterator[Started]:
-    with closing(Started(tmp_path)) as made:
+def started(tmp_path: Path) -> Iterator[StartedRanks]:
+    with closing(StartedRanks(tmp_path)) as made:
         yield made
 
 
@@ -55,7 +55,7 @@ def read(stream: Callable[[], bytes]) -> bytes:
     return b"".join(iter(stream, b""))
 
 
-def test_a_failure_fills_no_pipe_and_leaves_no_process(started: Started) -> None:
+def test_a_failure_fills_no_pipe_and_leaves_no_process(started: StartedRanks) -> None:
     rank = started("print('x' * 1_000_000, 'no memory left', file=sys.stderr, flush=True); os._exit(7)")
     statuses: list[int] = []
     ending = threading.Thread(target=lambda: statuses.append(rank.ended()))
@@ -69,7 +69,7 @@ def test_a_failure_fills_no_pipe_and_leaves_no_process(started: Started) -> None
 
 
 def test_stop_ends_a_rank_that_does_not_answer_and_all_that_it_started(
-    started: Started, monkeypatch: pytest.MonkeyPatch
+    started: StartedRanks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rank_module, "GRACE", 0.2)
     rank = started("signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(1000)")
@@ -80,7 +80,7 @@ def test_stop_ends_a_rank_that_does_not_answer_and_all_that_it_started(
     rank.stop()  # again does nothing
 
 
-def test_ctrl_c_reaches_a_rank_that_a_thread_without_signals_started(started: Started) -> None:
+def test_ctrl_c_reaches_a_rank_that_a_thread_without_signals_started(started: StartedRanks) -> None:
     def mask() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         rank = started("print(signal.pthread_sigmask(signal.SIG_BLOCK, []), flush=True); os._exit(0)")
@@ -94,7 +94,7 @@ def test_ctrl_c_reaches_a_rank_that_a_thread_without_signals_started(started: St
     assert found == [b"set()\n"]
 
 
-def test_a_rank_ends_with_the_process_that_started_it(started: Started) -> None:
+def test_a_rank_ends_with_the_process_that_started_it(started: StartedRanks) -> None:
     rank = started("print('ready', flush=True); time.sleep(1000)")
     assert rank.output().startswith(b"ready")
     assert rank._process is not None

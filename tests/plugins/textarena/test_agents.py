@@ -17,7 +17,7 @@ from gymposium.records import RecordWriter, verify_file
 
 ta = pytest.importorskip("textarena", reason="textarena is not installed: tox run -e textarena")
 
-from gymposium_textarena import GymposiumEnv, Recorded, TextArenaAgent, TextArenaPlayer, register_games, replay  # noqa: E402
+from gymposium_textarena import GymposiumEnv, RecordedEnv, TextArenaAgent, TextArenaPlayer, register_games, replay  # noqa: E402
 from gymposium_textarena.player import BadAgent  # noqa: E402
 
 from .simple import Picks, TextPlayer, play  # noqa: E402
@@ -152,14 +152,14 @@ def test_a_player_of_text_plays_ten_of_textarenas_games() -> None:
     episodes = []
     for env_id, players in THEIRS:
         agents = [TextArenaAgent(TextPlayer(), seed=seat) for seat in range(players)]
-        env = Recorded(ta.make(env_id))
+        env = RecordedEnv(ta.make(env_id))
         rewards, _ = play(env, dict(enumerate(agents)), seed=7)
         assert set(rewards) == set(range(players))
         told = [turn.text for agent in agents for turn in agent.turns]
         assert len(told) == len(env.episode.actions) > 0
         assert all("My secret" in text for text in told)
         assert not any("My secret" in text for _, text in env.episode.actions)
-        twice = Recorded(ta.make(env_id))
+        twice = RecordedEnv(ta.make(env_id))
         play(twice, {seat: TextArenaAgent(TextPlayer(), seed=seat) for seat in range(players)}, seed=7)
         assert twice.episode == env.episode
         episodes.append(env.episode)
@@ -171,7 +171,7 @@ def test_a_player_of_text_plays_ten_of_textarenas_games() -> None:
 def test_a_language_model_plays_textarenas_games(model: Any) -> None:
     for env_id in ("TicTacToe-v0", "ConnectFour-v0", "IteratedPrisonersDilemma-v0"):
         agents = {seat: TextArenaAgent(model, seed=seat) for seat in range(2)}
-        env = Recorded(ta.make(env_id))
+        env = RecordedEnv(ta.make(env_id))
         rewards, _ = play(env, agents, seed=3)
         assert set(rewards) == {0, 1}
         turn = agents[0].turns[0]

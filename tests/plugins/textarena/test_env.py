@@ -18,7 +18,7 @@ from gymposium.games.protocol import Game
 from gymposium.players.protocol import Ask, Reply
 from gymposium.records import Record, RecordWriter, verify_file
 from gymposium.replies.reading import READERS, Reader
-from gymposium.tasks.tools import move_of, tools_of
+from gymposium.tasks.tools import format_calls, list_tools
 from gymposium.tasks.tools.random_calls import random_call
 
 ta = pytest.importorskip("textarena", reason="textarena is not installed: tox run -e textarena")
@@ -47,14 +47,14 @@ GAMES = (
 """Boards, cards and dice; hidden and open; one, two and four seats; rivals and partners; moves in turn and at once."""
 
 
-def agents_of(game: Game, seed: int) -> dict[int, Picks]:
+def make_agents(game: Game, seed: int) -> dict[int, Picks]:
     return {seat: Picks(f"{seed}/{seat}") for seat in range(game.seats)}
 
 
 def at_a_table(name: str, seed: int) -> Record:
     """The same match, without TextArena."""
     game = load_game(name)
-    agents = agents_of(game, seed)
+    agents = make_agents(game, seed)
     table = Table(game, seats=range(game.seats), opponents=[], seed=seed, on_illegal="retry(1)", name="textarena")
     while table.asked:
         asked = table.asked[0]
@@ -69,7 +69,7 @@ def test_a_match_is_that_of_a_table_and_its_record_verifies(name: str, tmp_path:
     with RecordWriter(tmp_path / "matches.jsonl") as writer:
         for seed in range(10):
             env = ta.make(env_id)
-            rewards, infos = play(env, agents_of(game, seed), seed)
+            rewards, infos = play(env, make_agents(game, seed), seed)
             record = env.record()
             assert replace(record, id="") == replace(at_a_table(name, seed), id="")
             assert record.ending.kind == "over"
@@ -88,11 +88,11 @@ def test_a_match_is_that_of_a_table_and_its_record_verifies(name: str, tmp_path:
 
 def test_rewards_have_the_scale_of_textarena() -> None:
     for seed in range(5):
-        hearts, _ = play(GymposiumRaw("hearts"), agents_of(load_game("hearts"), seed), seed)
+        hearts, _ = play(GymposiumRaw("hearts"), make_agents(load_game("hearts"), seed), seed)
         assert sum(hearts.values()) == pytest.approx(0.0)
         assert -1.0 <= min(hearts.values()) < 0.0 < max(hearts.values()) <= 1.0
         env = GymposiumRaw("blackjack")
-        alone, infos = play(env, agents_of(load_game("blackjack"), seed), seed)
+        alone, infos = play(env, make_agents(load_game("blackjack"), seed), seed)
         assert alone[0] == (infos[0]["return"] + 1.0) / 2.0
 
 
@@ -133,13 +133,13 @@ class Calls(ta.Agent):  # type: ignore[misc]
     """Calls a random tool, and keeps what it reads."""
 
     def __init__(self, name: str, seed: int) -> None:
-        self._tools = tools_of(load_game(name))
+        self._tools = list_tools(load_game(name))
         self._rng = random.Random(seed)
         self.read: list[str] = []
 
     def __call__(self, observation: str) -> str:
         self.read.append(observation)
-        return move_of([random_call(self._tools, observation[-500:], self._rng)])
+        return format_calls([random_call(self._tools, observation[-500:], self._rng)])
 
 
 @pytest.mark.parametrize("name", ["tables", "mail"])
@@ -233,14 +233,14 @@ def test_a_match_that_is_over_before_an_agent_is_asked_ends_with_the_first_step(
 def test_the_global_generator_is_left_alone() -> None:
     random.seed(3)
     before = random.getstate()
-    play(GymposiumRaw("liars_dice"), agents_of(load_game("liars_dice"), 1), 1)
+    play(GymposiumRaw("liars_dice"), make_agents(load_game("liars_dice"), 1), 1)
     assert random.getstate() == before
 
 
 def test_an_environment_plays_several_episodes_and_its_copy_goes_on_alone() -> None:
     [env_id] = register_games("leduc_poker")
     env = ta.make(env_id)
-    agents = agents_of(load_game("leduc_poker"), 5)
+    agents = make_agents(load_game("leduc_poker"), 5)
     first = play(env, agents, 5)
     env.reset(num_players=2, seed=6)
     assert env.close()[0] is None

@@ -15,7 +15,7 @@ from gymposium.errors import BadOption, BadRecord, GymposiumError
 
 ta = pytest.importorskip("textarena", reason="textarena is not installed: tox run -e textarena")
 
-from gymposium_textarena import Episode, GymposiumEnv, Recorded, read_episodes, replay  # noqa: E402
+from gymposium_textarena import Episode, GymposiumEnv, RecordedEnv, read_episodes, replay  # noqa: E402
 from gymposium_textarena.episodes import plain  # noqa: E402
 
 from .simple import Brackets, play  # noqa: E402
@@ -37,7 +37,7 @@ THEIRS = (
 
 
 def recorded(env_id: str, players: int, seed: int, path: Path | None = None) -> Episode:
-    env = Recorded(ta.make(env_id), path)
+    env = RecordedEnv(ta.make(env_id), path)
     agents: dict[int, Any] = {seat: Brackets(f"{seed}/{seat}") for seat in range(players)}
     if env_id.endswith("-raw"):
         agents = {seat: lambda observation: f"[{len(observation)}]" for seat in range(players)}
@@ -76,7 +76,7 @@ def test_a_line_has_the_form_that_the_page_describes(episode: Episode) -> None:
 def test_the_digest_depends_on_what_was_shown() -> None:
     episodes = []
     for env_id in ("TicTacToe-v0", "TicTacToe-v0-train"):
-        env, actions = Recorded(ta.make(env_id)), iter(["[0]", "[3]", "[1]", "[4]", "[2]"])
+        env, actions = RecordedEnv(ta.make(env_id)), iter(["[0]", "[3]", "[1]", "[4]", "[2]"])
         play(env, dict.fromkeys(range(2), lambda observation, actions=actions: next(actions)), seed=1)
         episodes.append(env.episode)
     shown, other = episodes
@@ -134,7 +134,7 @@ def test_a_replay_opens_no_connection(monkeypatch: pytest.MonkeyPatch, episode: 
 
 
 def test_only_what_can_be_replayed_is_recorded(tmp_path: Path) -> None:
-    env = Recorded(ta.make("TicTacToe-v0"), tmp_path / "none.jsonl")
+    env = RecordedEnv(ta.make("TicTacToe-v0"), tmp_path / "none.jsonl")
     with pytest.raises(BadOption, match="seed=None: give a number"):
         env.reset(num_players=2)
     env.reset(num_players=2, seed=1)
@@ -147,13 +147,13 @@ def test_only_what_can_be_replayed_is_recorded(tmp_path: Path) -> None:
     with pytest.raises(BadOption, match="for one episode"):
         env.reset(num_players=2, seed=2)
     with pytest.raises(BadOption, match="wrap it in Recorded first"):
-        Recorded(ta.wrappers.ClipWordsActionWrapper(ta.make("TicTacToe-v0"), max_num_words=3))
+        RecordedEnv(ta.wrappers.ClipWordsActionWrapper(ta.make("TicTacToe-v0"), max_num_words=3))
     with pytest.raises(BadOption, match="record themselves"):
-        Recorded(GymposiumEnv("tic_tac_toe"))
+        RecordedEnv(GymposiumEnv("tic_tac_toe"))
 
 
 def test_messages_are_shown_again_until_the_player_acts() -> None:
-    env = Recorded(ta.make("TicTacToe-v0-raw"))
+    env = RecordedEnv(ta.make("TicTacToe-v0-raw"))
     env.reset(num_players=2, seed=1)
     first = env.get_observation()
     assert first[1]

@@ -51,7 +51,7 @@ class World:
 
 
 class Tasks:
-    tools = (Tool.of(guess),)
+    tools = (Tool.from_function(guess),)
     max_calls = 2
     utility_range = (0.0, 1.0)
 
@@ -107,7 +107,7 @@ def taught(directory: Path, *games: str) -> Path:
     return train(config, out=directory).cold_start
 
 
-def settings_of(directory: Path, url: str, **tables: Any) -> dict[str, Any]:
+def make_settings(directory: Path, url: str, **tables: Any) -> dict[str, Any]:
     """The settings of a run of three steps of tic-tac-toe with the model in `directory`; `tables` are merged in."""
     base: dict[str, Any] = {
         "games": ["tic_tac_toe"],
@@ -127,5 +127,5 @@ def settings_of(directory: Path, url: str, **tables: Any) -> dict[str, Any]:
     return merged(base, tables)
 
 
-def config_of(directory: Path, url: str, **tables: Any) -> TrainConfig:
-    return config_from(settings_of(directory, url, **tables))
+def make_config(directory: Path, url: str, **tables: Any) -> TrainConfig:
+    return config_from(make_settings(directory, url, **tables))

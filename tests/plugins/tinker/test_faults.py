@@ -18,7 +18,7 @@ from gymposium_train import train
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.writing import as_json
 
-from .runs import config_of
+from .runs import make_config
 from .stand_in.running import Faults, Server, running
 from .stand_in.service import StandIn
 
@@ -48,14 +48,14 @@ def uninterrupted(player_model: Path, tmp_path_factory: pytest.TempPathFactory) 
     with pytest.MonkeyPatch.context() as patch, running(StandIn({str(player_model): 256})) as server:
         patch.setenv("TINKER_API_KEY", "tml-stand-in")
         patch.setenv("TINKER_TELEMETRY", "0")
-        return train(config_of(player_model, server.url, **TABLES), out=tmp_path_factory.mktemp("straight") / "run")
+        return train(make_config(player_model, server.url, **TABLES), out=tmp_path_factory.mktemp("straight") / "run")
 
 
 def test_a_killed_run_that_is_resumed_ends_as_one_that_was_not(
     player_model: Path, uninterrupted: RunDirectory, server: Server, tmp_path: Path
 ) -> None:
     """It is killed while it samples for its third step, and again during the update of the last one."""
-    (tmp_path / "config.json").write_text(as_json(config_of(player_model, server.url, **TABLES)))
+    (tmp_path / "config.json").write_text(as_json(make_config(player_model, server.url, **TABLES)))
     run = RunDirectory(tmp_path / "run")
     started = ["train", str(tmp_path / "config.json"), "--out", str(run.path)]
     for step, path, arguments in ((2, "asample", started), (3, "optim_step", ["train", "--resume", str(run.path)])):
@@ -97,7 +97,7 @@ def test_failures_of_the_service_change_nothing(
         "retrieve_future": [500, 429, 503, "lost"],
     }
     planned = sum(map(len, faults.plan.values()))
-    run = train(config_of(player_model, server.url, **TABLES), out=tmp_path / "run")
+    run = train(make_config(player_model, server.url, **TABLES), out=tmp_path / "run")
     assert len(faults.met) == planned
     assert numbers(run) == numbers(uninterrupted)
     assert matches(run) == matches(uninterrupted)
@@ -120,7 +120,7 @@ def test_a_restart_of_the_service_changes_nothing(
             restarts[-1].start()
 
     server.on_request = asked
-    run = train(config_of(player_model, server.url, **TABLES), out=tmp_path / "run")
+    run = train(make_config(player_model, server.url, **TABLES), out=tmp_path / "run")
     for thread in restarts:
         thread.join()
     assert len(restarts) == 2
@@ -140,6 +140,6 @@ def test_a_service_that_lost_the_model_ends_the_run_which_can_be_resumed(
 
     server.on_request = lose
     with pytest.raises(GymposiumError, match=r"A request to the Tinker service failed.*--resume"):
-        train(config_of(player_model, server.url, **TABLES), out=tmp_path / "run")
+        train(make_config(player_model, server.url, **TABLES), out=tmp_path / "run")
     run = train(resume=tmp_path / "run")
     assert numbers(run) == numbers(uninterrupted)

@@ -33,7 +33,7 @@ NEAR = 1e-5
 Learners = tuple[LocalLearner, TinkerLearner]
 
 
-def config_of(model: Path, *, several: bool = False, **tables: Any) -> TrainConfig:
+def make_config(model: Path, *, several: bool = False, **tables: Any) -> TrainConfig:
     optimizer = {"layout": "padded", "target_kl": 0.0, "max_grad_norm": 0.5}
     optimizer |= {"epochs": 2, "minibatches": 2} if several else {"epochs": 1, "minibatches": 1}
     return config_from(
@@ -56,7 +56,7 @@ def learners(model_directory: Path, client: tinker.ServiceClient) -> Callable[[T
     """Makes the two learners of a config, whose adapters begin with the same weights."""
 
     def made(config: TrainConfig) -> Learners:
-        loss = Loss.of(config)
+        loss = Loss.from_config(config)
         training = settled(
             client.create_lora_training_client(str(model_directory), rank=RANK, seed=7, train_unembed=False)
         )
@@ -118,7 +118,7 @@ def test_three_steps_are_those_of_the_local_learner(
     service: StandIn,
 ) -> None:
     """With several passes and minibatches, so that ratios leave their bounds."""
-    pair = learners(config_of(model_directory, several=True, objective=objective))
+    pair = learners(make_config(model_directory, several=True, objective=objective))
     before = {name: p.detach().clone() for name, p in pair[0].named.items()}
     for seed in range(3):
         here, there = step(pair, rows, seed)
@@ -132,7 +132,7 @@ def test_three_steps_are_those_of_the_local_learner(
 def test_the_first_step_of_pg_is_importance_sampling(
     model_directory: Path, learners: Callable[[TrainConfig], Learners], rows: list[Row], service: StandIn
 ) -> None:
-    pair = learners(config_of(model_directory, objective={"kind": "pg"}))
+    pair = learners(make_config(model_directory, objective={"kind": "pg"}))
     for row in rows:
         for span, scores in zip(
             row.spans, pair[0].score([(row.ids[: s.start], row.ids[s.start : s.stop]) for s in row.spans])
@@ -147,7 +147,7 @@ def test_the_first_step_of_pg_is_importance_sampling(
 def test_imitation_is_that_of_the_local_learner(
     model_directory: Path, learners: Callable[[TrainConfig], Learners], service: StandIn
 ) -> None:
-    pair = learners(config_of(model_directory))
+    pair = learners(make_config(model_directory))
     lessons = [
         Demonstration((5, 6, 7), (8, 9)),
         Demonstration((5, 6, 7, 8, 9, 10, 11), (12,)),  # goes on with the conversation before
@@ -181,7 +181,7 @@ def test_kl_and_decoupled_ratios_are_those_of_the_local_learner(
     rows: list[Row],
     service: StandIn,
 ) -> None:
-    pair = learners(config_of(model_directory, several=True, objective={"kind": "ppo"}, **tables))
+    pair = learners(make_config(model_directory, several=True, objective={"kind": "ppo"}, **tables))
     for seed in range(3):
         step(pair, rows, seed)
     assert largest_difference(service, pair) < NEAR
@@ -190,7 +190,7 @@ def test_kl_and_decoupled_ratios_are_those_of_the_local_learner(
 def test_the_log_probabilities_of_k1_are_those_of_the_local_learner(
     model_directory: Path, learners: Callable[[TrainConfig], Learners], rows: list[Row]
 ) -> None:
-    pair = learners(config_of(model_directory, kl={"weight": 0.2, "estimator": "k1"}))
+    pair = learners(make_config(model_directory, kl={"weight": 0.2, "estimator": "k1"}))
     step(pair, rows, 0)
     noted = []
     for learner in pair:
@@ -205,7 +205,7 @@ def test_the_log_probabilities_of_k1_are_those_of_the_local_learner(
 def test_lessons_beside_an_update_are_those_of_the_local_learner(
     model_directory: Path, learners: Callable[[TrainConfig], Learners], rows: list[Row], service: StandIn
 ) -> None:
-    pair = learners(config_of(model_directory, several=True))
+    pair = learners(make_config(model_directory, several=True))
     lessons = [Demonstration((5, 6, 7), (8, 9)), Demonstration((20, 21), (22, 23, 24))]
     for learner in pair:
         learner.annotate(rows)
@@ -221,7 +221,7 @@ def test_a_step_is_sent_before_its_gradient_is_known(
     faults: Faults,
 ) -> None:
     """13 rows are three requests, whose results are only asked for afterwards."""
-    _, there = learners(config_of(model_directory))
+    _, there = learners(make_config(model_directory))
     there.update(rows, learning_rate=RATE)
     assert sorted(kind for kind, _ in service.asked) == ["optim_step", "ppo", "ppo", "ppo"]
 
@@ -233,7 +233,7 @@ def test_what_is_saved_goes_on_as_if_it_had_not_stopped(
     service: StandIn,
     tmp_path: Path,
 ) -> None:
-    config = config_of(model_directory, several=True, kl={"weight": 0.2, "estimator": "k2"})
+    config = make_config(model_directory, several=True, kl={"weight": 0.2, "estimator": "k2"})
     _, straight = learners(config)
     for seed in range(2):
         straight.annotate(rows)
@@ -255,7 +255,7 @@ def test_a_version_is_saved_once(
     model_directory: Path, learners: Callable[[TrainConfig], Learners], service: StandIn, tmp_path: Path
 ) -> None:
     """Some servers refuse a name that exists, and the SDK repeats a refused request for minutes."""
-    config = config_of(model_directory, kl={"weight": 0.2})
+    config = make_config(model_directory, kl={"weight": 0.2})
     _, there = learners(config)
     there.refresh_reference()
     for _ in range(2):

@@ -22,7 +22,7 @@ from gymposium_train.config.outline import outline
 from gymposium_train.config.permitted import check_permitted, to_allow
 from gymposium_train.config.problems import BadConfig
 
-from .runs import config_of
+from .runs import make_config
 from .stand_in.running import Server
 from .stand_in.service import StandIn
 
@@ -47,14 +47,14 @@ REFUSED: list[tuple[Mapping[str, Any], str]] = [
 
 @pytest.mark.parametrize(("tables", "reason"), REFUSED, ids=[reason.partition(":")[0] for _, reason in REFUSED])
 def test_what_the_service_cannot_do_is_refused(tables: dict[str, Any], reason: str, model_directory: Path) -> None:
-    config = config_of(model_directory, "http://127.0.0.1:9", **tables)
+    config = make_config(model_directory, "http://127.0.0.1:9", **tables)
     with pytest.raises(BadConfig) as refused:
         check(config, at_hand=False)  # nothing is asked of the service
     assert reason in str(refused.value)
 
 
 def test_a_run_needs_a_model_and_a_number_of_steps(model_directory: Path) -> None:
-    config = config_of(model_directory, "http://127.0.0.1:9")
+    config = make_config(model_directory, "http://127.0.0.1:9")
     config = config.model_copy(update={"model": config.model.model_copy(update={"name": None}), "steps": None})
     found = [*backend_checks(config).refusals(config)]
     assert any(sentence.startswith("model.name: the service holds pretrained models") for sentence in found)
@@ -67,10 +67,10 @@ def test_the_service_is_asked_before_a_run_starts(
     copied = tmp_path / "copy"
     shutil.copytree(model_directory, copied)
     with pytest.raises(BadConfig, match=rf"does not train {copied}. It trains {model_directory}"):
-        train(config_of(copied, server.url), out=tmp_path / "run")
+        train(make_config(copied, server.url), out=tmp_path / "run")
     monkeypatch.delenv("TINKER_API_KEY")
     with pytest.raises(BadConfig, match="TINKER_API_KEY is not set"):
-        train(config_of(model_directory, server.url), out=tmp_path / "run")
+        train(make_config(model_directory, server.url), out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -79,7 +79,7 @@ def test_a_wrong_key_is_not_accepted(
 ) -> None:
     monkeypatch.setenv("TINKER_API_KEY", "tml-another")
     with pytest.raises(BadConfig, match="AuthenticationError") as refused:
-        train(config_of(model_directory, server.url), out=tmp_path / "run")
+        train(make_config(model_directory, server.url), out=tmp_path / "run")
     assert "tml-another" not in str(refused.value)
 
 
@@ -89,12 +89,12 @@ def test_tokenizers_that_differ_are_refused(
     other = tmp_path / "other"
     size = SmallModel(hidden=32, layers=2, heads=2, feed_forward=64, vocabulary=352)
     make_small_model(other, game_texts[:50], seed=2, size=size)
-    config = config_of(other, server.url, backend={"model": str(model_directory)})
+    config = make_config(other, server.url, backend={"model": str(model_directory)})
     with pytest.raises(BadConfig, match=rf"model.name = {other}: its tokenizer is not that of {model_directory}"):
         check(config)
     same = tmp_path / "same"
     shutil.copytree(model_directory, same)
-    check(config_of(same, server.url, backend={"model": str(model_directory)}))
+    check(make_config(same, server.url, backend={"model": str(model_directory)}))
 
 
 def test_a_dry_run_shows_what_is_refused_and_what_it_costs(model_directory: Path) -> None:
@@ -128,13 +128,13 @@ def test_a_dry_run_shows_what_is_refused_and_what_it_costs(model_directory: Path
     ids=["none", "decoupled", "k1", "gspo"],
 )
 def test_the_outline_says_the_price(tables: dict[str, Any], passes: int, model_directory: Path) -> None:
-    shown = outline(config_of(model_directory, "http://127.0.0.1:9", **tables))
+    shown = outline(make_config(model_directory, "http://127.0.0.1:9", **tables))
     assert len([one for one in shown.get("price", "").split("; ") if one]) == passes
 
 
 def test_a_file_alone_does_not_decide_where_the_key_is_sent(model_directory: Path) -> None:
-    check_permitted(config_of(model_directory, "http://127.0.0.1:9"))
-    elsewhere = config_of(model_directory, "https://example.org/tinker")
+    check_permitted(make_config(model_directory, "http://127.0.0.1:9"))
+    elsewhere = make_config(model_directory, "https://example.org/tinker")
     with pytest.raises(NotAllowed, match=r"backend\.base_url: it opens an address that rows and a key are sent to"):
         check_permitted(elsewhere)
     assert to_allow(elsewhere) == ["https://example.org/tinker"]

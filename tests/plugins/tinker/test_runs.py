@@ -16,7 +16,7 @@ from gymposium_train import train
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.reading import config_from
 
-from .runs import config_of, guess_world, settings_of
+from .runs import guess_world, make_config, make_settings
 from .stand_in.app import KEY
 from .stand_in.running import Server
 from .stand_in.service import StandIn
@@ -28,7 +28,7 @@ def learned(run: RunDirectory) -> list[dict[str, Any]]:
 
 
 def test_a_game_is_learned(player_model: Path, server: Server, service: StandIn, tmp_path: Path) -> None:
-    run = train(config_of(player_model, server.url, evaluation={"every": 3}), out=tmp_path / "run")
+    run = train(make_config(player_model, server.url, evaluation={"every": 3}), out=tmp_path / "run")
     steps = learned(run)
     assert len(steps) >= 2
     assert all(entry["train/first_log_ratio"] < 5e-6 for entry in steps)
@@ -45,7 +45,7 @@ def test_a_game_is_learned(player_model: Path, server: Server, service: StandIn,
 def test_the_key_is_sent_to_the_service_and_written_nowhere(
     player_model: Path, server: Server, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    train(config_of(player_model, server.url, steps=1), out=tmp_path / "run")
+    train(make_config(player_model, server.url, steps=1), out=tmp_path / "run")
     assert server.unauthorized == 0
     assert KEY not in "".join(capfd.readouterr())
     for file in (file for file in tmp_path.rglob("*") if file.is_file()):
@@ -56,7 +56,7 @@ def test_a_cold_start_is_imitation_of_the_lora_that_learns(
     model_directory: Path, server: Server, service: StandIn, tmp_path: Path
 ) -> None:
     cold = {"steps": 30, "batch": 16, "matches": 60, "learning_rate": 2e-2}
-    config = config_of(
+    config = make_config(
         model_directory, server.url, cold_start=cold, prompting={"prompt": "compact", "reply": "move", "max_tokens": 4}
     )
     run = train(config, out=tmp_path / "run")
@@ -70,7 +70,7 @@ def test_a_cold_start_is_imitation_of_the_lora_that_learns(
 
 def test_versions_are_kept_as_opponents(player_model: Path, server: Server, service: StandIn, tmp_path: Path) -> None:
     stages = [{"opponents": {"random": 1.0, "self": 1.0, "past": 2.0}}]
-    config = config_of(player_model, server.url, stages=stages, pool={"every": 1}, credit={"kind": "rae"})
+    config = make_config(player_model, server.url, stages=stages, pool={"every": 1}, credit={"kind": "rae"})
     run = train(config, out=tmp_path / "run")
     names = {path.rpartition("/")[2] for path in service.snapshots}
     assert names >= {"learner-v0", "learner-v1", "result"}
@@ -80,13 +80,13 @@ def test_versions_are_kept_as_opponents(player_model: Path, server: Server, serv
 
 def test_rollouts_run_ahead(player_model: Path, server: Server, tmp_path: Path) -> None:
     engine = {"kind": "tinker", "staleness": 1, "schedule": "streaming"}
-    run = train(config_of(player_model, server.url, engine=engine, steps=4), out=tmp_path / "run")
+    run = train(make_config(player_model, server.url, engine=engine, steps=4), out=tmp_path / "run")
     assert {entry["rollout/staleness"] for entry in run.metrics() if entry["stage"] == "train"} == {0, 1}
 
 
 def test_a_world_is_learned(player_model: Path, server: Server, tmp_path: Path) -> None:
     with guess_world(tmp_path) as world:
-        config = config_of(player_model, server.url, games=[world], prompting={"context": "full"}, steps=4)
+        config = make_config(player_model, server.url, games=[world], prompting={"context": "full"}, steps=4)
         run = train(config, out=tmp_path / "run")
     steps = learned(run)
     assert steps
@@ -109,7 +109,7 @@ def test_served_sessions_are_learned(player_model: Path, server: Server, service
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
-    settings = settings_of(
+    settings = make_settings(
         player_model,
         server.url,
         steps=2,

@@ -38,7 +38,7 @@ from gymposium_train.config.checks import check
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.reading import config_from
 
-from .runs import config_of
+from .runs import make_config
 from .stand_in.running import Server, running
 from .stand_in.service import StandIn
 
@@ -108,7 +108,7 @@ def test_the_documented_command_is_accepted_with_its_defaults(model_directory: P
 
 def test_a_server_that_does_not_tell_the_context_is_no_error(sparse: TinkerSettings, model_directory: Path) -> None:
     assert offered(sparse, str(model_directory)) is None
-    config = config_of(model_directory, str(sparse.base_url))
+    config = make_config(model_directory, str(sparse.base_url))
     own = json.loads((model_directory / "config.json").read_text())["max_position_embeddings"]
     assert _context(config, sparse) == own
 
@@ -124,7 +124,7 @@ def test_a_finalizer_of_a_player_does_not_wait_for_the_service(
     model_directory: Path, server: Server, tmp_path: Path
 ) -> None:
     """The garbage collector runs it in any thread. Here that is the thread that would have to answer it."""
-    config = config_of(model_directory, server.url)
+    config = make_config(model_directory, server.url)
     settings = TinkerSettings(base_url=server.url)
     made: Any = player(BackendStart(config=config, directory=RunDirectory(tmp_path)), settings, "cold start")
     made.cycle = made
@@ -170,7 +170,7 @@ def test_an_address_without_a_server_is_told_at_once(model_directory: Path) -> N
         ):
             check_answers(settings)
         with pytest.raises(GymposiumError, match="No Tinker service answers"):
-            check(config_of(model_directory, str(settings.base_url)))
+            check(make_config(model_directory, str(settings.base_url)))
 
 
 def test_errors_of_the_sdk_are_told_and_those_of_functions_that_it_calls_are_not_hidden() -> None:

@@ -12,13 +12,13 @@ from transformers import AutoModelForCausalLM
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.replies.prompt import prompt_for
-from gymposium.tasks.tools import Call, move_of, tools_of
+from gymposium.tasks.tools import Call, format_calls, list_tools
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import Tokens
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_agents.models.small import small_config
-from gymposium_agents.players.player import reader_of
+from gymposium_agents.players.player import choose_reader
 from gymposium_trl import Rollout
 
 from ..tinker.runs import guess_world
@@ -42,8 +42,8 @@ def guess(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def match_row(game: Game, chat: Chat, seed: int, *calls: Call) -> tuple[Tokens, list[int]]:
     """The tokens of a match in which these calls are made, and the places of those of the calls."""
-    match, prompt = game.new(seed), prompt_for(game, "compact", reader_of("tools", chat))
-    ids, places = chat.prompt(prompt(match.observe(0, "compact")), tools_of(game)), list[int]()
+    match, prompt = game.new(seed), prompt_for(game, "compact", choose_reader("tools", chat))
+    ids, places = chat.prompt(prompt(match.observe(0, "compact")), list_tools(game)), list[int]()
     for call in calls:
         if ids[-1:] == (chat.end,):
             results = [result.text for result in match.observe(0, "compact").results]
@@ -51,7 +51,7 @@ def match_row(game: Game, chat: Chat, seed: int, *calls: Call) -> tuple[Tokens, 
         reply = chat.reply("", [call])
         places += range(len(ids), len(ids) + len(reply))
         ids += reply
-        match.apply({0: move_of([call])})
+        match.apply({0: format_calls([call])})
         if not match.to_move():
             break
     return ids, places

@@ -19,7 +19,7 @@ QUIET = [
 COPIES = 4
 
 
-class Kept(Rollout):
+class RecordingRollout(Rollout):
     """A rollout that keeps what it gave to the trainer."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:

@@ -20,7 +20,7 @@ from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.rows import Row
 from gymposium_train.rollout.samples import Sample, rows_to_learn
 
-from .runs import COPIES, QUIET, Kept, trainer_for
+from .runs import COPIES, QUIET, RecordingRollout, trainer_for
 
 pytestmark = QUIET
 
@@ -28,7 +28,7 @@ LOW, HIGH = 0.1, 0.25
 NEAR = 1e-5
 
 
-def config_of(model: Path, objective: dict[str, Any], aggregate: Any) -> TrainConfig:
+def make_config(model: Path, objective: dict[str, Any], aggregate: Any) -> TrainConfig:
     return config_from(
         {
             "games": ["leduc_poker"],
@@ -45,12 +45,15 @@ def config_of(model: Path, objective: dict[str, Any], aggregate: Any) -> TrainCo
     )  # fmt: skip
 
 
-def rows_of(trajectories: list[Trajectory], config: TrainConfig) -> list[Row]:
+def make_rows(trajectories: list[Trajectory], config: TrainConfig) -> list[Row]:
     """The rows that gymposium-train learns from, with its rewards, its credit and its weights of tokens."""
     samples, credit = [], make_credit(config.credit)
     for start in range(0, len(trajectories), COPIES):
         group = trajectories[start : start + COPIES]
-        made = [Sample.of("", one, reward) for one, reward in zip(group, make_reward("returns")(group), strict=True)]
+        made = [
+            Sample.from_trajectory("", one, reward)
+            for one, reward in zip(group, make_reward("returns")(group), strict=True)
+        ]
         [credited] = credit([[sample.episode(critic=False) for sample in made]])
         assert credited is not None  # gymposium leaves groups of equal rewards out, and TRL counts them
         for sample, one in zip(made, credited, strict=True):
@@ -114,14 +117,14 @@ def test_the_loss_is_that_of_gymposium_train(
     tmp_path: Path,
     stepped: list[torch.Tensor],
 ) -> None:
-    rollout = Kept("leduc_poker", prompt="compact", max_tokens=4, on_illegal="random")
+    rollout = RecordingRollout("leduc_poker", prompt="compact", max_tokens=4, on_illegal="random")
     settings = {"epsilon": LOW, "epsilon_high": HIGH, "temperature": 0.8, "scale_rewards": "none", "beta": 0.0, **trl}
     trainer = trainer_for(rollout, model_directory, tmp_path, **settings)
     prompts = [{**row} for row in trainer.train_dataset.select(range(2)) for _ in range(COPIES)]
     inputs = trainer._generate_and_score_completions(prompts)
     [(_, fields)] = rollout.given
-    config = config_of(model_directory, objective, aggregate)
-    rows = rows_of(fields["trajectory"], config)
+    config = make_config(model_directory, objective, aggregate)
+    rows = make_rows(fields["trajectory"], config)
     assert [span.advantage for row in rows for span in row.spans] == pytest.approx(
         [float(inputs["advantages"][number]) for number, row in enumerate(rows) for _ in row.spans], abs=1e-6
     )
@@ -138,7 +141,7 @@ def test_the_loss_is_that_of_gymposium_train(
     expected = trainer._compute_loss(trainer.model, inputs)
     gradients = torch.autograd.grad(expected, [*trainer.model.parameters()])
 
-    learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config))
+    learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=Loss.from_config(config))
     metrics = learner.update(rows, learning_rate=0.0)
     assert (metrics["train/clipfrac"] > 0.05) == moved
     whole = sum(span.weight * len(span) for row in rows for span in row.spans)  # the metric is a mean

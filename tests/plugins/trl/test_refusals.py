@@ -64,12 +64,12 @@ def test_a_row_names_its_match() -> None:
     assert rows["prompt"] == rollout.dataset(6, seed=1)["prompt"] != rollout.dataset(6, seed=2)["prompt"]
     for row in rows:
         expected = MatchPrompt("goofspiel(num_cards=4)", row["seat"], row["seed"])
-        assert MatchPrompt.of(row["prompt"], rollout.game) == expected
+        assert MatchPrompt.from_text(row["prompt"], rollout.game) == expected
     for strange in ("2 + 2 = ?", [{"role": "user", "content": "?"}], "kuhn_poker, seat 0, seed 1"):
         with pytest.raises(BadOption, match=r"make the\s+dataset with"):
-            MatchPrompt.of(strange, rollout.game)
+            MatchPrompt.from_text(strange, rollout.game)
     with pytest.raises(BadOption, match="seats from 0 to 1"):
-        MatchPrompt.of("goofspiel(num_cards=4), seat 2, seed 1", rollout.game)
+        MatchPrompt.from_text("goofspiel(num_cards=4), seat 2, seed 1", rollout.game)
 
 
 @pytest.mark.parametrize(

@@ -13,29 +13,29 @@ import pytest
 import torch
 from peft import LoraConfig
 
-from gymposium.errors import GymposiumError, Unrated, WorldBroke
+from gymposium.errors import GymposiumError, UnratedGroup, WorldBroke
 from gymposium.games.protocol import CHANCE
 from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
 from gymposium.records import Record, read_records, verify_file
 from gymposium.records.trajectories import Trajectory
-from gymposium.rewards.match import score_of
+from gymposium.rewards.match import compute_score
 from gymposium.rewards.protocol import CheckedReward, Reward
 from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
 from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_trl import Rollout, rollout as rollout_module
 from gymposium_trl.engine import TrainerEngine
 
-from .runs import COPIES, QUIET, Kept, trainer_for
+from .runs import COPIES, QUIET, RecordingRollout, trainer_for
 
 pytestmark = QUIET
 
 
-def records_of(path: Path) -> list[Record]:
+def list_records(path: Path) -> list[Record]:
     return [record for _, record in read_records(path) if isinstance(record, Record)]
 
 
-def weights_of(trainer: Any) -> list[torch.Tensor]:
+def get_weights(trainer: Any) -> list[torch.Tensor]:
     return [parameter.detach().clone() for parameter in trainer.model.parameters() if parameter.requires_grad]
 
 
@@ -52,7 +52,7 @@ def weights_of(trainer: Any) -> list[torch.Tensor]:
 def test_three_steps_of_training(game: str, opponents: Any, seats: Any, model_directory: Path, tmp_path: Path) -> None:
     """Simultaneous moves, hidden cards, four seats, and every kind of opponent. Failed replies are replaced by
     random moves, so that a match has several turns."""
-    rollout = Kept(
+    rollout = RecordingRollout(
         game,
         opponents=f"lm:{model_directory}?temperature=1" if opponents == "lm" else opponents,
         prompt="compact",
@@ -62,11 +62,11 @@ def test_three_steps_of_training(game: str, opponents: Any, seats: Any, model_di
         records=tmp_path / "matches.jsonl",
     )
     trainer = trainer_for(rollout, model_directory, tmp_path / "run", seats=seats)
-    before = weights_of(trainer)
+    before = get_weights(trainer)
     trainer.train()
     assert trainer.state.global_step == 3
-    assert any(not torch.equal(was, now) for was, now in zip(before, weights_of(trainer), strict=True))
-    records = records_of(tmp_path / "matches.jsonl")
+    assert any(not torch.equal(was, now) for was, now in zip(before, get_weights(trainer), strict=True))
+    records = list_records(tmp_path / "matches.jsonl")
     assert len(records) == 3 * 2 * COPIES
     verified = verify_file(tmp_path / "matches.jsonl")
     assert (verified.matches, verified.problems) == (len(records), [])
@@ -75,7 +75,7 @@ def test_three_steps_of_training(game: str, opponents: Any, seats: Any, model_di
     assert max(len(one.turns) for one in learned) > (game != "kuhn_poker")
     logged = [entry for entry in trainer.state.log_history if "reward" in entry]
     for entry, (_, fields) in zip(logged, rollout.given, strict=True):
-        scores = [score_of(one) for one in fields["trajectory"] if one is not None]
+        scores = [compute_score(one) for one in fields["trajectory"] if one is not None]
         assert entry["rewards/reward/mean"] == pytest.approx(sum(scores) / len(scores), abs=1e-6)
         assert entry["match/left_out"] == fields["trajectory"].count(None) / len(fields["trajectory"])
         assert entry["reward/score"] == pytest.approx(entry["reward"], abs=1e-6)
@@ -89,13 +89,13 @@ def _seats(rollout: Rollout, seats: Any) -> Sequence[int]:
 def test_three_steps_in_a_world_whose_tools_the_chat_template_calls(
     game: str, tool_model: LoadedModel, tmp_path: Path
 ) -> None:
-    rollout = Kept(game, prompt="compact", max_tokens=100, records=tmp_path / "matches.jsonl")
+    rollout = RecordingRollout(game, prompt="compact", max_tokens=100, records=tmp_path / "matches.jsonl")
     some = {"rows": 2, "size": 6} if game == "guess" else {"rows": 1, "size": 1}
     trainer = trainer_for(rollout, copy.deepcopy(tool_model), tmp_path / "run", **some)
-    before = weights_of(trainer)
+    before = get_weights(trainer)
     trainer.train()
     learned = [one for _, fields in rollout.given for one in fields["trajectory"]]
-    moved = any(not torch.equal(was, now) for was, now in zip(before, weights_of(trainer), strict=True))
+    moved = any(not torch.equal(was, now) for was, now in zip(before, get_weights(trainer), strict=True))
     assert moved or game == "mail"  # whose replies may all earn the same
     assert any(len(one.turns) > 1 and one.turns[0].reading == "move" for one in learned)
     tokenizer = trainer.processing_class
@@ -134,7 +134,7 @@ def test_rows_are_the_ids_that_were_read_and_sampled(
 ) -> None:
     """Nothing is tokenized twice, and the mask is 1 exactly where a token was sampled. TRL's own log-probabilities of
     the rows are the engine's."""
-    rollout = Kept("tic_tac_toe", prompt="compact", max_tokens=5, on_illegal="random")
+    rollout = RecordingRollout("tic_tac_toe", prompt="compact", max_tokens=5, on_illegal="random")
     peft = {"peft_config": LoraConfig(r=4, init_lora_weights=False)} if lora else {}
     trainer = trainer_for(rollout, model_directory, tmp_path, temperature=0.7, **peft)
     fields = rollout([trainer.train_dataset[0]["prompt"]] * COPIES, trainer)
@@ -165,7 +165,7 @@ def test_rows_are_the_ids_that_were_read_and_sampled(
 
 
 def test_what_trl_pads_and_masks_is_what_was_played(model_directory: Path, tmp_path: Path) -> None:
-    rollout = Kept("leduc_poker", prompt="compact", max_tokens=4, on_illegal="random")
+    rollout = RecordingRollout("leduc_poker", prompt="compact", max_tokens=4, on_illegal="random")
     trainer = trainer_for(rollout, model_directory, tmp_path)
     rows = [{**row} for row in trainer.train_dataset.select(range(2)) for _ in range(COPIES)]
     inputs = trainer._generate_and_score_completions(rows)
@@ -181,9 +181,9 @@ def test_what_trl_pads_and_masks_is_what_was_played(model_directory: Path, tmp_p
 
 def test_copies_of_a_row_play_its_deal_with_replies_of_their_own(model_directory: Path, tmp_path: Path) -> None:
     path = tmp_path / "matches.jsonl"
-    rollout = Kept("leduc_poker", prompt="compact", max_tokens=4, on_illegal="random", records=path)
+    rollout = RecordingRollout("leduc_poker", prompt="compact", max_tokens=4, on_illegal="random", records=path)
     trainer_for(rollout, model_directory, tmp_path / "run", max_steps=1).train()
-    records = records_of(path)
+    records = list_records(path)
     by_id = {record.id: record for record in records}
     for start in (0, COPIES):
         prompts, fields = rollout.given[0]
@@ -203,7 +203,7 @@ def test_equal_seeds_give_equal_matches_and_weights(model_directory: Path, tmp_p
         rollout = Rollout("kuhn_poker", opponents="mcts-5", prompt="compact", max_tokens=4, records=path)
         trainer = trainer_for(rollout, model_directory, tmp_path / name)
         trainer.train()
-        ends.append(([(record.id, record.seed, record.events) for record in records_of(path)], weights_of(trainer)))
+        ends.append(([(record.id, record.seed, record.events) for record in list_records(path)], get_weights(trainer)))
     assert ends[0][0] == ends[1][0]
     assert all(torch.equal(one, other) for one, other in zip(ends[0][1], ends[1][1], strict=True))
 
@@ -227,7 +227,7 @@ def test_several_batches_in_a_step_and_an_evaluation_have_matches_of_their_own(
     trainer.train()
     metrics = trainer.evaluate()
     assert {"eval_reward", "eval_match/turns"} <= metrics.keys()
-    names = [record.id for record in records_of(path)]
+    names = [record.id for record in list_records(path)]
     assert len(names) == len({*names}) == 2 * COPIES + 4
     assert {name.rpartition("-")[0] for name in names} == {"train-0-0-0", "train-0-1-0", "eval-1-0-0"}
 
@@ -235,7 +235,7 @@ def test_several_batches_in_a_step_and_an_evaluation_have_matches_of_their_own(
 @pytest.mark.parametrize("lora", [False, True], ids=["full", "lora"])
 def test_bfloat16_and_gradient_checkpointing(lora: bool, model_directory: Path, tmp_path: Path) -> None:
     """The precision of the engine is that in which the trainer computes."""
-    rollout = Kept("kuhn_poker", prompt="compact", max_tokens=4, on_illegal="random")
+    rollout = RecordingRollout("kuhn_poker", prompt="compact", max_tokens=4, on_illegal="random")
     peft = {"peft_config": LoraConfig(r=4)} if lora else {}
     trainer = trainer_for(rollout, model_directory, tmp_path, bf16=True, gradient_checkpointing=True, **peft)
     trainer.train()
@@ -262,7 +262,9 @@ class Leaver(RandomPlayer):
 
 @pytest.mark.parametrize("seat", [0, 1], ids=["before the model is asked", "after its first reply"])
 def test_a_match_that_another_seat_forfeits_is_left_out(seat: int, model_directory: Path, tmp_path: Path) -> None:
-    rollout = Kept("kuhn_poker", opponents=Leaver(seat), prompt="compact", max_tokens=4, on_illegal="random")
+    rollout = RecordingRollout(
+        "kuhn_poker", opponents=Leaver(seat), prompt="compact", max_tokens=4, on_illegal="random"
+    )
     trainer = trainer_for(rollout, model_directory, tmp_path, max_steps=1)
     rewards: list[Any] = []
 
@@ -294,11 +296,11 @@ def test_a_match_whose_tool_breaks_is_left_out(
 
     monkeypatch.setattr(world, "call", breaking)
     path = tmp_path / "matches.jsonl"
-    rollout = Kept(guess, prompt="compact", max_tokens=60, records=path)
+    rollout = RecordingRollout(guess, prompt="compact", max_tokens=60, records=path)
     trainer = trainer_for(rollout, copy.deepcopy(tool_model), tmp_path / "run", max_steps=1)
     trainer.train()
     [(_, fields)] = rollout.given
-    broken = [record.ending.broke_off for record in records_of(path)]
+    broken = [record.ending.broke_off for record in list_records(path)]
     assert 0 < broken.count(True) == fields["trajectory"].count(None) < len(broken)
     for one, mask in zip(fields["trajectory"], fields["env_mask"], strict=True):
         assert (sum(mask) == 0) == (one is None)
@@ -311,11 +313,11 @@ def test_a_group_that_cannot_be_rated_is_left_out(
 
     def rate(group: Sequence[Trajectory]) -> list[Reward]:
         if group[0].seat == 0:
-            raise Unrated("the judge is away")
+            raise UnratedGroup("the judge is away")
         return [Reward(float(number)) for number, _ in enumerate(group)]
 
     monkeypatch.setattr(rollout_module, "make_reward", lambda text: CheckedReward(text, rate))
-    rollout = Kept("leduc_poker", prompt="compact", max_tokens=4, on_illegal="random")
+    rollout = RecordingRollout("leduc_poker", prompt="compact", max_tokens=4, on_illegal="random")
     trainer = trainer_for(rollout, model_directory, tmp_path)
     rows = [trainer.train_dataset[number]["prompt"] for number in (0, 1) for _ in range(COPIES)]
     trajectories = rollout(rows, trainer)["trajectory"]
@@ -352,7 +354,7 @@ def test_a_first_prompt_without_room_is_named(model_directory: Path, tmp_path: P
 
 def test_a_match_that_fills_the_context_is_kept_up_to_there(model_directory: Path, tmp_path: Path) -> None:
     loaded = load_model(model_directory)
-    rollout = Kept("tic_tac_toe", prompt="compact", max_tokens=4, on_illegal="random")
+    rollout = RecordingRollout("tic_tac_toe", prompt="compact", max_tokens=4, on_illegal="random")
     trainer = trainer_for(rollout, loaded, tmp_path)
     [first, *_] = rollout([trainer.train_dataset[0]["prompt"]] * COPIES, trainer)["prompt_ids"]
     loaded.model.config.max_position_embeddings = len(first) + 40

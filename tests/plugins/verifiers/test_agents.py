@@ -12,7 +12,7 @@ import pytest
 import verifiers.v1 as vf
 
 from gymposium import load_game
-from gymposium_verifiers import records_of
+from gymposium_verifiers import read_records
 from gymposium_verifiers.conversation import in_dialect
 
 from .endpoint import Said, Script, legal_moves, plays
@@ -236,7 +236,7 @@ def test_a_model_that_fails_breaks_the_match_off_without_a_score(tmp_path: Path)
     assert "the agent of seat 1 failed with ProviderError" in episode.errors[0].message
     assert len(episode.traces) == 2
     assert [(trace.ok, trace.rewards, trace.info) for trace in episode.traces] == [(False, {}, {})] * 2
-    assert list(records_of(tmp_path / "run")) == []
+    assert list(read_records(tmp_path / "run")) == []
 
 
 def test_an_agent_that_is_stopped_from_outside_breaks_the_match_off(tmp_path: Path) -> None:
@@ -255,6 +255,6 @@ def test_an_engine_that_fails_breaks_the_match_off_with_a_record(
     [episode], _ = evaluate(tmp_path / "run", tasks=1, game="tic_tac_toe", seats=0)
     assert not episode.ok
     assert episode.traces[0].rewards == {}
-    [record] = records_of(tmp_path / "run")
+    [record] = read_records(tmp_path / "run")
     assert record.ending.kind == "broke off"
     assert "ZeroDivisionError" in record.ending.detail

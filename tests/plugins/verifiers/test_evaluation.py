@@ -14,7 +14,7 @@ import pytest
 
 from gymposium import load_game
 from gymposium.errors import BadRecord
-from gymposium_verifiers import records_of
+from gymposium_verifiers import read_records
 
 from .endpoint import Said, endpoint, plays
 from .evaluations import ID, MODEL, evaluate, facts, verified
@@ -130,7 +130,7 @@ def test_a_resumed_evaluation_plays_the_matches_that_broke_off(tmp_path: Path) -
 
     first, _ = evaluate(tmp_path / "run", script=fails_in_seat_1, tasks=4, game="kuhn_poker")
     assert sorted(episode.ok for episode in first) == [False, False, True, True]
-    kept = [facts(record) for record in records_of(tmp_path / "run")]
+    kept = [facts(record) for record in read_records(tmp_path / "run")]
     resumed, _ = evaluate(tmp_path / "run", tasks=4, game="kuhn_poker", resume=True)
     assert [episode.ok for episode in resumed] == [True] * 4
     records = [facts(record) for record in verified(tmp_path / "run")]
@@ -151,7 +151,7 @@ def test_a_resumed_evaluation_plays_the_matches_that_broke_off(tmp_path: Path) -
 def test_a_line_that_is_no_episode_is_named(line: bytes, tmp_path: Path) -> None:
     (tmp_path / "traces.jsonl").write_bytes(b'{"traces": []}\n' + line + b"\n")
     with pytest.raises(BadRecord, match=r"traces\.jsonl:2 (is not an episode|holds a record that is not)"):
-        list(records_of(tmp_path))
+        list(read_records(tmp_path))
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero"), lambda path: None])
@@ -159,7 +159,7 @@ def test_a_file_that_holds_no_text_is_named(make: Callable[[Path], object], tmp_
     """A pipe or a device is not waited for."""
     make(tmp_path / "traces.jsonl")
     with pytest.raises(BadRecord, match=r"traces\.jsonl cannot be read"):
-        list(records_of(tmp_path))
+        list(read_records(tmp_path))
 
 
 def test_the_command_evaluates_and_its_records_verify(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_the_command_evaluates_and_its_records_verify(tmp_path: Path) -> None:
     assert sorted(record.players for record in records) == sorted(
         [[MODEL, "random", "greedy", "random"]] * 2 + [["random", MODEL, "greedy", "random"]] * 2
     )
-    assert [record.id for record in records] == [record.id for record in records_of(tmp_path / "run")]
+    assert [record.id for record in records] == [record.id for record in read_records(tmp_path / "run")]
     told = subprocess.run(
         [sys.executable, "-m", "gymposium.cli.main", "verify", tmp_path / "run" / "matches.jsonl"],
         env={**os.environ, "COLUMNS": "120"},

@@ -11,7 +11,7 @@ import verifiers.v1 as vf
 import gymposium_verifiers
 from gymposium.players.grammar import make_player
 from gymposium.plugins.host import host
-from gymposium.tasks.tools import tools_of
+from gymposium.tasks.tools import list_tools
 from gymposium_verifiers import ChatHarness, MatchEnv, MatchTaskset, load_environment
 from gymposium_verifiers.matches import Row
 
@@ -46,7 +46,7 @@ def test_every_game_is_loaded_by_name_and_its_first_prompts_are_made(name: str) 
         if table.played is None:  # else it was over before this seat was asked
             [asked] = table.asked
             assert asked.text.startswith(game.rules(seat))
-            assert env.matches.calls_tools == bool(tools_of(game))
+            assert env.matches.calls_tools == bool(list_tools(game))
 
 
 def test_tasks_begin_at_the_seed_and_have_the_seats_that_were_asked_for() -> None:

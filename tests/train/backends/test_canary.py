@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.train.learning import learning, pairs_of
+from tests.train.learning import learning, make_pairs
 
 from gymposium import load_game
 from gymposium.errors import GymposiumError
@@ -14,13 +14,13 @@ from gymposium.replies.reading import reader
 from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_train.backends.canary import opening_prompts
-from gymposium_train.learner.precision import tolerance_of
+from gymposium_train.learner.precision import compute_tolerance
 
 
 def test_the_learner_scores_as_the_engine_does(model_directory: Path) -> None:
     loaded, learner = learning(model_directory)
     engine = loaded.engine(Policy("learner", 0))
-    pairs = [*pairs_of(loaded), pairs_of(loaded)[0]]
+    pairs = [*make_pairs(loaded), make_pairs(loaded)[0]]
     for mine, theirs in zip(learner.score(pairs), engine.score(pairs), strict=True):
         assert mine == pytest.approx(theirs, abs=1e-5)
     assert all(parameter.grad is None for parameter in learner.named.values())
@@ -47,10 +47,10 @@ def test_prompts_leave_room_for_a_reply_or_the_run_says_what_to_do(tiny: LoadedM
 
 
 def test_the_coarsest_numbers_say_how_near_is_right(tiny: LoadedModel, model_directory: Path) -> None:
-    assert tolerance_of(tiny.model, torch.float32) == 1e-4
-    assert tolerance_of(tiny.model, torch.float16) == 0.04
+    assert compute_tolerance(tiny.model, torch.float32) == 1e-4
+    assert compute_tolerance(tiny.model, torch.float16) == 0.04
     pytest.importorskip("bitsandbytes")
     quantized = load_model(model_directory, load="4bit").model
-    assert tolerance_of(quantized, quantized.dtype) == 1e-4
+    assert compute_tolerance(quantized, quantized.dtype) == 1e-4
     quantized.config.quantization_config.bnb_4bit_compute_dtype = torch.bfloat16  # as on a GPU
-    assert tolerance_of(quantized, quantized.dtype) == 0.3
+    assert compute_tolerance(quantized, quantized.dtype) == 0.3

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.train.learning import RANK, learn, learning, pairs_of
+from tests.train.learning import RANK, learn, learning, make_pairs
 
 from gymposium.errors import BadOption, GymposiumError, UnknownName
 from gymposium.games.registry import load_game
@@ -111,8 +111,8 @@ def test_a_run_publishes_to_it_and_closes_it(plugin: object, model_directory: Pa
         learn(learner, loaded)
         assert trainee.publish()["sync/canary"] < 1e-4
         assert trainee.policy == Policy("learner", learner.policy_version)
-        played = trainee.engine.score(pairs_of(loaded), policy=trainee.policy)
-        assert played == [pytest.approx(scores, abs=1e-4) for scores in learner.score(pairs_of(loaded))]
+        played = trainee.engine.score(make_pairs(loaded), policy=trainee.policy)
+        assert played == [pytest.approx(scores, abs=1e-4) for scores in learner.score(make_pairs(loaded))]
         ((start, settings),) = plugin.STARTED  # type: ignore[attr-defined]
         assert settings.workers == 2
         assert (start.learner, start.lora_rank, start.versions) == (loaded, RANK, 3)

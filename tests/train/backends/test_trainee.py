@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.train.learning import RANK, Pairs, learn, learning, pairs_of
+from tests.train.learning import RANK, Pairs, learn, learning, make_pairs
 
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
@@ -35,7 +35,7 @@ lagging = pytest.mark.parametrize(("kind", "tune"), [way for way in WAYS if way[
 
 
 @dataclass(slots=True)
-class Made:
+class TraineeParts:
     """A trainee with its parts."""
 
     who: Trainee
@@ -45,7 +45,7 @@ class Made:
 
     @property
     def pairs(self) -> Pairs:
-        return pairs_of(self.loaded)
+        return make_pairs(self.loaded)
 
     def learned(self) -> list[tuple[float, ...]]:
         return self.learner.score(self.pairs)
@@ -64,7 +64,7 @@ class Made:
 @contextmanager
 def made(
     model: Path, run: Path, kind: Any, tune: Any, staleness: int = 0, going_on: dict[str, Any] | None = None
-) -> Iterator[Made]:
+) -> Iterator[TraineeParts]:
     """A trainee of a model; `going_on` holds the tensors of a checkpoint of its learner."""
     config = TrainConfig(
         games=("kuhn_poker", "tic_tac_toe"),
@@ -77,7 +77,7 @@ def made(
     with make_trainee(config, run, LocalModel(config, loaded, learner), games) as who:
         if going_on is not None:
             learner.load(going_on)
-        yield Made(who, learner, loaded, config)
+        yield TraineeParts(who, learner, loaded, config)
 
 
 def near(scores: list[tuple[float, ...]]) -> list[Any]:

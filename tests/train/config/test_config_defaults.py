@@ -52,7 +52,7 @@ def planned(*arguments: str) -> TrainConfig:
     return config_from_toml(done.stdout)
 
 
-def of(**settings: Any) -> TrainConfig:
+def make_config(**settings: Any) -> TrainConfig:
     return config_from({"games": ["tic_tac_toe"], **settings})
 
 
@@ -61,7 +61,7 @@ def test_a_model_of_the_hub_has_the_defaults_of_a_pretrained_one_however_it_is_n
     file.write_text(f'games = ["tic_tac_toe"]\nmodel.name = "{HUB}"\n', encoding="utf-8")
     for config in (
         NAMED,
-        of(model={"name": HUB}),
+        make_config(model={"name": HUB}),
         changed(SMALL, f"model.name={HUB}"),
         planned(str(file)),
         planned("--game", "tic_tac_toe", "--model", HUB),
@@ -113,17 +113,19 @@ def test_tables_of_python_are_completed_and_left_as_they_are() -> None:
 
 
 def test_a_critic_of_a_pretrained_model_learns_more_slowly() -> None:
-    small, named = (of(credit={"kind": "gae"}, model=model) for model in ({}, {"name": HUB}))
+    small, named = (make_config(credit={"kind": "gae"}, model=model) for model in ({}, {"name": HUB}))
     for config, rate in ((small, 1e-2), (named, 1e-4), (changed(small, f"model.name={HUB}"), 1e-4)):
         assert isinstance(config.credit, GaeSettings)
         assert config.credit.critic.learning_rate == rate
-    given = of(credit={"kind": "gae", "gamma": 0.9, "lam": 0.8, "critic": {"learning_rate": 1e-2}}, model={"name": HUB})
+    given = make_config(
+        credit={"kind": "gae", "gamma": 0.9, "lam": 0.8, "critic": {"learning_rate": 1e-2}}, model={"name": HUB}
+    )
     assert given.credit == small.credit
 
 
 def test_all_weights_of_a_pretrained_model_are_trained_at_a_lower_rate_than_a_lora() -> None:
-    assert of(model={"name": HUB, "tune": "full"}).optimizer.learning_rate == 2e-5
-    assert of(model={"tune": "full"}).optimizer.learning_rate == SMALL.optimizer.learning_rate
+    assert make_config(model={"name": HUB, "tune": "full"}).optimizer.learning_rate == 2e-5
+    assert make_config(model={"tune": "full"}).optimizer.learning_rate == SMALL.optimizer.learning_rate
 
 
 def test_what_is_written_has_all_values_and_reads_as_the_same_config() -> None:
@@ -146,7 +148,7 @@ def directory(tmp_path: Path) -> Path:
 
 
 def test_a_small_model_that_training_wrote_is_asked_as_it_was_and_has_no_cold_start(directory: Path) -> None:
-    config = of(model={"name": str(directory)})
+    config = make_config(model={"name": str(directory)})
     assert config.prompting == Prompting(prompt="compact", reply="json", context="last-2", max_tokens=30)
     assert config.cold_start == ColdStart(steps=0)
     assert (config.rollout, config.optimizer, config.evaluation) == (SMALL.rollout, SMALL.optimizer, SMALL.evaluation)
@@ -157,7 +159,7 @@ def test_a_large_model_that_training_wrote_is_asked_as_it_was_and_trained_as_a_p
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(defaults, "SMALL", 12)
-    config = of(model={"name": str(directory)})
+    config = make_config(model={"name": str(directory)})
     assert config.prompting == Prompting(
         prompt="compact", reply="json", context="last-2", max_tokens=30, temperature=1.0, on_illegal="forfeit"
     )
@@ -168,17 +170,17 @@ def test_a_large_model_that_training_wrote_is_asked_as_it_was_and_trained_as_a_p
 @pytest.mark.parametrize("lost", ["player.json", "model.safetensors"])
 def test_any_other_directory_holds_a_pretrained_model(directory: Path, lost: str) -> None:
     (directory / lost).unlink()
-    config = of(model={"name": str(directory)})
+    config = make_config(model={"name": str(directory)})
     assert (config.optimizer, config.rollout) == (NAMED.optimizer, NAMED.rollout)
     assert (config.prompting == NAMED.prompting) == (lost == "player.json")
 
 
 def test_files_that_cannot_be_read(directory: Path) -> None:
     (directory / "model.safetensors").write_bytes(b"{")
-    assert of(model={"name": str(directory)}).optimizer == NAMED.optimizer
+    assert make_config(model={"name": str(directory)}).optimizer == NAMED.optimizer
     (directory / "player.json").write_text("{", encoding="utf-8")
     with pytest.raises(BadConfig, match=r"player\.json is not valid JSON"):
-        of(model={"name": str(directory)})
+        make_config(model={"name": str(directory)})
     with pytest.raises(ValidationError, match=r"player\.json is not valid JSON"):
         TrainConfig(games=("tic_tac_toe",), model={"name": str(directory)})  # type: ignore[arg-type]
     complete = as_data(NAMED) | {"model": {"name": str(directory), "tune": "lora"}}

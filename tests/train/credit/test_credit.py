@@ -29,7 +29,7 @@ def advantages(credit: Credit, *groups: Sequence[Episode]) -> list[list[tuple[fl
     return [None if group is None else [one.advantages for one in group] for group in credit(groups)]
 
 
-def gigpo_of(gamma: float, step_weight: float, *, normalise: bool = False) -> Gigpo:
+def make_gigpo(gamma: float, step_weight: float, *, normalise: bool = False) -> Gigpo:
     return Gigpo(GigpoSettings(gamma=gamma, step_weight=step_weight, normalise=normalise))
 
 
@@ -149,7 +149,7 @@ STATELESS: list[Credit] = [
     Rloo(RlooSettings()),
     Baseline(BaselineSettings(normalise=True)),
     Gae(GaeSettings()),
-    gigpo_of(1.0, 1.0, normalise=True),
+    make_gigpo(1.0, 1.0, normalise=True),
 ]
 
 
@@ -171,27 +171,27 @@ def test_gigpo_by_hand() -> None:
     with gamma 0.5 `start` is worth 0.5 against 0.25. `middle` occurs twice, in two turns of one trajectory."""
     first = episode(0.0, 1.0, states=("start", "left"))
     second = episode(0.0, 0.0, 1.0, states=("start", "middle", "middle"))
-    gigpo = gigpo_of(0.5, 2.0)
+    gigpo = make_gigpo(0.5, 2.0)
     assert advantages(gigpo, [first, second]) == [[(0.25, 0.0), (-0.25, -0.5, 0.5)]]
-    assert advantages(gigpo_of(1.0, 2.0), [first, second]) == [None]
-    assert advantages(gigpo_of(0.5, 0.0), [first, second]) == [None]
+    assert advantages(make_gigpo(1.0, 2.0), [first, second]) == [None]
+    assert advantages(make_gigpo(0.5, 0.0), [first, second]) == [None]
     # both kinds at once: totals 1 and 0, and `start` is worth 1 and 0 undiscounted
     lost = episode(0.0, 0.0, states=("start", "right"))
-    assert advantages(gigpo_of(1.0, 2.0), [first, lost]) == [[(1.5, 0.5), (-1.5, -0.5)]]
+    assert advantages(make_gigpo(1.0, 2.0), [first, lost]) == [[(1.5, 0.5), (-1.5, -0.5)]]
     root = 0.5**0.5
-    assert advantages(gigpo_of(1.0, 2.0, normalise=True), [first, lost]) == [
+    assert advantages(make_gigpo(1.0, 2.0, normalise=True), [first, lost]) == [
         [pytest.approx((3 * root, root)), pytest.approx((-3 * root, -root))]
     ]
 
 
 def test_gigpo_compares_states_within_their_group_alone() -> None:
     won, lost = episode(1.0, states=("start",)), episode(0.0, states=("start",))
-    assert advantages(gigpo_of(1.0, 1.0), [won, won], [lost, lost]) == [None, None]
+    assert advantages(make_gigpo(1.0, 1.0), [won, won], [lost, lost]) == [None, None]
 
 
 def test_gigpo_is_grpo_where_no_state_is_seen_twice() -> None:
     group = [episode(1.0, 0.0, states="ab"), episode(0.0, states="c"), episode(0.5, states="d")]
-    assert gigpo_of(0.9, 1.0, normalise=True)([group]) == Grpo(GrpoSettings(normalise=True))([group])
+    assert make_gigpo(0.9, 1.0, normalise=True)([group]) == Grpo(GrpoSettings(normalise=True))([group])
 
 
 @pytest.mark.parametrize(

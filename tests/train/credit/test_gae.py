@@ -14,7 +14,7 @@ share = st.floats(0, 1)
 discount = st.floats(0, 1, exclude_min=True)
 
 
-def gae_of(gamma: float, lam: float, *, normalise: bool = False) -> Gae:
+def make_gae(gamma: float, lam: float, *, normalise: bool = False) -> Gae:
     return Gae(GaeSettings(gamma=gamma, lam=lam, normalise=normalise))
 
 
@@ -31,7 +31,7 @@ def test_by_hand() -> None:
     """gamma 0.5, lambda 0.5; rewards 0, 0, 1 and values 0.5, 0.25, 0.5. The temporal differences are
     -0.375 = 0 + 0.125 - 0.5, 0 = 0 + 0.25 - 0.25 and 0.5 = 1 - 0.5; the advantages 0.5, 0.125 and -0.34375."""
     ended = Episode((0.0, 0.0, 1.0), "nim 0", (0, 1, 2), (0.5, 0.25, 0.5))
-    (group,) = gae_of(0.5, 0.5)([[ended]])
+    (group,) = make_gae(0.5, 0.5)([[ended]])
     assert group is not None
     assert group[0].advantages == (-0.34375, 0.125, 0.5)
     assert group[0].targets == (0.15625, 0.375, 1.0)
@@ -39,14 +39,14 @@ def test_by_hand() -> None:
 
 def test_only_what_was_truncated_goes_on() -> None:
     """The critic expects 4 afterwards: 1 + 0.5 * 4 - 2 = 1, against 1 - 2 = -1 if the match ended."""
-    gae = gae_of(0.5, 1.0)
+    gae = make_gae(0.5, 1.0)
     assert gae.advantages(Episode((1.0,), "nim 0", (0,), (2.0,), after=4.0)) == [1.0]
     assert gae.advantages(Episode((1.0,), "nim 0", (0,), (2.0,))) == [-1.0]
 
 
 @given(episode=episodes(), gamma=discount)
 def test_with_lambda_1_it_is_the_discounted_return_less_the_value(episode: Episode, gamma: float) -> None:
-    (group,) = gae_of(gamma, 1.0)([[episode]])
+    (group,) = make_gae(gamma, 1.0)([[episode]])
     assert group is not None
     turns = len(episode.rewards)
     for t in range(turns):
@@ -61,7 +61,7 @@ def test_it_is_the_sum_over_temporal_differences(episode: Episode, gamma: float,
     """Equation 16 of Schulman et al., 2016: every turn is a step, also without a reward."""
     values = (*episode.values, episode.after)
     turns = len(episode.rewards)
-    found = gae_of(gamma, lam).advantages(episode)
+    found = make_gae(gamma, lam).advantages(episode)
     assert len(found) == turns
     for t in range(turns):
         expected = sum(
@@ -75,20 +75,20 @@ def test_it_is_the_sum_over_temporal_differences(episode: Episode, gamma: float,
 def test_with_lambda_0_it_is_one_temporal_difference(episode: Episode, gamma: float) -> None:
     following = (*episode.values[1:], episode.after)
     expected = [r + gamma * n - v for r, n, v in zip(episode.rewards, following, episode.values, strict=True)]
-    assert gae_of(gamma, 0.0).advantages(episode) == pytest.approx(expected)
+    assert make_gae(gamma, 0.0).advantages(episode) == pytest.approx(expected)
 
 
 def test_a_turn_that_was_paid_nothing_counts() -> None:
     """Each turn before the reward discounts it once more, also turns with a reward of 0."""
     late = Episode((0.0, 0.0, 0.0, 1.0), "nim 0", (0, 1, 2, 3), (0.0,) * 4)
-    assert gae_of(0.5, 1.0).advantages(late) == [0.125, 0.25, 0.5, 1.0]
+    assert make_gae(0.5, 1.0).advantages(late) == [0.125, 0.25, 0.5, 1.0]
 
 
 @given(groups=st.lists(st.lists(episodes(), min_size=1, max_size=3), min_size=1, max_size=4), gamma=discount, lam=share)
 def test_whitening_is_over_all_turns_of_the_batch_and_leaves_targets_alone(
     groups: list[list[Episode]], gamma: float, lam: float
 ) -> None:
-    raw, white = gae_of(gamma, lam)(groups), gae_of(gamma, lam, normalise=True)(groups)
+    raw, white = make_gae(gamma, lam)(groups), make_gae(gamma, lam, normalise=True)(groups)
 
     def flat(credited: object, name: str) -> np.ndarray:
         assert isinstance(credited, list)
@@ -104,4 +104,4 @@ def test_whitening_is_over_all_turns_of_the_batch_and_leaves_targets_alone(
 
 def test_it_asks_for_values() -> None:
     with pytest.raises(BadEpisode, match="Set up a critic"):
-        gae_of(1.0, 1.0, normalise=True)([[Episode((1.0,), "nim 0", (0,))]])
+        make_gae(1.0, 1.0, normalise=True)([[Episode((1.0,), "nim 0", (0,))]])

@@ -83,7 +83,7 @@ def without_weights(directory: Path, tune: str, precision: Precision) -> Any:
 
 
 @dataclass(slots=True)
-class Made:
+class LearnerParts:
     """A learner with its parts."""
 
     learner: Learner
@@ -102,7 +102,7 @@ class Made:
             self.learner.follow()
 
 
-def make(directory: Path, world: Processes, case: tuple[str, Loss, dict[str, Any]]) -> Made:
+def make(directory: Path, world: Processes, case: tuple[str, Loss, dict[str, Any]]) -> LearnerParts:
     tune, loss, settings = case
     optimizer = Optimizer(**settings)
     loaded = model(directory, tune, optimizer.precision)
@@ -118,8 +118,8 @@ def make(directory: Path, world: Processes, case: tuple[str, Loss, dict[str, Any
         with torch.no_grad():
             local.critic.layer.weight.normal_(std=0.1, generator=torch.Generator().manual_seed(1))
     if world.size == 1:
-        return Made(local, local, loaded.model)
-    return Made(DistributedLearner(local, whole), local, whole)
+        return LearnerParts(local, local, loaded.model)
+    return LearnerParts(DistributedLearner(local, whole), local, whole)
 
 
 def gradients(directory: Path, rows: list[Row], world: Processes, name: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_agents.players.distribution import continuations
-from gymposium_train.config import Bypass, Decoupled, Kl, Mismatch, Optimizer
+from gymposium_train.config import Bypass, DecoupledMismatch, Kl, Mismatch, Optimizer
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import LocalLearner, Loss, head
 from gymposium_train.learner.rows import Row, Span
@@ -183,7 +183,7 @@ def test_the_mean_over_minibatches_is_the_gradient_of_the_whole_step(
     assert distance(mean, whole) < CLOSE
 
 
-MODES: dict[str, Mismatch] = {"bypass": Bypass(), "decoupled": Decoupled(cap=1e9)}
+MODES: dict[str, Mismatch] = {"bypass": Bypass(), "decoupled": DecoupledMismatch(cap=1e9)}
 PLAIN = Pg(PgSettings(cap=1e9))
 """REINFORCE with importance weights that are not truncated."""
 

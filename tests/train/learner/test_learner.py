@@ -16,7 +16,7 @@ from tests.agents.modeling.largest_tensor import LargestTensor
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_agents.players.distribution import continuations
-from gymposium_train.config import Decoupled, Kl, Optimizer
+from gymposium_train.config import DecoupledMismatch, Kl, Optimizer
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import LocalLearner, Loss, head
 from gymposium_train.learner.minibatches import minibatches
@@ -219,13 +219,13 @@ def test_decoupled_takes_the_engines_error_into_account(loaded: LoadedModel, row
             span.engine = tuple(logprob - math.log(2.0) for logprob in span.engine)
     bypassing = learner(loaded).update(rows, learning_rate=0.0)
     assert bypassing["train/first_log_ratio"] == pytest.approx(math.log(2.0), abs=1e-4)
-    mismatch = Decoupled(correction=correction, cap=1.5)  # type: ignore[arg-type]
+    mismatch = DecoupledMismatch(correction=correction, cap=1.5)  # type: ignore[arg-type]
     mine = learner(loaded, mismatch=mismatch)
     mine.annotate(rows)
     decoupled = mine.update(rows, learning_rate=0.0)
     assert decoupled["train/first_log_ratio"] <= 1e-4
     assert decoupled["train/mismatch_kl"] == pytest.approx(bypassing["train/mismatch_kl"])
-    plain = learner(loaded, mismatch=Decoupled(cap=100.0))
+    plain = learner(loaded, mismatch=DecoupledMismatch(cap=100.0))
     plain.annotate(rows)
     doubled = plain.update(rows, learning_rate=0.0)["train/grad_norm"]
     ratio = {"truncate": 1.5 / 2.0, "mask": 0.0}[correction]
@@ -238,7 +238,7 @@ def test_turns_on_which_engine_and_learner_disagree_are_left_out(loaded: LoadedM
         row.spans[0].engine = tuple(logprob - math.log(3.0) for logprob in row.spans[0].engine)
 
     def norm(**how: object) -> float:
-        mine = learner(loaded, mismatch=Decoupled(cap=100.0, **how))  # type: ignore[arg-type]
+        mine = learner(loaded, mismatch=DecoupledMismatch(cap=100.0, **how))  # type: ignore[arg-type]
         mine.annotate(rows)
         return mine.update(rows, learning_rate=0.0)["train/grad_norm"]
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import LlamaForCausalLM
 
-from gymposium_agents.engines.transformers import base_of
+from gymposium_agents.engines.transformers import unwrap_peft
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_train.config import Optimizer
 from gymposium_train.learner import LocalLearner
@@ -60,7 +60,7 @@ def test_an_estimate_counts_what_an_update_makes(how: dict[str, Any], lora: bool
     assert found.gradients == sum(p.numel() * 4 for p in trained)
     state = learner._stepper.optimizer.state
     assert found.optimizer == sum(s[name].numel() * 4 for s in state.values() for name in ("exp_avg", "exp_avg_sq"))
-    held = {p.data_ptr(): p.numel() * p.element_size() for p in [*base_of(learner.model).parameters(), *trained]}
+    held = {p.data_ptr(): p.numel() * p.element_size() for p in [*unwrap_peft(learner.model).parameters(), *trained]}
     assert found.weights == sum(held.values())
 
 

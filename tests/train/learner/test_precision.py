@@ -15,7 +15,7 @@ from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.lora.files import WEIGHTS
 from gymposium_agents.lora.saving import save_lora
 from gymposium_agents.models.loading import LoadedModel, load_model
-from gymposium_train.config import ColdStart, Decoupled, Kl, Optimizer, Precision
+from gymposium_train.config import ColdStart, DecoupledMismatch, Kl, Optimizer, Precision
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.precision import Masters, compute_type
@@ -139,7 +139,7 @@ def test_the_engine_that_shares_the_model_plays_what_is_learned(model_directory:
 def test_ratios_are_one_at_first_in_bf16(model_directory: Path, rows: list[Row]) -> None:
     """The log-probabilities of engine and learner differ only by rounding."""
     loaded = load_model(model_directory)
-    loss = Loss(temperature=TEMPERATURE, mismatch=Decoupled())
+    loss = Loss(temperature=TEMPERATURE, mismatch=DecoupledMismatch())
     learner = LocalLearner(loaded.model, loaded.pad, Optimizer(precision="bf16", epochs=1, minibatches=1), loss=loss)
     as_if_sampled_by(loaded, rows)
     learner.annotate(rows)

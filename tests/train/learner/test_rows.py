@@ -22,7 +22,7 @@ from gymposium_agents.chat.tokens import Sampling, TurnTokens
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_agents.models.small import small_config
 from gymposium_agents.players.player import LanguageModelPlayer
-from gymposium_train.learner.rows import rows_of
+from gymposium_train.learner.rows import make_rows
 
 Models = Callable[[str], LoadedModel]
 
@@ -54,7 +54,7 @@ def trajectories(loaded: LoadedModel, context: str, seed: int, max_tokens: int, 
     policy = FailurePolicy.parse("random")
     jobs = [MatchJob(f"m{n}", load_game(game), [player, player], seed + n, on_illegal=policy) for n in range(2)]
     for played in play(jobs, at_once=2):
-        yield from (Trajectory.of(played, seat) for seat in (0, 1))
+        yield from (Trajectory.from_match(played, seat) for seat in (0, 1))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -68,7 +68,7 @@ def test_spans_are_what_was_sampled_and_the_rest_is_what_was_read(
     several = False
     for trajectory in trajectories(loaded, context, seed, max_tokens, game):
         traces: list[TurnTokens] = [turn.trace for turn in trajectory.turns]
-        rows = rows_of(traces)
+        rows = make_rows(traces)
         found = [(row, span) for row in rows for span in row.spans]
         assert len(found) == len(traces)
         for turn, trace, (row, span) in zip(trajectory.turns, traces, found, strict=True):

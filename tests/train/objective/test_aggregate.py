@@ -79,7 +79,7 @@ def test_any_cut_into_micro_batches_gives_the_same_gradient(
     advantages = torch.randn(len(turns), generator=generator, dtype=torch.float64)
     weights = turn_weights(turns, how)
 
-    def gradient_of(micro_batches: list[list[int]]) -> Tensor:
+    def compute_gradient(micro_batches: list[list[int]]) -> Tensor:
         theta = torch.tensor([0.3, -0.2, 0.5], dtype=torch.float64, requires_grad=True)
         for members in micro_batches:
             if not members:
@@ -98,7 +98,9 @@ def test_any_cut_into_micro_batches_gives_the_same_gradient(
     cut: list[list[int]] = [[] for _ in range(parts)]
     for i in shuffled:
         cut[order.randrange(parts)].append(i)
-    torch.testing.assert_close(gradient_of(cut), gradient_of([list(range(len(turns)))]), rtol=1e-10, atol=1e-12)
+    torch.testing.assert_close(
+        compute_gradient(cut), compute_gradient([list(range(len(turns)))]), rtol=1e-10, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("how", HOW)

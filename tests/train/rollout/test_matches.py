@@ -28,7 +28,7 @@ from gymposium_train.rollout import (
     MatchGroup,
     MatchPlanner,
     MatchRollouts,
-    Planned,
+    PlannedGroup,
     StepRollout,
     roll_out,
 )
@@ -55,7 +55,7 @@ class Coin:
 
 def played_by(
     plays: MatchPlanner, step: int = 0, schedule: Schedule = "rounds"
-) -> tuple[StepRollout[MatchGroup], list[Planned], dict[str, MatchResult]]:
+) -> tuple[StepRollout[MatchGroup], list[PlannedGroup], dict[str, MatchResult]]:
     finished = dict[str, MatchResult]()
     planned = plays.plan(step)
     rollout = roll_out(planned, lambda one: finished.setdefault(one.job.id, one), LocalExecutor(schedule))
@@ -76,7 +76,7 @@ def test_a_group_is_one_seat_of_one_deal_and_trajectories_are_the_learners(
     ] * 2
     for one, group in zip(planned, rollout.groups, strict=True):
         assert len({tuple(e for e in t.events if e.seat == CHANCE) for t in group.trajectories}) == 1, "the same cards"
-        assert group.trajectories == [Trajectory.of(finished[job.id], group.seat) for job in one.jobs]
+        assert group.trajectories == [Trajectory.from_match(finished[job.id], group.seat) for job in one.jobs]
     turns = [turn for group in rollout.groups for t in group.trajectories for turn in t.turns]
     assert all(isinstance(turn.trace, TurnTokens) and turn.trace.completion.ids for turn in turns)
     assert sum(rollout.readings.values()) == len(turns)
@@ -161,7 +161,9 @@ def test_metrics_say_how_it_went_by_opponent_and_by_game(who: Who, new_cast: Any
     rollout, planned, finished = played_by(plays)
     found = rollout.metrics
 
-    def expect(tail: str, head: str, chosen: Callable[[Planned], bool], judged: Callable[[Planned], bool]) -> None:
+    def expect(
+        tail: str, head: str, chosen: Callable[[PlannedGroup], bool], judged: Callable[[PlannedGroup], bool]
+    ) -> None:
         matches = [(one, finished[job.id]) for one in planned if chosen(one) for job in one.jobs]
         assert found[f"rollout/{head}matches{tail}"] == len(matches) > 0
         decisions = sum(sum(event.seat != CHANCE for event in played.events) for _, played in matches)
@@ -249,11 +251,11 @@ def test_a_game_that_breaks_stops_the_rollout_and_is_told_first(who: Who, new_ca
     assert told[-1].ending.broke_off
 
 
-def of_worlds(scripts: Sequence[Sequence[str]]) -> Planned:
+def plan_worlds(scripts: Sequence[Sequence[str]]) -> PlannedGroup:
     """A group of matches of a world, one for each script of replies."""
     game = guessing()
     jobs = [MatchJob(f"m{number}", game, [Says(*script)], 4) for number, script in enumerate(scripts)]
-    return Planned(game, "alone", None, (0,), 0, tuple(jobs))
+    return PlannedGroup(game, "alone", None, (0,), 0, tuple(jobs))
 
 
 RIGHT, BREAKS = (a_guess(2), a_guess(4)), (a_guess(2), misbehaving("raise"))
@@ -261,7 +263,7 @@ RIGHT, BREAKS = (a_guess(2), a_guess(4)), (a_guess(2), misbehaving("raise"))
 
 def test_a_match_of_which_a_tool_failed_is_left_out_and_counted() -> None:
     told: list[MatchResult] = []
-    planned = [of_worlds([RIGHT, BREAKS, RIGHT]), of_worlds([RIGHT, BREAKS])]
+    planned = [plan_worlds([RIGHT, BREAKS, RIGHT]), plan_worlds([RIGHT, BREAKS])]
     rollout = roll_out(planned, told.append, LocalExecutor())
     assert [[one.returns for one in group.trajectories] for group in rollout.groups] == [[(1.0,), (1.0,)]]
     assert rollout.broken == {"The tool misbehave failed: OSError: the server is gone": 2}
@@ -270,7 +272,7 @@ def test_a_match_of_which_a_tool_failed_is_left_out_and_counted() -> None:
 
 
 def test_too_many_broken_matches_stop_the_run() -> None:
-    planner: Any = SimpleNamespace(plan=lambda step: [of_worlds([RIGHT, BREAKS, BREAKS])], note=lambda groups: {})
+    planner: Any = SimpleNamespace(plan=lambda step: [plan_worlds([RIGHT, BREAKS, BREAKS])], note=lambda groups: {})
     planner.state = dict
     assert MatchRollouts(planner, most_broken=0.7).roll_out(0, lambda: None).metrics["rollout/broken"] == 2
     with pytest.raises(GymposiumError, match=r"2 of 3 matches of step 1 broke off.*: The tool misbehave failed"):

@@ -17,7 +17,7 @@ from gymposium.util.streams import stream
 from gymposium_agents.chat.tokens import Policy
 from gymposium_train.config import Pool, Stage
 from gymposium_train.credit.make import CREDITS
-from gymposium_train.rollout import LocalExecutor, MatchPlanner, Planned, roll_out
+from gymposium_train.rollout import LocalExecutor, MatchPlanner, PlannedGroup, roll_out
 from gymposium_train.rollout.plan import typical_turns
 
 Who = Callable[..., MatchPlanner]
@@ -29,7 +29,7 @@ several_games = st.lists(st.sampled_from(GAMES), min_size=1, max_size=4, unique=
 )
 
 
-def told(planned: list[Planned]) -> list[Any]:
+def told(planned: list[PlannedGroup]) -> list[Any]:
     """A plan without the players' identities."""
     return [
         (
@@ -140,7 +140,7 @@ CURRICULUM = (
 )
 
 
-def steps_of(plays: MatchPlanner, cast: Any, steps: range) -> list[Any]:
+def collect_steps(plays: MatchPlanner, cast: Any, steps: range) -> list[Any]:
     """Plans and metrics of these steps, which are played. The policy changes from step to step."""
     found = []
     for step in steps:
@@ -160,20 +160,20 @@ def test_the_same_seed_gives_the_same_plans_and_a_resumed_run_those_that_were_le
         pool = Pool(every=2, size=3)
         return who(cast, ["tic_tac_toe", "kuhn_poker"], *CURRICULUM, pool=pool, seed=seed)
 
-    whole = steps_of(begin(cast := new_cast()), cast, range(12))
+    whole = collect_steps(begin(cast := new_cast()), cast, range(12))
     interrupted = begin(cast := new_cast())
-    first = steps_of(interrupted, cast, range(stop))
+    first = collect_steps(interrupted, cast, range(stop))
     state = json.loads(json.dumps(interrupted.state()))
     resumed = begin(cast)
     resumed.restore(state)
-    assert first + steps_of(resumed, cast, range(stop, 12)) == whole
+    assert first + collect_steps(resumed, cast, range(stop, 12)) == whole
 
 
 def test_who_beats_the_learner_is_met_more_often_from_then_on(who: Who, new_cast: Any) -> None:
     cast = new_cast()
     cast.past = lambda policy: make_player("mcts-50" if policy.version == 0 else "random")
     plays = who(cast, ["tic_tac_toe"], {"past": 1.0}, pool=Pool(every=2, size=2), group_size=6)
-    steps_of(plays, cast, range(4))
+    collect_steps(plays, cast, range(4))
     strong, weak = plays.past.versions
     assert strong.win_rate < 0.3 < weak.win_rate
 

@@ -18,8 +18,8 @@ from gymposium.rewards.protocol import Reward
 from gymposium_agents.chat.tokens import BASE, Completion, Sampling, TurnTokens
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_agents.players.player import LanguageModelPlayer
-from gymposium_train.credit.protocol import Credited
-from gymposium_train.learner.rows import Row, rows_of
+from gymposium_train.credit.protocol import TurnAdvantages
+from gymposium_train.learner.rows import Row, make_rows
 from gymposium_train.rollout.samples import Sample, rows_to_learn
 
 _RANDOM = FailurePolicy.parse("random")
@@ -34,13 +34,13 @@ def rows(turns: list[tuple[int, int, bool]], key: int) -> list[Row]:
         before = (*made[-1].prompt, *made[-1].completion.ids) if made and grown else (key, n)
         prompt, ids = (*before, *(7,) * read), (3,) * sampled
         made.append(TurnTokens(prompt, Completion(ids, (-0.5,) * sampled, "stop", BASE)))
-    return rows_of(made)
+    return make_rows(made)
 
 
 def sample(turns: list[tuple[int, int, bool]], key: int = 0, reward: Reward | None = None) -> Sample:
     game = load_game("kuhn_poker")
     (played,) = play([MatchJob("m", game, [make_player("random"), make_player("random")], key)])
-    trajectory = Trajectory.of(played, 0)
+    trajectory = Trajectory.from_match(played, 0)
     given = [copy.copy(trajectory.turns[0]) for _ in turns]
     trajectory = Trajectory(game=game, seat=0, turns=given, events=trajectory.events, utilities=trajectory.utilities)
     return Sample("kuhn_poker seat 0", trajectory.turns, reward or Reward(1.0), rows(turns, key))
@@ -86,10 +86,10 @@ def test_k1_comes_off_the_rewards_and_adds_up(
 
 def test_every_turn_takes_its_own_credit() -> None:
     one = sample([(2, 1, False), (1, 2, True), (3, 1, False)])
-    one.take(Credited(advantages=(0.5, -1.0, 2.0), targets=(1.0, 2.0, 3.0)))
+    one.take(TurnAdvantages(advantages=(0.5, -1.0, 2.0), targets=(1.0, 2.0, 3.0)))
     assert [(span.advantage, span.target) for span in one.spans] == [(0.5, 1.0), (-1.0, 2.0), (2.0, 3.0)]
     with pytest.raises(ValueError, match="zip"):
-        one.take(Credited(advantages=(0.5, -1.0), targets=()))
+        one.take(TurnAdvantages(advantages=(0.5, -1.0), targets=()))
 
 
 def test_only_a_truncated_end_is_worth_what_the_critic_says(tiny: LoadedModel) -> None:
@@ -103,9 +103,9 @@ def test_only_a_truncated_end_is_worth_what_the_critic_says(tiny: LoadedModel) -
         player = LanguageModelPlayer("lm:any", engine, tiny.chat, sampling=sampling, context="full")
         jobs = [MatchJob(f"m{n}", game, [player, make_player("random")], n, on_illegal=_RANDOM) for n in range(4)]
         for played in play(jobs):
-            trajectory = Trajectory.of(played, 0)
+            trajectory = Trajectory.from_match(played, 0)
             (rated,) = reward((trajectory,))
-            one = Sample.of("tic_tac_toe seat 0", trajectory, rated)
+            one = Sample.from_trajectory("tic_tac_toe seat 0", trajectory, rated)
             assert (one.unanswered is not None) == trajectory.truncated
             found.add(trajectory.truncated)
             if not trajectory.turns:

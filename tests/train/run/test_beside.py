@@ -33,12 +33,12 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     """The processes that are started."""
     found: list[subprocess.Popen[bytes]] = []
 
-    class Noted(subprocess.Popen[bytes]):
+    class RecordingPopen(subprocess.Popen[bytes]):
         def __init__(self, *given: Any, **named: Any) -> None:
             super().__init__(*given, **named)
             found.append(self)
 
-    monkeypatch.setattr(beside.subprocess, "Popen", Noted)
+    monkeypatch.setattr(beside.subprocess, "Popen", RecordingPopen)
     return found
 
 

@@ -13,7 +13,7 @@ from gymposium.runs.results import learning_curves
 from gymposium_train.config.writing import as_data
 from gymposium_train.run import training
 from gymposium_train.run.best import Best, advantage
-from gymposium_train.run.checkpoints import complete_checkpoints, step_of
+from gymposium_train.run.checkpoints import complete_checkpoints, read_step
 from gymposium_train.run.start import start_run
 
 
@@ -47,7 +47,7 @@ def test_training_ends_with_the_best_weights(
     run = start_run(tmp_path / "run", quick_config("evaluation.every=1", f"checkpoints.best={best}", "control=false"))
     results = run.results()
     assert (results["steps"], results["kept_step"]) == (4, kept)
-    saved = next((p for p in complete_checkpoints(run.best) if step_of(p) == kept), run.checkpoints / "step-00004")
+    saved = next((p for p in complete_checkpoints(run.best) if read_step(p) == kept), run.checkpoints / "step-00004")
     expected, adapter = (load_file(path / "adapter_model.safetensors") for path in (saved, run.adapter))
     assert all((adapter[name] == tensor).all() for name, tensor in expected.items())
     curves = Curves(run.metrics_file)

@@ -58,7 +58,7 @@ class World:
 
 
 class Tasks:
-    tools = (Tool.of(guess),)
+    tools = (Tool.from_function(guess),)
     max_calls = 2
     utility_range = (0.0, 1.0)
 

@@ -121,7 +121,9 @@ def in_entry(game: str, player: str) -> None:
 
 def in_record(game: str, player: str, folder: Path) -> None:
     [played] = play([MatchJob("m-1", load_game("tic_tac_toe"), [make_player("random")] * 2, 3)])
-    (folder / "matches.jsonl").write_text(json.dumps({**json.loads(Record.of(played).line()), "game": game}) + "\n")
+    (folder / "matches.jsonl").write_text(
+        json.dumps({**json.loads(Record.from_match(played).line()), "game": game}) + "\n"
+    )
     found = verify_file(folder / "matches.jsonl")
     [problem] = found.problems
     assert ("needs your permission" in problem.what) == (find_spec(game.partition("(")[0]).replay == ""), problem

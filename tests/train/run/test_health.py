@@ -20,18 +20,18 @@ def replies(failed: float) -> dict[str, float]:
 
 def test_a_policy_is_spoilt_if_it_answered_before_and_fails_now() -> None:
     health = Health()
-    assert health.of_rollout(replies(0.9)) == ""  # it could not answer before training either
-    assert health.of_rollout(replies(0.2)) == ""
-    assert health.of_rollout(replies(0.5)) == ""
-    assert health.of_rollout(replies(0.6)) == "60% of the replies fail"
+    assert health.check_rollout(replies(0.9)) == ""  # it could not answer before training either
+    assert health.check_rollout(replies(0.2)) == ""
+    assert health.check_rollout(replies(0.5)) == ""
+    assert health.check_rollout(replies(0.6)) == "60% of the replies fail"
 
 
 def test_an_update_is_too_large_by_its_kl_or_by_what_was_clipped() -> None:
     health = Health()
-    assert health.of_update({}) == ""  # there were no rows
-    assert health.of_update({"train/approx_kl": 0.05, "train/clipfrac": 0.3}) == ""
-    assert "0.8 nats per token" in health.of_update({"train/approx_kl": 0.8})
-    assert "70% of the tokens" in health.of_update({"train/approx_kl": 0.05, "train/clipfrac": 0.7})
+    assert health.check_update({}) == ""  # there were no rows
+    assert health.check_update({"train/approx_kl": 0.05, "train/clipfrac": 0.3}) == ""
+    assert "0.8 nats per token" in health.check_update({"train/approx_kl": 0.8})
+    assert "70% of the tokens" in health.check_update({"train/approx_kl": 0.05, "train/clipfrac": 0.7})
 
 
 def test_a_run_goes_back_a_few_times_and_then_ends_with_the_last_good_weights(

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from rich.console import Console
 
 from gymposium.cli.text import note
-from gymposium_train.run.live import WIDTH, Lines, Terminal, arrow, result_of, sparkline, summary, view
+from gymposium_train.run.live import WIDTH, Lines, Terminal, arrow, format_result, sparkline, summary, view
 from gymposium_train.util.progress import say
 
 
@@ -71,7 +71,7 @@ def test_a_phase_that_is_done_leaves_its_sparkline(console: Console) -> None:
             bar.advance(summary({"train/sft_loss": loss, "train/sft_failed": 0.25}))
     with terminal.stage("trained against random", 100) as bar:
         bar.advance(steps=100)
-        bar.advance(result_of({"eval/kuhn_poker/random/win": 0.625, "eval/kuhn_poker/random/loss": 0.375}), 0)
+        bar.advance(format_result({"eval/kuhn_poker/random/win": 0.625, "eval/kuhn_poker/random/loss": 0.375}), 0)
     assert isinstance(console.file, io.StringIO)
     assert console.file.getvalue().splitlines() == [
         "Cold start: 2/2",

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gymposium.errors import Unrated
+from gymposium.errors import UnratedGroup
 from gymposium.games.registry import load_game
 from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.protocol import CheckedReward, Reward
@@ -69,7 +69,7 @@ def training(model: Path, directory: Path, reward: Any = brief, **settings: Any)
     config = TrainConfig(**{**SMALL, **settings})
     base = load_model(model)
     loaded = LoadedModel(attach_lora(base.model, rank=4, alpha=8, seed=1), base.chat)
-    learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=Loss.of(config))
+    learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=Loss.from_config(config))
     games = [load_game(name) for name in config.games]
     with make_trainee(config, directory, LocalModel(config, loaded, learner), games) as trainee:
         trainee.publish()
@@ -224,7 +224,7 @@ def test_groups_that_are_paid_alike_teach_nothing_and_are_counted(model_director
 def test_groups_that_cannot_be_rated_are_dropped_and_counted(model_directory: Path, tmp_path: Path) -> None:
     def some(group: Sequence[Trajectory]) -> list[Reward]:
         if group[0].seat == 1:
-            raise Unrated("the judge is out")
+            raise UnratedGroup("the judge is out")
         return [Reward(float(len(t.turns)), {"turns": float(len(t.turns))}) for t in group]
 
     with training(model_directory, tmp_path, some) as mine:
@@ -298,7 +298,7 @@ def test_while_the_critic_warms_up_the_policy_stays(model_directory: Path, tmp_p
 
 
 @dataclass(frozen=True)
-class Said:
+class TokenTurn:
     """A turn that has only tokens."""
 
     trace: TurnTokens
@@ -308,7 +308,7 @@ class Said:
 class HandMade:
     """A trajectory without a match."""
 
-    turns: tuple[Said, ...]
+    turns: tuple[TokenTurn, ...]
     truncated: bool = False
     unanswered: Any = None
 
@@ -344,7 +344,7 @@ class HandMadeSource:
         for number, prompt in enumerate(prompts):
             requests = [TokenRequest(prompt, stream(step, "answer", number, n), None) for n in range(4)]
             completions = self.trainee.engine.generate(requests, Sampling(1.0, 3))
-            groups.append(Questions([HandMade((Said(TurnTokens(prompt, one)),)) for one in completions]))
+            groups.append(Questions([HandMade((TokenTurn(TurnTokens(prompt, one)),)) for one in completions]))
         self.asked += len(prompts)
         return StepRollout(groups, metrics={"rollout/questions": 2.0}, state=self.state())
 

@@ -10,14 +10,14 @@ import pytest
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import changed
 from gymposium_train.run import memory as room
-from gymposium_train.run.memory import memory_of, with_layout, would_fit
+from gymposium_train.run.memory import estimate_memory, with_layout, would_fit
 
 
 def config(model: Path, *given: str) -> TrainConfig:
     return changed(TrainConfig(games=("tic_tac_toe",)), f'model.name="{model}"', "prompting.max_tokens=8", *given)
 
 
-def on_a_device_of(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def limit_device_memory(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "device_memory", lambda device: size)
 
 
@@ -31,14 +31,14 @@ def test_a_layout_follows_from_model_and_memory(model_directory: Path, monkeypat
     sizes = {}
     for how in (("shared", "false"), ("packed", "false"), ("packed", "true")):
         given = changed(mine, f"optimizer.layout={how[0]}", f"optimizer.checkpointing={how[1]}")
-        sizes[how] = memory_of(given).total
+        sizes[how] = estimate_memory(given).total
         assert with_layout(given) is given
     assert sizes["packed", "true"] < min(sizes["packed", "false"], sizes["shared", "false"])
-    on_a_device_of(2 * max(sizes.values()), monkeypatch)
+    limit_device_memory(2 * max(sizes.values()), monkeypatch)
     assert chosen(with_layout(mine)) == ("shared", False)
-    on_a_device_of(2 * max(sizes.values()) - 2, monkeypatch)
+    limit_device_memory(2 * max(sizes.values()) - 2, monkeypatch)
     assert chosen(with_layout(mine))[0] == "packed" or sizes["packed", "false"] > sizes["shared", "false"]
-    on_a_device_of(1, monkeypatch)
+    limit_device_memory(1, monkeypatch)
     assert chosen(with_layout(mine)) == ("packed", True)
     assert chosen(with_layout(changed(mine, "optimizer.checkpointing=false"))) == ("packed", False)
     assert chosen(with_layout(changed(mine, "optimizer.layout=padded"))) == ("padded", True)
@@ -52,8 +52,8 @@ def test_several_processes_pack_and_small_models_share(model_directory: Path, mo
 
 
 def test_a_penalty_and_an_own_engine_hold_further_weights(model_directory: Path) -> None:
-    plain = memory_of(config(model_directory, "model.tune=full", "kl.weight=0"))
-    held = memory_of(config(model_directory, "model.tune=full", "kl.weight=0.1", "engine.kind=own"))
+    plain = estimate_memory(config(model_directory, "model.tune=full", "kl.weight=0"))
+    held = estimate_memory(config(model_directory, "model.tune=full", "kl.weight=0.1", "engine.kind=own"))
     assert (plain.reference, plain.engine) == (0, 0)
     assert held.reference == held.engine == plain.learner.trained * 4
     assert held.total == plain.total + held.reference + held.engine
@@ -61,14 +61,14 @@ def test_a_penalty_and_an_own_engine_hold_further_weights(model_directory: Path)
 
 def test_what_would_make_a_run_fit(model_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = config(model_directory, "optimizer.layout=packed", "optimizer.checkpointing=false")
-    fewer = memory_of(changed(mine, "optimizer.checkpointing=true"))
-    assert memory_of(mine).fits
-    on_a_device_of(round(fewer.total / 0.9) + 1_000_000, monkeypatch)
-    assert not memory_of(mine).fits
+    fewer = estimate_memory(changed(mine, "optimizer.checkpointing=true"))
+    assert estimate_memory(mine).fits
+    limit_device_memory(round(fewer.total / 0.9) + 1_000_000, monkeypatch)
+    assert not estimate_memory(mine).fits
     found = would_fit(mine)
     assert found is not None
     settings, needed = found
     assert settings == "optimizer.checkpointing=true optimizer.layout=packed"
     assert needed.fits
-    on_a_device_of(1_000, monkeypatch)
+    limit_device_memory(1_000, monkeypatch)
     assert would_fit(mine) is None

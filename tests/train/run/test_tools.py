@@ -23,23 +23,23 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.players.grammar import make_player
 from gymposium.plugins.host import host
 from gymposium.records import Record, read_records
-from gymposium.tasks.tools import Call, calls_of, tools_of
+from gymposium.tasks.tools import Call, list_tools, parse_calls
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium_agents.chat.chat import Chat
-from gymposium_agents.chat.settings import PlayerSettings, form_of
+from gymposium_agents.chat.settings import PlayerSettings, find_reply_form
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest, Tokens, TurnTokens
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_agents.models.small import small_config
-from gymposium_agents.players.player import LanguageModelPlayer, reader_of
+from gymposium_agents.players.player import LanguageModelPlayer, choose_reader
 from gymposium_agents.players.synth import lines
-from gymposium_train.config import Decoupled, Optimizer, Prompting
+from gymposium_train.config import DecoupledMismatch, Optimizer, Prompting
 from gymposium_train.config.checks import check
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.reading import config_from
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.protocol import Demonstration
-from gymposium_train.learner.rows import rows_of
+from gymposium_train.learner.rows import make_rows
 from gymposium_train.run.cold_start import failed_share
 from gymposium_train.run.lessons import Lesson, RandomPlay, all_moves, read_chats, tokenized
 from gymposium_train.run.start import resume_run, start_run
@@ -79,7 +79,7 @@ def models(family_tokenizer: Callable[[str], PreTrainedTokenizerFast]) -> Models
 
 
 @dataclass
-class Scripted:
+class ScriptedEngine:
     """An engine whose completions are these thoughts and calls, with their log-probabilities by a model."""
 
     model: LoadedModel
@@ -92,7 +92,7 @@ class Scripted:
     def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
         completions = []
         for request in requests:
-            ids = self.model.chat.reply(self.thoughts, calls_of(self.moves[len(self.asked)]))
+            ids = self.model.chat.reply(self.thoughts, parse_calls(self.moves[len(self.asked)]))
             [scores] = self.model.engine().score([(request.prompt, ids)], temperature=sampling.temperature)
             completions.append(Completion(ids, scores, "stop", self.policy))
             self.asked.append(request)
@@ -104,7 +104,7 @@ class Scripted:
 
 def played_again(loaded: LoadedModel, match: MatchResult, *, context: str, thoughts: str = "") -> MatchResult:
     """The match played by a model that makes the same calls."""
-    engine = Scripted(loaded, [turn.text for turn in match.turns], thoughts)
+    engine = ScriptedEngine(loaded, [turn.text for turn in match.turns], thoughts)
     sampling = Sampling(0.8, REPLY)
     player = LanguageModelPlayer(
         "lm:scripted", engine, loaded.chat, sampling=sampling, style="full", reply="tools", context=context
@@ -114,13 +114,13 @@ def played_again(loaded: LoadedModel, match: MatchResult, *, context: str, thoug
     return again
 
 
-def traces_of(match: MatchResult) -> list[TurnTokens]:
+def collect_traces(match: MatchResult) -> list[TurnTokens]:
     return [turn.trace for turn in match.turns]
 
 
 def random_match(game: Game, context: str = "state") -> MatchResult:
     """A random match of several turns, with the lessons of its moves."""
-    author = RandomPlay(game, "full", form_of("tools"), seed=4, tag="t", context=context)
+    author = RandomPlay(game, "full", find_reply_form("tools"), seed=4, tag="t", context=context)
     return next(match for match in author.play(30) if len(match.turns) > 2)
 
 
@@ -138,12 +138,12 @@ def test_a_lesson_is_what_a_player_reads_and_what_the_template_makes_of_its_call
     loaded, match = models(family), random_match(parcels, context)
     chat, moves = loaded.chat, [turn.text for turn in match.turns]
     found = tokenized(all_moves([match]), chat, room=CONTEXT, max_tokens=REPLY).demonstrations
-    assert [one.completion for one in found] == [chat.reply("", calls_of(move)) for move in moves]
-    form = reader_of("tools", chat)
+    assert [one.completion for one in found] == [chat.reply("", parse_calls(move)) for move in moves]
+    form = choose_reader("tools", chat)
     assert isinstance(form, ToolsReader)
-    assert [form.bound(tools_of(parcels)).submission(chat.read(one.completion)) for one in found] == moves
+    assert [form.bound(list_tools(parcels)).submission(chat.read(one.completion)) for one in found] == moves
     assert [one.prompt for one in found] == [
-        trace.prompt for trace in traces_of(played_again(loaded, match, context=context))
+        trace.prompt for trace in collect_traces(played_again(loaded, match, context=context))
     ]
     assert all("Look up where a parcel is" in chat.tokenizer.decode(one.prompt) for one in found)
 
@@ -179,8 +179,8 @@ def test_chats_of_an_expert_are_lessons_of_calls(
     models: Models, parcels: Game, tmp_path: Path, family: str, per: Any
 ) -> None:
     loaded, match = models(family), by_expert(parcels)
-    chats = lines(Record.of(match), 0, PlayerSettings(reply="tools", context="full"), per)
-    expected = traces_of(played_again(loaded, match, context="full"))
+    chats = lines(Record.from_match(match), 0, PlayerSettings(reply="tools", context="full"), per)
+    expected = collect_traces(played_again(loaded, match, context="full"))
     assert len(expected) == 3
     assert [(one.prompt, one.completion) for one in learnt(tmp_path, chats, loaded.chat)] == [
         (trace.prompt, trace.completion.ids) for trace in expected
@@ -191,12 +191,12 @@ def test_chats_of_a_model_keep_its_thoughts(models: Models, parcels: Game, tmp_p
     tokenizer = models("qwen3").chat.tokenizer
     loaded = LoadedModel(models("qwen3").model, Chat(tokenizer, thinking=True))
     match = played_again(loaded, by_expert(parcels), context="full", thoughts="<think>\nWhere?\n</think>\n\n")
-    chats = [*lines(Record.of(match), 0, PlayerSettings(reply="tools", context="full", thinking=True), "turn")]
-    for line, trace in zip(chats, traces_of(match), strict=True):  # other trainers render the same
+    chats = [*lines(Record.from_match(match), 0, PlayerSettings(reply="tools", context="full", thinking=True), "turn")]
+    for line, trace in zip(chats, collect_traces(match), strict=True):  # other trainers render the same
         how = {"tools": line["tools"], "add_generation_prompt": True, **line["chat_template_kwargs"]}
         assert tokenizer.apply_chat_template(line["prompt"], tokenize=False, **how) == tokenizer.decode(trace.prompt)
     assert [(one.prompt, one.completion) for one in learnt(tmp_path, chats, loaded.chat)] == [
-        (trace.prompt, trace.completion.ids) for trace in traces_of(match)
+        (trace.prompt, trace.completion.ids) for trace in collect_traces(match)
     ]
 
 
@@ -213,8 +213,8 @@ def test_rows_hold_what_was_sampled(models: Models, parcels: Game) -> None:
         context="full",
     )
     [match] = play([MatchJob("m", parcels, [player], 4, on_illegal=FailurePolicy.parse("penalty(0.1,3)"))])
-    traces = traces_of(match)
-    [row] = rows_of(traces)
+    traces = collect_traces(match)
+    [row] = make_rows(traces)
     assert len(row.spans) > 1
     assert [row.ids[span.start : span.stop] for span in row.spans] == [trace.completion.ids for trace in traces]
     assert [row.ids[: span.start] for span in row.spans] == [trace.prompt for trace in traces]
@@ -225,9 +225,9 @@ def test_the_learner_agrees_with_the_engine_on_rows_of_calls_and_results(
     models: Models, parcels: Game, family: str, grows: bool
 ) -> None:
     loaded, match = models(family), random_match(parcels)
-    rows = rows_of(traces_of(played_again(loaded, match, context="full")))
+    rows = make_rows(collect_traces(played_again(loaded, match, context="full")))
     assert len(rows) == (1 if grows else len(match.turns))
-    loss = Loss(temperature=0.8, mismatch=Decoupled())
+    loss = Loss(temperature=0.8, mismatch=DecoupledMismatch())
     LocalLearner(loaded.model, loaded.pad, Optimizer(), loss=loss).annotate(rows)
     for span in (span for row in rows for span in row.spans):
         assert span.old == pytest.approx(span.engine, abs=1e-5)
@@ -236,7 +236,7 @@ def test_the_learner_agrees_with_the_engine_on_rows_of_calls_and_results(
 @pytest.mark.parametrize("form", ["tools", "move"])
 def test_the_cold_start_counts_a_reply_without_a_call_as_failed(models: Models, parcels: Game, form: str) -> None:
     chat = models("qwen2.5").chat
-    [match] = RandomPlay(parcels, "full", form_of(form), seed=4, tag="t").play(1)
+    [match] = RandomPlay(parcels, "full", find_reply_form(form), seed=4, tag="t").play(1)
     lot: list[Lesson] = all_moves([match])
     said = [chat.reply(lot[0].reply, lot[0].calls), chat.reply("It is in Oslo.")]
     for ids, failed in zip(said, (0.0, 1.0), strict=True):

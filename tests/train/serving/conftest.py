@@ -11,12 +11,12 @@ from gymposium_agents.models.loading import LoadedModel
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.serving.service import Service
 
-from .serving import player_of, service_in
+from .serving import make_player, service_in
 
 
 @pytest.fixture(scope="module")
 def player(tiny: LoadedModel) -> LanguageModelPlayer:
-    return player_of(tiny)
+    return make_player(tiny)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_agents.serving.turns import ServedTurn, in_rows
 from gymposium_train.config import TrainConfig
 from gymposium_train.serving.server import serve
-from gymposium_train.serving.trajectories import turns_of
+from gymposium_train.serving.trajectories import list_turns
 
 from .serving import begin, service_in
 
@@ -27,7 +27,7 @@ MAX_TOKENS = 200
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedSession:
     """One session of a service."""
 
     base_url: str
@@ -39,7 +39,7 @@ class Served:
         """The turns that are on disk."""
         row = self.file.session(self.name)
         assert row is not None
-        return turns_of(row, self.file.turns(self.name))
+        return list_turns(row, self.file.turns(self.name))
 
     def beginnings(self) -> list[str]:
         """How the prompt of each turn begins; a changed reply is named by its field."""
@@ -51,11 +51,11 @@ class Served:
 
 
 @contextmanager
-def served(chat: Chat, replies: Iterable[str | Call | Break], directory: Path) -> Iterator[Served]:
+def served(chat: Chat, replies: Iterable[str | Call | Break], directory: Path) -> Iterator[ServedSession]:
     """Serve one session with these replies during the block."""
     script = Script(chat, replies)
     player = LanguageModelPlayer("lm:script", script, chat, sampling=Sampling(1.0, MAX_TOKENS))
     service = service_in(directory, player, group_size=1, port=0)
     with closing(service), serve(service, service.settings, directory, TrainConfig(), None) as address:
         row, secret = begin(service)
-        yield Served(f"{address}/s/{secret}/v1", script, service.file, row.id)
+        yield ServedSession(f"{address}/s/{secret}/v1", script, service.file, row.id)

@@ -19,7 +19,7 @@ from gymposium_train.serving.settings import SessionSettings
 CLIENT = "test/1"
 
 
-def player_of(tiny: LoadedModel) -> LanguageModelPlayer:
+def make_player(tiny: LoadedModel) -> LanguageModelPlayer:
     return over("lm:tiny", tiny.engine(), tiny.chat, PlayerSettings(temperature=1.0, max_tokens=6))
 
 

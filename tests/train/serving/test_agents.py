@@ -17,7 +17,7 @@ from transformers import PreTrainedTokenizerFast
 from gymposium.tasks.tools import Call
 from gymposium_agents.chat.chat import Chat
 
-from .scripted import Served, served
+from .scripted import ServedSession, served
 
 AGENTS = Path(__file__).with_name("agents")
 PYTHON = os.environ.get("GYMPOSIUM_AGENT_PYTHON")
@@ -54,7 +54,7 @@ def code() -> list[str]:
     return [f"Thought: next.\n<code>\n{line}\n</code>" for line in lines]
 
 
-def play(agent: str, session: Served, *, stream: bool) -> str:
+def play(agent: str, session: ServedSession, *, stream: bool) -> str:
     """Run an agent in the environment of its library, and return what it printed."""
     session.script.context = CONTEXT
     script = AGENTS / f"{agent.replace('-', '_')}_agent.py"

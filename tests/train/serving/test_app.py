@@ -29,7 +29,7 @@ Ask = Callable[..., Any]
 
 
 @asynccontextmanager
-async def client_of(service: Service, directory: Path, token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
+async def make_client(service: Service, directory: Path, token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
     config = TrainConfig(games=("tic_tac_toe",))
     routes = Api(service, ServedCheckpoints(directory, config), ADDRESS).routes()
     app = api(routes, names=["other.example"], token=token, needs_token=needs_token)
@@ -44,7 +44,7 @@ def ask(service: Service, tmp_path: Path) -> Ask:
 
     def send(method: str, path: str, body: Any = None, token: str | None = None, **more: Any) -> httpx.Response:
         async def sent() -> httpx.Response:
-            async with client_of(service, tmp_path, token) as client:
+            async with make_client(service, tmp_path, token) as client:
                 return await client.request(method, path, json=body, **more)
 
         return asyncio.run(sent())
@@ -52,7 +52,7 @@ def ask(service: Service, tmp_path: Path) -> Ask:
     return send
 
 
-def path_of(session: Any) -> str:
+def make_path(session: Any) -> str:
     return str(session["base_url"]).removeprefix(ADDRESS)
 
 
@@ -69,21 +69,21 @@ def test_a_session_is_begun_played_and_ended(ask: Ask) -> None:
     assert response.status_code == 201
     session = response.json()
     assert (session["group"], session["member"]) == ("a", 1)
-    answer = ask("POST", f"{path_of(session)}/chat/completions", HELLO).json()
+    answer = ask("POST", f"{make_path(session)}/chat/completions", HELLO).json()
     assert answer["object"] == "chat.completion"
     assert answer["choices"][0]["message"]["role"] == "assistant"
-    assert ask("GET", f"{path_of(session)}/models").json()["data"][0]["id"] == answer["model"]
+    assert ask("GET", f"{make_path(session)}/models").json()["data"][0]["id"] == answer["model"]
     for _ in range(2):
         answer = ended(ask, session, 1.0)
         assert (answer.status_code, answer.json()["state"]) == (200, "ended")
     assert ended(ask, session, 2.0).status_code == 409
-    assert ask("POST", f"{path_of(session)}/chat/completions", HELLO).status_code == 410
+    assert ask("POST", f"{make_path(session)}/chat/completions", HELLO).status_code == 410
     assert ask("GET", "/v1/status").json()["sessions"] == {"ended": 1}
 
 
 def test_a_stream_has_the_same_reply_as_a_whole_answer(ask: Ask) -> None:
     session = begun(ask)
-    path = f"{path_of(session)}/chat/completions"
+    path = f"{make_path(session)}/chat/completions"
     whole = ask("POST", path, HELLO).json()["choices"][0]
     again = {"x-stainless-retry-count": "1"}
     streamed = ask("POST", path, {**HELLO, "stream": True}, headers=again)
@@ -99,7 +99,7 @@ def test_a_stream_has_the_same_reply_as_a_whole_answer(ask: Ask) -> None:
 def test_a_job_is_waited_for(ask: Ask, service: Service) -> None:
     for member in range(2):
         session = begun(ask)
-        ask("POST", f"{path_of(session)}/chat/completions", HELLO)
+        ask("POST", f"{make_path(session)}/chat/completions", HELLO)
         ended(ask, session, float(member))
     job = ask("POST", "/v1/train", {}).json()
     assert job["state"] == "waiting"
@@ -116,7 +116,7 @@ def test_a_job_is_waited_for(ask: Ask, service: Service) -> None:
 
 def test_errors_have_openais_form_and_say_what_to_do(ask: Ask) -> None:
     session = begun(ask)
-    path = f"{path_of(session)}/chat/completions"
+    path = f"{make_path(session)}/chat/completions"
     for body, status, said in [
         ({**HELLO, "n": 2}, 400, "n: 2 would change"),
         ({**HELLO, "top_k": 5}, 400, "top_k"),
@@ -187,7 +187,7 @@ def test_an_answer_says_what_was_not_enforced(ask: Ask, service: Service) -> Non
     session = begun(ask)
     asked = {**HELLO, "response_format": {"type": "json_object"}}
     for stream in (False, True):
-        response = ask("POST", f"{path_of(session)}/chat/completions", {**asked, "stream": stream})
+        response = ask("POST", f"{make_path(session)}/chat/completions", {**asked, "stream": stream})
         assert response.headers["x-gymposium-not-enforced"] == "response_format"
     assert [turn.data["not_enforced"] for turn in service.file.turns(session["id"])] == [["response_format"]] * 2
 
@@ -195,8 +195,8 @@ def test_an_answer_says_what_was_not_enforced(ask: Ask, service: Service) -> Non
 def test_the_address_of_a_session_does_not_end_it(ask: Ask, service: Service) -> None:
     """An agent has the address, and whoever gives the reward has the key."""
     session, other = begun(ask), begun(ask, "b")
-    ask("POST", f"{path_of(session)}/chat/completions", HELLO)
-    secret = path_of(session).split("/")[2]
+    ask("POST", f"{make_path(session)}/chat/completions", HELLO)
+    secret = make_path(session).split("/")[2]
     for key in (None, "", secret, session["id"], other["key"]):
         headers = {} if key is None else {KEY: key}
         for method, path, body in [("POST", "/end", {"reward": 1e6}), ("DELETE", "", None)]:
@@ -209,12 +209,12 @@ def test_the_address_of_a_session_does_not_end_it(ask: Ask, service: Service) ->
 @pytest.mark.parametrize("reward", [1e308, -1.7e308, 2e9, 10**400])
 def test_no_reward_is_so_large_that_a_group_cannot_be_compared(ask: Ask, reward: float) -> None:
     session = begun(ask)
-    ask("POST", f"{path_of(session)}/chat/completions", HELLO)
+    ask("POST", f"{make_path(session)}/chat/completions", HELLO)
     assert ended(ask, session, reward).status_code == 400
 
 
 def test_long_messages_are_refused_before_they_are_tokenized(ask: Ask) -> None:
-    path = f"{path_of(begun(ask))}/chat/completions"
+    path = f"{make_path(begun(ask))}/chat/completions"
     response = ask("POST", path, {"messages": [{"role": "user", "content": "<" * 3_900_000}]})
     assert (response.status_code, response.json()["error"]["code"]) == (400, "context_length_exceeded")
     assert "3,900,000 characters" in response.json()["error"]["message"]
@@ -244,8 +244,8 @@ def test_a_model_alone_says_what_to_set_too(player: LanguageModelPlayer, path: s
 
 def test_a_secret_opens_its_own_session_only(ask: Ask) -> None:
     session, other = begun(ask), begun(ask, "b")
-    ask("POST", f"{path_of(session)}/chat/completions", HELLO)
-    secret = path_of(session).split("/")[2]
+    ask("POST", f"{make_path(session)}/chat/completions", HELLO)
+    secret = make_path(session).split("/")[2]
     for wrong in (secret[:-1], secret + "x", session["id"], "..", "%2e%2e", "a" * 300):
         assert ask("POST", f"/s/{wrong}/v1/chat/completions", HELLO).status_code in (404, 421), wrong
     # the id of another session and the secret of this one do not make a pair
@@ -270,7 +270,7 @@ def test_beyond_loopback_all_but_a_sessions_own_paths_need_the_token(ask: Ask) -
         wrong = ask(method, path, body, token="right", headers={"Authorization": "Bearer wrong"})
         assert wrong.status_code == 401, path
         assert "right" not in wrong.text
-    assert ask("POST", f"{path_of(session)}/chat/completions", HELLO, token="right").status_code == 200
+    assert ask("POST", f"{make_path(session)}/chat/completions", HELLO, token="right").status_code == 200
     assert ask("GET", "/health", token="right").status_code == 200
 
 
@@ -283,7 +283,7 @@ def test_pages_of_other_sites_and_foreign_names_are_refused(ask: Ask, path: str)
 
 
 def test_bodies_that_are_too_large_or_too_deep_are_refused(ask: Ask) -> None:
-    path = f"{path_of(begun(ask))}/chat/completions"
+    path = f"{make_path(begun(ask))}/chat/completions"
     large = {"messages": [{"role": "user", "content": "x" * 5 * 2**20}]}
     assert ask("POST", path, large).status_code == 413
     deep = b'{"messages": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
@@ -325,7 +325,7 @@ def test_no_key_and_no_secret_is_logged(ask: Ask, caplog: pytest.LogCaptureFixtu
     caplog.set_level(logging.DEBUG)
     session = begun(ask, token="top-secret", headers={"Authorization": "Bearer top-secret"})
     key = {"Authorization": "Bearer sk-client-key"}
-    assert ask("POST", f"{path_of(session)}/chat/completions", HELLO, token="top-secret", headers=key).is_success
+    assert ask("POST", f"{make_path(session)}/chat/completions", HELLO, token="top-secret", headers=key).is_success
     assert ask("GET", "/v1/status", token="top-secret", headers=key).status_code == 401
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("gymposium")]
     assert not any(word in line for line in ours for word in ("top-secret", "sk-client-key"))

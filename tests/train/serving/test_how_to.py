@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gymposium_train.config.directory import RunDirectory
 
-from .test_source import config_of, free_port, served
+from .test_source import free_port, make_config, served
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = ROOT / "docs" / "how-to" / "train-your-own-agent.md"
@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "how-to" / "train-your-own-agent.md"
 def test_the_agent_of_the_page_plays_and_is_trained(model_directory: Path, tmp_path: Path) -> None:
     name, *_ = re.findall(r"\{literalinclude\} (\S+)", PAGE.read_text(encoding="utf-8"))
     port = free_port()
-    with served(config_of(model_directory, port, steps=1), tmp_path / "run") as failed:
+    with served(make_config(model_directory, port, steps=1), tmp_path / "run") as failed:
         done = subprocess.run(
             [sys.executable, (PAGE.parent / name).resolve(), "1", f"http://127.0.0.1:{port}"],
             env={**os.environ, "GYMPOSIUM_SERVE_TOKEN": ""},

@@ -19,7 +19,7 @@ from gymposium.tasks.tools import Call
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.models.small import make_prose_tokenizer
 
-from .scripted import MAX_TOKENS, Served, served
+from .scripted import MAX_TOKENS, ServedSession, served
 
 TOOLS: Any = [
     {
@@ -34,7 +34,7 @@ TOOLS: Any = [
 CALLS = [Call("look_up", {"word": word}) for word in ("a", "é", "c")]
 GROWN = ["fresh", "grown", "grown", "grown"]
 
-Serve = Callable[..., AbstractContextManager[Served]]
+Serve = Callable[..., AbstractContextManager[ServedSession]]
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def serve(chat: Chat, tmp_path: Path) -> Serve:
     return lambda *replies: served(chat, replies, tmp_path)
 
 
-def client_of(session: Served, **options: Any) -> openai.OpenAI:
+def make_client(session: ServedSession, **options: Any) -> openai.OpenAI:
     return openai.OpenAI(base_url=session.base_url, api_key="none", **options)
 
 
@@ -64,7 +64,7 @@ def results(reply: Any) -> list[Any]:
 
 @pytest.mark.parametrize("chat", ["qwen2.5", "small"], indirect=True)
 def test_four_turns_with_tools_are_one_row(serve: Serve) -> None:
-    with serve(*CALLS, "The sum is 6.") as session, client_of(session) as client:
+    with serve(*CALLS, "The sum is 6.") as session, make_client(session) as client:
         messages = user("What do they add up to?")
         for call in CALLS:
             answer = client.chat.completions.create(model="policy", messages=messages, tools=TOOLS)
@@ -86,7 +86,7 @@ def test_four_turns_with_tools_are_one_row(serve: Serve) -> None:
 
 
 def test_four_turns_of_the_asynchronous_client_are_one_row(serve: Serve) -> None:
-    async def play(session: Served) -> str | None:
+    async def play(session: ServedSession) -> str | None:
         async with openai.AsyncOpenAI(base_url=session.base_url, api_key="none") as client:
             messages = user("What do they add up to?")
             while True:
@@ -103,7 +103,7 @@ def test_four_turns_of_the_asynchronous_client_are_one_row(serve: Serve) -> None
 
 def test_four_streamed_turns_with_tools_are_one_row(serve: Serve) -> None:
     """The library puts the chunks together."""
-    with serve(*CALLS, "The sum is 6.") as session, client_of(session) as client:
+    with serve(*CALLS, "The sum is 6.") as session, make_client(session) as client:
         messages = user("What do they add up to?")
         for call in [*CALLS, None]:
             with client.chat.completions.stream(model="policy", messages=messages, tools=TOOLS) as stream:
@@ -120,7 +120,7 @@ def test_four_streamed_turns_with_tools_are_one_row(serve: Serve) -> None:
 
 
 def test_a_stream_has_the_text_in_pieces_then_the_reason_and_the_counts_of_tokens(serve: Serve) -> None:
-    with serve("Once upon a time.") as session, client_of(session) as client:
+    with serve("Once upon a time.") as session, make_client(session) as client:
         chunks = [
             *client.chat.completions.create(
                 model="policy", messages=user("Tell."), stream=True, stream_options={"include_usage": True}
@@ -140,7 +140,7 @@ def test_a_stream_has_the_text_in_pieces_then_the_reason_and_the_counts_of_token
 
 
 def test_a_stream_has_a_call_in_one_piece_with_its_place_and_id(serve: Serve) -> None:
-    with serve(CALLS[1]) as session, client_of(session) as client:
+    with serve(CALLS[1]) as session, make_client(session) as client:
         chunks = [
             *client.chat.completions.create(model="policy", messages=user("Look up é."), tools=TOOLS, stream=True)
         ]
@@ -154,7 +154,7 @@ def test_a_stream_has_a_call_in_one_piece_with_its_place_and_id(serve: Serve) ->
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_log_probabilities_are_those_of_the_sampled_tokens(stream: bool, serve: Serve, chat: Chat) -> None:
-    with serve("Héllo.") as session, client_of(session) as client:
+    with serve("Héllo.") as session, make_client(session) as client:
         asked: Any = {"model": "policy", "messages": user("Greet."), "logprobs": True}
         if stream:
             listed = [chunk.choices[0].logprobs for chunk in client.chat.completions.create(**asked, stream=True)][-1]
@@ -176,7 +176,7 @@ def test_a_stop_text_and_a_limit_of_tokens_end_a_reply(stream: bool, serve: Serv
         pieces = (chunk.choices[0].delta.content or "" for chunk in chunks)
         return "".join(pieces), chunks[-1].choices[0].finish_reason
 
-    with serve(*["Once upon a time."] * 3) as session, client_of(session) as client:
+    with serve(*["Once upon a time."] * 3) as session, make_client(session) as client:
         assert ask(client, stop=[" a", "never"]) == ("Once upon", "stop")
         for limit in ({"max_tokens": 3}, {"max_completion_tokens": 3}):
             text, reason = ask(client, **limit)
@@ -186,7 +186,7 @@ def test_a_stop_text_and_a_limit_of_tokens_end_a_reply(stream: bool, serve: Serv
 
 
 def test_the_answer_is_as_long_as_the_server_allows_at_most(serve: Serve) -> None:
-    with serve("word " * MAX_TOKENS) as session, client_of(session) as client:
+    with serve("word " * MAX_TOKENS) as session, make_client(session) as client:
         answer = client.chat.completions.create(model="policy", messages=user("Tell."), max_tokens=10 * MAX_TOKENS)
         assert answer.choices[0].finish_reason == "length"
         assert len(session.turns()[0].tokens.completion.ids) == MAX_TOKENS
@@ -194,7 +194,7 @@ def test_the_answer_is_as_long_as_the_server_allows_at_most(serve: Serve) -> Non
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_refused_request_is_an_error_of_the_library_and_not_sent_again(stream: bool, serve: Serve) -> None:
-    with serve() as session, client_of(session) as client:
+    with serve() as session, make_client(session) as client:
         complete = client.chat.completions.create
         with pytest.raises(openai.BadRequestError, match="n: 2 would change") as refused:
             complete(model="policy", messages=user("Tell."), n=2, stream=stream)
@@ -221,7 +221,7 @@ def test_a_request_that_the_library_repeats_has_the_same_answer(stream: bool, se
             response.headers["retry-after-ms"] = "1"
 
     lossy = openai.DefaultHttpxClient(event_hooks={"response": [lose]})
-    with serve("one", "two") as session, client_of(session, http_client=lossy) as client:
+    with serve("one", "two") as session, make_client(session, http_client=lossy) as client:
         if stream:
             chunks = client.chat.completions.create(model="policy", messages=user("Say."), stream=True)
             said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
@@ -234,7 +234,7 @@ def test_a_request_that_the_library_repeats_has_the_same_answer(stream: bool, se
 
 
 def test_an_engine_that_is_gone_is_an_error_also_in_the_middle_of_a_stream(serve: Serve) -> None:
-    with serve(Break("Once upon"), Break("Once upon")) as session, client_of(session, max_retries=0) as client:
+    with serve(Break("Once upon"), Break("Once upon")) as session, make_client(session, max_retries=0) as client:
         with pytest.raises(openai.InternalServerError, match="The engine is gone") as failed:
             client.chat.completions.create(model="policy", messages=user("Tell."))
         assert failed.value.response.headers["retry-after"] == "1"

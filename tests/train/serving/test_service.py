@@ -11,7 +11,7 @@ from gymposium_train.serving.bodies import Begin, End
 from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady, ServiceError
 from gymposium_train.serving.service import Service
 from gymposium_train.serving.source import SessionSource
-from gymposium_train.serving.trajectories import group_of
+from gymposium_train.serving.trajectories import read_group
 
 from .serving import begin, end, never, played, say
 
@@ -31,7 +31,7 @@ def test_complete_groups_are_the_rollout_of_a_step_by_key_and_member(service: Se
     asked = service.train(None)
     job = service.take(0, never)
     assert (job.id, job.state, job.step) == (asked.id, "learning", 0)
-    groups = [group_of(service.file, group.key) for group in service.file.groups(job=job.id)]
+    groups = [read_group(service.file, group.key) for group in service.file.groups(job=job.id)]
     assert [group.key for group in groups] == ["a", "b"]
     assert [one.reward.total for one in groups[0].trajectories] == [0.0, 10.0]
     service.learned(0, {"train/rows": 4, "text": "no number"})
@@ -113,7 +113,7 @@ def test_rewards_of_turns_follow_the_turns_into_their_rows(service: Service) -> 
     text = str(one.said.message["content"])
     say(service, secret, "agent A", text, "more")
     end(service, row, 6.0, turn_rewards=[1.0, 2.0, 3.0])
-    (trajectory,) = group_of(service.file, "a").trajectories
+    (trajectory,) = read_group(service.file, "a").trajectories
     assert trajectory.reward.turns == (1.0, 3.0, 2.0)
     assert len(trajectory.turns) == 3
 
@@ -139,7 +139,7 @@ def test_a_client_that_dies_and_one_that_never_ends_do_not_keep_others_from_lear
     service.train(None)
     job = service.take(0, never)
     assert [group.key for group in service.file.groups(job=job.id)] == ["dies", "well"]
-    assert len(group_of(service.file, "dies").trajectories) == 2
+    assert len(read_group(service.file, "dies").trajectories) == 2
 
 
 def test_a_dropped_session_may_be_begun_again(service: Service) -> None:
@@ -224,12 +224,12 @@ def test_a_restarted_service_gives_the_same_job_and_the_same_trajectories(make: 
     first = say(service, secret, "hello")
     job = service.take(0, never) if service.train(None) else None
     assert job is not None
-    before = group_of(service.file, "a")
+    before = read_group(service.file, "a")
     service.close()
 
     service = make(staleness=1)
     assert service.take(0, never) == job
-    assert group_of(service.file, "a") == before
+    assert read_group(service.file, "a") == before
     assert say(service, secret, "hello", again=True).answer == first.answer
     text = str(first.said.message["content"])
     second = say(service, secret, "hello", text, "more")

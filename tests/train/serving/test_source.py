@@ -24,8 +24,8 @@ from gymposium_train.config import Optimizer, TrainConfig
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.reading import config_from
 from gymposium_train.learner import LocalLearner
-from gymposium_train.learner.rows import rows_of
-from gymposium_train.serving.trajectories import group_of
+from gymposium_train.learner.rows import make_rows
+from gymposium_train.serving.trajectories import read_group
 
 
 def free_port() -> int:
@@ -34,7 +34,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def config_of(directory: Path, port: int, **more: Any) -> TrainConfig:
+def make_config(directory: Path, port: int, **more: Any) -> TrainConfig:
     return config_from(
         {
             "model": {"name": str(directory), "tune": "full", **more.pop("model", {})},
@@ -85,7 +85,7 @@ def agent(session: Session[Server]) -> dict[str, Any]:
 
 def test_a_group_that_cannot_be_learned_from_is_dropped(model_directory: Path, tmp_path: Path) -> None:
     port, out = free_port(), tmp_path / "run"
-    with served(config_of(model_directory, port), out) as failed, Server(f"http://127.0.0.1:{port}") as server:
+    with served(make_config(model_directory, port), out) as failed, Server(f"http://127.0.0.1:{port}") as server:
         server.play(agent, groups=2, size=3)
         file = SessionsFile(out / "sessions.sqlite")
         bad, good = (group.key for group in file.groups(state="complete"))
@@ -111,7 +111,9 @@ def test_a_group_that_cannot_be_learned_from_is_dropped(model_directory: Path, t
 @pytest.mark.parametrize("tune", ["full", "lora"])
 def test_a_run_learns_from_sessions_that_clients_play(model_directory: Path, tmp_path: Path, tune: str) -> None:
     port, out = free_port(), tmp_path / "run"
-    config = config_of(model_directory, port, model={"tune": tune, **({"lora": {"rank": 4}} if tune == "lora" else {})})
+    config = make_config(
+        model_directory, port, model={"tune": tune, **({"lora": {"rank": 4}} if tune == "lora" else {})}
+    )
     with served(config, out) as failed, Server(f"http://127.0.0.1:{port}") as server:
         rewards = server.play(agent, groups=2, size=3)
         assert len(rewards) == 6
@@ -136,9 +138,9 @@ def test_a_run_learns_from_sessions_that_clients_play(model_directory: Path, tmp
     if tune == "lora":
         model = attach_lora(model, rank=4, alpha=8, seed=0)
     learner = LocalLearner(LoadedModel(model, kept.chat).model.train(), kept.pad, Optimizer(precision="fp32"))
-    for group in (group_of(file, group.key) for group in file.groups(job=1)):
+    for group in (read_group(file, group.key) for group in file.groups(job=1)):
         for trajectory in group.trajectories:
-            (row,) = rows_of([turn.trace for turn in trajectory.turns])
+            (row,) = make_rows([turn.trace for turn in trajectory.turns])
             for span in row.spans:
                 prompt, sampled = row.ids[: span.start], row.ids[span.start : span.stop]
                 (scored,) = learner.score([(prompt, sampled)])
@@ -149,7 +151,7 @@ def test_a_run_learns_from_sessions_that_clients_play(model_directory: Path, tmp
 def test_a_checkpoint_is_promoted_to_a_model(model_directory: Path, tmp_path: Path) -> None:
     port, out = free_port(), tmp_path / "run"
     with (
-        served(config_of(model_directory, port, checkpoints={"every": 1}), out),
+        served(make_config(model_directory, port, checkpoints={"every": 1}), out),
         Server(f"http://127.0.0.1:{port}") as server,
     ):
         server.play(agent, groups=1, size=3)
@@ -182,7 +184,7 @@ def test_a_command_is_an_agent_and_a_function_gives_its_reward(model_directory: 
     )
     command = f"{sys.executable} {tmp_path / 'agent.py'}"
     source = {"run": command, "scores": f"{tmp_path / 'rewards.py'}:score", "groups": 1, "at_once": 3}
-    config = config_of(model_directory, free_port(), steps=1, source=source)
+    config = make_config(model_directory, free_port(), steps=1, source=source)
     run = train(config, out=tmp_path / "run")
     assert run.results()["steps"] == 1
     file = SessionsFile(tmp_path / "run" / "sessions.sqlite", read_only=True)
@@ -212,7 +214,7 @@ def test_a_command_reaches_its_own_session_and_nothing_else_of_the_service(
     )
     command = f"{sys.executable} {tmp_path / 'agent.py'}"
     source = {"run": command, "scores": f"{tmp_path / 'rewards.py'}:score", "groups": 1}
-    config = config_of(model_directory, free_port(), steps=1, source=source, rollout={"group_size": 2})
+    config = make_config(model_directory, free_port(), steps=1, source=source, rollout={"group_size": 2})
     assert train(config, out=tmp_path / "run").results()["steps"] == 1
 
 
@@ -222,7 +224,7 @@ def test_a_command_is_not_served_to_other_machines_without_a_token_of_the_user(
     monkeypatch.delenv("GYMPOSIUM_SERVE_TOKEN", raising=False)
     source = {"run": sys.executable, "scores": "math:sqrt", "groups": 1, "host": "0.0.0.0"}
     with pytest.raises(GymposiumError, match="needs a token"):
-        train(config_of(model_directory, 0, source=source), out=tmp_path / "run")
+        train(make_config(model_directory, 0, source=source), out=tmp_path / "run")
 
 
 def test_a_command_that_fails_ends_the_run_with_its_error(model_directory: Path, tmp_path: Path) -> None:
@@ -233,4 +235,4 @@ def test_a_command_that_fails_ends_the_run_with_its_error(model_directory: Path,
         "groups": 1,
     }
     with pytest.raises(GymposiumError, match="failed with exit status 1: no such game"):
-        train(config_of(model_directory, free_port(), source=source), out=tmp_path / "run")
+        train(make_config(model_directory, free_port(), source=source), out=tmp_path / "run")

@@ -8,11 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gymposium.cli.resume import Terminated
+from gymposium.cli.resume import TerminationSignal
 from gymposium_train.util.progress import interruption
 
 
-@pytest.mark.parametrize(("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Terminated)])
+@pytest.mark.parametrize(
+    ("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, TerminationSignal)]
+)
 def test_the_first_signal_waits_and_the_second_does_not(number: int, raised: type[KeyboardInterrupt]) -> None:
     before = signal.getsignal(number)
     with interruption() as stop:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from gymposium.analysis.exact.graph import graph_of
+from gymposium.analysis.exact.graph import build_graph
 from gymposium.games.protocol import Event, Match
 from gymposium.match import Turn
 from gymposium.players.protocol import Ask
@@ -93,7 +93,7 @@ def small_player_model(
     Random play is uniform by default. With a `spread`, log-odds from `-spread` to `spread` are drawn for each reply to
     each prompt. The model then learns to distinguish prompts before it is trained, as pretrained models do, and still
     tries every move."""
-    decisions = [position for position in graph_of(task.game).positions if position.seat >= 0]
+    decisions = [position for position in build_graph(task.game).positions if position.seat >= 0]
     prompt = prompt_for(task.game, SETTINGS.style, reader(SETTINGS.reply))
     texts = [prompt(task.game.load(one.events).observe(one.seat, SETTINGS.style)) for one in decisions]
     moves = [*chain.from_iterable(one.moves for one in decisions)]
@@ -150,7 +150,7 @@ class MovesByContext:
         return [sum(math.exp(math.fsum(next(scored)[len(prompt) :])) for _ in of_move) for of_move in replies]
 
 
-def log_probs_of(model: torch.nn.Module, row: TokenIds) -> Tensor:
+def compute_log_probs(model: torch.nn.Module, row: TokenIds) -> Tensor:
     """Return the log-probability of each token of a row given those before it, at temperature 1, and 0 for the
     first."""
     logits = model(input_ids=torch.tensor([row])).logits[0, :-1]
@@ -171,7 +171,7 @@ def reply_gradient(
     model: torch.nn.Module, parameters: Sequence[torch.nn.Parameter], prompt: TokenIds, reply: TokenIds
 ) -> Vector:
     """Return the gradient of a reply's log-probability with respect to these parameters."""
-    total = log_probs_of(model, prompt + reply)[len(prompt) :].sum()
+    total = compute_log_probs(model, prompt + reply)[len(prompt) :].sum()
     return flat_gradient(parameters, torch.autograd.grad(total, parameters, allow_unused=True))
 
 
@@ -179,7 +179,7 @@ def _answers(task: TrainerTask, model: ModelReader) -> Mapping[TokenIds, Sequenc
     """Return all replies that play a move, by the prompts of all positions."""
     if model.remembers:
         return GameTree(task, model).answers
-    graph = graph_of(task.game)
+    graph = build_graph(task.game)
     return {
         model.read(task.game.load(one.events), one.seat, ()): [*chain.from_iterable(map(model.replies, one.moves))]
         for one in graph.positions

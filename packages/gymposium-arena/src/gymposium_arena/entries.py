@@ -21,8 +21,8 @@ from gymposium.errors import BadOption, BadRecord, GymposiumError
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import check_named_player, check_player, make_player
-from gymposium.players.identity import FITTED_FILES, FITTED_TO, Fact, Identity, code_of, digest_of_files
-from gymposium.players.protocol import Identified, Player, Repeats, is_deterministic, repeats_of
+from gymposium.players.identity import FITTED_FILES, FITTED_TO, Fact, Identity, digest_of_files, locate_code
+from gymposium.players.protocol import IdentifiedPlayer, Player, Repeats, get_repeats, is_deterministic
 from gymposium.records.record import versions
 from gymposium.replies.prompt import PROMPT_VERSION, prompt_for
 from gymposium.util.json_file import FileModel, read_model
@@ -168,7 +168,7 @@ def _check_plays(player: Player, game: Game, *, tries: bool) -> None:
         if check is not None:
             check(game)
         is_core = check_player(player.name)[0].entry_point.startswith("gymposium.")
-        if tries and is_core and repeats_of(player) == "quickly" and game.seats > 1:
+        if tries and is_core and get_repeats(player) == "quickly" and game.seats > 1:
             Table(game, seats=range(1, game.seats), opponents=[player], seed=0).close()
     except GymposiumError as error:
         raise BadOption(f"{player.name} cannot be entered in {game.name}: {error}") from error
@@ -178,32 +178,32 @@ def _described(player: Player, text: str, games: Sequence[str]) -> dict[str, Any
     """Return the entry fields that describe the player made from `text`."""
     if player.name != text:
         raise BadOption(f"Player {text!r} is not a canonical name. Use {player.name!r}.")
-    identity = player.identity() if isinstance(player, Identified) else Identity()
+    identity = player.identity() if isinstance(player, IdentifiedPlayer) else Identity()
     prompts = {name: prompt_for(load_game(name), player.style, player.reader).hash for name in games}
     return {
         "revision": Revision(
-            code=code_of(check_player(text)[0]), files=dict(identity.files), facts=dict(identity.facts)
+            code=locate_code(check_player(text)[0]), files=dict(identity.files), facts=dict(identity.facts)
         ),
         "prompt": PromptOf(style=player.style, reader=player.reader.name, version=PROMPT_VERSION, digests=prompts),
         "decoding": dict(identity.decoding),
         "deterministic": is_deterministic(player),
-        "repeats": repeats_of(player),
+        "repeats": get_repeats(player),
     }
 
 
 def make_entrant(entry: Entry) -> Player:
     """Return the player of an entry, to play or to be asked again. Raises like `make_player`, `NotAllowed` for a player
-    that only the user may name, and `Changed` if the player here differs from the one that was entered."""
+    that only the user may name, and `PlayerMismatch` if the player here differs from the one that was entered."""
     check_named_player(entry.player)
     player = make_player(entry.player)
     now = _described(player, entry.player, entry.games)
     for name, is_now in now.items():
         if (was := getattr(entry, name)) != is_now:
-            raise Changed(entry, *_first_difference(name, was, is_now))
+            raise PlayerMismatch(entry, *_first_difference(name, was, is_now))
     return player
 
 
-class Changed(GymposiumError):
+class PlayerMismatch(GymposiumError):
     """The player here differs from the one that was entered."""
 
     def __init__(self, entry: Entry, what: str, was: Any, is_now: Any) -> None:

@@ -14,7 +14,7 @@ from gymposium.games.protocol import Match
 from gymposium.games.registry import needs_isolation
 from gymposium.records import Record, decided
 from gymposium.util.isolated import isolated
-from gymposium_arena.outcomes import MatchOutcome, outcomes_of
+from gymposium_arena.outcomes import MatchOutcome, read_outcomes
 from gymposium_arena.ratings.completed import Decisions
 
 Features = tuple[float, float, float, float, float]
@@ -34,13 +34,13 @@ class GameDecisions:
 
     def add(self, matches: Path, record: Record) -> None:
         """Add a finished match from a file. Raises `GymposiumError` if it cannot be replayed."""
-        _, review = self._reviews.of(matches, record)
+        _, review = self._reviews.find(matches, record)
         self.reviewed &= review is not None
-        for outcome in outcomes_of([record]):
+        for outcome in read_outcomes([record]):
             how = isolated(_decisions, record, review) if needs_isolation(record.game) else _decisions(record, review)
             self._rows[outcome.players, outcome.digest] = how
 
-    def of(self, outcomes: Sequence[MatchOutcome], players: Sequence[str]) -> Decisions:
+    def count_decisions(self, outcomes: Sequence[MatchOutcome], players: Sequence[str]) -> Decisions:
         """Return the decisions in these outcomes. `players` lists the players in index order."""
         deals = {group: number for number, group in enumerate(sorted({one.group for one in outcomes}))}
         index = {player: number for number, player in enumerate(players)}

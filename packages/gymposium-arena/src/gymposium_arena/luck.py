@@ -25,7 +25,7 @@ class Luck:
             raise TooLarge(f"{game.name} has no chance to correct for.")
         self.table: FixedTable = fixed_table(game)
         self._corrector = Corrector(self.table.policy)
-        found = {player: _policy_of(game, player) for player in players}
+        found = {player: _find_policy(game, player) for player in players}
         self.known: Mapping[str, Policy] = {player: policy for player, policy in found.items() if policy is not None}
         """The players whose policies are known."""
 
@@ -39,7 +39,7 @@ class Luck:
         return self._corrector.corrected(record.events, record.utilities, known, record.ending.seat)
 
 
-def luck_of(game: Game, players: Collection[str]) -> Luck | None:
+def find_luck(game: Game, players: Collection[str]) -> Luck | None:
     """Return the correction for a game's matches; None if it has none."""
     try:
         return Luck(game, players)
@@ -48,7 +48,7 @@ def luck_of(game: Game, players: Collection[str]) -> Luck | None:
 
 
 @lru_cache(maxsize=256)
-def _policy_of(game: Game, name: str) -> Policy | None:
+def _find_policy(game: Game, name: str) -> Policy | None:
     """Return the policy of a built-in player that knows its move probabilities; None for any other."""
     player = core_player(name)
     if player is None or not isinstance(player, Distributes):

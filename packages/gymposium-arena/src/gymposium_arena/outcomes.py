@@ -33,7 +33,7 @@ class MatchOutcome:
     """The utilities corrected for luck (`gymposium.analysis.exact.corrected`); None if not corrected."""
 
 
-def outcomes_of(records: Iterable[Record]) -> Iterator[MatchOutcome]:
+def read_outcomes(records: Iterable[Record]) -> Iterator[MatchOutcome]:
     """Yield the outcomes of records, except matches that broke off, which have no result."""
     for record in records:
         if record.ending.broke_off:

@@ -10,7 +10,7 @@ from gymposium.analysis.review import LostTally, ReviewFile, Reviews
 from gymposium.errors import BadRecord
 from gymposium.plugins.command_line import command_line
 from gymposium.records import Record
-from gymposium_arena.outcomes import outcomes_of
+from gymposium_arena.outcomes import read_outcomes
 from gymposium_arena.results.model import Interval, LostResult, PlayerLost, rounded
 
 _DIGITS = 6
@@ -37,7 +37,7 @@ class BoardReviews:
     def add(self, matches: Path, record: Record) -> None:
         """Count a match if it has a review. Raises `BadRecord` if the reviews cannot be read, or if a game's reviews
         are by different judges."""
-        file, review = self._reviews.of(matches, record)
+        file, review = self._reviews.find(matches, record)
         if file is None or review is None or not set(record.players).isdisjoint(self._adversaries):
             return
         game = self._games.setdefault(record.game, _Game(file))
@@ -46,13 +46,13 @@ class BoardReviews:
                 f"{matches} was reviewed by {file.judge}, but other matches of {record.game} by {game.file.judge} or "
                 f"another table. Review all of them alike:  {command_line('review', 'BOARD', '--judge', file.judge)}"
             )
-        for outcome in outcomes_of([record]):
+        for outcome in read_outcomes([record]):
             key = (outcome.players, outcome.digest)
             if key not in game.seen:
                 game.seen.add(key)
                 game.tally.add(record.players, record.seed, review, *file.returns)
 
-    def of_game(self, game: str) -> LostResult | None:
+    def find_losses(self, game: str) -> LostResult | None:
         """Return what the players gave away in a game; None if none of its matches was reviewed."""
         found = self._games.get(game)
         if found is None:

@@ -16,11 +16,13 @@ from gymposium_arena.results.model import Measured, Yardsticks, rounded
 _DIGITS = 6
 
 
-def yardsticks_of(game: Game, players: Sequence[str], measured: Mapping[str, Mapping[str, Measured]]) -> Yardsticks:
+def compute_yardsticks(
+    game: Game, players: Sequence[str], measured: Mapping[str, Mapping[str, Measured]]
+) -> Yardsticks:
     """Return a game's yardsticks. `measured` holds the figures stored on the board, by player and game. The built-in
     players are measured now, which takes seconds, since nothing has to be loaded for them."""
     wins, gains = _optima(game)
-    figures = (measured.get(name, {}).get(game.name) or _of_the_core(game, name) for name in players)
+    figures = (measured.get(name, {}).get(game.name) or _measure_core_player(game, name) for name in players)
     return Yardsticks(
         most_wins_against_random=wins,
         best_return_against_random=gains,
@@ -53,7 +55,7 @@ def measured_in(game: Game, player: Player) -> Measured | None:
 
 
 @lru_cache(maxsize=256)
-def _of_the_core(game: Game, name: str) -> Measured | None:
+def _measure_core_player(game: Game, name: str) -> Measured | None:
     player = core_player(name)
     return None if player is None else measured_in(game, player)
 

@@ -127,7 +127,7 @@ def check_leaks(game: Game, seed: int = 0, *, matches: int = 20, tries: int = 12
 
 
 @dataclass(frozen=True, slots=True)
-class _Shown:
+class _ShownPosition:
     """What a seat was shown at a position."""
 
     history: bytes
@@ -143,7 +143,7 @@ class _Check:
         self.game = game
         self.rng = stream(seed, "leaks")
         self.report = LeakReport(game)
-        self._first: dict[tuple[object, ...], _Shown] = {}
+        self._first: dict[tuple[object, ...], _ShownPosition] = {}
         """The first position with each key: what a seat knows, sees, or reads."""
         self._noted: set[tuple[str, int, str]] = set()
         self._bad_moves: list[str] = [JUNK, *self._some_moves()]
@@ -160,7 +160,7 @@ class _Check:
     def compare(self, world: WorldPosition) -> None:
         """Compare a position with earlier ones where the seat had the same history, view or prompt."""
         seat, seats, events = world.seat, world.match.to_move(), world.events
-        now = _Shown(world.history.digest, world.match.view(seat), events, self._shown(world.match, seat))
+        now = _ShownPosition(world.history.digest, world.match.view(seat), events, self._shown(world.match, seat))
         self.report.positions += 1
         twin = self._first.setdefault(("history", seat, seats, now.history), now)
         if world.hides or (world.how == "played" and twin.events != events):
@@ -176,13 +176,22 @@ class _Check:
             if same_prompt.view != now.view:
                 self._note("blind prompt", seat, prompt, now, same_prompt, now.view, same_prompt.view)
 
-    def _must_agree(self, fault: LeakKind, seat: int, one: _Shown, other: _Shown, but: str = "") -> None:
+    def _must_agree(
+        self, fault: LeakKind, seat: int, one: _ShownPosition, other: _ShownPosition, but: str = ""
+    ) -> None:
         for what, shown in one.shown.items():
             if what != but and shown != other.shown[what]:
                 self._note(fault, seat, what, one, other, shown, other.shown[what])
 
     def _note(
-        self, fault: LeakKind, seat: int, what: str, one: _Shown, other: _Shown, shown: object, other_shown: object
+        self,
+        fault: LeakKind,
+        seat: int,
+        what: str,
+        one: _ShownPosition,
+        other: _ShownPosition,
+        shown: object,
+        other_shown: object,
     ) -> None:
         if (fault, seat, what) not in self._noted:
             self._noted.add((fault, seat, what))

@@ -31,7 +31,7 @@ def run_machine(game: Game, seed: int, effort: Effort) -> None:
             new = game.new(seed)
             loaded = game.load(list(new.events), seed)
             matches = (new, loaded, loaded.fork(random.Random(seed)))
-            self.branches = [(match, Snapshot.of(match)) for match in matches]
+            self.branches = [(match, Snapshot.from_match(match)) for match in matches]
             """Matches, each with its snapshot after the last call that may change it."""
 
         def branch(self, number: int) -> tuple[Match, Snapshot]:
@@ -59,7 +59,7 @@ def run_machine(game: Game, seed: int, effort: Effort) -> None:
                 event.seat >= 0 for event in new[len(moves) :]
             ):
                 _wrong(match, f"the moves {short(moves)} are recorded in the events as {short(list(new))}")
-            self.branches.insert(which, (match, Snapshot.of(match)))
+            self.branches.insert(which, (match, Snapshot.from_match(match)))
 
         @rule(which=which, number=numbers)
         def fork(self, which: int, number: int) -> None:

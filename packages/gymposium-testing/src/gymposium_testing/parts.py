@@ -65,7 +65,7 @@ class PluginPart:
         return self.example
 
 
-def parts_of(spec: PartSpec) -> list[PluginPart]:
+def make_parts(spec: PartSpec) -> list[PluginPart]:
     """Return one part per example in the spec, and at least one.
 
     A form without placeholders is its own example unless the player opens something, such as the terminal."""

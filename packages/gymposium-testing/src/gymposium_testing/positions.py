@@ -57,7 +57,7 @@ class Snapshot:
     position: dict[str, object]
 
     @classmethod
-    def of(cls, match: Match) -> Snapshot:
+    def from_match(cls, match: Match) -> Snapshot:
         """Take a snapshot of a match."""
         return cls(list(match.events), position(match))
 

@@ -17,7 +17,7 @@ from gymposium.plugins.host import host
 from gymposium.plugins.names import parse_name
 from gymposium.plugins.plugin import Plugin
 from gymposium.plugins.specs import ExecutorSpec, GameSpec, LoggerSpec, OpponentSpec, RewardSpec, Spec
-from gymposium_testing.parts import PartSpec, PluginPart, parts_of
+from gymposium_testing.parts import PartSpec, PluginPart, make_parts
 from gymposium_testing.registry import Kind, Subject
 
 _KINDS: Mapping[type[Spec], Kind] = {
@@ -28,7 +28,7 @@ _KINDS: Mapping[type[Spec], Kind] = {
 }
 
 
-def subjects_of(spec: Spec) -> list[Subject]:
+def list_subjects(spec: Spec) -> list[Subject]:
     """Return the subjects in a spec: each of its examples and, for a game, the spec."""
     if isinstance(spec, GameSpec):
         return [
@@ -40,10 +40,10 @@ def subjects_of(spec: Spec) -> list[Subject]:
         ]
     if not isinstance(spec, PartSpec):
         return []
-    return [_subject_of(part, _KINDS[type(spec)]) for part in parts_of(spec)]
+    return [_make_subject(part, _KINDS[type(spec)]) for part in make_parts(spec)]
 
 
-def _subject_of(part: PluginPart, kind: Kind) -> Subject:
+def _make_subject(part: PluginPart, kind: Kind) -> Subject:
     return Subject(part.name, kind, lambda: part)
 
 
@@ -62,10 +62,10 @@ def named_subjects(name: str) -> list[Subject]:
     if plugin is not None and (game is None or game in plugin.specs):
         return plugin_subjects(plugin)
     if game is not None:
-        return subjects_of(game)
+        return list_subjects(game)
     others: Mapping[str, Spec] = {**plugins.executors, **plugins.loggers, **plugins.rewards, **plugins.opponents}
     if name in others:
-        return subjects_of(others[name])
+        return list_subjects(others[name])
     base, params = parse_name(name)
     if base.startswith("gym:"):
         raise BadOption(f"{name}: the kit checks games. Use gymnasium.utils.env_checker for Gymnasium environments.")
@@ -92,7 +92,7 @@ def plugin_subjects(plugin: Plugin) -> list[Subject]:
         raise PluginError(f"plugin {plugin.name!r} is broken: {plugin.error}")
     if plugin.status == "disabled":
         raise PluginError(f"plugin {plugin.name!r} is disabled in the environment.")
-    subjects = [subject for spec in plugin.specs for subject in subjects_of(spec)]
+    subjects = [subject for spec in plugin.specs for subject in list_subjects(spec)]
     if not subjects:
         raise BadOption(f"Plugin {plugin.name!r} adds no game, player, reward, logger or executor to check.")
     return subjects
@@ -104,7 +104,7 @@ def installed_plugins() -> list[Plugin]:
     Broken plugins are included. Disabled plugins, plugins that add nothing to check, and gymposium are not."""
     others = [plugin for plugin in host().plugins if plugin.name != "builtin" and plugin.status != "disabled"]
     files = [plugin for plugin in others if plugin.source.endswith(".py")]
-    return [plugin for plugin in files or others if plugin.status == "broken" or any(map(subjects_of, plugin.specs))]
+    return [plugin for plugin in files or others if plugin.status == "broken" or any(map(list_subjects, plugin.specs))]
 
 
 NOTHING = (

@@ -11,7 +11,7 @@ from gymposium.errors import IllegalMove, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Game, Match, Style
 from gymposium.players.protocol import Ask, Reply
 from gymposium.replies.reading import READERS, Reader
-from gymposium.tasks.tools import move_of, tools_of
+from gymposium.tasks.tools import format_calls, list_tools
 from gymposium.tasks.tools.random_calls import random_call
 from gymposium.util.streams import stream
 from gymposium_testing.contract import CheckFailed, after
@@ -25,8 +25,8 @@ _WORDS = ("0", "1", "2", "3", "5", "7", "10", "yes", "no", "a", "x", "I do not k
 def some_text(game: Game, prompt: str, rng: random.Random) -> str:
     """Return a short text that a reader of the prompt might reply: a call to one of the game's tools, or else a word or
     line from the prompt, or a common answer."""
-    if tools := tools_of(game):
-        return move_of([random_call(tools, prompt, rng)])
+    if tools := list_tools(game):
+        return format_calls([random_call(tools, prompt, rng)])
     pieces = (prompt.split(), [line.strip() for line in prompt.split("\n") if line.strip()], _WORDS)
     some = pieces[int(rng.random() * 3)] or _WORDS
     return some[int(rng.random() * len(some))]

@@ -79,7 +79,9 @@ class LearningUnderTest:
         loaded = self._loaded = small_player_model(task, seed, config.prompting.context, size=size, imitation=imitation)
         reader = ModelReader(task, loaded.chat, config.prompting.context)
         self.read, self.replies = reader.read, reader.replies
-        self._learner = LocalLearner(loaded.model, loaded.pad, self._config.optimizer, loss=Loss.of(self._config))
+        self._learner = LocalLearner(
+            loaded.model, loaded.pad, self._config.optimizer, loss=Loss.from_config(self._config)
+        )
         self._parameters = [*self._learner.named.values()]
         resources = ExitStack()
         weakref.finalize(self, resources.close)
@@ -119,7 +121,7 @@ class LearningUnderTest:
             parameter.grad = None  # no update if nothing can be learned
         by_seat = sorted(rows, key=lambda row: (row.match, row.seat))
         groups = [
-            GivenGroup(f"seat {seat}", [GivenTrajectory.of([*of_seat])])
+            GivenGroup(f"seat {seat}", [GivenTrajectory.from_rows([*of_seat])])
             for (_, seat), of_seat in groupby(by_seat, key=lambda row: (row.match, row.seat))
         ]
         self.training.learn(0, StepRollout(groups))
@@ -210,7 +212,7 @@ class GivenTrajectory:
     unanswered: None = None
 
     @classmethod
-    def of(cls, rows: Sequence[TrainedRow]) -> GivenTrajectory:
+    def from_rows(cls, rows: Sequence[TrainedRow]) -> GivenTrajectory:
         """Make the trajectory of some rows."""
         turns = []
         for row in rows:
@@ -247,7 +249,7 @@ def _rows(number: int, group: MatchGroup, trajectory: Trajectory) -> list[Traine
     (version,) = {turn.trace.completion.policy.version for turn in trajectory.turns}
     reward = trajectory.returns[trajectory.seat]
     found = []
-    for row in Sample.of(group.role, trajectory, Reward(reward)).rows:
+    for row in Sample.from_trajectory(group.role, trajectory, Reward(reward)).rows:
         mask, log_probs = [0] * len(row.ids), [0.0] * len(row.ids)
         for span in row.spans:
             mask[span.start : span.stop] = [1] * len(span)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gymposium.games.pictures import Picture, places_of
+from gymposium.games.pictures import Picture, find_places
 from gymposium.util.visible import visible
 
 _FLAT, _TALL = 0.04, 6.0
 """Limits of a frame's aspect ratio, as a plugin's picture may have any size."""
 
 
-def frame_of(picture: Picture) -> tuple[str, float]:
+def render_frame(picture: Picture) -> tuple[str, float]:
     """Return a picture's HTML, with its control characters made visible, and its height relative to its width."""
     return visible(picture.html), round(min(max(picture.height / picture.width, _FLAT), _TALL), 4)
 
@@ -25,7 +25,7 @@ def clicks_on(picture: Picture, legal: Sequence[str]) -> dict[str, Any] | None:
     numbers: dict[str, int] = {}
     for place in picture.places:
         numbers.setdefault(place.name, len(numbers))
-    moves = [[numbers[name] for name in places_of(move, numbers)] for move in legal]
+    moves = [[numbers[name] for name in find_places(move, numbers)] for move in legal]
     if not any(moves):
         return None
     rects = [

@@ -18,7 +18,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gymposium.http.requests import Refused, allowed_hosts, bearer, check_host, check_origin, is_same
+from gymposium.http.requests import RequestRefusal, allowed_hosts, bearer, check_host, check_origin, is_same
 from gymposium_viewer.pages import CONTENT_POLICY
 
 _READS = ("GET", "HEAD")
@@ -65,7 +65,7 @@ class RequestGuard:
         try:
             check_host(headers, self._hosts)
             check_origin(scope, headers)
-        except Refused as refused:
+        except RequestRefusal as refused:
             return _no(refused.status, str(refused))
         if "origin" not in headers and scope["method"] not in _READS:
             return _no(403, "A request that changes something needs an Origin header.")

@@ -62,7 +62,7 @@ def render(
     return page.render(path=path, root=root, tabs=tabs, live=live, policy=policy, **values)
 
 
-def main_of(html: str) -> str:
+def extract_main(html: str) -> str:
     """Return a rendered page's content, without its head and navigation links."""
     return html.partition("<main")[2].partition(">")[2].rpartition("</main>")[0].strip()
 

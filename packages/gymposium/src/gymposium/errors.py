@@ -119,7 +119,7 @@ class BadReward(GymposiumError, ValueError):
     """A reward function that did not return one finite reward per trajectory."""
 
 
-class Unrated(GymposiumError):
+class UnratedGroup(GymposiumError):
     """A group of trajectories that a reward function could not rate.
 
     Training drops the group and counts it under `reason`, a few words shared by all groups with the same failure."""

@@ -53,12 +53,12 @@ class ExpectimaxPlayer:
         if self._tables is None:
             self._tables = rows()
         last = int(ask.game.params["max_tile"]).bit_length() - 1
-        worth = values(board_of(ask.tensor()), self.moves, last, self._tables)
+        worth = values(make_board(ask.tensor()), self.moves, last, self._tables)
         legal = dict(zip(ask.legal_actions, ask.legal_moves or (), strict=True))
         return legal[max(legal, key=lambda action: float(worth[action]))]
 
 
-def board_of(tiles: np.ndarray) -> np.uint64:
+def make_board(tiles: np.ndarray) -> np.uint64:
     """Return the board in the search's representation, given the tiles."""
     import numpy as np
 

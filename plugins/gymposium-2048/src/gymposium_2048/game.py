@@ -62,7 +62,7 @@ class Words:
         board = grid([[tile if tile != "0" else "." for tile in row] for row in rows], _TILES)
         told = f"The board, row by row from the top: {'; '.join(map(' '.join, rows))}"
         score = note(f"Score: {state.player_return(seat):.0f}")
-        return Picture.of(board, score, table([_MOVES], places=True), told=told)
+        return Picture.from_parts(board, score, table([_MOVES], places=True), told=told)
 
 
 def _drawn(tiles: Sequence[str], width: int) -> str:
@@ -166,7 +166,7 @@ class Game2048(OpenSpielGame):
         scored = _CELLS * half * (half.bit_length() - 2)
         self.utility_range = (0.0, float(scored + _CELLS // 2 * max_tile))
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
         """Return the engine's board plus the score, which the board omits."""
         return f"{state.observation_string(seat)}{state.player_return(seat):.0f}"
 

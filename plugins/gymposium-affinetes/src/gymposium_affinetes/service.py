@@ -16,7 +16,7 @@ from gymposium.http.app import api
 from gymposium.http.bodies import json_object
 from gymposium.http.environments.session import GREATEST_SEED
 from gymposium.http.environments.wire import LONGEST_REPLY, WireError
-from gymposium.http.requests import Refused
+from gymposium.http.requests import RequestRefusal
 from gymposium.match import MatchResult
 from gymposium_affinetes.episodes import Episodes, NoEpisode
 from gymposium_affinetes.evaluation import evaluate
@@ -92,13 +92,13 @@ class _Service:
         base_url = given["base_url"].rstrip("/")
         if base_url not in self._base_urls:
             why = f"This server does not allow {base_url[:200]!r}. Its owner can allow it with --allow-base-url."
-            raise Refused(403, "base_url_not_allowed", why)
+            raise RequestRefusal(403, "base_url_not_allowed", why)
         key = ApiSettings(given["model"], base_url, given.get("key")).variable  # other services have a default
         if key is not None and key not in self._keys:
             why = f"This server does not allow the key {key[:80]!r}. Its owner can allow it with --key."
-            raise Refused(403, "key_not_allowed", why)
+            raise RequestRefusal(403, "key_not_allowed", why)
         if not 0 < given.get("timeout", 1) <= LONGEST_MATCH:
-            raise Refused(400, "wrong_field", f"timeout: use a number above 0 and at most {LONGEST_MATCH:g}.")
+            raise RequestRefusal(400, "wrong_field", f"timeout: use a number above 0 and at most {LONGEST_MATCH:g}.")
         return JSONResponse(await evaluate(**{**given, "base_url": base_url}))
 
     async def reset(self, request: Request) -> Response:
@@ -106,7 +106,7 @@ class _Service:
         given = _fields(request, _RESET, "task_id", "seed")
         self._check_opponent(given)
         if not 0 <= given["seed"] <= GREATEST_SEED:
-            raise Refused(400, "wrong_field", f"seed: use a number from 0 to {GREATEST_SEED}.")
+            raise RequestRefusal(400, "wrong_field", f"seed: use a number from 0 to {GREATEST_SEED}.")
         opponent = given.get("opponent", "mcts")
         return await _answered(lambda: self._episodes.reset(given["task_id"], given["seed"], opponent))
 
@@ -114,7 +114,7 @@ class _Service:
         """Play one action in an episode."""
         given = _fields(request, _STEP, "action", "episode_id")
         if len(given["action"]) > LONGEST_REPLY:
-            raise Refused(400, "wrong_field", f"action: use a text of at most {LONGEST_REPLY:,} characters.")
+            raise RequestRefusal(400, "wrong_field", f"action: use a text of at most {LONGEST_REPLY:,} characters.")
 
         def play() -> dict[str, Any]:
             episode = self._episodes.episode(given["episode_id"])
@@ -142,26 +142,28 @@ class _Service:
         opponent = given.get("opponent", "mcts")
         if opponent not in self._opponents:
             known = ", ".join(sorted(self._opponents))
-            raise Refused(
+            raise RequestRefusal(
                 403, "opponent_not_allowed", f"The opponent {opponent[:80]!r} is not allowed (allowed: {known})."
             )
 
 
 def _fields(request: Request, known: Mapping[str, Any], *needed: str) -> dict[str, Any]:
-    """Return the fields in a request's body. Null fields are left out. Raises `Refused`."""
+    """Return the fields in a request's body. Null fields are left out. Raises `RequestRefusal`."""
     given = {name: value for name, value in json_object(request).items() if value is not None}
     for name, value in given.items():
         if name == "api_key":
-            raise Refused(400, "key_in_request", "api_key is not supported. Name an environment variable with key.")
+            raise RequestRefusal(
+                400, "key_in_request", "api_key is not supported. Name an environment variable with key."
+            )
         if name not in known:
-            raise Refused(400, "unknown_field", f"Unknown field {name[:80]!r}. Known: {', '.join(known)}.")
+            raise RequestRefusal(400, "unknown_field", f"Unknown field {name[:80]!r}. Known: {', '.join(known)}.")
         if isinstance(value, bool) or not isinstance(value, known[name]):
-            raise Refused(400, "wrong_field", f"{name}: {str(value)[:80]!r} has the wrong type.")
+            raise RequestRefusal(400, "wrong_field", f"{name}: {str(value)[:80]!r} has the wrong type.")
         if isinstance(value, float) and not math.isfinite(value):
-            raise Refused(400, "wrong_field", f"{name}: use a number.")
+            raise RequestRefusal(400, "wrong_field", f"{name}: use a number.")
     for name in needed:
         if name not in given:
-            raise Refused(400, "missing_field", f"The field {name} is missing.")
+            raise RequestRefusal(400, "missing_field", f"The field {name} is missing.")
     return given
 
 
@@ -170,6 +172,6 @@ async def _answered(call: Callable[[], dict[str, Any]]) -> Response:
     try:
         return JSONResponse(await to_thread.run_sync(call))
     except NoEpisode as error:
-        raise Refused(404, "no_episode", str(error)) from None
+        raise RequestRefusal(404, "no_episode", str(error)) from None
     except WireError as error:
-        raise Refused(409, "no_match_under_way", str(error)) from None
+        raise RequestRefusal(409, "no_match_under_way", str(error)) from None

@@ -17,7 +17,7 @@ from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium_affinetes.scores import score
 from gymposium_affinetes.tasks import Task
-from gymposium_affinetes.watching import Watched
+from gymposium_affinetes.watching import WatchedPlayer
 from gymposium_agents.players.api_player import ChatTurn
 
 RETRIES = FailurePolicy("retry", 2)
@@ -33,8 +33,8 @@ class Table:
     seat: int
     """The model's seat."""
     seed: int
-    model: Watched
-    others: Watched
+    model: WatchedPlayer
+    others: WatchedPlayer
     """The player in all other seats, with a separate random stream in each."""
 
     @classmethod
@@ -45,7 +45,7 @@ class Table:
         if opponent == "mcts":
             simulations = task.family.simulations
             opponent = "random" if simulations is None else f"mcts-{simulations}"
-        return cls(task, game, seed % game.seats, seed, Watched(model), Watched(make_player(opponent)))
+        return cls(task, game, seed % game.seats, seed, WatchedPlayer(model), WatchedPlayer(make_player(opponent)))
 
     def play(self) -> tuple[MatchResult | None, str | None]:
         """Play the match. Returns its result, or None and the error that interrupted it."""
@@ -55,7 +55,7 @@ class Table:
             (played,) = play([MatchJob(match_id, self.game, players, self.seed, on_illegal=RETRIES)])
         except GymposiumError as error:
             return None, str(error)
-        failure = played.ending.failure_of(self.seat)
+        failure = played.ending.find_failure(self.seat)
         if failure is not None and failure.kind == "out of context":
             return None, (
                 "The prompt left no space for a reply in the model's context. If the conversation has outgrown it, use "

@@ -14,7 +14,7 @@ from gymposium.replies.reading import Reader
 from gymposium_agents.engines.futures import results
 
 
-class Watched:
+class WatchedPlayer:
     """A wrapper around a player that keeps its replies, measures its time, and can be stopped from another thread."""
 
     def __init__(self, player: Player) -> None:

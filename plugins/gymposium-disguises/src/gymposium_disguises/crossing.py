@@ -7,7 +7,7 @@ import re
 import pyspiel
 
 from gymposium.games.pieces.breakthrough import Breakthrough
-from gymposium_disguises.places import OnPlaces, content, squares_of
+from gymposium_disguises.places import OnPlaces, content, list_squares
 from gymposium_disguises.speech import Speech
 
 
@@ -15,7 +15,7 @@ class Crossing(OnPlaces):
     """`breakthrough` on a board of any size."""
 
     def __init__(self, speech: Speech, plain: Breakthrough, engine: pyspiel.Game) -> None:
-        self._squares = squares_of(plain.columns, plain.rows)
+        self._squares = list_squares(plain.columns, plain.rows)
         super().__init__(speech, plain, self._squares)
         places, (one, other) = self.places, self.sides
         place, token, row, column = places.place, places.token, places.row, places.column

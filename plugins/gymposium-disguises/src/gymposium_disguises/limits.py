@@ -6,7 +6,7 @@ import re
 
 import pyspiel
 
-from gymposium.games.cards.blackjack import Blackjack, cards_of, total_of
+from gymposium.games.cards.blackjack import Blackjack, count_total, parse_cards
 from gymposium_disguises.disguise import Disguise
 from gymposium_disguises.speech import Speech
 
@@ -50,7 +50,7 @@ class Limit(Disguise):
         both = state.observation_string(seat).splitlines()[2:4]
         lines = []
         for who, line in zip(("yours", f"{self._keeper}'s"), both):
-            cards = cards_of(line)
-            total = "" if "?" in cards else f" (total {total_of(cards)})"
+            cards = parse_cards(line)
+            total = "" if "?" in cards else f" (total {count_total(cards)})"
             lines.append(f"{who}: {' '.join([self._tiles[card] for card in cards])}{total}")
         return lines

@@ -137,13 +137,13 @@ class OnPlaces(Disguise):
         ]
 
 
-def squares_of(columns: int, rows: int) -> list[str]:
+def list_squares(columns: int, rows: int) -> list[str]:
     """Return the plain squares of a board, row by row from row 1."""
     return [f"{column}{row}" for row in range(1, rows + 1) for column in letters(columns)]
 
 
 def content(board: str) -> str:
-    """Return the content of `squares_of` from an engine board with the highest row first: `2x.o\\n1.o.\\n abc\\n`."""
+    """Return the content of `list_squares` from an engine board with the highest row first: `2x.o\\n1.o.\\n abc\\n`."""
     rows = board.split("\n")[:-2]
     label = len(str(len(rows)))
     return "".join([row[label:] for row in reversed(rows)])

@@ -7,7 +7,7 @@ import re
 import pyspiel
 
 from gymposium.games.territory.dots_and_boxes import DotsAndBoxes
-from gymposium_disguises.places import OnPlaces, squares_of
+from gymposium_disguises.places import OnPlaces, list_squares
 from gymposium_disguises.speech import Speech, listed
 
 
@@ -15,7 +15,7 @@ class Ropes(OnPlaces):
     """`dots_and_boxes` on a board of any size."""
 
     def __init__(self, speech: Speech, plain: DotsAndBoxes, engine: pyspiel.Game) -> None:
-        super().__init__(speech, plain, squares_of(plain.columns + 1, plain.rows + 1))
+        super().__init__(speech, plain, list_squares(plain.columns + 1, plain.rows + 1))
         self._boxes = plain
         places, (one, other) = self.places, self.sides
         place = places.place

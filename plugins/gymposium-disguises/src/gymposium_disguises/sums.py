@@ -8,7 +8,7 @@ import pyspiel
 
 from gymposium.games.hidden_boards.phantom_ttt import PhantomTicTacToe
 from gymposium.games.lines.tic_tac_toe import TicTacToe
-from gymposium.games.lines.ultimate_tic_tac_toe import UltimateTicTacToe, boards_of, winner
+from gymposium.games.lines.ultimate_tic_tac_toe import UltimateTicTacToe, split_boards, winner
 from gymposium_disguises.disguise import Disguise
 from gymposium_disguises.speech import Speech, listed
 
@@ -32,7 +32,7 @@ class Magic:
         """The number of each cell, row by row."""
         self.low, self.high, self.sum = 1 + more, 9 + more, 15 + 3 * more
 
-    def of(self, cells: str, mark: str) -> list[str]:
+    def list_numbers(self, cells: str, mark: str) -> list[str]:
         """Return the numbers of the cells with this mark, in ascending order."""
         return [*map(str, sorted(number for number, cell in zip(self.numbers, cells) if cell == mark))]
 
@@ -54,7 +54,9 @@ class Sums(Disguise):
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         cells = state.observation_string(seat).replace("\n", "")
-        return [f"{who}: {listed(self.magic.of(cells, mark))}" for who, mark in zip((*self.sides, "free"), "xo.")]
+        return [
+            f"{who}: {listed(self.magic.list_numbers(cells, mark))}" for who, mark in zip((*self.sides, "free"), "xo.")
+        ]
 
 
 class UnseenSums(Disguise):
@@ -86,7 +88,7 @@ class UnseenSums(Disguise):
         tries = [turn.partition(",")[2] for turn in rows[-1].split()]
         numbers = self.magic.numbers
         asked = [t if t == "?" else str(numbers[int(t)]) + "!" * (cells[int(t)] != mark) for t in tries]
-        known = [f"{side}: {listed(self.magic.of(cells, mark))}" for side, mark in zip(self.sides, "xo")]
+        known = [f"{side}: {listed(self.magic.list_numbers(cells, mark))}" for side, mark in zip(self.sides, "xo")]
         return [*known, f"asked: {listed(asked)}"]
 
 
@@ -125,11 +127,14 @@ class SumsOfSums(Disguise):
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         view: str = state.observation_string(seat)
-        boards = sorted(zip(self.magic.numbers, boards_of(view)))
+        boards = sorted(zip(self.magic.numbers, split_boards(view)))
         ends = {"x": f"won by {self.sides[0]}", "o": f"won by {self.sides[1]}", "=": "nobody's", ".": "open"}
         lines = []
         for number, cells in boards:
-            taken = [f"{side} {' '.join(self.magic.of(cells, mark)) or '-'}" for side, mark in zip(self.sides, "xo")]
+            taken = [
+                f"{side} {' '.join(self.magic.list_numbers(cells, mark)) or '-'}"
+                for side, mark in zip(self.sides, "xo")
+            ]
             lines.append(f"{self.box} {number} ({ends[winner(cells)]}): {listed(taken)}")
         player, forced = state.current_player(), view.split()[-1]
         if player >= 0:

@@ -46,7 +46,7 @@ def _samples(log: str | Path) -> Iterator[EvalSample]:
 
 
 @dataclass(frozen=True, slots=True)
-class Paired:
+class PairedDifference:
     """The difference between two models on the same matches."""
 
     first: float
@@ -65,7 +65,7 @@ class Paired:
     """Number of finished matches in only one log."""
 
 
-def paired(first: str | Path, second: str | Path, figure: str = "return") -> Paired:
+def paired(first: str | Path, second: str | Path, figure: str = "return") -> PairedDifference:
     """Compare two logs of the same matches: the same game, seeds, seats, opponents and policy for failed replies.
     `figure` is a figure of `outcome`: `return`, `win`, `forfeit`, …
 
@@ -80,7 +80,7 @@ def paired(first: str | Path, second: str | Path, figure: str = "return") -> Pai
     deals: defaultdict[int, list[float]] = defaultdict(list)
     for match in common:
         deals[match[0]].append(ones[match] - others[match])
-    return Paired(
+    return PairedDifference(
         first=_mean([ones[match] for match in common]),
         second=_mean([others[match] for match in common]),
         difference=mean([_mean(differences) for differences in deals.values()]),
@@ -96,7 +96,7 @@ def _figures(log: str | Path, figure: str) -> dict[tuple[int, Hashable], float]:
     for sample, record in _matches(log):
         if record.ending.broke_off:
             continue
-        seat = MatchSeat.of(sample.metadata).seat
+        seat = MatchSeat.from_metadata(sample.metadata).seat
         values = figures(record, seat)
         if figure not in values:
             raise BadOption(f"figure={figure!r}: use one of {', '.join(values)}.")

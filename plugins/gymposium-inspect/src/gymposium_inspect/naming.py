@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def of_gymposium(function: F) -> F:
+def name_in_gymposium(function: F) -> F:
     """Register the function under the package `gymposium`. Inspect names a task, solver or scorer after its module's
     package, so `gymposium_inspect.tasks.match` would be `gymposium_inspect/match`. Goes below Inspect's
     decorator."""

@@ -23,9 +23,9 @@ from gymposium.players.grammar import make_opponents, make_player
 from gymposium.players.protocol import Player, Reply
 from gymposium.replies.prompt import Prompt, prompt_for
 from gymposium.replies.reading import READERS, reader
-from gymposium.tasks.tools import tools_of
+from gymposium.tasks.tools import list_tools
 from gymposium_inspect.messages import asked, declared, reply_in
-from gymposium_inspect.naming import of_gymposium
+from gymposium_inspect.naming import name_in_gymposium
 from gymposium_inspect.seats import MatchSeat
 
 T = TypeVar("T")
@@ -46,13 +46,13 @@ _WITHOUT_TOOLS: Final = frozenset(
 """Inspect's providers that do not pass tools to their models."""
 
 
-def prompt_of(game: Game, reply: str, style: str) -> Prompt:
+def make_prompt(game: Game, reply: str, style: str) -> Prompt:
     """Return the prompts for a model that replies in the form `reply`. Raises `BadOption` for an unknown form or style,
     and if the game does not accept replies in this form."""
     if reply not in (*READERS, CALLS):
         raise BadOption(f"reply={reply!r}: use one of {', '.join((*READERS, CALLS))}.")
     how = reader(_CALLS_READER if reply == CALLS else reply)
-    if reply == CALLS and not tools_of(game):
+    if reply == CALLS and not list_tools(game):
         raise BadOption(f"{game.name} has no tools to call. Use the task gymposium/match.")
     return prompt_for(game, cast(Style, style), how)
 
@@ -99,7 +99,7 @@ class Contest:
 
     def begin(self, job: MatchJob) -> Table:
         """Return a match's table, advanced to the model's first turn. Raises like `go_on`."""
-        table = Table.of_job(job)
+        table = Table.from_job(job)
         self.go_on(table)
         return table
 
@@ -122,7 +122,7 @@ class Contest:
 
 
 @solver
-@of_gymposium
+@name_in_gymposium
 def play(
     opponent: str | list[str] = "random", reply: str = "move", prompt: str = "full", on_illegal: str = "forfeit"
 ) -> Solver:
@@ -139,9 +139,9 @@ def play(
     contest = Contest(opponent, on_illegal)
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        played = MatchSeat.of(state.metadata)
+        played = MatchSeat.from_metadata(state.metadata)
         game = load_game(played.game)
-        how = prompt_of(game, reply, prompt)
+        how = make_prompt(game, reply, prompt)
         if reply == CALLS:
             state.tools = _tools_for(game, state)
         state.messages = [message for message in state.messages if message.role == "system"]
@@ -169,4 +169,4 @@ def _tools_for(game: Game, state: TaskState) -> list[Tool | ToolDef]:
             f"{state.model} takes no tools, because Inspect's provider {state.model.api} does not pass them on. Let "
             f"the model write its calls as text:  gymposium/match"
         )
-    return [declared(tool) for tool in tools_of(game)]
+    return [declared(tool) for tool in list_tools(game)]

@@ -9,7 +9,7 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
 from inspect_ai.solver import TaskState
 
 from gymposium.records import Record
-from gymposium_inspect.naming import of_gymposium
+from gymposium_inspect.naming import name_in_gymposium
 from gymposium_inspect.playing import RECORD
 from gymposium_inspect.seats import MatchSeat
 
@@ -36,16 +36,16 @@ def figures(record: Record, seat: int) -> dict[str, float]:
 
 
 @scorer(metrics=_METRICS, name="outcome")
-@of_gymposium
+@name_in_gymposium
 def outcome() -> Scorer:
     """Return the scorer of a match's return, result and forfeits. A match that broke off, or that an Inspect limit
     stopped, is unscored."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        record = record_of(state.store.get(RECORD))
+        record = read_record(state.store.get(RECORD))
         if isinstance(record, Score):
             return record
-        seat = MatchSeat.of(state.metadata).seat
+        seat = MatchSeat.from_metadata(state.metadata).seat
         told = record.ending.in_words(lambda other: "The model" if other == seat else f"Seat {other}", record.cut_off)
         return Score(value={**figures(record, seat)}, answer=record.results[seat], explanation=told)
 
@@ -53,16 +53,16 @@ def outcome() -> Scorer:
 
 
 @scorer(metrics=_METRICS, name="report")
-@of_gymposium
+@name_in_gymposium
 def report() -> Scorer:
     """Return the scorer of the figures that a world reports with its return. A match without a report, such as a
     forfeited one, is unscored."""
 
     async def score(state: TaskState, target: Target) -> Score:
-        record = record_of(state.store.get(RECORD))
+        record = read_record(state.store.get(RECORD))
         if isinstance(record, Score):
             return record
-        seat = MatchSeat.of(state.metadata).seat
+        seat = MatchSeat.from_metadata(state.metadata).seat
         if not record.reports:
             return Score.unscored(reason="no report", explanation=record.ending.in_words())
         return Score(value={**record.reports[seat]})
@@ -70,7 +70,7 @@ def report() -> Scorer:
     return score
 
 
-def record_of(stored: Mapping[str, object] | None) -> Record | Score:
+def read_record(stored: Mapping[str, object] | None) -> Record | Score:
     """Return a finished match's record from a sample's store, or the score of a sample without one. Raises `BadRecord`
     if the stored value is not a record."""
     if stored is None:

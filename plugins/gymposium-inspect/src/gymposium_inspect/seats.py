@@ -11,7 +11,7 @@ from inspect_ai.dataset import Sample
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
-from gymposium.match.seating import even_share, seats_of, seeds_of
+from gymposium.match.seating import assign_seats, derive_seeds, even_share
 
 MATCHES = 100
 """The default number of matches, before rounding up to a multiple of the number of seats."""
@@ -32,7 +32,7 @@ class MatchSeat:
     seat: int
 
     @classmethod
-    def of(cls, metadata: Mapping[str, Any]) -> MatchSeat:
+    def from_metadata(cls, metadata: Mapping[str, Any]) -> MatchSeat:
         """Return the match of a sample with this metadata. Raises `BadOption` if it describes none."""
         try:
             return cls(**{field.name: metadata[field.name] for field in fields(cls)})
@@ -70,8 +70,8 @@ def samples(game: str | Game, *, matches: int | None = None, seed: int = 0, seat
         )
     planned = []
     for number in range(matches):
-        match_seed, player_seed = seeds_of(number, opened.seats, seed=seed, swap=swap)
-        mine = seats_of(number, opened.seats, swap=True).index(0) if swap else int(seat)
+        match_seed, player_seed = derive_seeds(number, opened.seats, seed=seed, swap=swap)
+        mine = assign_seats(number, opened.seats, swap=True).index(0) if swap else int(seat)
         planned.append(MatchSeat(opened.name, number, match_seed, player_seed, mine).sample)
     return planned
 

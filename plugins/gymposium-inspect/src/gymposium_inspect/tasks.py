@@ -7,16 +7,16 @@ from inspect_ai import Task, task
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
 from gymposium.replies.reading import READERS
-from gymposium.tasks.tools import tools_of
+from gymposium.tasks.tools import list_tools
 from gymposium_inspect.messages import declared
-from gymposium_inspect.naming import of_gymposium
-from gymposium_inspect.playing import CALLS, play, prompt_of
+from gymposium_inspect.naming import name_in_gymposium
+from gymposium_inspect.playing import CALLS, make_prompt, play
 from gymposium_inspect.scoring import outcome, report
 from gymposium_inspect.seats import samples
 
 
 @task
-@of_gymposium
+@name_in_gymposium
 def match(
     game: str,
     opponent: str | list[str] = "random",
@@ -48,7 +48,7 @@ def match(
 
 
 @task
-@of_gymposium
+@name_in_gymposium
 def world(
     game: str, matches: int | None = None, seed: int = 0, prompt: str = "full", on_illegal: str = "forfeit"
 ) -> Task:
@@ -78,11 +78,11 @@ def _task(
 ) -> Task:
     opened = load_game(game)
     dataset = samples(opened, matches=matches, seed=seed, seat=seat)
-    prompt_of(opened, reply, prompt)
+    make_prompt(opened, reply, prompt)
     if not isinstance(opponent, str) and len(opponent) != opened.seats - 1:
         raise BadOption(f"opponent: {len(opponent)} players for {opened.seats - 1} other seats. Give one per seat.")
     scorers = [outcome()]
-    if tools := tools_of(opened):
+    if tools := list_tools(opened):
         scorers.append(report())
     if reply == CALLS:
         for tool in tools:

@@ -65,10 +65,10 @@ def offered(settings: WorldSettings, listed: Sequence[Mapping[str, Any]]) -> Off
             raise UnknownName(f"tool of the server of {settings.path}", name, by_name)
     names = tuple(sorted(by_name) if allow == "all" else allow)
     tools = tuple(_tool(settings, by_name[name], ours) for name, ours in _writable(names).items())
-    if settings.tools.digest and settings.tools.digest != digest_of(tools):
+    if settings.tools.digest and settings.tools.digest != compute_digest(tools):
         raise BadOption(
             f"{settings.path}, [tools]: digest is {settings.tools.digest!r}, but the server's tools now have "
-            f"{digest_of(tools)!r}. Read their descriptions, and update the digest to offer them."
+            f"{compute_digest(tools)!r}. Read their descriptions, and update the digest to offer them."
         )
     return Offer(tools, names)
 
@@ -93,7 +93,7 @@ def _free(name: str, taken: Collection[str]) -> str:
     return next(one for one in numbered if one not in taken)
 
 
-def digest_of(tools: Sequence[Tool]) -> str:
+def compute_digest(tools: Sequence[Tool]) -> str:
     """Return the digest of names, descriptions and schemas, in order: 32 hexadecimal digits."""
     text = json.dumps([tool.as_dict for tool in tools], sort_keys=True)
     return blake2b(text.encode(), digest_size=16).hexdigest()

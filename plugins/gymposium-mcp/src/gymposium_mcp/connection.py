@@ -27,7 +27,7 @@ from gymposium.tasks.tools import Call
 from gymposium.util.child_process import python_command
 from gymposium_mcp.bodies import HEADERS, MOST_BYTES, bound_body, on_long_line
 from gymposium_mcp.match_folder import MatchFolder
-from gymposium_mcp.results import result_of
+from gymposium_mcp.results import parse_result
 from gymposium_mcp.settings import WorldSettings
 from gymposium_mcp.stderr import LastLines
 
@@ -94,7 +94,7 @@ class Connection:
             if error.error.code == INVALID_PARAMS:
                 return Result(self._shown(str(error)), error=True)
             raise
-        return result_of(self._shown_message(answer.model_dump(by_alias=True, mode="json")))
+        return parse_result(self._shown_message(answer.model_dump(by_alias=True, mode="json")))
 
     async def close(self) -> None:
         """End the session, and the program if one was started."""
@@ -110,7 +110,7 @@ class Connection:
         try:
             async with AsyncExitStack() as stack:
                 read, write = (await stack.enter_async_context(self._streams()))[:2]
-                session = await stack.enter_async_context(_Session(_Watched(read, self._ended), write))
+                session = await stack.enter_async_context(_Session(_WatchedStream(read, self._ended), write))
                 await self._answer(session.initialize())
                 self._session.set_result(session)
                 await self._ended.wait()
@@ -217,7 +217,7 @@ class _Session(ClientSession):
     _validate_tool_result = validate_tool_result  # the name in mcp 1
 
 
-class _Watched:
+class _WatchedStream:
     """A message stream that signals its end."""
 
     def __init__(self, stream: Any, ended: asyncio.Event) -> None:

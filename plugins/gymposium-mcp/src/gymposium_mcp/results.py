@@ -20,7 +20,7 @@ _NOT_SHOWN = {
 }
 
 
-def result_of(answer: Mapping[str, Any]) -> Result:
+def parse_result(answer: Mapping[str, Any]) -> Result:
     """Return the result in the raw answer to a call: `content`, `structuredContent`, `isError`.
 
     Each text block becomes lines of the result's text; servers return a list as one block per item. For any other

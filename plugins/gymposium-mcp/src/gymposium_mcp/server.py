@@ -51,7 +51,7 @@ class _Offers:
         self._listed: list[dict[str, Any]] = []
         self._offer = Offer()
 
-    def of(self, listed: list[dict[str, Any]]) -> Offer:
+    def make(self, listed: list[dict[str, Any]]) -> Offer:
         if listed != self._listed:
             self._offer = offered(self._settings, listed)
             self._listed = listed
@@ -80,7 +80,7 @@ class SharedServer:
             await self._drop(connection)
             connection = await self._connected()
             listed = await connection.tools()
-        return connection, self._offers.of(listed)
+        return connection, self._offers.make(listed)
 
     async def take_back(self, connection: Connection) -> None:
         """Do nothing: the server continues for other matches."""
@@ -123,7 +123,7 @@ class ServerPerMatch:
             folder = await asyncio.to_thread(MatchFolder.make, self._settings)
             connection = await Connection.open(self._settings, folder)
             self._lent.add(connection)
-            return connection, self._offers.of(await connection.tools())
+            return connection, self._offers.make(await connection.tools())
         except BaseException:
             if connection is not None:
                 await self.take_back(connection)

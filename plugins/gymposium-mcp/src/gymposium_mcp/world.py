@@ -14,7 +14,7 @@ from gymposium.tasks import Result, ToolGame, World, tool_game
 from gymposium.tasks.questions import Question, QuestionFile
 from gymposium.tasks.running import start
 from gymposium.tasks.tools import Call, Tool
-from gymposium_mcp.catalogue import ANSWER, Offer, changes, digest_of
+from gymposium_mcp.catalogue import ANSWER, Offer, changes, compute_digest
 from gymposium_mcp.connection import Connection
 from gymposium_mcp.server import Server, the_server
 from gymposium_mcp.settings import read_world
@@ -67,12 +67,12 @@ class McpTasks:
         return (_RULES if style == "full" else _RULES_COMPACT).format(calls=self.max_calls)
 
     def task(self, seed: int) -> Mapping[str, Any]:
-        return {"question": self._questions.draw(seed).dump(), "tools_digest": digest_of(self.offered)}
+        return {"question": self._questions.draw(seed).dump(), "tools_digest": compute_digest(self.offered)}
 
     async def open(self, task: Mapping[str, Any]) -> World:
         """Begin a task. Raises `GymposiumError` if the server's tools no longer match the task's."""
         connection, offer = await self.server.lend()
-        if digest_of(offer.tools) != task["tools_digest"]:
+        if compute_digest(offer.tools) != task["tools_digest"]:
             await self.server.take_back(connection)
             raise GymposiumError(
                 f"{self.settings.path}: the server's tools have changed ({changes(self.offered, offer.tools)}). "

@@ -29,7 +29,7 @@ def connect(address: str | None) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGTERM) if main else None
-    given = address or os.environ.get("RAY_ADDRESS") or _of_this_machine()
+    given = address or os.environ.get("RAY_ADDRESS") or _find_local_cluster()
     if given is not None:
         _check_answers(given)
     ray._private.worker._worker_logs_enabled = False  # Ray prints warnings to stdout, where results go
@@ -81,7 +81,7 @@ def _check_answers(address: str) -> None:
         raise _NoCluster(address, error) from error
 
 
-def _of_this_machine() -> str | None:
+def _find_local_cluster() -> str | None:
     """Return the address of a cluster that `ray start` started on this machine, or None."""
     from ray._private.services import find_gcs_addresses
 

@@ -180,14 +180,14 @@ def evaluate(
         tag="sb3-eval",
         on_illegal=FailurePolicy.parse(settings.on_illegal),
     )
-    seat_of: dict[str, int] = {}
+    find_seat: dict[str, int] = {}
 
     def with_seats() -> Iterator[MatchJob]:
         for job, order in jobs:
-            seat_of[job.id] = order.index(seat or 0)
+            find_seat[job.id] = order.index(seat or 0)
             yield job
 
     for played in play(with_seats()):
-        score.add(played, seat_of.pop(played.job.id))
+        score.add(played, find_seat.pop(played.job.id))
         each()
     return score

@@ -4,14 +4,14 @@ from gymposium_textarena.agent import TextArenaAgent
 from gymposium_textarena.env import GymposiumEnv, register_games
 from gymposium_textarena.episodes import Episode, read_episodes
 from gymposium_textarena.player import TextArenaPlayer
-from gymposium_textarena.recorded import Recorded
-from gymposium_textarena.replaying import Replayed, replay
+from gymposium_textarena.recorded import RecordedEnv
+from gymposium_textarena.replaying import ReplayedEpisode, replay
 
 __all__ = [
     "Episode",
     "GymposiumEnv",
-    "Recorded",
-    "Replayed",
+    "RecordedEnv",
+    "ReplayedEpisode",
     "TextArenaAgent",
     "TextArenaPlayer",
     "read_episodes",

@@ -69,10 +69,10 @@ class _Observations(OneReplyGame):
         return self.with_task(Event(CHANCE, ""), seed)
 
     def with_task(self, drawn: Event, seed: int | None) -> OneReplyMatch:
-        return _Shown(self, drawn, seed)
+        return _ObservationMatch(self, drawn, seed)
 
 
-class _Shown(OneReplyMatch):
+class _ObservationMatch(OneReplyMatch):
     """One observation."""
 
     def observe(self, seat: int, style: Style = "full") -> Observation:

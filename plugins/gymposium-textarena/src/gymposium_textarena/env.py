@@ -148,15 +148,15 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
         state, reason = self.state, played.ending.in_words("Player {}".format)
         state.add_observation(reason, ta.ObservationType.GAME_BOARD)
         for seat, info in state.game_info.items():
-            failure = played.ending.failure_of(seat)
+            failure = played.ending.find_failure(seat)
             info["reason"] = reason
             info["invalid_move"] = failure is not None and failure.kind == "no legal move"
             info["return"] = played.returns[seat]
-        state.rewards = {seat: reward_of(played, seat) for seat in range(self.game.seats)}
+        state.rewards = {seat: compute_reward(played, seat) for seat in range(self.game.seats)}
         state.done = True
 
 
-def reward_of(played: MatchResult, seat: int) -> float:
+def compute_reward(played: MatchResult, seat: int) -> float:
     """Return the reward of a seat on TextArena's scale, see `GymposiumEnv`. Penalties for failed replies do not change
     it."""
     forfeit = played.ending.seat

@@ -91,7 +91,7 @@ def _episode(line: bytes, where: str) -> Episode:
         raise BadRecord(f"{where}: {error}.") from error
 
 
-def digest_of(shown: Sequence[Any], rewards: Any, game_info: Any) -> str:
+def compute_digest(shown: Sequence[Any], rewards: Any, game_info: Any) -> str:
     """Return the digest of an episode. `shown` holds the player and the observation of each turn."""
     text = json.dumps([shown, rewards, game_info], allow_nan=False, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -11,10 +11,10 @@ from textarena.envs.registration import ENV_REGISTRY
 from gymposium.errors import BadOption, GymposiumError, WrongType
 from gymposium.util.lines import LineWriter
 from gymposium_textarena.env import GymposiumEnv
-from gymposium_textarena.episodes import Episode, digest_of, plain
+from gymposium_textarena.episodes import Episode, compute_digest, plain
 
 
-class Recorded(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no types
+class RecordedEnv(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no types
     """An environment as `textarena.make` returns it, which notes its episode. Other wrappers stand around this one.
 
     It is for one episode: TextArena's observation wrappers keep the text of earlier ones. An environment that was made
@@ -91,7 +91,7 @@ class Recorded(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no type
                 actions=tuple(self._actions),
                 rewards=paid,
                 game_info=told,
-                digest=digest_of(self._shown, paid, told),
+                digest=compute_digest(self._shown, paid, told),
             )
             if self._path is not None:
                 with LineWriter(self._path, wait=True) as file:

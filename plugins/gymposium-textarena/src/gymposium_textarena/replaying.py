@@ -22,7 +22,7 @@ from gymposium.errors import describe
 from gymposium.util.child_process import python_command, python_environment
 from gymposium.util.isolated import limit_process
 from gymposium_textarena.episodes import Episode
-from gymposium_textarena.recorded import Recorded
+from gymposium_textarena.recorded import RecordedEnv
 
 SECONDS = 60.0
 """Time limit of one episode, in seconds."""
@@ -33,7 +33,7 @@ _CONNECTS = {f"socket.{name}" for name in ("bind", "connect", "getaddrinfo", "ge
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayedEpisode:
     """An episode that was played again."""
 
     episode: Episode
@@ -46,13 +46,13 @@ class Replayed:
         return not self.difference
 
 
-def replay(*episodes: Episode, seconds: float = SECONDS) -> list[Replayed]:
+def replay(*episodes: Episode, seconds: float = SECONDS) -> list[ReplayedEpisode]:
     """Replay episodes with the installed TextArena, each from its seed with its actions, and compares.
     `seconds` is the time limit of one episode. Only environments that TextArena registers are made."""
-    found: list[Replayed] = []
+    found: list[ReplayedEpisode] = []
     while len(found) < len(episodes):  # a process that ended is started anew
         left = episodes[len(found) :]
-        found += [Replayed(episode, told) for told, episode in zip(_differences(left, seconds), left)]
+        found += [ReplayedEpisode(episode, told) for told, episode in zip(_differences(left, seconds), left)]
     return found
 
 
@@ -100,7 +100,7 @@ def _ask(process: subprocess.Popen[str], episode: Episode, seconds: float) -> tu
 
 def _difference(episode: Episode) -> str:
     """Play an episode in this process, and return the first difference."""
-    env = Recorded(ta.make(episode.env))
+    env = RecordedEnv(ta.make(episode.env))
     env.reset(num_players=episode.num_players, seed=episode.seed)
     done = False
     for number, (player, action) in enumerate(episode.actions):

@@ -30,7 +30,7 @@ class TinkerBackend:
 
     def missing(self, config: TrainConfig) -> Iterator[str]:
         from gymposium_agents.models.loading import load_chat
-        from gymposium_agents.players.player import reader_of
+        from gymposium_agents.players.player import choose_reader
         from gymposium_tinker.service import base_model, check_tokenizers, offered
 
         if config.model.name is None:
@@ -42,7 +42,7 @@ class TinkerBackend:
             chat = load_chat(config.model.name, thinking=prompting.thinking, history=prompting.history, trust=trust)
             check_tokenizers(self._settings, model, chat)
             if config.prompting.reply == TOOLS:
-                reader_of(TOOLS, chat)
+                choose_reader(TOOLS, chat)
         except GymposiumError as error:
             yield f"backend.kind = tinker: {error}"
 

@@ -70,7 +70,7 @@ def _counts(rows: Sequence[int]) -> str:
     return f"{len(rows)} rows of {sum(rows)} tokens"
 
 
-def of_sampled(rows: Sequence[Row], scores: Sequence[Tensor]) -> Tensor:
+def gather_sampled(rows: Sequence[Row], scores: Sequence[Tensor]) -> Tensor:
     """[M]: the scores of the sampled tokens of all rows, in order, from those of all targets."""
     return torch.cat(
         [score[span.start - 1 : span.stop - 1] for row, score in zip(rows, scores, strict=True) for span in row.spans]
@@ -78,7 +78,7 @@ def of_sampled(rows: Sequence[Row], scores: Sequence[Tensor]) -> Tensor:
 
 
 def flat(rows: Sequence[Row]) -> TokenBatch:
-    """Return the sampled tokens of rows as flat tensors, in the order of `of_sampled`."""
+    """Return the sampled tokens of rows as flat tensors, in the order of `gather_sampled`."""
     starts = [0]
     for row in rows:
         starts.append(starts[-1] + row.sampled)

@@ -66,7 +66,7 @@ class TinkerEngine:
         asked = [client.compute_logprobs(ModelInput.from_ints([*prompt, *reply])) for prompt, reply in pairs]
         with explained():
             scores = [future.result() for future in asked]
-        return [_of_reply(row, prompt, reply) for row, (prompt, reply) in zip(scores, pairs, strict=True)]
+        return [_slice_reply(row, prompt, reply) for row, (prompt, reply) in zip(scores, pairs, strict=True)]
 
     def _client(self, policy: Policy) -> SamplingClient:
         if policy not in self._clients:
@@ -88,7 +88,7 @@ def _completion(done: Future[SampleResponse], request: TokenRequest, policy: Pol
     return Completion(ids, tuple(logprobs), finish, policy)
 
 
-def _of_reply(scores: Sequence[float | None], prompt: Tokens, reply: Tokens) -> tuple[float, ...]:
+def _slice_reply(scores: Sequence[float | None], prompt: Tokens, reply: Tokens) -> tuple[float, ...]:
     """Return the log-probabilities of a reply's tokens among those of prompt and reply. The first token of all has
     none: some servers write None for it, others leave it out."""
     missing = len(prompt) + len(reply) - len(scores)

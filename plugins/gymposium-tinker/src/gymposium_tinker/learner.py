@@ -23,7 +23,7 @@ from gymposium.errors import GymposiumError
 from gymposium.util.durable import replace_text
 from gymposium.util.streams import stream
 from gymposium_agents.engines.canary import tolerance_for
-from gymposium_tinker.data import flat, imitated, logprobs, of_sampled, scored
+from gymposium_tinker.data import flat, gather_sampled, imitated, logprobs, scored
 from gymposium_tinker.losses import ServiceLoss, weighted
 from gymposium_tinker.publisher import DAY
 from gymposium_tinker.service import explained, settled
@@ -73,13 +73,13 @@ class TinkerLearner:
 
     def annotate(self, rows: Sequence[Row]) -> None:
         if rows and self._loss.needs_old:
-            for span, scores in self._of_spans(self.client, rows):
+            for span, scores in self._score_spans(self.client, rows):
                 span.old = scores
         if rows and self._reference_path is not None:
             if self._reference is None:
                 with explained():
                     self._reference = settled(self._service.create_training_client_from_state(self._reference_path))
-            for span, scores in self._of_spans(self._reference, rows):
+            for span, scores in self._score_spans(self._reference, rows):
                 span.reference = scores
 
     def values_after(self, prompts: Sequence[Tokens]) -> list[float]:
@@ -169,7 +169,7 @@ class TinkerLearner:
                 demonstrations = [*found_lessons]
                 lessons = self._imitation(demonstrations, weight)
             step = self._optimizer_step(learning_rate)
-            found = of_sampled(rows, logprobs(policy.result(), data))
+            found = gather_sampled(rows, logprobs(policy.result(), data))
             if lessons is not None:
                 _note_imitation(lessons.result(), demonstrations, metrics)
             step.result()
@@ -194,7 +194,7 @@ class TinkerLearner:
             return self.client.forward_backward(wanted, self._on_service.name, self._on_service.settings)
 
         def loss(data: list[Datum], scores: list[Tensor]) -> tuple[Tensor, dict[str, float]]:
-            return batches * self._loss.policy(batch, of_sampled(rows, scores), kl_weight, metrics), {}
+            return batches * self._loss.policy(batch, gather_sampled(rows, scores), kl_weight, metrics), {}
 
         return self.client.forward_backward_custom(data, loss)
 
@@ -226,9 +226,9 @@ class TinkerLearner:
             self._paths[name] = saved.path
         return self._paths[name]
 
-    def _of_spans(self, client: TrainingClient, rows: Sequence[Row]) -> Iterator[tuple[Any, tuple[float, ...]]]:
+    def _score_spans(self, client: TrainingClient, rows: Sequence[Row]) -> Iterator[tuple[Any, tuple[float, ...]]]:
         """Yield each span of the rows, with the log-probabilities of its tokens."""
-        scores = iter(of_sampled(rows, self._forward(client, [scored(row.ids) for row in rows])).tolist())
+        scores = iter(gather_sampled(rows, self._forward(client, [scored(row.ids) for row in rows])).tolist())
         for span in (span for row in rows for span in row.spans):
             yield span, tuple(islice(scores, len(span)))
 

@@ -83,7 +83,7 @@ def reinforcing(start: BackendStart, settings: TinkerSettings) -> Iterator[Tinke
                 client = settled(service.create_training_client_from_state(path))
         else:
             client = _new(config, settings, service)
-        yield _model(start, settings, service, client, Loss.of(config))
+        yield _model(start, settings, service, client, Loss.from_config(config))
 
 
 def player(start: BackendStart, settings: TinkerSettings, learned: Learned) -> LanguageModelPlayer:

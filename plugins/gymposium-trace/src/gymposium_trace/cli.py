@@ -19,8 +19,8 @@ from gymposium_trace.game import Trace
 from gymposium_trace.inject import Uninjectable
 from gymposium_trace.running.backends import BACKENDS, PYTHON
 from gymposium_trace.running.probe import WALLS, probe, remedy
-from gymposium_trace.sources import Given, read_rows
-from gymposium_trace.tasks import DoesNotCount
+from gymposium_trace.sources import GivenPrograms, read_rows
+from gymposium_trace.tasks import UnusableProgram
 
 command = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="Code tracing: programs and their truth."
@@ -78,12 +78,12 @@ def check(
     """
     if source == "generated":
         raise BadParameter("Generated programs need no check: name a file or a data set.")
-    programs = Given(source, lambda: read_rows(source), prints)
+    programs = GivenPrograms(source, lambda: read_rows(source), prints)
     skipped: dict[int, str] = {}
     for number in range(len(programs.rows)):
         try:
             programs.task(number, Draw(stream(number, "check")))
-        except (Uninjectable, DoesNotCount) as error:
+        except (Uninjectable, UnusableProgram) as error:
             skipped[number] = str(error)
     good = len(programs.rows) - len(skipped)
     if as_json:

@@ -97,7 +97,7 @@ class TraceMatch(OneReplyMatch):
             right = "right" if self.returns()[0] else "wrong"
             parts += [note(f"The answer given, which is {right}:"), code(self.answer.rstrip("\n").split("\n"))]
             parts += [note("The program prints:"), code(self.task.truth.rstrip("\n").split("\n"))]
-        return Picture.of(*parts, told=f"A program of {len(lines)} lines")
+        return Picture.from_parts(*parts, told=f"A program of {len(lines)} lines")
 
     def _parting(self, lines: Sequence[str]) -> list[int]:
         """Return the line numbers of the last debug print before answer and output diverge."""

@@ -17,7 +17,7 @@ from gymposium_trace.inject_untrusted import inject_untrusted
 from gymposium_trace.programs import program
 from gymposium_trace.running.limits import Limits
 from gymposium_trace.running.probe import for_generated, for_untrusted
-from gymposium_trace.tasks import DoesNotCount, Stopped, Task, check_size, make_task
+from gymposium_trace.tasks import StoppedProgram, Task, UnusableProgram, check_size, make_task
 
 _TRIES = 100
 """Maximum programs drawn for one seed."""
@@ -44,11 +44,11 @@ class Source(Protocol):
 def open_source(source: str, difficulty: int, prints: int) -> Source:
     """Return the source in a game's parameters. Nothing is read before the first draw."""
     if source == "generated":
-        return Generated(difficulty, prints)
-    return Given(source, lambda: read_rows(source), prints)
+        return GeneratedPrograms(difficulty, prints)
+    return GivenPrograms(source, lambda: read_rows(source), prints)
 
 
-class Generated:
+class GeneratedPrograms:
     """Generated programs of one difficulty."""
 
     def __init__(self, difficulty: int, prints: int) -> None:
@@ -61,14 +61,14 @@ class Generated:
             text = inject(text, self._prints, Draw(stream(seed, "prints", attempt)))
             try:
                 return make_task(text, "", backend, Limits(), ours=True)
-            except Stopped as error:  # otherwise the task of a seed would depend on the machine's load
+            except StoppedProgram as error:  # otherwise the task of a seed would depend on the machine's load
                 raise GymposiumError(f"The program of seed {seed}: {error}. Is the machine overloaded?") from error
-            except DoesNotCount:
+            except UnusableProgram:
                 continue
         raise GymposiumError(f"No program of difficulty {self._difficulty} counts for seed {seed}.")
 
 
-class Given:
+class GivenPrograms:
     """Programs from a file or a hub: objects with `program` and, if it reads input, `inputs`.
 
     They run only in isolation. A rejected program is skipped with a warning and listed in `skipped`.
@@ -94,7 +94,7 @@ class Given:
             number = Draw(stream(seed, "program", attempt)).below(len(self.rows))
             try:  # even if skipped before: it may be accepted with other prints, and a seed has one task
                 return self.task(number, Draw(stream(seed, "prints", attempt)))
-            except (Uninjectable, DoesNotCount) as error:
+            except (Uninjectable, UnusableProgram) as error:
                 if number not in self.skipped:
                     warnings.warn(f"{self.name}: program {number} is skipped: {error}.", ProgramSkipped, stacklevel=2)
                 self.skipped[number] = str(error)
@@ -104,7 +104,7 @@ class Given:
         )
 
     def task(self, number: int, draw: Draw) -> Task:
-        """Return the task of the program with this number. Raises `Uninjectable` or `DoesNotCount`."""
+        """Return the task of the program with this number. Raises `Uninjectable` or `UnusableProgram`."""
         backend = for_untrusted()
         text, inputs = _parts(self.rows[number])
         check_size(text, inputs)
@@ -116,16 +116,16 @@ def _parts(row: Any) -> tuple[str, str]:
     """Return the program and its input. JSONL is parsed line by line, so a broken line affects no others."""
     if isinstance(row, bytes):
         if len(row) > MOST_ROW:
-            raise DoesNotCount(f"its line is longer than {MOST_ROW} bytes")
+            raise UnusableProgram(f"its line is longer than {MOST_ROW} bytes")
         try:
             row = strict_json(row.decode("utf-8-sig"), any_integer=True)
         except ValueError as error:
-            raise DoesNotCount(f"its line is not JSON ({error})") from error
+            raise UnusableProgram(f"its line is not JSON ({error})") from error
     if not isinstance(row, Mapping) or not isinstance(row.get("program"), str):
-        raise DoesNotCount('it has no text called "program"')
+        raise UnusableProgram('it has no text called "program"')
     inputs = row.get("inputs")
     if not isinstance(inputs, str | None):
-        raise DoesNotCount('its "inputs" are not text')
+        raise UnusableProgram('its "inputs" are not text')
     return row["program"], inputs or ""
 
 

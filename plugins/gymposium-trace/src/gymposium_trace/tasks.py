@@ -20,11 +20,11 @@ MOST_TRUTH_OURS = 1_200
 """Maximum characters of a generated program's output. Programs with longer outputs are drawn again."""
 
 
-class DoesNotCount(GymposiumError):
+class UnusableProgram(GymposiumError):
     """Error for a rejected program. The message says why."""
 
 
-class Stopped(DoesNotCount):
+class StoppedProgram(UnusableProgram):
     """Error for a program stopped at a limit that it might keep on another machine or at another time."""
 
 
@@ -61,38 +61,38 @@ class Task:
 
 
 def check_size(program: str, inputs: str) -> None:
-    """Raise `DoesNotCount` if a program or its input is too long or has characters that Python cannot read."""
+    """Raise `UnusableProgram` if a program or its input is too long or has characters that Python cannot read."""
     if len(program) > MOST_PROGRAM or len(inputs) > MOST_PROGRAM:
-        raise DoesNotCount(f"it, or its input, is longer than {MOST_PROGRAM} characters")
+        raise UnusableProgram(f"it, or its input, is longer than {MOST_PROGRAM} characters")
     if (lines := len(program.splitlines())) > MOST_LINES:
-        raise DoesNotCount(f"it has {lines} lines, more than {MOST_LINES}")
+        raise UnusableProgram(f"it has {lines} lines, more than {MOST_LINES}")
     if "\0" in program:
-        raise DoesNotCount("it holds a null character")
+        raise UnusableProgram("it holds a null character")
     try:
         (program + inputs).encode()
     except UnicodeEncodeError as error:
-        raise DoesNotCount("it, or its input, holds a lone surrogate") from error
+        raise UnusableProgram("it, or its input, holds a lone surrogate") from error
 
 
 def make_task(program: str, inputs: str, backend: Backend, limits: Limits, *, ours: bool) -> Task:
     """Run the program twice and return the task with its output.
 
-    Raises `DoesNotCount` if the runs differ, fail, reach a limit, or print nothing.
+    Raises `UnusableProgram` if the runs differ, fail, reach a limit, or print nothing.
     """
     check_size(program, inputs)
     first, second = backend.run(program, inputs, limits, 2)
     for run in (first, second):
         if complaint := run.complaint():
-            raise Stopped(complaint) if run.was_stopped else DoesNotCount(complaint)
+            raise StoppedProgram(complaint) if run.was_stopped else UnusableProgram(complaint)
     if first.stdout != second.stdout:
-        raise DoesNotCount("two runs print different things")
+        raise UnusableProgram("two runs print different things")
     try:
         truth = first.stdout.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise DoesNotCount("what it prints is not UTF-8") from error
+        raise UnusableProgram("what it prints is not UTF-8") from error
     if not truth.strip():
-        raise DoesNotCount("it prints nothing")
+        raise UnusableProgram("it prints nothing")
     most = MOST_TRUTH_OURS if ours else MOST_TRUTH
     if len(truth) > most:
-        raise DoesNotCount(f"it prints more than {most} characters")
+        raise UnusableProgram(f"it prints more than {most} characters")
     return Task(program, inputs, truth, "" if ours else f"CPython {platform.python_version()}")

@@ -12,14 +12,14 @@ from gymposium.records.trajectories import Trajectory
 from gymposium_agents.chat.rows import token_rows
 
 
-def trajectory_of(played: MatchResult, seat: int) -> Trajectory | None:
+def make_trajectory(played: MatchResult, seat: int) -> Trajectory | None:
     """Return the trajectory to learn from, or None: the match broke off, another seat forfeited it, or
     the seat was never asked.
 
     Raises `GymposiumError` if the first prompt of the seat left no room for a reply."""
     if played.ending.broke_off or played.ending.seat not in (None, seat):
         return None
-    trajectory = Trajectory.of(played, seat)
+    trajectory = Trajectory.from_match(played, seat)
     if trajectory.turns:
         return trajectory
     if trajectory.truncated:
@@ -30,7 +30,7 @@ def trajectory_of(played: MatchResult, seat: int) -> Trajectory | None:
     return None
 
 
-def fields_of(trajectories: Sequence[Trajectory | None], empty: int) -> dict[str, list[Any]]:
+def build_fields(trajectories: Sequence[Trajectory | None], empty: int) -> dict[str, list[Any]]:
     """Return the fields of TRL: `prompt_ids` up to the first sampled token, `completion_ids` from there to the last,
     `logprobs`, `env_mask` (1 for a sampled token), and `trajectory` for reward functions.
 
@@ -53,7 +53,7 @@ def _row(trajectory: Trajectory) -> tuple[list[int], list[int], list[float], lis
     return [*row.ids[:start]], [*row.ids[start:]], [*row.logprobs[start:]], [*row.mask[start:]]
 
 
-def groups_of(prompts: Sequence[str], trajectories: Sequence[Trajectory | None]) -> list[list[int]]:
+def find_groups(prompts: Sequence[str], trajectories: Sequence[Trajectory | None]) -> list[list[int]]:
     """Return the places of the trajectories of each group: neighbours with the same prompt, without those that are
     None."""
     groups: list[list[int]] = []
@@ -65,7 +65,7 @@ def groups_of(prompts: Sequence[str], trajectories: Sequence[Trajectory | None])
     return [group for group in groups if group]
 
 
-def metrics_of(trajectories: Sequence[Trajectory | None]) -> dict[str, float]:
+def compute_metrics(trajectories: Sequence[Trajectory | None]) -> dict[str, float]:
     """Return the metrics of a batch of matches: turns per match, the share of replies that were no legal move, and the
     share of matches that are left out of learning."""
     learned = [trajectory for trajectory in trajectories if trajectory is not None]

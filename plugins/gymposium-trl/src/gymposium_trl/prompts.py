@@ -26,7 +26,7 @@ class MatchPrompt(NamedTuple):
         return f"{self.game}, seat {self.seat}, seed {self.seed}"
 
     @classmethod
-    def of(cls, text: object, game: Game) -> MatchPrompt:
+    def from_text(cls, text: object, game: Game) -> MatchPrompt:
         """Return the match that a row's prompt names. Raises `BadOption` for any other prompt, and for a match of
         another game than `game`."""
         named = _FORM.fullmatch(text) if isinstance(text, str) else None

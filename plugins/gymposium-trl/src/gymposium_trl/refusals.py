@@ -15,7 +15,7 @@ from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.context import context
 from gymposium_agents.chat.growth import After
 from gymposium_agents.chat.settings import PlayerSettings
-from gymposium_agents.players.player import reader_of
+from gymposium_agents.players.player import choose_reader
 
 NEUTRAL: dict[str, object] = {
     "use_vllm": False,
@@ -44,7 +44,7 @@ def check_context(game: Game, settings: PlayerSettings, on_illegal: FailurePolic
 def check_template(game: Game, settings: PlayerSettings, on_illegal: FailurePolicy, chat: Chat) -> None:
     """Raise `BadOption` for a chat template that knows no tools if it must list them, and for one that rewrites
     history between the turns of a match."""
-    calls = isinstance(reader_of(settings.reply, chat), ToolsReader)  # raises for a template without tools
+    calls = isinstance(choose_reader(settings.reply, chat), ToolsReader)  # raises for a template without tools
     if _has_one_turn(game, on_illegal):
         return
     forfeits = on_illegal.kind == "forfeit"
@@ -69,7 +69,7 @@ def check_trainer(trainer: Any, chat: Chat, rows: int) -> None:
         raise BadOption(reason)
 
 
-def tokenizer_of(trainer: Any) -> PreTrainedTokenizerBase:
+def get_tokenizer(trainer: Any) -> PreTrainedTokenizerBase:
     """Return the tokenizer of a trainer. Raises `BadOption` for a processor of text and images."""
     tokenizer = trainer.processing_class
     if not isinstance(tokenizer, PreTrainedTokenizerBase):

@@ -11,7 +11,7 @@ from typing import Any
 
 from datasets import Dataset  # type: ignore[import-untyped]
 
-from gymposium.errors import BadOption, Unrated
+from gymposium.errors import BadOption, UnratedGroup
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, MatchResult, play
@@ -22,7 +22,7 @@ from gymposium.records import RecordWriter, recorded
 from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.grammar import make_reward
 from gymposium.rewards.protocol import Reward
-from gymposium.tasks.tools import tools_of
+from gymposium.tasks.tools import list_tools
 from gymposium.util.streams import derived_seed
 from gymposium.util.writable import check_writable
 from gymposium_agents.chat.chat import Chat
@@ -30,9 +30,9 @@ from gymposium_agents.chat.settings import TOOLS, PlayerSettings
 from gymposium_agents.chat.tokens import History
 from gymposium_agents.players.player import over
 from gymposium_trl.engine import TrainerEngine
-from gymposium_trl.fields import fields_of, groups_of, metrics_of, trajectory_of
+from gymposium_trl.fields import build_fields, compute_metrics, find_groups, make_trajectory
 from gymposium_trl.prompts import MatchPrompt
-from gymposium_trl.refusals import check_context, check_template, check_trainer, tokenizer_of
+from gymposium_trl.refusals import check_context, check_template, check_trainer, get_tokenizer
 
 
 class Rollout:
@@ -81,7 +81,7 @@ class Rollout:
         rows."""
         self.game = load_game(game) if isinstance(game, str) else game
         self.on_illegal = on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal)
-        how = reply or (TOOLS if tools_of(self.game) else "move")
+        how = reply or (TOOLS if list_tools(self.game) else "move")
         self.settings = PlayerSettings(prompt, how, max_tokens, context, thinking=thinking, history=history)
         check_context(self.game, self.settings, self.on_illegal)
         self.records = None if records is None else check_writable("records", Path(records))
@@ -112,14 +112,14 @@ class Rollout:
 
     def __call__(self, prompts: list[str], trainer: Any) -> dict[str, list[Any]]:
         """Play the matches that these prompts name with the model of `trainer`; a `GRPOTrainer` calls this. Returns the
-        fields that it takes (`gymposium_trl.fields.fields_of`); those of a match without anything to learn from are
+        fields that it takes (`gymposium_trl.fields.build_fields`); those of a match without anything to learn from are
         masked, and its reward is None.
 
         Raises `BadOption` for a trainer, a chat template or a prompt that does not fit, `EngineError` if a game's
         engine fails, and every exception that an opponent raises."""
-        chat = self._chat_of(trainer)
+        chat = self._make_chat(trainer)
         check_trainer(trainer, chat, len(prompts))
-        matches = [MatchPrompt.of(prompt, self.game) for prompt in prompts]
+        matches = [MatchPrompt.from_text(prompt, self.game) for prompt in prompts]
         step = trainer.state.global_step
         settings = replace(self.settings, temperature=float(trainer.args.temperature))
         player = over(f"trl:step-{step}", TrainerEngine(trainer, chat), chat, settings)
@@ -130,8 +130,8 @@ class Rollout:
             for match, name in zip(matches, names, strict=True)
         ]
         played = {one.job.id: one for one in self._played(jobs)}
-        return fields_of(
-            [trajectory_of(played[job.id], match.seat) for job, match in zip(jobs, matches, strict=True)], chat.end
+        return build_fields(
+            [make_trajectory(played[job.id], match.seat) for job, match in zip(jobs, matches, strict=True)], chat.end
         )
 
     def reward(
@@ -144,28 +144,28 @@ class Rollout:
         """Return the rewards of matches, for `reward_funcs`. None for a match that is not learned from, which TRL
         leaves out of its group. Reports the parts of the reward and metrics of the matches.
 
-        Raises `BadReward` as `gymposium.make_reward` says. A group that cannot be rated (`Unrated`) gets a warning and
-        no rewards."""
-        groups = groups_of(prompts, trajectory)
+        Raises `BadReward` as `gymposium.make_reward` says. A group that cannot be rated (`UnratedGroup`) gets a warning
+        and no rewards."""
+        groups = find_groups(prompts, trajectory)
         rewards: list[Reward | None] = [None] * len(prompts)
         learned = [[one for place in group if (one := trajectory[place]) is not None] for group in groups]
         for group, rated in zip(groups, self._rated.rate(learned), strict=True):
-            if isinstance(rated, Unrated):
+            if isinstance(rated, UnratedGroup):
                 warnings.warn(f"The matches of a group get no reward. {rated}", stacklevel=2)
                 continue
             for place, reward in zip(group, rated, strict=True):
                 rewards[place] = reward
-        for name, value in metrics_of(trajectory).items():
+        for name, value in compute_metrics(trajectory).items():
             log_metric(name, value)
         given = [reward for reward in rewards if reward is not None]
         for part in given[0].parts if given else ():
             log_metric(f"reward/{part}", fmean(reward.parts[part] for reward in given))
         return [None if reward is None else reward.total for reward in rewards]
 
-    def _chat_of(self, trainer: Any) -> Chat:
+    def _make_chat(self, trainer: Any) -> Chat:
         """Return the chat format of the trainer's tokenizer. Raises `BadOption` for a chat template that does not
         fit."""
-        tokenizer = tokenizer_of(trainer)
+        tokenizer = get_tokenizer(trainer)
         if self._chat is None or self._chat.tokenizer is not tokenizer:
             chat = Chat(tokenizer, thinking=self.settings.thinking, history=self.settings.history)
             check_template(self.game, self.settings, self.on_illegal, chat)

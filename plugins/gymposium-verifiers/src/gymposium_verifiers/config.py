@@ -50,7 +50,7 @@ class MatchesConfig(vf.TasksetConfig):
 
     def matches(self) -> Matches:
         """Return the matches that these settings describe. Raises `GymposiumError` if there are no such matches."""
-        return Matches.of(
+        return Matches.from_names(
             self.game,
             opponents=self.opponents,
             seats=self.seats,

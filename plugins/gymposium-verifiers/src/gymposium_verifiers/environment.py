@@ -15,7 +15,7 @@ from gymposium.http.environments.offer import SharedPlayer
 from gymposium.match import EngineError, MatchResult
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
-from gymposium.tasks.tools import tools_of
+from gymposium.tasks.tools import list_tools
 from gymposium_verifiers.config import ID, MatchEnvConfig, MatchesConfig
 from gymposium_verifiers.conversation import SeatConversation
 from gymposium_verifiers.matches import Matches, Row
@@ -55,7 +55,7 @@ class MatchEnv(vf.Env[MatchEnvConfig]):
         names = {seat: agent.config.model for seat, agent in players.items()}
         table = await asyncio.to_thread(matches.table, Row(data.seed, data.seats), names, self._opponents)
         if matches.calls_tools:
-            task = task.with_data(tools=[tool.as_function for tool in tools_of(matches.game)])
+            task = task.with_data(tools=[tool.as_function for tool in list_tools(matches.game)])
         async with AsyncExitStack() as stack:
             open_ = {seat: await stack.enter_async_context(agent.interaction(task)) for seat, agent in players.items()}
             traces = {seat: interaction.trace for seat, interaction in open_.items()}

@@ -20,7 +20,7 @@ from gymposium.replies.prompt import Prompt, prompt_for
 from gymposium.replies.reading import READERS, Reader, reader
 from gymposium.rewards.grammar import make_reward
 from gymposium.rewards.protocol import CheckedReward
-from gymposium.tasks.tools import tools_of
+from gymposium.tasks.tools import list_tools
 from gymposium.tasks.tools.dialects import DIALECTS
 from gymposium.tasks.tools.reader import ToolsReader
 
@@ -55,7 +55,7 @@ class Matches:
     reward: CheckedReward
 
     @classmethod
-    def of(
+    def from_names(
         cls,
         game: str,
         *,
@@ -143,7 +143,7 @@ class Matches:
         ]
         number = f"verifiers-{secrets.token_hex(8)}"  # opponents see it, so it does not hold the seed
         job = MatchJob(number, self.game, seated, row.seed, on_illegal=self.on_illegal, note_pay=True)
-        return Table.of_job(job)
+        return Table.from_job(job)
 
 
 def _lineups(seats: int | str | Sequence[int], count: int) -> tuple[tuple[int, ...], ...]:
@@ -177,7 +177,7 @@ def _numbers(seats: int | str | Sequence[int], count: int) -> tuple[int, ...]:
 
 def _reader(reply: str | None, game: Game) -> Reader:
     """Return the reader called `reply`, or the game's default. Raises `UnknownName` and `BadOption`."""
-    offers = tools_of(game)
+    offers = list_tools(game)
     if reply is None:
         reply = _TOOLS if offers else "move"
     if reply != _TOOLS:

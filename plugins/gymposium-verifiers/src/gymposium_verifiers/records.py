@@ -16,7 +16,7 @@ TRACES = "traces.jsonl"
 """The file of episodes in the folder of a run."""
 
 
-def records_of(run: str | Path) -> Iterator[Record]:
+def read_records(run: str | Path) -> Iterator[Record]:
     """Yield the record of each match of a run, from the run's folder, in the order of the matches' ends. Episodes
     that failed before their match began have none.
 
@@ -45,9 +45,9 @@ def _records_in(line: bytes, where: str) -> list[Record]:
 
 def save_records(run: str | Path, to: str | Path) -> int:
     """Append the records of a run to a file, which `gymposium verify` and `gymposium view` read. A new file whose name
-    ends in `.gz` is compressed. Returns their number. Raises as `records_of` does, and `GymposiumError` if the file
+    ends in `.gz` is compressed. Returns their number. Raises as `read_records` does, and `GymposiumError` if the file
     cannot be written."""
-    to, records = Path(to), [*records_of(run)]
+    to, records = Path(to), [*read_records(run)]
     if is_compressed(to) and not to.exists():
         write_records(to, records)
     else:

@@ -20,19 +20,19 @@ CAUSES = (*FAILED_READINGS, "out of context")
 
 def score(trace: vf.Trace, played: MatchResult, seat: int, reward: CheckedReward) -> None:
     """Record the seat's reward and metrics on its agent's trace. Raises the reward's errors."""
-    trajectory = Trajectory.of(played, seat)
+    trajectory = Trajectory.from_match(played, seat)
     [given] = reward([trajectory])
     trace.record_reward(reward.name, given.total)
-    trace.record_metrics(metrics_of(trajectory, given))
+    trace.record_metrics(compute_metrics(trajectory, given))
 
 
 def note(trace: vf.Trace, played: MatchResult, seat: int, *, record: bool) -> None:
     """Note on the trace which match it was, and with `record` the record itself, as a line of JSON."""
     facts = {"match": played.job.id, "seat": seat}
-    trace.info[INFO] = {**facts, "record": Record.of(played).line()} if record else facts
+    trace.info[INFO] = {**facts, "record": Record.from_match(played).line()} if record else facts
 
 
-def metrics_of(trajectory: Trajectory, reward: Reward) -> Mapping[str, float]:
+def compute_metrics(trajectory: Trajectory, reward: Reward) -> Mapping[str, float]:
     """Return the metrics of one seat: its return and result, forfeits by cause, counts of replies, the match's reports
     as `report.NAME`, and the parts of the reward as `reward.NAME`."""
     metrics = {"return": trajectory.returns[trajectory.seat]}

@@ -14,7 +14,7 @@ import pytest
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest
-from gymposium_agents.engines.protocol import AsksEachServer, ConcurrentTokenEngine, TellsDigests, TokenEngine
+from gymposium_agents.engines.protocol import ConcurrentTokenEngine, DigestReporter, MultiServerEngine, TokenEngine
 from gymposium_agents.engines.vllm import member
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.fleet import ATTEMPTS, ranking
@@ -80,8 +80,8 @@ def first(number: int) -> int:
 
 def test_it_keeps_the_contracts(engine: VllmEngine) -> None:
     assert isinstance(engine, ConcurrentTokenEngine)
-    assert isinstance(engine, TellsDigests)
-    assert isinstance(engine, AsksEachServer)
+    assert isinstance(engine, DigestReporter)
+    assert isinstance(engine, MultiServerEngine)
 
 
 def test_later_turns_go_to_the_server_of_the_first_turn(servers: list[Faltering], engine: VllmEngine) -> None:
@@ -386,7 +386,7 @@ def test_each_server_is_asked_alone_and_one_that_is_away_is_left_out(
         server.at_once, server.digests = 4, {"learner-v1": [f"digest {place}"]}
 
     def ask(server: TokenEngine) -> tuple[str | None, int]:
-        assert isinstance(server, TellsDigests)
+        assert isinstance(server, DigestReporter)
         return server.digest(LEARNER), len(server.generate([request(number) for number in REQUESTS], Sampling()))
 
     with engine_over(servers) as engine:

@@ -16,7 +16,7 @@ sys.exit(worker.wait())
 """
 
 
-class Kept:
+class KeptServer:
     """A server of two processes with its keeper; all three write to one pipe, which ends with the last of them."""
 
     def __init__(self, program: str = SERVER) -> None:
@@ -42,18 +42,18 @@ class Kept:
 
 
 def test_the_end_of_the_starter_ends_server_and_workers() -> None:
-    kept = Kept()
+    kept = KeptServer()
     kept.lifeline.close()  # as the system does when the starter is killed
     assert "by itself" not in kept.last_words()
 
 
 def test_the_death_of_the_server_ends_its_workers() -> None:
-    kept = Kept()
+    kept = KeptServer()
     os.kill(kept.server, signal.SIGKILL)
     assert "exited on its own with code -9" in kept.last_words()
 
 
 def test_a_signal_to_the_group_ends_the_server_and_the_keeper_says_so() -> None:
-    kept = Kept()
+    kept = KeptServer()
     os.killpg(kept.process.pid, signal.SIGTERM)
     assert "exited on its own with code -15" in kept.last_words()

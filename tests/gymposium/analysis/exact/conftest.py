@@ -10,7 +10,7 @@ from open_spiel.python import policy as openspiel_policy
 
 from gymposium.analysis.exact import Policy
 from gymposium.analysis.exact.equilibrium import in_turn, information_states
-from gymposium.analysis.exact.graph import graph_of
+from gymposium.analysis.exact.graph import build_graph
 from gymposium.games.protocol import Style
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Reply
@@ -53,21 +53,21 @@ class Odd:
         return MoveDistribution(tuple(moves), odds, self.legal_mass, samples=None)
 
 
-class Known(openspiel_policy.Policy):  # type: ignore[misc]
+class TablePolicy(openspiel_policy.Policy):  # type: ignore[misc]
     """A policy as OpenSpiel's algorithms read it; uniform where it never gets to."""
 
     def __init__(self, policy: Policy) -> None:
-        game = graph_of(policy.game).game
+        game = build_graph(policy.game).game
         self.game = in_turn(game)
         super().__init__(self.game, [0, 1])
         self.table = policy.table
         self.states = dict(information_states(game, self.game)) if game.hides or self.game != game.engine else None
-        self.view_of = game.view_of
+        self.render_view = game.render_view
 
     def action_probabilities(self, state: Any, player_id: int | None = None) -> dict[int, float]:
         seat = state.current_player()
         if self.states is None:
-            found = self.table.get((seat, self.view_of(state, seat)))
+            found = self.table.get((seat, self.render_view(state, seat)))
         else:
             found = self.table.get(self.states[state.information_state_string(seat)])
         actions = state.legal_actions()
@@ -76,8 +76,8 @@ class Known(openspiel_policy.Policy):  # type: ignore[misc]
 
 
 @pytest.fixture(scope="session")
-def known() -> type[Known]:
-    return Known
+def known() -> type[TablePolicy]:
+    return TablePolicy
 
 
 @pytest.fixture(scope="session")

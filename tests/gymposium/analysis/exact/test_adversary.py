@@ -20,13 +20,13 @@ from gymposium.players.random import RandomPlayer
 from gymposium.util.streams import stream
 
 OddOne = Callable[..., Any]
-TARGET = Target.of("odd-1", {"file": "odd.py"}, Identity({"odd.bin": "sha256:00"}))
+TARGET = Target.from_identity("odd-1", {"file": "odd.py"}, Identity({"odd.bin": "sha256:00"}))
 
 
 def written(path: Path, game: str, player: Any) -> float:
     """Write the adversary of a player, and return the player's exploitability."""
     response = best_response(completed(tabulate(load_game(game), player), player))
-    Adversary.of(response, TARGET, "traversal").write(path)
+    Adversary.from_response(response, TARGET, "traversal").write(path)
     return response.exploitability
 
 

@@ -11,7 +11,7 @@ import pytest
 from gymposium import load_game
 from gymposium.analysis.exact import Policy, tabulate, value
 from gymposium.analysis.exact.corrected import Corrector, Known
-from gymposium.analysis.exact.graph import OVER, graph_of
+from gymposium.analysis.exact.graph import OVER, build_graph
 from gymposium.analysis.exact.players import CfrPlayer
 from gymposium.analysis.exact.policy import as_played
 from gymposium.errors import BadRecord
@@ -25,7 +25,7 @@ GAMES = ["kuhn_poker", "leduc_poker", "liars_dice(dice_sides=2)", "goofspiel(num
 
 def matches(one: Policy, other: Policy) -> Iterator[tuple[float, list[Event], tuple[float, ...], int | None]]:
     """Every match of two policies: its probability, events, returns, and the seat that forfeits."""
-    graph, policies = graph_of(one.game), (one, other)
+    graph, policies = build_graph(one.game), (one, other)
     ahead: list[tuple[int, float, list[Event]]] = [(0, 1.0, [])]
     while ahead:
         i, p, events = ahead.pop()

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from gymposium.analysis.exact import Policy, best_response, completed, decisions_of, tabulate
-from gymposium.analysis.exact.graph import OVER, graph_of
+from gymposium.analysis.exact import Policy, best_response, completed, list_costly_decisions, tabulate
+from gymposium.analysis.exact.graph import OVER, build_graph
 from gymposium.analysis.exact.players import ExactPlayer
 from gymposium.analysis.exact.policy import as_played
 from gymposium.games.registry import load_game
@@ -23,7 +23,7 @@ def test_random_play_at_kuhn_poker() -> None:
     """With the king (2), the second seat passes half of the bets that it would always win: it loses 2 in each of them,
     and a bet comes in the sixth of the deals in which the first seat has the queen, and as often with the jack."""
     policy = tabulate(load_game("kuhn_poker"), RandomPlayer())
-    first, *_ = found = decisions_of(policy, best_response(policy), 20)
+    first, *_ = found = list_costly_decisions(policy, best_response(policy), 20)
     assert (first.seat, first.view, first.better, first.share) == (1, "2b", "bet", 1.0)
     assert first.cost == pytest.approx(1 / 3)
     assert [decision.cost for decision in found] == sorted((decision.cost for decision in found), reverse=True)
@@ -35,7 +35,7 @@ def test_the_cost_is_what_a_best_response_loses(odd: OddOne, seed: int, mass: fl
     game, player = load_game("kuhn_poker"), odd(seed, mass, pure=pure)
     policy = completed(tabulate(game, player), player)
     response = best_response(policy)
-    for decision in decisions_of(policy, response, 3):
+    for decision in list_costly_decisions(policy, response, 3):
         state = (decision.seat, decision.view)
         odds, forfeit = as_played(policy.table[state])
         assert (decision.odds, decision.forfeit) == (odds, forfeit)
@@ -56,13 +56,13 @@ def test_what_cannot_be_exploited_has_no_costly_decision() -> None:
     game, player = load_game("tic_tac_toe"), ExactPlayer()
     policy = completed(tabulate(game, player), player)
     assert len(policy.table) == 4520
-    assert decisions_of(policy, best_response(policy), 5) == []
+    assert list_costly_decisions(policy, best_response(policy), 5) == []
 
 
 def test_a_response_wins_where_it_can_though_its_opponent_never_leads_there(odd: OddOne) -> None:
     game, player = load_game("tic_tac_toe"), odd(3, pure=True)
     policy = completed(tabulate(game, player), player)
-    response, positions = best_response(policy).policy, graph_of(game).positions
+    response, positions = best_response(policy).policy, build_graph(game).positions
     for seat in (0, 1):
         tried = 0
         for position in positions:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gymposium.analysis.exact import TooLarge
-from gymposium.analysis.exact.graph import OVER, check_small, graph_of
+from gymposium.analysis.exact.graph import OVER, build_graph, check_small
 from gymposium.games.protocol import CHANCE
 from gymposium.games.registry import load_game
 
@@ -23,14 +23,14 @@ from gymposium.games.registry import load_game
 )
 def test_every_information_state_is_there_once_for_each_seat(name: str, states: int) -> None:
     """4,520 boards of tic-tac-toe have a move to make; the others are OpenSpiel's counts."""
-    positions = graph_of(load_game(name)).positions
+    positions = build_graph(load_game(name)).positions
     assert len({(p.seat, p.view) for p in positions if p.seat >= 0}) == states
 
 
 @pytest.mark.parametrize("name", ["tic_tac_toe", "leduc_poker", "openspiel:nim", "goofspiel(num_cards=3)"])
 def test_a_position_is_what_its_events_lead_to(name: str) -> None:
     game = load_game(name)
-    positions = graph_of(game).positions
+    positions = build_graph(game).positions
     for i, position in enumerate(positions):
         assert all(child > i for child in position.children)
         if position.seat == CHANCE:
@@ -58,7 +58,7 @@ def test_a_position_is_what_its_events_lead_to(name: str) -> None:
 )
 def test_a_view_tells_what_the_seat_knew_and_did_before(name: str) -> None:
     """Best responses rely on it: they are computed for each view, from the ends backwards."""
-    positions = graph_of(load_game(name)).positions
+    positions = build_graph(load_game(name)).positions
     before: list[tuple[tuple[object, ...], tuple[object, ...]]] = [((), ())] * len(positions)
     known: dict[tuple[int, str], tuple[object, ...]] = {}
     for i, position in enumerate(positions):
@@ -87,7 +87,7 @@ def test_a_view_tells_what_the_seat_knew_and_did_before(name: str) -> None:
 )
 def test_what_cannot_be_traversed_is_refused_with_the_reason(name: str, reason: str) -> None:
     with pytest.raises(TooLarge, match=reason):
-        graph_of(load_game(name))
+        build_graph(load_game(name))
 
 
 def test_the_number_of_positions_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,4 +96,4 @@ def test_the_number_of_positions_is_limited(monkeypatch: pytest.MonkeyPatch) -> 
         check_small(load_game("connect_four"))
     monkeypatch.setattr("gymposium.analysis.exact.graph.MOST_POSITIONS", 50)
     with pytest.raises(TooLarge, match="more than 50 positions"):
-        graph_of(load_game("clobber(rows=2,columns=4)"))
+        build_graph(load_game("clobber(rows=2,columns=4)"))

@@ -10,7 +10,7 @@ import pytest
 
 from gymposium import make_player
 from gymposium.analysis.exact import NoLegalMove, Policy, tabulate
-from gymposium.analysis.exact.graph import graph_of
+from gymposium.analysis.exact.graph import build_graph
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, play
@@ -103,4 +103,4 @@ def test_a_player_that_answers_for_other_moves_is_found_out(odd: OddOne) -> None
 
 def test_the_graph_is_made_once() -> None:
     game = load_game("tic_tac_toe")
-    assert graph_of(game) is graph_of(load_game("tic_tac_toe"))
+    assert build_graph(game) is build_graph(load_game("tic_tac_toe"))

@@ -31,7 +31,7 @@ from gymposium.players.random import RandomPlayer
 OddOne = Callable[..., Any]
 
 
-class Sampled(RandomPlayer):
+class SampledPlayer(RandomPlayer):
     """Random play as it looks from so many replies."""
 
     def __init__(self, samples: int) -> None:
@@ -151,7 +151,7 @@ def test_what_is_not_known_exactly_has_no_best_response(odd: OddOne) -> None:
     with pytest.raises(GymposiumError, match="seat 1: tabulate both"):
         best_response(tabulate(game, odd(1), seats=[0]))
     with pytest.raises(GymposiumError, match="estimated from samples"):
-        best_response(tabulate(game, Sampled(16)))
+        best_response(tabulate(game, SampledPlayer(16)))
 
 
 def test_a_response_to_an_estimate_is_not_credited_with_the_noise() -> None:
@@ -159,12 +159,12 @@ def test_a_response_to_an_estimate_is_not_credited_with_the_noise() -> None:
     game, optimum = load_game("kuhn_poker"), 11 / 24
     noisy, held = [], []
     for seed in range(30):
-        fit, other = (tabulate(game, Sampled(2), seed=2 * seed + i) for i in (0, 1))
+        fit, other = (tabulate(game, SampledPlayer(2), seed=2 * seed + i) for i in (0, 1))
         exact = Policy(game, "fit", {state: replace(found, samples=None) for state, found in fit.table.items()})
         noisy.append(exploitability(exact))
         held.append(exploitability(fit, other))
     assert sum(noisy) / 30 > optimum > sum(held) / 30
-    assert measure(game, Sampled(4096)).as_played.exploitability == pytest.approx(optimum, abs=0.05)
+    assert measure(game, SampledPlayer(4096)).as_played.exploitability == pytest.approx(optimum, abs=0.05)
 
 
 def test_all_measures_of_one_player(odd: OddOne) -> None:

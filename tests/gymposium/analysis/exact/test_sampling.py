@@ -19,7 +19,7 @@ from gymposium.analysis.exact import (
     tabulate,
 )
 from gymposium.analysis.exact.bounds import _least, _most
-from gymposium.analysis.exact.graph import graph_of
+from gymposium.analysis.exact.graph import build_graph
 from gymposium.analysis.exact.response import answer
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
@@ -88,7 +88,7 @@ def test_the_interval_holds_the_truth(odd: OddOne, mass: float, pure: bool) -> N
 def test_unknown_states_count_as_the_best_and_the_worst(odd: OddOne, seed: int, other: int, dropped: set[int]) -> None:
     """Whatever a player does in the states that are dropped, the bounds hold it."""
     game = load_game("kuhn_poker")
-    graph, policy = graph_of(game), tabulate(game, odd(seed))
+    graph, policy = build_graph(game), tabulate(game, odd(seed))
     known = {s: found for n, (s, found) in enumerate(sorted(policy.table.items())) if n not in dropped}
     part, whole = Policy(game, "part", known), Policy(game, "whole", tabulate(game, odd(other)).table | known)
     for seat in (0, 1):

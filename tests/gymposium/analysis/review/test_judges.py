@@ -8,11 +8,11 @@ import pytest
 
 from gymposium import load_game, make_player
 from gymposium.analysis.exact import best_response, tabulate, value
-from gymposium.analysis.exact.graph import graph_of
+from gymposium.analysis.exact.graph import build_graph
 from gymposium.analysis.exact.minimax import Minimax, children
 from gymposium.analysis.exact.players import CfrPlayer
 from gymposium.analysis.exact.policy import as_played
-from gymposium.analysis.review import MatchReview, NotJudged, judge_of, review_match
+from gymposium.analysis.review import MatchReview, NotJudged, choose_judge, review_match
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.match import MatchJob, play
@@ -23,11 +23,11 @@ from ..exact.conftest import Odd
 
 def records(game: Game, *names: str, matches: int = 6) -> list[Record]:
     players = [make_player(name) for name in names]
-    return [Record.of(one) for one in play(MatchJob(f"m{n}", game, players, n) for n in range(matches))]
+    return [Record.from_match(one) for one in play(MatchJob(f"m{n}", game, players, n) for n in range(matches))]
 
 
 def reviews(game: Game, judge: str, *names: str, matches: int = 6) -> list[MatchReview]:
-    return [review_match(record, judge_of(game, judge)) for record in records(game, *names, matches=matches)]
+    return [review_match(record, choose_judge(game, judge)) for record in records(game, *names, matches=matches)]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def reviews(game: Game, judge: str, *names: str, matches: int = 6) -> list[Match
 )
 def test_the_judge_of_a_game(game: str, judge: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gymposium.analysis.review.judge.MOST_POSITIONS", 5_000)
-    assert judge_of(load_game(game)).name == judge
+    assert choose_judge(load_game(game)).name == judge
 
 
 @pytest.mark.parametrize(
@@ -61,20 +61,20 @@ def test_the_judge_of_a_game(game: str, judge: str, monkeypatch: pytest.MonkeyPa
 def test_a_game_that_is_not_judged(game: str, judge: str | None, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gymposium.analysis.review.judge.MOST_POSITIONS", 5_000)
     with pytest.raises(NotJudged, match=why):
-        judge_of(load_game(game), judge)
+        choose_judge(load_game(game), judge)
 
 
 @pytest.mark.parametrize("name", ["", "mcts-10", "cfr-0", "search", "cfr-x", "exact-1"])
 def test_a_judge_that_is_not_known(name: str) -> None:
     with pytest.raises(BadOption, match="Use exact, cfr-N or search-N"):
-        judge_of(load_game("kuhn_poker"), name)
+        choose_judge(load_game("kuhn_poker"), name)
 
 
 def test_minimax_says_what_was_lost() -> None:
     game = load_game("tic_tac_toe")
     solved = Minimax(game, 0, 10_000)
     for record in records(game, "random", "random"):
-        found = review_match(record, judge_of(game, "exact"))
+        found = review_match(record, choose_judge(game, "exact"))
         match, losses = game.new(record.seed), []
         for event in record.events:
             sign = 1 if event.seat == 0 else -1
@@ -97,8 +97,8 @@ def test_what_a_policy_gives_away_is_what_it_gets_less_than_the_best_response(na
     """The performance difference lemma (Kakade and Langford, 2002): the mean of what the moves give away, over all
     matches against the table, is the difference of the mean returns."""
     game = load_game(name)
-    judge, table, odd = judge_of(game, "cfr-50"), tabulate(game, CfrPlayer(50)), tabulate(game, Odd(3))
-    graph = graph_of(game)
+    judge, table, odd = choose_judge(game, "cfr-50"), tabulate(game, CfrPlayer(50)), tabulate(game, Odd(3))
+    graph = build_graph(game)
     for seat in (0, 1):
         reach, given = [0.0] * len(graph.positions), []
         reach[0] = 1.0
@@ -137,13 +137,13 @@ def test_search_says_the_same_each_time(game: str) -> None:
 def test_search_solves_the_end_of_a_match() -> None:
     game = load_game("connect_four(rows=4,columns=4)")
     for record in records(game, "random", "random", matches=3):
-        exact, found = (review_match(record, judge_of(game, judge)).decisions for judge in ("exact", "search-100"))
+        exact, found = (review_match(record, choose_judge(game, judge)).decisions for judge in ("exact", "search-100"))
         assert exact[-3:] == found[-3:]
 
 
 def test_a_table_has_a_digest() -> None:
     game = load_game("kuhn_poker")
-    one, other = judge_of(game, "cfr-10"), judge_of(game, "cfr-11")
+    one, other = choose_judge(game, "cfr-10"), choose_judge(game, "cfr-11")
     assert one.digest.startswith("sha256:")
     assert one.digest != other.digest
-    assert judge_of(load_game("tic_tac_toe")).digest == ""
+    assert choose_judge(load_game("tic_tac_toe")).digest == ""

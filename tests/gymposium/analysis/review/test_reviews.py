@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.gymposium.test_records import matches, parsed
-from tests.viewer.conftest import Scripted, write
+from tests.viewer.conftest import ScriptedPlayer, write
 
 from gymposium import load_game
 from gymposium.analysis.review import (
@@ -20,7 +20,7 @@ from gymposium.analysis.review import (
     NotJudged,
     ReviewedDecision,
     ReviewFile,
-    judge_of,
+    choose_judge,
     read_review,
     review_match,
     review_path,
@@ -46,10 +46,10 @@ def review(*decisions: ReviewedDecision) -> MatchReview:
 
 
 def test_a_forfeit_gives_away_what_was_still_to_be_had(tmp_path: Path) -> None:
-    write(tmp_path / "m.jsonl", "tic_tac_toe", [Scripted("a1", "b1", "nonsense"), Scripted("c3", "b3")])
+    write(tmp_path / "m.jsonl", "tic_tac_toe", [ScriptedPlayer("a1", "b1", "nonsense"), ScriptedPlayer("c3", "b3")])
     ((_, record),) = read_records(tmp_path / "m.jsonl")
     assert isinstance(record, Record)
-    found = review_match(record, judge_of(load_game("tic_tac_toe"))).decisions
+    found = review_match(record, choose_judge(load_game("tic_tac_toe"))).decisions
     last = found[-1]
     assert (last.step, last.seat, last.failed) == (4, 0, True)
     assert (last.before, last.after, last.best) == (1.0, -1.0, "a3")
@@ -57,10 +57,10 @@ def test_a_forfeit_gives_away_what_was_still_to_be_had(tmp_path: Path) -> None:
 
 
 def test_a_drawn_move_is_a_failed_reply(tmp_path: Path) -> None:
-    write(tmp_path / "m.jsonl", "tic_tac_toe", [Scripted("nonsense"), "random"], policy="random")
+    write(tmp_path / "m.jsonl", "tic_tac_toe", [ScriptedPlayer("nonsense"), "random"], policy="random")
     ((_, record),) = read_records(tmp_path / "m.jsonl")
     assert isinstance(record, Record)
-    found = review_match(record, judge_of(load_game("tic_tac_toe"))).decisions
+    found = review_match(record, choose_judge(load_game("tic_tac_toe"))).decisions
     assert [one.failed for one in found] == [True] + [False] * (len(found) - 1)
     assert len(found) == len(record.events)
 
@@ -68,7 +68,7 @@ def test_a_drawn_move_is_a_failed_reply(tmp_path: Path) -> None:
 @pytest.mark.parametrize("policy", ["forfeit", "random", "retry(2)", "penalty(0.1,3)"])
 @pytest.mark.parametrize("game", ["tic_tac_toe", "kuhn_poker", "goofspiel(num_cards=3)"])
 def test_every_decision_is_reviewed_once(game: str, policy: str) -> None:
-    judge = judge_of(load_game(game), "exact" if game == "tic_tac_toe" else "cfr-20")
+    judge = choose_judge(load_game(game), "exact" if game == "tic_tac_toe" else "cfr-20")
     for played in matches(game, policy, n=12):
         record = parsed(played)
         found = review_match(record, judge)
@@ -89,7 +89,7 @@ def test_moves_of_a_random_opening_are_nobodys() -> None:
 
     game = load_game("tic_tac_toe")
     (played,) = play([MatchJob("m", game, [make_player("random")] * 2, 1, opening=3)])
-    found = review_match(Record.of(played), judge_of(game)).decisions
+    found = review_match(Record.from_match(played), choose_judge(game)).decisions
     assert [one.step for one in found] == [*range(3, 3 + len(found))]
 
 
@@ -124,7 +124,7 @@ def test_reviews_are_kept_beside_the_matches(tmp_path: Path, executor: LocalExec
     file.write_text("\n".join([json.dumps(changed, separators=(",", ":")), *lines[1:]]) + "\n")
     stale = read_review(file)
     assert stale is not None
-    assert [stale.of_record(one) is None for _, one in read_records(file) if isinstance(one, Record)] == [
+    assert [stale.find_review(one) is None for _, one in read_records(file) if isinstance(one, Record)] == [
         True,
         *[False] * 5,
     ]
@@ -166,7 +166,9 @@ def test_a_file_of_reviews_that_is_none(tmp_path: Path) -> None:
     review_path(tmp_path / "m.jsonl").write_text("{}")
     with pytest.raises(BadRecord, match=r"holds no reviews of matches.*gymposium review"):
         read_review(tmp_path / "m.jsonl")
-    made = ReviewFile.of(load_game("kuhn_poker"), judge_of(load_game("kuhn_poker"), "cfr-5"), {"m": review()})
+    made = ReviewFile.from_reviews(
+        load_game("kuhn_poker"), choose_judge(load_game("kuhn_poker"), "cfr-5"), {"m": review()}
+    )
     made.write(review_path(tmp_path / "m.jsonl"))
     assert read_review(tmp_path / "m.jsonl") == made
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from gymposium import load_game
 from gymposium.games.protocol import CHANCE, Event, Match
 
-from ..matches import check_readings, engine, lines_of, moves_of, seeds, walk
+from ..matches import check_readings, engine, list_moves, parse_lines, seeds, walk
 from ..worlds import check_hint_is_found, check_nothing_leaks, check_worlds, chi_square
 
 VALUES = {**{str(n): n for n in range(2, 10)}, **dict.fromkeys("TJQK", 10)}
@@ -31,8 +31,8 @@ def best_total(cards: list[str]) -> int:
 def test_blackjack_prompts_and_results(seed: int) -> None:
     for match in walk(load_game("blackjack"), seed):
         state = engine(match)
-        mine, dealers = ([card[1] + card[0].lower() for card in cards_of(state, who)] for who in (0, 1))
-        told = lines_of(match.observe(0, "compact").text)
+        mine, dealers = ([card[1] + card[0].lower() for card in parse_cards(state, who)] for who in (0, 1))
+        told = parse_lines(match.observe(0, "compact").text)
         text = match.observe(0).text
         assert told["cards"].split() == mine
         assert int(told["total"]) == best_total(mine) == state.get_best_player_total(0)
@@ -41,7 +41,7 @@ def test_blackjack_prompts_and_results(seed: int) -> None:
             assert told["dealer"] == f"? {dealers[1]}"
             assert f"The dealer shows {dealers[1]};" in text
             assert dealers[0] not in re.findall(r"\b[A2-9TJQK][cdhs]\b", text)
-            assert moves_of(match, 0) == ["hit", "stand"] == told["legal"].split()
+            assert list_moves(match, 0) == ["hit", "stand"] == told["legal"].split()
             assert best_total(mine) <= 21
     assert told["dealer"].split() == dealers
     total, other = best_total(mine), best_total(dealers)
@@ -57,7 +57,7 @@ def test_blackjack_prompts_and_results(seed: int) -> None:
         assert other >= 17
 
 
-def cards_of(state: pyspiel.State, who: int) -> list[str]:
+def parse_cards(state: pyspiel.State, who: int) -> list[str]:
     suits, ranks = "CDHS", "A23456789TJQK"
     return [suits[card // 13] + ranks[card % 13] for card in state.cards(who)]
 

@@ -31,11 +31,11 @@ params = st.fixed_dictionaries(
 seeds = st.integers(0, 2**31)
 
 
-def lines_of(match: Match, seat: int) -> dict[str, str]:
+def parse_lines(match: Match, seat: int) -> dict[str, str]:
     return dict(line.split(" ", 1) for line in match.observe(seat, "compact").text.splitlines())
 
 
-def cards_of(match: Match) -> list[str]:
+def parse_cards(match: Match) -> list[str]:
     """Return the cards that came from the deck, in order."""
     return [move[-1] + move[-2].lower() for seat, move in match.events[1:] if seat == CHANCE]
 
@@ -55,7 +55,7 @@ class Told:
         self.params, self.n = game.params, game.seats
         self.draws = self.params["max_draw_cards"]
         self.dealer = int(match.events[0].move.split()[2])
-        came = cards_of(match)
+        came = parse_cards(match)
         self.hands: list[list[str]] = [[] for _ in range(self.n)]
         size = 7 if self.n == 2 else 5
         for i, card in enumerate(came[: size * self.n]):
@@ -103,7 +103,7 @@ class Told:
         return moves | {"pass"}
 
     def take(self, match: Match) -> None:
-        self.hands[self.seat].append(cards_of(match)[self.used])
+        self.hands[self.seat].append(parse_cards(match)[self.used])
         self.used += 1
         self.drawn += 1
         self.stock -= 1
@@ -160,7 +160,7 @@ class Told:
 
 def check_prompts(match: Match, told: Told) -> None:
     for seat in range(told.n):
-        lines, full = lines_of(match, seat), match.observe(seat).text
+        lines, full = parse_lines(match, seat), match.observe(seat).text
         own = sorted(told.hands[seat])
         assert sorted(lines["hand"].split()) == (own or ["none"])
         assert sorted(re.findall(r"\b\w[cdhs]\b", full.partition("\n")[0])) == own

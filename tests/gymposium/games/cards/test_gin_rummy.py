@@ -18,7 +18,7 @@ from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Game, Match
 from gymposium.replies.reading import READERS, read
 
-from ..matches import check_ends_of_ranges, check_readings, engine, lines_of
+from ..matches import check_ends_of_ranges, check_readings, engine, parse_lines
 from ..worlds import check_hint_is_found, check_nothing_leaks, check_worlds, chi_square
 
 RANKS = "A23456789TJQK"
@@ -30,7 +30,7 @@ def value(card: str) -> int:
     return min(10, RANKS.index(card[0]) + 1)
 
 
-def deadwood_of(cards: Sequence[str]) -> int:
+def count_deadwood(cards: Sequence[str]) -> int:
     """Return the points of the cards that are left outside the best melds, by the rules."""
     if not cards:
         return 0
@@ -40,8 +40,8 @@ def deadwood_of(cards: Sequence[str]) -> int:
     runs = [[rank + first[1] for rank in run[:n]] for n in range(2, len(run) + 1)]
     melds = [list(cards) for n in (2, 3) for cards in itertools.combinations(same_rank, n)]
     melds += [others for others in runs if first[0] + "".join(card[0] for card in others) in RANKS]
-    left = [value(first) + deadwood_of(rest)]
-    return min(left + [deadwood_of([card for card in rest if card not in meld]) for meld in melds])
+    left = [value(first) + count_deadwood(rest)]
+    return min(left + [count_deadwood([card for card in rest if card not in meld]) for meld in melds])
 
 
 def seen_by_engine(match: Match) -> dict[str, object]:
@@ -118,7 +118,7 @@ def test_prompts_and_results(params: dict[str, object], seed: int) -> None:
 def check(match: Match, seat: int, seen: dict[str, object]) -> None:
     """Compare the text with the engine's state, and with a plain replay of the events."""
     game, other = match.game, 1 - seat
-    full, told = match.observe(seat).text.splitlines(), lines_of(match.observe(seat, "compact").text)
+    full, told = match.observe(seat).text.splitlines(), parse_lines(match.observe(seat, "compact").text)
     hands, deadwood = seen["hands"], seen["deadwood"]
     assert isinstance(hands, list)
     assert isinstance(deadwood, list)
@@ -126,7 +126,7 @@ def check(match: Match, seat: int, seen: dict[str, object]) -> None:
     knocked = True in seen["knocked"]  # type: ignore[operator]
     left = sum(map(value, hands[seat])) if knocked else deadwood[seat]
     if not knocked and left == 0 and len(hands[seat]) > game.params["hand_size"]:  # the engine counts no discard here
-        left = min(deadwood_of([card for card in hands[seat] if card != discard]) for discard in hands[seat])
+        left = min(count_deadwood([card for card in hands[seat] if card != discard]) for discard in hands[seat])
     assert told["deadwood"] == f"{left} knock {seen['knock_card']}"
     assert told["upcard"] == f"{seen['upcard'] or 'none'} stock {seen['stock_size']}"
     assert told["pile"] == (" ".join(seen["discard_pile"]) or "none")  # type: ignore[arg-type]
@@ -387,7 +387,7 @@ def test_oklahoma_takes_the_limit_from_the_upcard() -> None:
         match = game.new(seed)
         card = match.events[20].move.split()[-1]
         limit = 0 if card[0] == "A" else value(card)
-        assert lines_of(match.observe(0, "compact").text)["deadwood"].endswith(f" knock {limit}")
+        assert parse_lines(match.observe(0, "compact").text)["deadwood"].endswith(f" knock {limit}")
         limits.add(limit)
     assert limits >= {0, 2, 10}
     assert "only with gin" in game.rules(0)

@@ -15,7 +15,7 @@ from gymposium.plugins.host import host
 from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import READERS
 
-from ..matches import lines_of
+from ..matches import parse_lines
 
 GAMES = (
     "goofspiel(num_cards=8,imp_info=False)",
@@ -124,7 +124,7 @@ def test_goofspiel_as_the_rules_tell_it(cards: int, order: str, seed: int, rng: 
             assert f"Points: you {points[seat]}, your opponent {points[1 - seat]}." in text
             assert [line for line in text.splitlines() if " and " in line] == past[seat]
             assert match.legal_moves(seat) == [f"bid {card}" for card in hand]
-            told = lines_of(match.observe(seat, "compact").text)
+            told = parse_lines(match.observe(seat, "compact").text)
             assert told["points"] == f"{points[seat]} {points[1 - seat]}"
             assert told["hand"] == " ".join(map(str, hand))
             assert told["prize"] == str(prize)

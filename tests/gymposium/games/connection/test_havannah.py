@@ -21,7 +21,7 @@ LETTERS = "abcdefghijklmnopqrs"
 Cells = set[str]
 
 
-def rows_of(size: int) -> list[list[str]]:
+def make_rows(size: int) -> list[list[str]]:
     """Return the cells of a hexagon of hexagons row by row, named by the rules."""
     last = 2 * size - 1
     spans = [(max(0, row - size), min(last, size + row - 1)) for row in range(1, last + 1)]
@@ -51,7 +51,7 @@ class Account:
     """Model of the board, and of what wins on it."""
 
     def __init__(self, size: int) -> None:
-        self.rows = rows_of(size)
+        self.rows = make_rows(size)
         self.cells = {cell for row in self.rows for cell in row}
         top, middle, bottom = self.rows[0], self.rows[size - 1], self.rows[-1]
         self.corners = {row[end] for row in (top, middle, bottom) for end in (0, -1)}
@@ -195,7 +195,7 @@ def test_cells_are_the_engines() -> None:
     match = load_game("havannah").new(0)
     assert isinstance(match, OpenSpielMatch)
     names = [match.state.action_to_string(0, action) for action in match.legal_actions(0)]
-    assert match.legal_moves(0) == names == [cell for row in rows_of(8) for cell in row]
+    assert match.legal_moves(0) == names == [cell for row in make_rows(8) for cell in row]
 
 
 def test_the_corners_are_those_on_offer() -> None:

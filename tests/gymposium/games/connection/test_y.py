@@ -19,7 +19,7 @@ LETTERS = "abcdefghijklmnopqrs"
 Board = dict[str, str]
 
 
-def rows_of(size: int) -> list[list[str]]:
+def make_rows(size: int) -> list[list[str]]:
     """Return the rows of cells. Row 1 is as long as the board, and each row is one cell shorter than the one above."""
     return [[f"{LETTERS[i]}{row}" for i in range(size + 1 - row)] for row in range(1, size + 1)]
 
@@ -39,13 +39,13 @@ def joins_all_sides(board: Board, size: int, last: str) -> bool:
         new = (around(edge.pop()) & mine) - chain
         chain |= new
         edge += new
-    rows = rows_of(size)
+    rows = make_rows(size)
     sides = [set(rows[0]), {row[0] for row in rows}, {row[-1] for row in rows}]
     return all(chain & side for side in sides)
 
 
 def check(match: Match, board: Board, size: int) -> None:
-    rows = rows_of(size)
+    rows = make_rows(size)
     width = len(str(size)) + 1
     for seat, mark in enumerate("xo"):
         turn = ", to move" if match.to_move() == (seat,) else ""
@@ -63,7 +63,7 @@ def check(match: Match, board: Board, size: int) -> None:
 @settings(max_examples=20)
 def test_y_as_the_rules_tell_it(size: int, seed: int) -> None:
     rng, match = random.Random(seed), load_game("y", board_size=size).new(0)
-    board = {cell: "." for row in rows_of(size) for cell in row}
+    board = {cell: "." for row in make_rows(size) for cell in row}
     for turn in range(len(board)):
         seat = turn % 2
         assert match.to_move() == (seat,)
@@ -94,7 +94,7 @@ def test_a_corner_belongs_to_both_its_sides() -> None:
 def test_the_rules_name_what_was_chosen(size: int, seat: int) -> None:
     game = load_game("y", board_size=size)
     rules, short = game.rules(seat), game.rules(seat, "compact")
-    right, low = rows_of(size)[0][-1], rows_of(size)[-1][0]
+    right, low = make_rows(size)[0][-1], make_rows(size)[-1][0]
     assert f"a triangle, {size} cells a side" in rules
     assert f"the top (row 1, from a1 to {right}), the left (column a, from a1 to {low})" in rules
     assert f"the right (the last cell of each row, from {right} to {low})" in rules
@@ -110,7 +110,7 @@ def test_cells_are_the_engines() -> None:
     match = load_game("y").new(0)
     assert isinstance(match, OpenSpielMatch)
     names = [match.state.action_to_string(0, action) for action in match.legal_actions(0)]
-    assert match.legal_moves(0) == names == [cell for row in rows_of(19) for cell in row]
+    assert match.legal_moves(0) == names == [cell for row in make_rows(19) for cell in row]
 
 
 def test_the_corners_are_those_on_offer() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from gymposium import load_game
 from gymposium.games.protocol import CHANCE
 
-from ..matches import check_ends_of_ranges, check_readings, engine, lines_of, moves_of, seeds, walk
+from ..matches import check_ends_of_ranges, check_readings, engine, list_moves, parse_lines, seeds, walk
 from ..worlds import check_hint_is_found, check_nothing_leaks
 
 dice_games = st.fixed_dictionaries(
@@ -37,13 +37,13 @@ def test_liars_dice_prompts_and_results(params: dict[str, object], seed: int) ->
         events = [event for event in match.events if event.seat != CHANCE]
         bids = [event.move for event in events if event.move != "liar"]
         for seat in (0, 1):
-            told, text = lines_of(match.observe(seat, "compact").text), match.observe(seat).text
+            told, text = parse_lines(match.observe(seat, "compact").text), match.observe(seat).text
             assert told["dice"].split() == rolled[seat]
             assert sorted(re.findall(r"\d", text.partition(".")[0])) == rolled[seat]
             assert told["bids"] == (" ".join(event.move for event in events) or "none")
             for number, bid in enumerate(bids):
                 assert f"{'you' if number % 2 == seat else 'your opponent'} {bid}" in text
-            legal = moves_of(match, seat)
+            legal = list_moves(match, seat)
             assert told["legal"] == (" ".join(legal) or "none")
         if match.to_move():
             [seat] = match.to_move()

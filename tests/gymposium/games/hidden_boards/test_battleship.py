@@ -50,14 +50,14 @@ class Side:
     shots: list[tuple[str, str]] = field(default_factory=list)
 
 
-def squares_of(move: str, size: int) -> list[str]:
+def list_squares(move: str, size: int) -> list[str]:
     """Return the squares of a ship, from the words that place it."""
     first, way = move.split()
     row, column = ord(first[0]), int(first[1:])
     return [f"{chr(row + i)}{column}" if way == "down" else f"{chr(row)}{column + i}" for i in range(size)]
 
 
-def boards_of(text: str) -> list[list[str]]:
+def split_boards(text: str) -> list[list[str]]:
     """Return the rows of both boards of a full prompt, without their labels."""
     rows = [line.split()[1:] for line in text.splitlines() if re.fullmatch(r"[A-J]( [.*#X1-5])+", line)]
     return [["".join(row) for row in rows[: len(rows) // 2]], ["".join(row) for row in rows[len(rows) // 2 :]]]
@@ -78,7 +78,7 @@ def check(match: Match, sides: list[Side], params: dict[str, Any], sizes: list[i
         grid = ["".join(own), "".join([told.get(square, ".") for square in squares])]
         rows = [[g[r * width : r * width + width] for r in range(height)] for g in grid]
         full, compact = match.observe(seat).text, match.observe(seat, "compact").text
-        assert boards_of(full) == rows
+        assert split_boards(full) == rows
         drawn = [line.split()[1:] for line in compact.splitlines() if re.fullmatch(r"[A-J]( [.*#X1-5]+){2}", line)]
         assert [list(column) for column in zip(*drawn, strict=True)] == rows
         assert full.count(f"  {' '.join(map(str, range(1, width + 1)))}\n") == 2
@@ -124,7 +124,7 @@ def test_battleship_as_the_rules_tell_it(params: dict[str, Any], rng: random.Ran
                 f"{square} {way}"
                 for square in squares
                 for way in (("across", "down") if size > 1 else ("across",))
-                if set(lain := squares_of(f"{square} {way}", size)) <= set(squares) and not taken & set(lain)
+                if set(lain := list_squares(f"{square} {way}", size)) <= set(squares) and not taken & set(lain)
             }
             legal = match.legal_moves(seat) or []
             assert len(set(legal)) == len(legal)
@@ -133,7 +133,7 @@ def test_battleship_as_the_rules_tell_it(params: dict[str, Any], rng: random.Ran
                 assert set(legal) == able
             move = rng.choice(legal)
             match.apply({seat: move})
-            sides[seat].ships.append((move, squares_of(move, size)))
+            sides[seat].ships.append((move, list_squares(move, size)))
     check(match, sides, params, sizes)
 
     def sunk(seat: int) -> int:

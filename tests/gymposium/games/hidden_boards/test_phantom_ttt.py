@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from gymposium import load_game
 from gymposium.games.protocol import Event, Match
 
-from ..matches import check_readings, lines_of, moves_of, seeds
+from ..matches import check_readings, list_moves, parse_lines, seeds
 from ..worlds import check_hint_is_found, check_nothing_leaks
 
 LINES = [[f"{c}{r}" for c in "abc"] for r in "123"] + [[f"{c}{r}" for r in "123"] for c in "abc"]
@@ -30,7 +30,7 @@ def test_phantom_ttt_shows_what_a_seat_has_found_out(obstype: str, version: str,
         assert match.to_move() == (mover,)
         for seat in (0, 1):
             check_phantom(match, seat, known[seat], turns, obstype)
-        assert moves_of(match, mover) == [square for square in SQUARES if square not in known[mover]]
+        assert list_moves(match, mover) == [square for square in SQUARES if square not in known[mover]]
         square = rng.choice(match.legal_moves(mover) or [])
         match.apply({mover: square})
         free = square not in board
@@ -63,7 +63,7 @@ def check_phantom(
         for who, square, free in turns
         if who == seat or obstype == "reveal-numturns"
     ]
-    assert lines_of(compact)["tried"] == (" ".join(tried) or "none")
+    assert parse_lines(compact)["tried"] == (" ".join(tried) or "none")
     past = full.partition("so far: ")[2].partition(".\n")[0].replace("your opponent ?", "?").replace("you ", "")
     assert past.replace(" (taken)", "!") == (", ".join(tried) or "none")
 

@@ -21,7 +21,7 @@ Board = dict[tuple[int, int], str]
 """What stands on each point: column and row, counted from 0 at the bottom left."""
 
 
-def name_of(column: int, row: int) -> str:
+def name_point(column: int, row: int) -> str:
     return f"{COLUMNS[column]}{row + 1}"
 
 
@@ -62,9 +62,9 @@ def as_told(match: Match, rng: random.Random) -> tuple[float, float]:
         free = [point for point in board if board[point] == "."]
         if turn % 5 == 0:
             check(match, board, size)
-            assert sorted(match.legal_moves(seat) or []) == sorted(name_of(*point) for point in free)
+            assert sorted(match.legal_moves(seat) or []) == sorted(name_point(*point) for point in free)
         point = rng.choice(free)
-        match.apply({seat: name_of(*point)})
+        match.apply({seat: name_point(*point)})
         board[point] = mark
         if longest(board, point, size, wrap=wrap) >= connect:
             check(match, board, size)
@@ -121,13 +121,13 @@ def test_the_rules_name_what_was_chosen(params: dict[str, int | bool], seat: int
     assert (" loses. " in rules) is anti
     assert (" wins. " in rules) is not anti
     assert ("The board has no edges" in rules) is ("go on over the edges" in short) is wrap
-    assert f"a1 is bottom left, {name_of(size - 1, size - 1)} top right" in rules
+    assert f"a1 is bottom left, {name_point(size - 1, size - 1)} top right" in rules
     assert "b moves first" in rules
     assert rules.endswith(f"You play {'bw'[seat]} and move {('first', 'second')[seat]}.\n")
     assert short.endswith(f"you are {'bw'[seat]}\n")
 
 
-def line_of(moves: str, **params: bool) -> tuple[float, ...]:
+def play_line(moves: str, **params: bool) -> tuple[float, ...]:
     """Return the result of a match that ends with the last of these moves, and not before."""
     events = [Event(i % 2, move) for i, move in enumerate(moves.split())]
     game = load_game("gomoku", **params)
@@ -138,7 +138,7 @@ def line_of(moves: str, **params: bool) -> tuple[float, ...]:
 
 
 def test_more_than_five_count_too() -> None:
-    assert line_of("a1 a15 b1 c15 c1 e15 e1 g15 f1 i15 d1") == (1.0, -1.0)
+    assert play_line("a1 a15 b1 c15 c1 e15 e1 g15 f1 i15 d1") == (1.0, -1.0)
 
 
 @pytest.mark.parametrize(
@@ -151,8 +151,8 @@ def test_more_than_five_count_too() -> None:
     ],
 )
 def test_on_a_torus_lines_go_on_over_the_edges(moves: str) -> None:
-    assert line_of(moves, wrap=True) == (1.0, -1.0)
-    assert line_of(moves, wrap=True, anti=True) == (-1.0, 1.0)
+    assert play_line(moves, wrap=True) == (1.0, -1.0)
+    assert play_line(moves, wrap=True, anti=True) == (-1.0, 1.0)
     flat = load_game("gomoku").load([Event(i % 2, move) for i, move in enumerate(moves.split())])
     assert flat.to_move() == (1,)
 
@@ -188,4 +188,4 @@ def test_names_and_actions_are_the_engines_points() -> None:
     assert isinstance(match, OpenSpielMatch)
     for action, move in zip(match.legal_actions(0), match.legal_moves(0)):
         down, right = map(int, match.state.action_to_string(0, action).split(","))
-        assert move == name_of(right, 5 - down)
+        assert move == name_point(right, 5 - down)

@@ -40,7 +40,7 @@ def drawn(text: str, rows: int, full: bool) -> Board:
     return {(r, c): cell for r, row in enumerate(cells) for c, cell in enumerate(row)}
 
 
-def colour_of(match: Match, seat: int) -> str:
+def find_colour(match: Match, seat: int) -> str:
     return match.observe(seat).text.partition("Your colour: ")[2][0]
 
 
@@ -52,7 +52,7 @@ def check(match: Match, board: Board, taken: list[Counter[str]], made: int, para
         assert f"Moves made: {made} of {params['episode_length']}." in full
         assert f"move {made}/{params['episode_length']}\n" in compact
         assert full.startswith(f"You are {'xo'[seat]}{', to move' if match.to_move() == (seat,) else ''}. ")
-        assert f"your colour {colour_of(match, seat)}," in compact
+        assert f"your colour {find_colour(match, seat)}," in compact
         for who, full_name, name in [(seat, "you", "you"), (1 - seat, "the other player", "other")]:
             assert f"Collected by {full_name}: {', '.join(f'{c} {taken[who][c]}' for c in colours)}.\n" in full
             assert f"\n{name} {' '.join(f'{c}{taken[who][c]}' for c in colours)}\n" in compact
@@ -96,7 +96,7 @@ def test_the_coin_game_as_the_rules_tell_it(params: dict[str, Any], rng: random.
             board |= {at: ".", to: "xo"[seat]}
     assert match.to_move() == ()
     check(match, board, taken, params["episode_length"], params)
-    own, other = colour_of(match, 0), colour_of(match, 1)
+    own, other = find_colour(match, 0), find_colour(match, 1)
     assert own != other
     together = taken[0] + taken[1]
     p, q, r = together[own], together[other], sum(together.values()) - together[own] - together[other]
@@ -127,8 +127,8 @@ def test_either_colour_of_the_other_is_as_likely() -> None:
     match = game.new(5)
     match.apply({0: "up"})
     for seat in (0, 1):
-        own = colour_of(match, seat)
-        drawn_colours = Counter(colour_of(match.resample(seat, rng), 1 - seat) for _ in range(2000))
+        own = find_colour(match, seat)
+        drawn_colours = Counter(find_colour(match.resample(seat, rng), 1 - seat) for _ in range(2000))
         assert set(drawn_colours) == set("abcde") - {own}
         assert all(abs(number - 500) < 100 for number in drawn_colours.values())
         assert match.resample(seat, rng).view(seat) == match.view(seat)

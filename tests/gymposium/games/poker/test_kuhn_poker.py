@@ -9,7 +9,7 @@ import pytest
 from gymposium import load_game
 from gymposium.games.protocol import CHANCE, Event, Match
 
-from ..matches import lines_of
+from ..matches import parse_lines
 
 DEALS = list(itertools.permutations("JQK", 2))
 
@@ -44,7 +44,7 @@ def test_kuhn_as_the_rules_tell_it(deal: tuple[str, str], moves: tuple[str, ...]
             assert deal[1 - who] not in match.observe(who).text
             paid = [1 + sum(m == "bet" for m in moves[:upto][s::2]) for s in (who, 1 - who)]
             assert f"Chips in the pot: you {paid[0]}, your opponent {paid[1]}." in match.observe(who).text
-            told = lines_of(match.observe(who, "compact").text)
+            told = parse_lines(match.observe(who, "compact").text)
             assert told["card"] == deal[who]
             assert told["moves"] == (" ".join(moves[:upto]) or "none")
             assert told["legal"] == ("pass bet" if who == seat else "none")

@@ -10,7 +10,7 @@ from gymposium import load_game
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import CHANCE
 
-from ..matches import lines_of
+from ..matches import parse_lines
 
 
 def leduc_positions(match: OpenSpielMatch) -> list[OpenSpielMatch]:
@@ -53,7 +53,7 @@ def test_leduc_as_the_rules_tell_it(seed: int) -> None:
         over = folded is not None or betting == 2
         assert (match.to_move() == ()) is over
         for seat in (0, 1):
-            text, told = match.observe(seat).text, lines_of(match.observe(seat, "compact").text)
+            text, told = match.observe(seat).text, parse_lines(match.observe(seat, "compact").text)
             assert f"Your card: {dealt[seat]}. Public card: {public or 'not turned up yet'}." in text
             assert (told["card"], told["public"]) == (dealt[seat], public or "none")
             if over:

@@ -30,7 +30,7 @@ def reach(board: Board, start: str) -> set[str]:
     return found
 
 
-def start_of(match: Match, size: int) -> Board:
+def parse_start(match: Match, size: int) -> Board:
     """Return the first board, by the rules."""
     rules = match.game.rules(0)
     assert f"a board of {size} by {size} squares" in rules
@@ -72,7 +72,7 @@ def check(match: Match, board: Board, mover: int | None, chosen: list[str], expe
 
 def as_told(match: Match, rng: random.Random) -> int:
     """Play at random beside the model, and return the loser."""
-    board, seat = start_of(match, match.game.params["board_size"]), 0
+    board, seat = parse_start(match, match.game.params["board_size"]), 0
     while free := {square for square in board if board[square] == "XO"[seat] and reach(board, square)}:
         assert match.to_move() == (seat,)
         check(match, board, seat, [], free)

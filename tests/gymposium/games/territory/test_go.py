@@ -20,7 +20,7 @@ Point = tuple[int, int]
 Board = dict[Point, str]
 
 
-def name_of(point: Point) -> str:
+def name_point(point: Point) -> str:
     return f"{COLUMNS[point[0]]}{point[1] + 1}"
 
 
@@ -77,11 +77,11 @@ class Account:
 
     def repeating(self, mark: str) -> list[str]:
         found = [p for p in self.legal(mark) if placed(self.board, p, mark)[0] in self.past]
-        return [name_of(point) for point in sorted(found, key=lambda point: point[::-1])]
+        return [name_point(point) for point in sorted(found, key=lambda point: point[::-1])]
 
     def play(self, point: Point | None, mark: str) -> None:
         self.ko = None
-        self.moves.append("pass" if point is None else name_of(point))
+        self.moves.append("pass" if point is None else name_point(point))
         if point is None:
             return
         self.board, taken = placed(self.board, point, mark)
@@ -117,7 +117,7 @@ def check(match: Match, account: Account, limit: int) -> None:
     for seat, mark in enumerate("XO"):
         mine = not over and number % 2 == seat
         legal = match.legal_moves(seat) or []
-        assert set(legal) == ({*map(name_of, account.legal(mark)), "pass"} if mine else set())
+        assert set(legal) == ({*map(name_point, account.legal(mark)), "pass"} if mine else set())
         told = f"You are {mark}{', to move' if mine else ''}. {number} of at most {limit} moves are played"
         told += f", the last {last}." if last else "."
         if over:
@@ -144,7 +144,7 @@ def as_told(match: Match, rng: random.Random, passing: float) -> Account:
         assert texts.setdefault(match.observe(0).text, match.view(0)) == match.view(0)
         stones = account.legal("XO"[seat])
         point = rng.choice(stones) if stones and rng.random() >= passing else None
-        match.apply({seat: name_of(point) if point else "pass"})
+        match.apply({seat: name_point(point) if point else "pass"})
         account.play(point, "XO"[seat])
     check(match, account, limit)
     assert match.to_move() == ()

@@ -38,7 +38,7 @@ def enclosed(board: Board, square: str, mine: str) -> list[str]:
     return found
 
 
-def moves_of(board: Board, mine: str) -> list[str]:
+def list_moves(board: Board, mine: str) -> list[str]:
     return sorted(square for square in board if board[square] == "." and enclosed(board, square, mine))
 
 
@@ -46,13 +46,13 @@ def othello_as_told(match: Match, rng: random.Random) -> tuple[float, bool]:
     """Return the result for x, and whether a player had to pass."""
     board = dict.fromkeys(squares(8, 8), ".") | {"d4": "o", "e5": "o", "e4": "x", "d5": "x"}
     mine, passed = "x", False
-    while moves_of(board, "x") or moves_of(board, "o"):
+    while list_moves(board, "x") or list_moves(board, "o"):
         check_board(match, board)
         counts = [list(board.values()).count(mark) for mark in "xo"]
         assert f"Discs: x {counts[0]}, o {counts[1]}." in match.observe(0).text
         seat = "xo".index(mine)
         assert match.to_move() == (seat,)
-        legal = moves_of(board, mine)
+        legal = list_moves(board, mine)
         assert sorted(match.legal_moves(seat) or []) == (legal or ["pass"])
         move = rng.choice(legal or ["pass"])
         match.apply({seat: move})

@@ -30,7 +30,7 @@ def told(match: Match, seat: int) -> dict[str, str]:
     return {key: rest for key, _, rest in (line.partition(" ") for line in lines)}
 
 
-def suit_of(card: str, trump: str) -> str:
+def find_suit(card: str, trump: str) -> str:
     """Return the suit of a card. The other jack of trump's colour is a trump."""
     pair = {"c": "s", "s": "c", "d": "h", "h": "d"}
     return trump if card == "J" + pair[trump] else card[1]
@@ -39,11 +39,11 @@ def suit_of(card: str, trump: str) -> str:
 def height(card: str, trump: str) -> int:
     if card == "J" + trump:
         return 8
-    return 7 if card[0] == "J" and suit_of(card, trump) == trump else "9TJQKA".index(card[0])
+    return 7 if card[0] == "J" and find_suit(card, trump) == trump else "9TJQKA".index(card[0])
 
 
 def taker(trick: list[tuple[int, str]], trump: str) -> int:
-    suits = [suit_of(card, trump) for _, card in trick]
+    suits = [find_suit(card, trump) for _, card in trick]
     wanted = trump if trump in suits else suits[0]
     return max((height(card, trump), seat) for (seat, card), suit in zip(trick, suits, strict=True) if suit == wanted)[
         1
@@ -80,8 +80,8 @@ class Account:
         if self.stage == "alone":
             return {"alone", "partner"}
         if self.tricks and len(self.tricks[-1]) < 4 - len(self.out):
-            led = suit_of(self.tricks[-1][0][1], self.trump)
-            return {card for card in hand if suit_of(card, self.trump) == led} or hand
+            led = find_suit(self.tricks[-1][0][1], self.trump)
+            return {card for card in hand if find_suit(card, self.trump) == led} or hand
         return hand
 
     def play(self, move: str) -> None:
@@ -333,9 +333,9 @@ def test_hands_and_discard_are_even_among_all_that_fit(seed: int, check_even: Ca
     out: list[set[str]] = [set(), set(), set(), set()]
     plays = match.events[-16:]
     for start in range(0, 16, 4):
-        led = suit_of(plays[start].move, "h")
+        led = find_suit(plays[start].move, "h")
         for event in plays[start : start + 4]:
-            if suit_of(event.move, "h") != led:
+            if find_suit(event.move, "h") != led:
                 out[event.seat].add(led)
     gone = {event.move for event in plays}
     others = [s for s in range(4) if s != seat]
@@ -350,7 +350,7 @@ def test_hands_and_discard_are_even_among_all_that_fit(seed: int, check_even: Ca
         for who, room in zip(others, rooms, strict=True):
             share = held[at : at + room]
             at += room
-            if list(share) != sorted(share) or any(suit_of(card, "h") in out[who] for card in share):
+            if list(share) != sorted(share) or any(find_suit(card, "h") in out[who] for card in share):
                 break
             shares.append(" ".join(share))
         else:

@@ -17,7 +17,7 @@ from gymposium.errors import BadRecord
 from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import CHANCE, Event, Match
 
-from ..matches import check_readings, engine, lines_of, moves_of, seeds, walk
+from ..matches import check_readings, engine, list_moves, parse_lines, seeds, walk
 from ..worlds import check_hint_is_found, check_nothing_leaks, check_worlds, chi_square
 
 HEARTS = "hearts(can_lead_any_club=True,can_lead_hearts_instead_of_qs=True,no_pts_on_first_trick=False)"
@@ -53,7 +53,7 @@ def test_hearts_prompts_and_rules(flags: dict[str, bool], seed: int) -> None:
     for seat in range(4) if way else ():
         for _ in range(3):
             assert match.to_move() == (seat,)
-            assert set(moves_of(match, seat)) == hands[seat]
+            assert set(list_moves(match, seat)) == hands[seat]
             text = match.observe(seat).text
             assert f"Pass {['', 'left', 'across', 'right'][way]}, to {SEATS[(seat + way) % 4]}. Chosen so far" in text
             assert f"{3 - len(gave[seat])} more to choose" in text
@@ -78,7 +78,7 @@ def test_hearts_prompts_and_rules(flags: dict[str, bool], seed: int) -> None:
             if past or trick:
                 words = f"Hearts are {'broken' if broken else 'not broken'}."
                 assert (words in match.observe(seat).text) == flags["must_break_hearts"]
-            assert set(moves_of(match, seat)) == allowed(hands[seat], trick, number == 0, broken, flags)
+            assert set(list_moves(match, seat)) == allowed(hands[seat], trick, number == 0, broken, flags)
             card = rng.choice(match.legal_moves(seat) or [])
             match.apply({seat: card})
             hands[seat].remove(card)
@@ -136,7 +136,7 @@ def allowed(hand: set[str], trick: list[str], first: bool, broken: bool, flags: 
 
 
 def check_hearts(match: Match, seat: int, hand: set[str], way: int, gave: list[str], got: list[str]) -> None:
-    text, told = match.observe(seat).text, lines_of(match.observe(seat, "compact").text)
+    text, told = match.observe(seat).text, parse_lines(match.observe(seat, "compact").text)
     shown = text.splitlines()[0].removeprefix("Your hand: ").removesuffix(".").replace(",", "").split()
     assert shown == told["hand"].split()
     assert set(shown) == hand
@@ -166,7 +166,7 @@ def check_tricks(
         expected.append(f"Trick {number}: {played}{end}")
     assert [line for line in lines if line.startswith("Trick ")] == expected
     assert f"Points: {', '.join(f'{name} {n}' for name, n in zip(names, points, strict=True))}." in lines
-    told = lines_of(match.observe(seat, "compact").text)
+    told = parse_lines(match.observe(seat, "compact").text)
     assert told["tricks"] == ", ".join(f"{SEATS[leader][0]} {' '.join(cards)}" for leader, cards in past)
     assert told["points"] == " ".join(f"{name[0]} {n}" for name, n in zip(SEATS, points, strict=True))
     if match.to_move():
@@ -228,7 +228,7 @@ def test_json_of_the_engine_agrees_with_the_hands_of_hearts() -> None:
         if match.to_move():
             state = json.loads(engine(match).to_json())
             for seat in range(4):
-                told = lines_of(match.observe(seat, "compact").text)["hand"]
+                told = parse_lines(match.observe(seat, "compact").text)["hand"]
                 assert set(lower(state["hands"][seat])) == set(told.replace("none", "").split())
                 if not state["hands"][seat]:  # who waits in the last trick
                     assert match.observe(seat).text.startswith("Your hand: empty.\n")

@@ -64,13 +64,14 @@ Lend = Callable[..., Lent]
 
 @pytest.fixture
 def lend(start, tmp_path: Path) -> Iterator[Lend]:
-    """`lend(game, …)` starts a server of these games; keywords are those of `EnvOffer.of` and `environments_app`."""
+    """`lend(game, …)` starts a server of these games; keywords are those of `EnvOffer.from_names` and
+    `environments_app`."""
     writers: list[RecordWriter] = []
 
     def serve(*games: str, opponents: tuple[str, ...] = ("random",), on_illegal: str = "forfeit", **more: Any) -> Lent:
         file = tmp_path / f"lent-{len(writers)}" / "matches.jsonl"
         writers.append(RecordWriter(file))
-        app = environments_app(EnvOffer.of(games, opponents, on_illegal), writers[-1].write, **more)
+        app = environments_app(EnvOffer.from_names(games, opponents, on_illegal), writers[-1].write, **more)
         return Lent(start(app).port, file)
 
     yield serve

@@ -169,7 +169,7 @@ class Failing:
 
 
 def test_a_player_that_fails_costs_its_match_alone(start, caplog, tmp_path: Path) -> None:
-    offer = EnvOffer.of(["kuhn_poker"], ["random"])
+    offer = EnvOffer.from_names(["kuhn_poker"], ["random"])
     kept: list[Any] = []
     port = start(environments_app(EnvOffer(offer.games, {"failing": Failing()}, offer.on_illegal), kept.append)).port
     with Lent(port, tmp_path).client() as client:
@@ -194,7 +194,7 @@ class Waiting(Failing):
 
 
 def test_a_player_that_never_answers_costs_its_match_alone(start, caplog, tmp_path: Path) -> None:
-    offer, player = EnvOffer.of(["kuhn_poker"]), Waiting()
+    offer, player = EnvOffer.from_names(["kuhn_poker"]), Waiting()
     offer = EnvOffer(offer.games, {"waiting": SharedPlayer(player, 0.05), **offer.opponents}, offer.on_illegal)
     with Lent(start(environments_app(offer, lambda played: None)).port, tmp_path).client() as client:
         for _ in range(2):
@@ -249,7 +249,7 @@ def test_foreign_hosts_and_pages_get_no_socket(lend) -> None:
 
 @pytest.mark.parametrize("value", [None, 5, "x", [], {}, ["a"], True, [[]], "\ud800", -1, 1.5], ids=ascii)
 def test_a_field_of_another_type_is_read_or_refused(value: Any) -> None:
-    session = EnvSession(EnvOffer.of(["tic_tac_toe"]), "tic_tac_toe", lambda played: None)
+    session = EnvSession(EnvOffer.from_names(["tic_tac_toe"]), "tic_tac_toe", lambda played: None)
     for field in ("seed", "episode_id", *OPTIONS):
         with suppress(WireError):
             assert message("observation", session.reset({field: value}))

@@ -16,7 +16,7 @@ from gymposium.runs.executors.protocol import PartDone, RunPart
 
 
 @dataclass(frozen=True)
-class Numbered:
+class NumberedMatches:
     """Planned matches that nobody plays."""
 
     id: str = "numbered"
@@ -39,7 +39,7 @@ missing_numbers = st.sets(st.integers(0, 2_000), max_size=300).map(sorted)
 
 @given(missing=missing_numbers, at_once=st.integers(1, 100), whole=st.booleans(), seconds=st.floats(0.001, 100.0))
 def test_each_match_is_in_one_part(missing: list[int], at_once: int, whole: bool, seconds: float) -> None:
-    cut = Cut(Numbered(), missing, len(missing), at_once=at_once, watchdog=None, whole_batches=whole)
+    cut = Cut(NumberedMatches(), missing, len(missing), at_once=at_once, watchdog=None, whole_batches=whole)
     parts = []
     while cut.rest:
         parts.append(cut.part())
@@ -56,7 +56,7 @@ def test_each_match_is_in_one_part(missing: list[int], at_once: int, whole: bool
 
 
 def test_parts_grow_until_they_take_the_time_that_they_should() -> None:
-    cut = Cut(Numbered(), range(100_000), 100_000, at_once=64, watchdog=None, whole_batches=False)
+    cut = Cut(NumberedMatches(), range(100_000), 100_000, at_once=64, watchdog=None, whole_batches=False)
     sizes = []
     while len(sizes) < 6:
         part = cut.part()
@@ -68,12 +68,12 @@ def test_parts_grow_until_they_take_the_time_that_they_should() -> None:
 
 
 def test_a_part_that_stopped_is_the_last_one() -> None:
-    cut = Cut(Numbered(), range(100), 100, at_once=10, watchdog=None, whole_batches=False)
+    cut = Cut(NumberedMatches(), range(100), 100, at_once=10, watchdog=None, whole_batches=False)
     first = cut.part()
     cut.add(PartDone(first, stopped=True))
     assert cut.rest == 0
 
 
 def test_careful_matches_are_played_one_by_one() -> None:
-    part = RunPart(Numbered(), (8, 9, 10, 11, 12), 10, None, careful=frozenset({10, 11}))
+    part = RunPart(NumberedMatches(), (8, 9, 10, 11, 12), 10, None, careful=frozenset({10, 11}))
     assert list(part.batches()) == [(8, 9), (10,), (11,), (12,)]

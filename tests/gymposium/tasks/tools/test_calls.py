@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from gymposium.tasks.tools import Call, calls_of, move_of
+from gymposium.tasks.tools import Call, format_calls, parse_calls
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -19,14 +19,14 @@ CALLS = st.builds(Call, st.text(), st.dictionaries(st.text(), VALUES, max_size=3
 
 @given(st.lists(CALLS, min_size=1, max_size=3))
 def test_a_move_is_read_as_the_calls_that_made_it(calls: list[Call]) -> None:
-    move = move_of(calls)
-    assert list(calls_of(move)) == calls
+    move = format_calls(calls)
+    assert list(parse_calls(move)) == calls
     assert move.count("\n") == len(calls) - 1, "a line for each"
-    assert move_of(calls_of(move)) == move
+    assert format_calls(parse_calls(move)) == move
 
 
 def test_the_order_of_arguments_does_not_matter() -> None:
-    assert move_of([Call("f", {"b": 1, "a": 2})]) == move_of([Call("f", {"a": 2, "b": 1})])
+    assert format_calls([Call("f", {"b": 1, "a": 2})]) == format_calls([Call("f", {"a": 2, "b": 1})])
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,9 @@ def test_the_order_of_arguments_does_not_matter() -> None:
 )
 def test_other_text_is_no_move(text: str) -> None:
     with pytest.raises(ValueError):  # noqa: PT011 - readers turn any of them into "unparsable"
-        calls_of(text)
+        parse_calls(text)
 
 
 @given(value=VALUES)
 def test_arguments_are_any_json(value: Any) -> None:
-    assert calls_of(Call("f", {"x": value}).json) == (Call("f", {"x": value}),)
+    assert parse_calls(Call("f", {"x": value}).json) == (Call("f", {"x": value}),)

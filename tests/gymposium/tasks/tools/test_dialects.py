@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 
 from gymposium.errors import BadOption
 from gymposium.replies.reading import bound, read, reader
-from gymposium.tasks.tools import Call, Tool, move_of
+from gymposium.tasks.tools import Call, Tool, format_calls
 from gymposium.tasks.tools.dialects import DIALECTS, Dialect
 
 TOOL = Tool(
@@ -28,10 +28,10 @@ CALLS = st.builds(
 @given(call=CALLS)
 def test_what_is_written_is_read(name: str, call: Call) -> None:
     how = bound(reader(f"tools-{name}"), (_typed(),), "a game")
-    reply = how.answer(move_of([call]))
+    reply = how.answer(format_calls([call]))
     for text in (reply, f"  {reply}\n", f"<think>\nIt may be </tool_call>.\n</think>\n\n{reply}"):
         reading = read(text, None, how, None, calls=True)
-        assert (reading.kind, reading.move) == ("move", move_of([call]))
+        assert (reading.kind, reading.move) == ("move", format_calls([call]))
 
 
 def _typed() -> Tool:
@@ -43,13 +43,13 @@ def _typed() -> Tool:
 def test_several_calls_are_one_move(name: str) -> None:
     how = bound(reader(f"tools-{name}"), (TOOL,), "a game")
     calls = [Call("find", {"text": "a"}), Call("find", {"count": 2})]
-    assert how.submission(how.answer(move_of(calls))) == move_of(calls)
+    assert how.submission(how.answer(format_calls(calls))) == format_calls(calls)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda one: one.name)
 def test_other_text_is_unparsable(dialect: Dialect) -> None:
     how = bound(reader(f"tools-{dialect.name}"), (TOOL,), "a game")
-    call = how.answer(move_of([Call("find", {"count": 1})]))
+    call = how.answer(format_calls([Call("find", {"count": 1})]))
     spoilt = (
         "", "I will call find.", f"First: {call}", f"{call} Done.", call[:-1], f"<think>{call}", f"{call}</tool_call>",
         call.replace("count", 'count": 1, "count') if dialect.name in ("hermes", "llama") else f"{call}<tool_call>",
@@ -76,7 +76,7 @@ def test_a_game_without_tools_refuses_the_readers_of_calls() -> None:
 
 
 def test_the_other_readers_read_a_call_as_one_line_of_json() -> None:
-    line = move_of([Call("find", {"text": "a"})])
+    line = format_calls([Call("find", {"text": "a"})])
     assert read(line.replace(" ", ""), None, reader("move"), None, calls=True).move == line
     assert read(f"<think>x</think><move>{line}</move>", None, reader("tags"), None, calls=True).move == line
     assert read("find a", None, reader("move"), None, calls=True).kind == "unparsable"
@@ -108,7 +108,7 @@ VALUES = st.one_of(
 @given(st.dictionaries(st.sampled_from([*MIXED.parameters["properties"], "other"]), VALUES))
 def test_any_call_is_read_back_or_refused(name: str, arguments: dict[str, object]) -> None:
     how = bound(reader(f"tools-{name}"), (MIXED,), "a game")
-    move = move_of([Call("find", arguments)])
+    move = format_calls([Call("find", arguments)])
     with suppress(BadOption):
         assert how.submission(how.answer(move)) == move
         return
@@ -124,7 +124,7 @@ def test_any_call_is_read_back_or_refused(name: str, arguments: dict[str, object
 @pytest.mark.parametrize("name", ["keys", "functions"])
 def test_an_argument_of_several_types_keeps_its_type(name: str, argument: str, value: object) -> None:
     how = bound(reader(f"tools-{name}"), (MIXED,), "a game")
-    move = move_of([Call("find", {argument: value})])
+    move = format_calls([Call("find", {argument: value})])
     assert how.submission(how.answer(move)) == move
 
 
@@ -144,7 +144,7 @@ def test_a_call_that_would_be_read_differently_is_not_written(
 ) -> None:
     how = bound(reader(f"tools-{name}"), (MIXED,), "a game")
     with pytest.raises(BadOption, match=says):
-        how.answer(move_of([Call("find", {argument: value})]))
+        how.answer(format_calls([Call("find", {argument: value})]))
 
 
 MANY = 60_000

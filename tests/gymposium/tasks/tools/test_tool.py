@@ -22,7 +22,7 @@ def search(
     return f"{words} {order} {limit} {sender}"
 
 
-SEARCH = Tool.of(search)
+SEARCH = Tool.from_function(search)
 
 
 def test_a_function_describes_its_tool() -> None:
@@ -80,7 +80,7 @@ def test_functions_that_describe_no_tool_are_refused() -> None:
 
     for function, reason in ((silent, "no docstring"), (untyped, "has no type"), (many, "keyword arguments")):
         with pytest.raises(TypeError, match=reason):
-            Tool.of(function)
+            Tool.from_function(function)
     with pytest.raises(ValueError, match="letters, digits"):
         Tool("<|im_end|>", "", {"type": "object"})
     with pytest.raises(ValueError, match="of type 'object'"):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from torch import Tensor
 
 
-def loss_of(name: str, logprobs: Tensor, inputs: Mapping[str, Tensor], settings: Mapping[str, float]) -> Tensor:
+def compute_loss(name: str, logprobs: Tensor, inputs: Mapping[str, Tensor], settings: Mapping[str, float]) -> Tensor:
     """The loss of one datum."""
     if name == "cross_entropy":
         return -(logprobs * inputs["weights"]).sum()

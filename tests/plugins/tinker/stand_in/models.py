@@ -15,7 +15,7 @@ from torch import Tensor
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import LoadedModel, load_model
 
-from .losses import loss_of
+from .losses import compute_loss
 
 ALPHA = 32
 """The service does not let its users choose alpha."""
@@ -49,7 +49,7 @@ class TrainedModel:
             with torch.set_grad_enabled(backward):
                 scores = target_logprobs(self.model, some)
                 losses = torch.stack(
-                    [loss_of(loss, row, one.inputs, settings) for row, one in zip(scores, some, strict=True)]
+                    [compute_loss(loss, row, one.inputs, settings) for row, one in zip(scores, some, strict=True)]
                 )
                 if backward:
                     losses.sum().backward()

@@ -14,7 +14,7 @@ import pytest
 
 from gymposium.errors import BadParameter, BadRecord
 from gymposium.tasks import Result, ToolGame
-from gymposium_worlds.mail.corpus import digest_of, read_mails, read_questions
+from gymposium_worlds.mail.corpus import compute_digest, read_mails, read_questions
 from gymposium_worlds.mail.given import GivenTasks
 
 MAIL = {
@@ -171,7 +171,7 @@ def test_pipes_are_refused(tmp_path: Path, name: str) -> None:
     for read in (
         lambda: read_mails(str(pipe)),
         lambda: read_questions(str(pipe), []),
-        lambda: digest_of(str(pipe)),
+        lambda: compute_digest(str(pipe)),
         lambda: GivenTasks(plain, str(pipe)).task(0),
     ):
         with pytest.raises(BadParameter, match="it is not a regular file"):

@@ -20,7 +20,7 @@ def played(game: ToolGame, seeds: range, player: Callable[[], MailExpert] = Mail
     return list(play([MatchJob(f"match-{seed}", game, [player()], seed) for seed in seeds]))
 
 
-def calls_of(result: MatchResult) -> list[str]:
+def parse_calls(result: MatchResult) -> list[str]:
     return [event.move for event in result.events if event.seat == 0]
 
 
@@ -48,8 +48,8 @@ def test_the_shuffled_expert_reads_in_another_order_and_is_right_in_look_ups(mai
     results = played(game, range(20), shuffled)
     assert [result.returns for result in results] == [(1.0,)] * 20
     again, in_order = played(game, range(20), shuffled), played(game, range(20))
-    assert [calls_of(result) for result in results] == [calls_of(result) for result in again]
-    assert [calls_of(result)[1] for result in results] != [calls_of(result)[1] for result in in_order]
+    assert [parse_calls(result) for result in results] == [parse_calls(result) for result in again]
+    assert [parse_calls(result)[1] for result in results] != [parse_calls(result)[1] for result in in_order]
 
 
 def test_it_says_what_it_cannot_play(mail: Maker, tmp_path: Path) -> None:

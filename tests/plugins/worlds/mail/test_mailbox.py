@@ -13,7 +13,7 @@ from gymposium_worlds.mail.making.mailbox import mailbox
 from gymposium_worlds.mail.making.people import staff
 from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS
 from gymposium_worlds.mail.making.stories import MOST_ABOUT
-from gymposium_worlds.mail.words import words_of
+from gymposium_worlds.mail.words import split_words
 
 SEEDS = st.integers(0, 10**6)
 
@@ -45,9 +45,9 @@ def test_equal_seeds_make_equal_mailboxes() -> None:
 def test_few_mails_name_a_topic() -> None:
     """So that ten calls are enough to read all that could matter."""
     box = mailbox(8, 600)
-    texts = [" ".join(words_of(f"{mail.subject} . {mail.body}")) for mail in box.mails]
+    texts = [" ".join(split_words(f"{mail.subject} . {mail.body}")) for mail in box.mails]
     for story in box.stories:
-        phrase = " ".join(words_of(story.topic.name.removeprefix("the ")))
+        phrase = " ".join(split_words(story.topic.name.removeprefix("the ")))
         assert 1 <= sum(phrase in text for text in texts) <= MOST_ABOUT
 
 

@@ -14,7 +14,7 @@ from gymposium_worlds.mail.making.mailbox import mailbox
 from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS, draw_question
 from gymposium_worlds.mail.making.templates import SPLITS
 from gymposium_worlds.mail.message import Mail
-from gymposium_worlds.mail.proof.asked import Asked, read_question
+from gymposium_worlds.mail.proof.asked import QuestionTarget, read_question
 from gymposium_worlds.mail.proof.checker import Checker, Finding
 from gymposium_worlds.mail.scoring import is_right
 
@@ -117,7 +117,7 @@ def test_a_changed_sentence_changes_the_answer() -> None:
     fact = next(f for s in box.stories for f in s.facts if f.attribute.noun == "price" and len(f.versions) == 1)
     value = fact.versions[0].value.text
     changed = [replace(mail, body=mail.body.replace(value, "1 euros")) for mail in box.mails]
-    asked = Asked("value", fact.topic.name, "price")
+    asked = QuestionTarget("value", fact.topic.name, "price")
     assert [found.answer for found in Checker(box.mails).findings(asked)] == [value]
     assert [found.answer for found in Checker(changed).findings(asked)] == ["1 euros"]
 

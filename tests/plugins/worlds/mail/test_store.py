@@ -17,16 +17,18 @@ from gymposium.util.child_process import python_command, python_environment
 from gymposium_worlds.mail.making.mailbox import mailbox
 from gymposium_worlds.mail.message import Mail
 from gymposium_worlds.mail.store import Query, Store, fill_database
-from gymposium_worlds.mail.words import words_of
+from gymposium_worlds.mail.words import split_words
 
 MAILS = mailbox(6, 120).mails
 STORE = Store(MAILS)
-WORDS = sorted({word for mail in MAILS for text in (mail.subject, mail.body, mail.sender) for word in words_of(text)})
+WORDS = sorted(
+    {word for mail in MAILS for text in (mail.subject, mail.body, mail.sender) for word in split_words(text)}
+)
 DAYS = sorted({mail.sent[:10] for mail in MAILS})
 RUNS = [
     words[start : start + 3]
     for mail in MAILS[:40]
-    for words in [words_of(mail.body)]
+    for words in [split_words(mail.body)]
     for start in range(0, len(words) - 3, 9)
 ]
 
@@ -34,15 +36,15 @@ phrases = st.one_of(st.sampled_from(WORDS).map(lambda word: [word]), st.sampled_
 queries = st.builds(
     Query,
     keywords=st.lists(phrases, max_size=3),
-    sender=st.one_of(st.just(()), st.sampled_from([words_of(mail.sender)[1:] for mail in MAILS])),
-    recipient=st.one_of(st.just(()), st.sampled_from([words_of(mail.recipients)[:2] for mail in MAILS])),
+    sender=st.one_of(st.just(()), st.sampled_from([split_words(mail.sender)[1:] for mail in MAILS])),
+    recipient=st.one_of(st.just(()), st.sampled_from([split_words(mail.recipients)[:2] for mail in MAILS])),
     sent_from=st.one_of(st.just(""), st.sampled_from(DAYS)),
     sent_before=st.one_of(st.just(""), st.sampled_from(DAYS)),
 )
 
 
 def holds(text: str, words: Sequence[str]) -> bool:
-    return f" {' '.join(words)} " in f" {' '.join(words_of(text))} "
+    return f" {' '.join(words)} " in f" {' '.join(split_words(text))} "
 
 
 def fits(mail: Mail, query: Query) -> bool:
@@ -89,17 +91,17 @@ def test_mails_of_one_minute_are_ordered_by_id() -> None:
 def test_words_are_compared_without_case_and_accents() -> None:
     store = Store([Mail("m1", "2024-03-05 09:00", "", "", "Über_Straße", "ÉTÉ 東京 O'Neil x-y")])
     for text in ("uber", "STRASSE", "été", "ete", "東京", "o neil", "O'Neil", "x y"):
-        assert store.search(Query([words_of(text)]), 9), text
-    assert not store.search(Query([words_of("stra")]), 9)
+        assert store.search(Query([split_words(text)]), 9), text
+    assert not store.search(Query([split_words("stra")]), 9)
 
 
 def test_words_of_a_query_are_no_operators() -> None:
     for text in ('" OR "', "NEAR(a b)", "a*", "subject:x", "NOT", "and"):
-        assert STORE.search(Query([words_of(text)]), 9) == [] or holds_all(text)
+        assert STORE.search(Query([split_words(text)]), 9) == [] or holds_all(text)
 
 
 def holds_all(text: str) -> bool:
-    return any(holds(mail.body, words_of(text)) for mail in MAILS)
+    return any(holds(mail.body, split_words(text)) for mail in MAILS)
 
 
 KILLED = """

@@ -11,7 +11,7 @@ import pytest
 
 from gymposium.errors import BadParameter, BadRecord
 from gymposium.tasks import ToolGame
-from gymposium.tasks.tools import Call, move_of
+from gymposium.tasks.tools import Call, format_calls
 from gymposium_worlds.mail.scoring import UNKNOWN_ANSWER, UNKNOWN_SCORE
 from gymposium_worlds.mail.tasks import MailTasks
 
@@ -62,10 +62,10 @@ def test_to_know_nothing_is_worth_less_than_half_of_the_best() -> None:
 def test_a_record_is_replayed_and_played_on(mail: Maker) -> None:
     game = mail(mails=20)
     match = game.new(3)
-    match.apply({0: move_of([Call("search_inbox", {"keywords": ["the"]})])})
+    match.apply({0: format_calls([Call("search_inbox", {"keywords": ["the"]})])})
     again = game.load(match.events, 3)
     assert again.view(0) == match.view(0)
-    end = {0: move_of([Call("return_final_answer", {"answer": UNKNOWN_ANSWER, "sources": []})])}
+    end = {0: format_calls([Call("return_final_answer", {"answer": UNKNOWN_ANSWER, "sources": []})])}
     match.apply(end)
     again.apply(end)
     assert again.events == match.events

@@ -7,18 +7,18 @@ import string
 from gymposium_worlds.mail.making.mailbox import mailbox
 from gymposium_worlds.mail.making.templates import COUNT, FIRST, VALUE
 from gymposium_worlds.mail.tasks import MailTasks
-from gymposium_worlds.mail.words import words_of
+from gymposium_worlds.mail.words import split_words
 
 FORMS = (VALUE, FIRST, COUNT)
 
 
 def bare(form: str) -> set[str]:
     names = [name for _, name, _, _ in string.Formatter().parse(form) if name]
-    return set(words_of(form.format(**dict.fromkeys(names, ""))))
+    return set(split_words(form.format(**dict.fromkeys(names, ""))))
 
 
 def test_test_wordings_are_new_and_their_words_are_not() -> None:
-    train_mails = {word for seed in (0, 2, 4) for mail in mailbox(seed, 200).mails for word in words_of(mail.body)}
+    train_mails = {word for seed in (0, 2, 4) for mail in mailbox(seed, 200).mails for word in split_words(mail.body)}
     train_words = train_mails.union(*(bare(form) for forms in FORMS for form in forms["train"]))
     for forms in FORMS:
         assert len(forms["train"]) >= 4

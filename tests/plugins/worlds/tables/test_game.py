@@ -10,7 +10,7 @@ from gymposium import load_game
 from gymposium.errors import BadParameter, BadRecord
 from gymposium.match import MatchJob, play
 from gymposium.tasks import ToolGame
-from gymposium.tasks.tools import Call, move_of
+from gymposium.tasks.tools import Call, format_calls
 from gymposium_testing import QUICK, GameConformance
 from gymposium_worlds.tables.answers import Answer
 from gymposium_worlds.tables.expert import TablesExpert
@@ -121,7 +121,7 @@ def test_tasks_of_another_form_are_refused(change: dict[str, object]) -> None:
 def test_calls_used_up_end_a_task_without_a_score() -> None:
     match = tables(max_calls=2).new(1)
     for _ in range(2):
-        match.apply({0: move_of([Call("query", {"sql": "SELECT 1"})])})
+        match.apply({0: format_calls([Call("query", {"sql": "SELECT 1"})])})
     assert match.to_move() == ()
     assert match.returns() == (0.0,)
 

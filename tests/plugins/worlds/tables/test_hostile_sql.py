@@ -9,7 +9,7 @@ from gymposium.errors import WorldBroke
 from gymposium_worlds.tables.contents import make_database
 from gymposium_worlds.tables.sql import guard
 from gymposium_worlds.tables.sql.queries import Queries
-from gymposium_worlds.tables.sql.refusal import Refused
+from gymposium_worlds.tables.sql.refusal import QueryRefusal
 
 _LONG = "x" * 320
 _DOUBLED = "WITH a0 AS (SELECT 1 AS x)" + "".join(f", a{n + 1} AS (SELECT 1 AS x FROM a{n}, a{n})" for n in range(14))
@@ -200,7 +200,7 @@ def test_it_is_refused_with_a_short_reason_and_changes_nothing(
     queries: Queries, before: list[tuple[object, ...]], name: str
 ) -> None:
     sql, reason = REFUSED[name]
-    with pytest.raises(Refused, match=reason) as refused:
+    with pytest.raises(QueryRefusal, match=reason) as refused:
         queries.run(sql.replace("{t}", DATABASE.event.name))
     assert len(str(refused.value)) <= 200
     assert "\n" not in str(refused.value)
@@ -227,12 +227,12 @@ def test_a_query_is_stopped_at_the_same_step_each_time() -> None:
         try:
             Queries(DATABASE).run(row.format(n=middle))
             low = middle
-        except Refused:
+        except QueryRefusal:
             high = middle
     queries = Queries(DATABASE)
     for _ in range(3):
         assert queries.run(row.format(n=low)).rows == [(low,)]
-        with pytest.raises(Refused, match="500,000 steps"):
+        with pytest.raises(QueryRefusal, match="500,000 steps"):
             queries.run(row.format(n=high))
 
 

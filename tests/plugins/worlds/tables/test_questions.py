@@ -60,9 +60,9 @@ def test_each_way_of_asking_is_proven_in_small_databases(kind: str, split: Split
 def test_the_checker_refuses_questions_with_several_answers() -> None:
     database = make_database("train-1", 200)
     subject, connection = database.subject, open_database(database)
-    rows = [row[subject.place_of("category")] for row in subject.rows]
+    rows = [row[subject.find_place("category")] for row in subject.rows]
     assert len(rows) > len(set(rows))
-    (column,) = subject.of_kind("category")
+    (column,) = subject.select_columns("category")
     with pytest.raises(NotProven, match="winners"):
         proven_answer(f"Which {subject.noun} has the highest {column.phrase}?", connection)
     with pytest.raises(NotProven, match="rows to add up"):

@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 
 from gymposium_worlds.tables.contents import make_database
 from gymposium_worlds.tables.sql.queries import MOST_ROWS, Queries, Rows
-from gymposium_worlds.tables.sql.refusal import Refused
+from gymposium_worlds.tables.sql.refusal import QueryRefusal
 from gymposium_worlds.tables.sql.showing import SHOWN_ROWS, SHOWN_TEXT, shown, shown_cell
 
 DATABASE = make_database("train-1", 200)
@@ -103,11 +103,11 @@ def test_whatever_is_written_gives_rows_or_a_refusal(data: st.DataObject) -> Non
     sql = "SELECT " * data.draw(st.booleans()) + " ".join(data.draw(st.lists(words, max_size=25)))
     try:
         first: object = QUERIES.run(sql)
-    except Refused as refused:
+    except QueryRefusal as refused:
         first = str(refused)
     try:
         again: object = TWIN.run(sql)
-    except Refused as refused:
+    except QueryRefusal as refused:
         again = str(refused)
     assert again == first
 

@@ -15,7 +15,7 @@ import pytest
 from gymposium.errors import BadOption
 from gymposium.tasks.tools import Call, Tool
 from gymposium_agents.models.loading import LoadedModel
-from gymposium_train.run.lessons import Lesson, read_chats, texts_of, tokenized
+from gymposium_train.run.lessons import Lesson, list_texts, read_chats, tokenized
 
 ASKED = {"role": "user", "content": "x . o"}
 SAID = {"role": "assistant", "content": "b2"}
@@ -59,7 +59,7 @@ def test_files_follow_one_another_and_blank_lines_are_none(tmp_path: Path) -> No
     second = file(tmp_path / "b.jsonl", "", {"messages": [AGAIN, MORE]})
     found = read_chats([first, second], thinking=False)
     assert [(lesson.reply, lesson.where) for lesson in found] == [("b2", f"{first}:1"), ("c3", f"{second}:2")]
-    assert list(texts_of(found)) == ["x . o", "b2", "x x o", "c3"]
+    assert list(list_texts(found)) == ["x . o", "b2", "x x o", "c3"]
 
 
 @pytest.mark.parametrize(

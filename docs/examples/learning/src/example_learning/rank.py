@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from gymposium_train.credit.protocol import Credit, Credited, CreditSettings, Episode
+from gymposium_train.credit.protocol import Credit, CreditSettings, Episode, TurnAdvantages
 
 
 class RankSettings(CreditSettings):
@@ -27,13 +27,15 @@ class Rank(Credit):
     settings: RankSettings
     needs_groups: ClassVar[bool] = True
 
-    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[Credited] | None]:
+    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[TurnAdvantages] | None]:
         return [self._group(group) for group in groups]
 
-    def _group(self, group: Sequence[Episode]) -> list[Credited] | None:
+    def _group(self, group: Sequence[Episode]) -> list[TurnAdvantages] | None:
         totals = [episode.total for episode in group]
         if len(set(totals)) == 1:
             return None  # nothing to learn from
         scale = self.settings.scale / (len(group) - 1)
         ranks = [sum((total > other) - (total < other) for other in totals) for total in totals]
-        return [Credited((scale * rank,) * len(episode.rewards)) for episode, rank in zip(group, ranks, strict=True)]
+        return [
+            TurnAdvantages((scale * rank,) * len(episode.rewards)) for episode, rank in zip(group, ranks, strict=True)
+        ]

@@ -18,7 +18,7 @@ from gymposium_agents.chat.endings import Endings
 from gymposium_agents.chat.frames import Frame
 from gymposium_agents.chat.growth import After, Growth
 from gymposium_agents.chat.marks import Marks
-from gymposium_agents.chat.messages import assistant, hidden_call, texts_of, user
+from gymposium_agents.chat.messages import assistant, hidden_call, list_texts, user
 from gymposium_agents.chat.template import Template
 from gymposium_agents.chat.tokens import History, Message
 from gymposium_agents.chat.tools import ToolSupport
@@ -57,8 +57,8 @@ class Chat:
         self._template = template = Template(tokenizer, thinking=thinking)
         self.opened = self._opening()
         """The beginning of each reply that the template writes: the tag that opens a model's thoughts, or nothing."""
-        self._support = ToolSupport.of(template)
-        endings = Endings.of(template, tokenizer, self._support.before_result)
+        self._support = ToolSupport.from_template(template)
+        endings = Endings.from_template(template, tokenizer, self._support.before_result)
         self.end = endings.end
         """The token that ends a reply: the one that the template writes after a reply, or the tokenizer's eos."""
         self.stops = endings.stops
@@ -115,7 +115,7 @@ class Chat:
         """Render the conversation, ready for the next reply, for a later continuation (`continued`). Raises the same
         errors as `conversation`."""
         offered = self._offered(tools, called=any(message.get("tool_calls") for message in messages))
-        marks = self._template.marks(texts_of(messages), offered)
+        marks = self._template.marks(list_texts(messages), offered)
         return Rendering(self._template.wording(messages, marks, offered), marks)
 
     def ids(self, rendering: Rendering) -> tuple[int, ...]:
@@ -178,7 +178,7 @@ class Chat:
             text = text.removeprefix(self.opened)
         elif "</think>" not in text:
             text = f"\n</think>\n\n{text}"
-        marks = self._template.marks(texts_of([assistant(text, *calls)]))
+        marks = self._template.marks(list_texts([assistant(text, *calls)]))
         marked = self._template.controls.marked(text, marks.control, only=THINKING)
         if calls:
             called = self._template.written(lambda hide: self._called([hidden_call(one, hide) for one in calls]), marks)
@@ -250,7 +250,7 @@ class Chat:
         date written by the template is then that of the start."""
         template = self._template
         usual = template.marks((), tools)
-        frame = Frame.of(lambda text: template.marked(wording((text,), usual), usual), usual.probe)
+        frame = Frame.from_render(lambda text: template.marked(wording((text,), usual), usual), usual.probe)
 
         @lru_cache(maxsize=size)
         def encode(*texts: str) -> tuple[int, ...]:

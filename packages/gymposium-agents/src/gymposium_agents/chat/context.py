@@ -26,7 +26,7 @@ from gymposium.replies.delimiters import THOUGHT
 from gymposium.replies.prompt import Prompt
 from gymposium.replies.reading import Reader
 from gymposium.replies.thoughts import find_answer
-from gymposium.tasks.tools import Call, Tool, calls_of, tools_of
+from gymposium.tasks.tools import Call, Tool, list_tools, parse_calls
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium_agents.chat.tokens import Message
 
@@ -55,7 +55,7 @@ class Exchange:
     that reply is part of the conversation."""
 
     @classmethod
-    def of(cls, ask: Ask, prompt: Prompt) -> Exchange:
+    def from_ask(cls, ask: Ask, prompt: Prompt) -> Exchange:
         """The exchange of an ask, without a reply. The message of a retry says why the last reply was not accepted."""
         return cls.showing(ask.observe(prompt.style), prompt, ask.reason)
 
@@ -93,7 +93,7 @@ class Exchange:
     def answered(self, move: str, how: Reader) -> Exchange:
         """This exchange with the canonical reply that makes a move, in the form of `how`."""
         if isinstance(how, ToolsReader):
-            return replace(self, reply="", calls=calls_of(move))
+            return replace(self, reply="", calls=parse_calls(move))
         return replace(self, reply=how.answer(move))
 
 
@@ -155,7 +155,7 @@ def _told(exchange: Exchange, before: Sequence[Message]) -> Sequence[Message]:
 def listed(how: Reader, game: Game) -> tuple[Tool, ...]:
     """The tools that the chat template lists in the prompts of a game. None if the messages describe them, because
     `how` does not read calls in the template's dialect."""
-    return tools_of(game) if isinstance(how, ToolsReader) else ()
+    return list_tools(game) if isinstance(how, ToolsReader) else ()
 
 
 _NAMED: dict[str, Context] = {

@@ -25,7 +25,7 @@ class Endings:
     the messages that may follow."""
 
     @classmethod
-    def of(cls, template: Template, tokenizer: PreTrainedTokenizerBase, before_result: str) -> Self:
+    def from_template(cls, template: Template, tokenizer: PreTrainedTokenizerBase, before_result: str) -> Self:
         """Find the endings of replies. `before_result` is the template's text between a call and its result. Empty if
         it writes none."""
         mark = template.usual.reply

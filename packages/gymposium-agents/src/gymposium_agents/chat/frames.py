@@ -32,7 +32,7 @@ class Frame:
     """True if white space at both ends of the message is removed."""
 
     @classmethod
-    def of(cls, render: Callable[[str], str], probe: str) -> Self | None:
+    def from_render(cls, render: Callable[[str], str], probe: str) -> Self | None:
         """Find the frame in `render` by trying many kinds of messages. Returns None if no fixed frame fits all of them.
 
         `probe` is a character that the template does not use."""

@@ -39,7 +39,7 @@ def result(text: str) -> Message:
     return {"role": "tool", "content": text}
 
 
-def texts_of(messages: Iterable[Message]) -> Iterator[str]:
+def list_texts(messages: Iterable[Message]) -> Iterator[str]:
     """Yield all external text in these messages."""
     for message in messages:
         yield message["content"]

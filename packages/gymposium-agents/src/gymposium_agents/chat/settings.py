@@ -63,7 +63,7 @@ class PlayerSettings:
     def __post_init__(self) -> None:
         if self.style not in ("full", "compact"):
             raise BadOption(f"Invalid prompt={self.style!r}. Use full or compact.")
-        form_of(self.reply)  # raises for an unknown name, as does the next line
+        find_reply_form(self.reply)  # raises for an unknown name, as does the next line
         context(self.context)
         if not _is_number(self.max_tokens, int) or self.max_tokens < 1:
             raise BadOption(f"max_tokens={self.max_tokens!r}: must be a whole number, at least 1.")
@@ -90,7 +90,7 @@ class PlayerSettings:
         own = [(names[name], value) for name, value in options.items() if name not in others]
         changed = replace(self, **typed_options(PlayerSettings, own))
         if "reading" in options and changed.reading == "lenient":
-            lenient(form_of(changed.reply))  # raises for tool calls
+            lenient(find_reply_form(changed.reply))  # raises for tool calls
         return changed
 
     def save(self, directory: Path) -> None:
@@ -133,7 +133,7 @@ class PlayerSettings:
             raise BadOption(f"{file}: {error}") from error
 
 
-def form_of(reply: str) -> Reader:
+def find_reply_form(reply: str) -> Reader:
     """Return the form of replies called `reply`, for messages. With `tools`, a message has its calls separate from its
     text, and the chat template writes them, so the dialect of this form does not matter. Raises `UnknownName`, or
     `BadOption` for anything but text."""

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Self
 
 from gymposium.errors import GymposiumError
-from gymposium.tasks.tools import Call, Tool, move_of
+from gymposium.tasks.tools import Call, Tool, format_calls
 from gymposium.tasks.tools.dialects import DIALECTS, Dialect
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium_agents.chat.messages import assistant, result, user
@@ -43,7 +43,7 @@ class ToolSupport:
     """Its text between a call and the result. Empty without a dialect."""
 
     @classmethod
-    def of(cls, template: Template) -> Self:
+    def from_template(cls, template: Template) -> Self:
         """Probe the tool support of this template."""
         probe, mark = template.usual.probe, template.usual.reply
         listed = _rendered(template, [user("?")], probe_tools(probe))
@@ -63,7 +63,7 @@ class ToolSupport:
 def _dialect(template: Template, calls: Sequence[Call]) -> Dialect | None:
     """Return the dialect that can read the template's text for a reply with these calls."""
     written = _written(template, calls)
-    move = move_of(calls)
+    move = format_calls(calls)
     return next((one for one in DIALECTS.values() if ToolsReader(one).submission(written) == move), None)
 
 

@@ -31,7 +31,7 @@ from gymposium.cli.resume import (
     ResumeOption,
     check_break_offs,
     check_settings,
-    matches_of,
+    open_matches,
     refuse_beside_resume,
     to_allow,
 )
@@ -46,12 +46,12 @@ from gymposium.players.protocol import Player
 from gymposium.runs.executors.protocol import Executor
 from gymposium.runs.executors.series import SeriesMatches
 from gymposium.runs.folder import RunFolder, check_new
-from gymposium.runs.playing import BreakOffs, names_of, play_missing, read_schedule
+from gymposium.runs.playing import BreakOffs, play_missing, read_schedule, split_names
 from gymposium.util.settings import read_settings
 from gymposium.util.visible import plural
 from gymposium_agents.cli.blocks import blocks, overview
 from gymposium_agents.cli.own_server import ServerOptions, seated_players
-from gymposium_agents.players.evaluate import Evaluation, check_share, contestants, seat_of
+from gymposium_agents.players.evaluate import Evaluation, check_share, contestants, find_seat
 from gymposium_agents.players.presets import Preset, preset as find_preset, takes_options, with_defaults
 
 if TYPE_CHECKING:
@@ -192,7 +192,9 @@ def command(
         refuse_beside_resume(ctx, EXECUTOR_OPTIONS)
         folder = RunFolder.open(resume, "eval")
         settings: EvalSettings = read_settings(f"{resume}/settings.json", EvalSettings, folder.settings)
-        check_settings(settings.game, [settings.player, *(names_of(settings.opponents) if settings.opponents else ())])
+        check_settings(
+            settings.game, [settings.player, *(split_names(settings.opponents) if settings.opponents else ())]
+        )
     elif player is None:
         raise BadOption("Name a player:  gymposium eval mcts-100 --game tic_tac_toe  (or --resume DIR)")
     else:
@@ -211,7 +213,7 @@ def command(
         if settings.exact:
             from gymposium.cli.exact_figures import ExactFigures  # imports a game engine
 
-            session.exact = ExactFigures.of(plan.games, players[plan.player], plan.seed)
+            session.exact = ExactFigures.compute(plan.games, players[plan.player], plan.seed)
         folder = folder or RunFolder.create(out_dir, "eval", asdict(settings))
         with folder.removed_on_error():
             session.play(players, folder, chosen)
@@ -264,7 +266,7 @@ def make_plan(settings: EvalSettings, protocol: Preset | None) -> Plan:
     if protocol is None and not settings.game:
         raise BadOption("Name a game with --game tic_tac_toe, or a published protocol with --preset ludic.")
     player, preset = settings.player, protocol or DEFAULTS
-    opponents = preset.opponents if settings.opponents is None else names_of(settings.opponents)
+    opponents = preset.opponents if settings.opponents is None else split_names(settings.opponents)
     games = tuple(load_game(name) for name in settings.game or (preset.game,))
     _refuse_duplicates("--opponents", opponents)
     _refuse_duplicates("--game", [game.name for game in games])
@@ -301,7 +303,7 @@ class _Session:
         self.allow = to_allow(settings.game, [settings.player, *plan.opponents])
         """The names of the run that need the user's permission."""
         self.break_offs = BreakOffs()
-        self.results = [(game, opponent, Evaluation.of(game)) for game, opponent in plan.pairings]
+        self.results = [(game, opponent, Evaluation.from_game(game)) for game, opponent in plan.pairings]
         self.exact: ExactFigures | None = None
         self.spending, self.crashes = Spending(), PlayerCrashes()
 
@@ -312,7 +314,7 @@ class _Session:
         series = [self._series(players, game, opponent) for game, opponent in plan.pairings]
         matches = MatchPlan(tuple(series))
         numbers = matches.numbers()
-        with matches_of(folder, matches, self.allow) as (log, bar):
+        with open_matches(folder, matches, self.allow) as (log, bar):
             for pairing, (game, opponent) in enumerate(plan.pairings):
                 first = pairing * plan.matches
                 finished = sum(first <= numbers[match_id] < first + plan.matches for match_id in log.finished)
@@ -332,7 +334,7 @@ class _Session:
             for record in log.in_order():
                 pairing, number = divmod(numbers[record.id], plan.matches)
                 game, _, evaluation = self.results[pairing]
-                evaluation.add_record(record, game, seat_of(number, game))
+                evaluation.add_record(record, game, find_seat(number, game))
                 self.spending.add(record)
                 self.crashes.add(record)
 

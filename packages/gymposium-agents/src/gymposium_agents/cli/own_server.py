@@ -64,7 +64,7 @@ def seated_players(
     from gymposium_agents.players.grammar import player_engine
 
     rank = max(_rank(groups["adapter"]) for groups in served.values())
-    model, settings = models[0], server_settings_of(models[0], rank, options or ())
+    model, settings = models[0], make_server_settings(models[0], rank, options or ())
     note(f"Starting {'a vLLM server' if len(settings) == 1 else f'{len(settings)} vLLM servers'} for {model} …")
     with running_servers(settings) as servers:
         for server in servers:
@@ -79,7 +79,7 @@ def seated_players(
             yield players
 
 
-def server_settings_of(model: str, rank: int, options: Sequence[str]) -> list[ServerSettings]:
+def make_server_settings(model: str, rank: int, options: Sequence[str]) -> list[ServerSettings]:
     """Parse the settings of each server of a model, with adapters up to this rank, from `NAME=VALUE` texts. Raises
     `BadOption` or `UnknownName`."""
     from gymposium_agents.engines.vllm.settings import ServerSettings, VllmSettings, shares

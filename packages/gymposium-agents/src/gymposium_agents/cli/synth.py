@@ -34,7 +34,7 @@ from gymposium.cli.resume import (
     check_settings,
     given_options,
     is_default,
-    matches_of,
+    open_matches,
     refuse_beside_resume,
     refuse_unused,
     to_allow,
@@ -55,13 +55,13 @@ from gymposium.replies.reading import bound
 from gymposium.runs.executors.protocol import Executor
 from gymposium.runs.executors.series import SeriesMatches
 from gymposium.runs.folder import RunFolder, RunMatches, check_new
-from gymposium.runs.playing import BreakOffs, names_of, play_missing, read_schedule
-from gymposium.tasks.tools import tools_of
+from gymposium.runs.playing import BreakOffs, play_missing, read_schedule, split_names
+from gymposium.tasks.tools import list_tools
 from gymposium.util.durable import replace_text
 from gymposium.util.settings import read_settings
-from gymposium_agents.chat.settings import PlayerSettings, form_of
+from gymposium_agents.chat.settings import PlayerSettings, find_reply_form
 from gymposium_agents.cli.own_server import ServerOptions, seated_players
-from gymposium_agents.players.synth import Gathered, Keep, Wanted, gather, per_of
+from gymposium_agents.players.synth import Keep, SynthCounts, SynthSelection, choose_per, gather
 
 MATCHES = 1000
 """The default number of matches, before rounding up to a multiple of the number of seats."""
@@ -202,7 +202,7 @@ def command(
         refuse_beside_resume(ctx, {*_NAMES.difference(_FIXED), *EXECUTOR_OPTIONS})
         folder = RunFolder.open(resume, "synth")
         stored: SynthSettings = read_settings(f"{resume}/settings.json", SynthSettings, folder.settings)
-        check_settings([stored.game], names_of(stored.players))
+        check_settings([stored.game], split_names(stored.players))
         anew = {name: value for name, value in ctx.params.items() if name in given_options(ctx) and name in _NAMES}
         settings = replace(stored, **anew | {"server_option": tuple(anew.get("server_option", stored.server_option))})
         if settings.matches < stored.matches:
@@ -262,7 +262,7 @@ class _Session:
         self.game = load_game(settings.game)
         self.spending, self.crashes = Spending(), PlayerCrashes()
         self._schedule = read_schedule(settings.schedule)
-        self.texts = names_of(settings.players)
+        self.texts = split_names(settings.players)
         self.allow = to_allow([settings.game], self.texts)
         if game_opens(self.game.name):
             allow(self.game.name)  # the user typed or allowed it, and the records of the run name it
@@ -270,21 +270,21 @@ class _Session:
         player_settings = PlayerSettings().with_options(
             {"context": settings.context, "reply": settings.reply, "prompt": settings.prompt, "thinking": thinking}
         )
-        self.wanted = Wanted(
+        self.wanted = SynthSelection(
             settings=player_settings,
             keep=Keep.parse(settings.keep),
-            per=per_of(player_settings, settings.per),
+            per=choose_per(player_settings, settings.per),
             seats=read_seats(settings.seats, self.game),
             dedupe=settings.dedupe,
             limit=settings.limit,
         )
         self.wanted.keep.check(self.game)
-        bound(form_of(settings.reply), tools_of(self.game), self.game.name)
+        bound(find_reply_form(settings.reply), list_tools(self.game), self.game.name)
         check_players(self.texts, settings.by, self.game)
         # ids include a digest of everything that the matches depend on, so matches with equal ids are equal
         inputs = f"{self.game.name} {','.join(self.texts)} {settings.seed} {settings.swap}"
         self._tag = f"synth-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
-        self.counts = Gathered()
+        self.counts = SynthCounts()
         self.break_offs = BreakOffs()
 
     def play(self, players: Mapping[str, Player], folder: RunFolder, executor: Executor | None) -> dict[str, Any]:
@@ -294,7 +294,7 @@ class _Session:
         seated = [players[text] for text in self.texts]
         names = tuple(player.name for player in seated)
         series = Series(self._tag, game.name, names, settings.matches, settings.seed, settings.swap, str(FORFEIT))
-        with matches_of(folder, MatchPlan((series,)), self.allow) as (log, bar):
+        with open_matches(folder, MatchPlan((series,)), self.allow) as (log, bar):
             task = bar.add_task(game.name, total=settings.matches, completed=len(log.finished))
             self.break_offs = play_missing(
                 SeriesMatches(series, tuple(self.texts)),
@@ -387,6 +387,6 @@ def check_players(texts: Sequence[str], by: int | None, game: Game) -> None:
         raise BadOption(f"--players: a person plays one match at a time:  {command_line('play', game.name)}")
 
 
-def _reasons(counts: Gathered) -> str:
+def _reasons(counts: SynthCounts) -> str:
     reasons = [f"{reason} {count}" for reason, count in counts.left_out.most_common()]
     return f"{counts.left_out.total()} seats{': ' if reasons else ''}{', '.join(reasons)}"

@@ -22,7 +22,7 @@ from itertools import chain
 from gymposium.errors import GymposiumError
 from gymposium.util.streams import stream
 from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest, Tokens
-from gymposium_agents.engines.protocol import AsksEachServer, TellsDigests, TokenEngine
+from gymposium_agents.engines.protocol import DigestReporter, MultiServerEngine, TokenEngine
 from gymposium_agents.lora.moves import Moves
 
 TOKENS = 4
@@ -95,7 +95,7 @@ class Canary:
 
         Raises `EngineDisagrees` if another adapter is loaded, another policy answered, a log-probability differs by
         more than rounding explains, or the engine did not change like the learner."""
-        if isinstance(engine, AsksEachServer):
+        if isinstance(engine, MultiServerEngine):
             answers = engine.each_server(lambda server: self._ask(server, policy))
         else:
             answers = {"": self._ask(engine, policy)}
@@ -120,7 +120,7 @@ class Canary:
         completions = engine.generate(requests, Sampling(temperature=1.0, max_tokens=TOKENS))
         answered = all(completion.policy == policy for completion in completions)
         scores = engine.score(self._fixed, policy=policy) if answered else []
-        return _Answers(completions, scores, engine.digest(policy) if isinstance(engine, TellsDigests) else None)
+        return _Answers(completions, scores, engine.digest(policy) if isinstance(engine, DigestReporter) else None)
 
     def _sampled(self, answer: _Answers) -> list[tuple[Tokens, Tokens]]:
         return [(prompt, done.ids) for prompt, done in zip(self.prompts, answer.completions, strict=True)]

@@ -21,10 +21,10 @@ from transformers import DynamicCache
 from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.modeling.forward import (
     WORTH_A_GROUP,
-    Prefilled,
+    PrefilledBatch,
     Tokens,
+    group_by_length,
     join,
-    of_like_length,
     prefill,
     run,
     shared_length,
@@ -59,7 +59,7 @@ def plan(prompts: Sequence[Tokens], capacity: int) -> list[Group]:
         if prefix > room:
             prefix = 0
         room -= prefix
-        for alike in of_like_length(part, len):
+        for alike in group_by_length(part, len):
             size = max(1, PASS_TOKENS // len(alike[-1]))
             groups += [Group(alike[first : first + size], prefix) for first in range(0, len(alike), size)]
     return groups
@@ -99,7 +99,7 @@ class PrefixCache:
 
     def fill(
         self, policy: Policy, model: Any, prompts: Sequence[Tokens], pad: int, room: int
-    ) -> tuple[Prefilled, dict[Tokens, int]]:
+    ) -> tuple[PrefilledBatch, dict[Tokens, int]]:
         """Prefill distinct prompts with the cached prefixes (a `Fill`, for one policy). The model must answer as
         `policy`."""
         groups = plan(prompts, self.capacity)
@@ -120,7 +120,7 @@ class PrefixCache:
         tokens = group.prompts[0][: group.prefix]
         keys = [(policy, tokens[:end]) for end in range(BLOCK, len(tokens) + 1, BLOCK)]
         known = [self._blocks[key] for key in takewhile(self._blocks.__contains__, keys)]
-        cache = _cache_of(known)
+        cache = _build_cache(known)
         for key in keys[len(known) :]:
             ids = torch.tensor([key[1][-BLOCK:]], device=model.device)
             run(model, ids, cache)
@@ -133,7 +133,7 @@ class PrefixCache:
         return cache
 
 
-def _cache_of(blocks: list[Block]) -> DynamicCache:
+def _build_cache(blocks: list[Block]) -> DynamicCache:
     """Return the cache with the keys and values of consecutive blocks. Empty without blocks."""
     layers = [
         (torch.cat([k for k, _ in states], dim=2), torch.cat([v for _, v in states], dim=2))

@@ -112,7 +112,7 @@ class EngineStart:
 
 
 @runtime_checkable
-class TellsDigests(Protocol):
+class DigestReporter(Protocol):
     """An engine that can report the digests of its loaded adapters."""
 
     def digest(self, policy: Policy) -> str | None:
@@ -122,7 +122,7 @@ class TellsDigests(Protocol):
 
 
 @runtime_checkable
-class AsksEachServer(Protocol):
+class MultiServerEngine(Protocol):
     """An engine over several servers that can be asked separately."""
 
     def each_server(self, ask: Callable[[TokenEngine], T]) -> dict[str, T]:

@@ -19,7 +19,7 @@ from gymposium_agents.engines.adapters import Adapters
 from gymposium_agents.engines.ending import Calls
 from gymposium_agents.engines.prefixes import PrefixCache
 from gymposium_agents.modeling.caches import CACHE_SHARE, bytes_a_token, device_memory
-from gymposium_agents.modeling.forward import Fill, Prefilled, Tokens, chunked, completion_logits, extend
+from gymposium_agents.modeling.forward import Fill, PrefilledBatch, Tokens, chunked, completion_logits, extend
 from gymposium_agents.modeling.linear import quicken
 
 SCORED_TOKENS = 65_536
@@ -172,7 +172,7 @@ class TransformersEngine:
         self._adapters.check(policy)
         with self._calls.lock, self._adapters.answering(policy), torch.inference_mode():
             quicken(self.model)  # an adapter loaded since then also has linear layers
-            yield base_of(self.model), partial(self._prefixes.fill, policy)
+            yield unwrap_peft(self.model), partial(self._prefixes.fill, policy)
 
     def _unsaid(self, request: TokenRequest, sampling: Sampling) -> _Reply:
         """Return the reply to a request, with nothing sampled yet."""
@@ -251,14 +251,14 @@ class _Reply:
         return Completion(tuple(self.ids), tuple(self.logprobs), "stop" if self.stopped else "length", self.policy)
 
 
-def base_of(model: Any) -> Any:
+def unwrap_peft(model: Any) -> Any:
     """Return the transformers model inside a PEFT model, including its LoRA layers. Other models are returned
     unchanged."""
     return model.get_base_model() if hasattr(model, "get_base_model") else model
 
 
 def choose(
-    batch: Prefilled, nodes: list[int], requests: list[TokenRequest], sampling: Sampling
+    batch: PrefilledBatch, nodes: list[int], requests: list[TokenRequest], sampling: Sampling
 ) -> tuple[list[int], list[float]]:
     """Sample the next token of each request by inverting the cumulative distribution, and return the tokens and their
     log-probabilities. Temperature 0 takes the most likely token."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from gymposium.errors import Unrated
+from gymposium.errors import UnratedGroup
 from gymposium.replies.delimiters import strip_turn_tokens
 from gymposium.replies.reading import MAX_REPLY
 from gymposium.replies.thoughts import remove_thoughts
@@ -25,31 +25,31 @@ _LONGEST = 200
 def read_scores(answer: str, ids: Sequence[str]) -> dict[str, float]:
     """The score of each id, in the order of `ids`. Thoughts before the JSON and a code fence around it are ignored.
 
-    Raises `Unrated` if the answer is anything but one score from 0 to 1 for each id, or has more than `MAX_REPLY`
+    Raises `UnratedGroup` if the answer is anything but one score from 0 to 1 for each id, or has more than `MAX_REPLY`
     characters."""
     entries = [(_id(entry), entry.get("score")) for entry in _entries(answer)]
     names = [name for name, _ in entries]
     if len(names) != len(ids):
-        raise Unrated(NOT_EACH_ONCE, f"It gave {len(names)} scores for {len(ids)} trajectories.")
+        raise UnratedGroup(NOT_EACH_ONCE, f"It gave {len(names)} scores for {len(ids)} trajectories.")
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise Unrated(NOT_EACH_ONCE, f"It gave several scores for {', '.join(map(_short, twice))}.")
+        raise UnratedGroup(NOT_EACH_ONCE, f"It gave several scores for {', '.join(map(_short, twice))}.")
     if unknown := sorted({*names} - {*ids}):
-        raise Unrated(NOT_EACH_ONCE, f"There is none called {', '.join(map(_short, unknown))}.")
+        raise UnratedGroup(NOT_EACH_ONCE, f"There is none called {', '.join(map(_short, unknown))}.")
     scores = {name: _score(name, score) for name, score in entries}
     return {name: scores[name] for name in ids}
 
 
 def _entries(answer: str) -> list[dict[str, Any]]:
-    """The list under `scores` in the answer. Raises `Unrated` if the answer is too long or has no such list."""
+    """The list under `scores` in the answer. Raises `UnratedGroup` if the answer is too long or has no such list."""
     if len(answer) > MAX_REPLY:
-        raise Unrated(NO_JSON, f"It has {len(answer):,} characters; at most {MAX_REPLY:,} are read.")
+        raise UnratedGroup(NO_JSON, f"It has {len(answer):,} characters; at most {MAX_REPLY:,} are read.")
     texts = [strip_turn_tokens(answer)]
     if not texts[0].startswith(("{", "`")):  # an answer that begins with JSON may quote delimiters in an explanation
         texts = [texts[0].partition("</think>")[2], strip_turn_tokens(remove_thoughts(texts[0]))]
     data = next((data for text in texts if (data := _json(text)) is not None), None)
     entries = data.get("scores") if isinstance(data, dict) else None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise Unrated(NO_JSON, f"It says: {_short(answer)}")
+        raise UnratedGroup(NO_JSON, f"It says: {_short(answer)}")
     return entries
 
 
@@ -68,13 +68,13 @@ def _id(entry: dict[str, Any]) -> str:
     """The id of an entry, which may be written as text or as a whole number."""
     name = entry.get("id")
     if not isinstance(name, str) and type(name) is not int:
-        raise Unrated(NOT_EACH_ONCE, f"One has the id {_short(json.dumps(name))}.")
+        raise UnratedGroup(NOT_EACH_ONCE, f"One has the id {_short(json.dumps(name))}.")
     return str(name)
 
 
 def _score(name: str, score: object) -> float:
     if type(score) not in (int, float) or not 0.0 <= score <= 1.0:  # type: ignore[operator]
-        raise Unrated(NO_SCORE, f"It gave {_short(json.dumps(score))} for {name}.")
+        raise UnratedGroup(NO_SCORE, f"It gave {_short(json.dumps(score))} for {name}.")
     return float(score)  # type: ignore[arg-type]
 
 

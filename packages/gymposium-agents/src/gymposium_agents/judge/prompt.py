@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gymposium_agents.chat.tokens import Message
-from gymposium_agents.judge.transcript import Said, Transcript
+from gymposium_agents.judge.transcript import Transcript, TranscriptPart
 
 RUBRIC = """\
 - Who came closer to the aim of the game scores higher than who stayed further from it.
@@ -57,7 +57,7 @@ def common_length(transcripts: Sequence[Transcript]) -> int:
     return next((i for i, parts in columns if len({*parts}) > 1), min(map(len, transcripts), default=0))
 
 
-def _block(said: Said) -> str:
+def _block(said: TranscriptPart) -> str:
     return _tagged(said.part, said.text)
 
 

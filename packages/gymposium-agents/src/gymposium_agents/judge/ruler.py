@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
 
-from gymposium.errors import BadReward, GymposiumError, Unrated
+from gymposium.errors import BadReward, GymposiumError, UnratedGroup
 from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.criteria import accuracy
 from gymposium.rewards.match import less_penalties
@@ -20,7 +20,7 @@ from gymposium_agents.judge.account import Account
 from gymposium_agents.judge.answer import CUT_OFF, read_scores
 from gymposium_agents.judge.prompt import RUBRIC, judge_messages
 from gymposium_agents.judge.transcript import transcript
-from gymposium_agents.players.api_player import remarks_of
+from gymposium_agents.players.api_player import list_remarks
 
 MAX_TOKENS = 4096
 """Default limit of an answer in tokens, including thoughts."""
@@ -39,8 +39,8 @@ class Ruler:
     the match score, as in `weighted`.
 
     A group is one request, with temperature 0 and no retry. If the engine fails, or the answer is not exactly one score
-    per trajectory, the group is `Unrated`. Trajectories with equal transcripts are shown once and get the same score.
-    If all are equal, the judge is not asked and the group is `Unrated`."""
+    per trajectory, the group is `UnratedGroup`. Trajectories with equal transcripts are shown once and get the same
+    score. If all are equal, the judge is not asked and the group is `UnratedGroup`."""
 
     def __init__(self, engine: ChatEngine, rubric: str = RUBRIC, *, max_tokens: int = MAX_TOKENS) -> None:
         """`rubric` describes how to compare trajectories. `max_tokens` limits the judge's answer."""
@@ -51,20 +51,20 @@ class Ruler:
         self._counting = threading.Lock()  # answers arrive in threads of the engine
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
-        """Return the rewards of one group. Raises `Unrated` if there are no scores, and `BadReward` if the trajectories
-        are not of one game and seat."""
+        """Return the rewards of one group. Raises `UnratedGroup` if there are no scores, and `BadReward` if the
+        trajectories are not of one game and seat."""
         return results([self.submit(group)])[0]
 
     def submit(self, group: Sequence[Trajectory]) -> Future[list[Reward]]:
         """Start rating one group, and return a future of its rewards. Several groups may be submitted concurrently. The
-        future raises `Unrated`."""
+        future raises `UnratedGroup`."""
         if len({(trajectory.game, trajectory.seat) for trajectory in group}) != 1:
             raise BadReward("A judge compares trajectories of one game and seat. Give it groups of such trajectories.")
         transcripts = [transcript(trajectory) for trajectory in group]
         attempts = {str(number): attempt for number, attempt in enumerate(dict.fromkeys(transcripts), 1)}
         if len(attempts) == 1:
             future: Future[list[Reward]] = Future()
-            alike = Unrated(ALIKE)
+            alike = UnratedGroup(ALIKE)
             self._count(alike)
             future.set_exception(alike)
             return future
@@ -73,14 +73,14 @@ class Ruler:
         def answered(asked: Future[ChatCompletion]) -> list[Reward]:
             try:
                 scores = self._scores(asked, [*attempts])
-            except Unrated as why:
+            except UnratedGroup as why:
                 self._count(why)
                 raise
             with self._counting:
                 self._account.rated += 1
-            score_of = {attempt: scores[name] for name, attempt in attempts.items()}
+            compute_score = {attempt: scores[name] for name, attempt in attempts.items()}
             return [
-                less_penalties(trajectory, score_of[attempt], {"judge": score_of[attempt], "accuracy": exact})
+                less_penalties(trajectory, compute_score[attempt], {"judge": compute_score[attempt], "accuracy": exact})
                 for trajectory, attempt, exact in zip(group, transcripts, accuracy(group), strict=True)
             ]
 
@@ -95,21 +95,21 @@ class Ruler:
 
     def remarks(self) -> list[str]:
         """Return the account in sentences, and the remarks of the engine."""
-        return self.account.sentences() + remarks_of(self.engine)
+        return self.account.sentences() + list_remarks(self.engine)
 
     def _scores(self, asked: Future[ChatCompletion], ids: Sequence[str]) -> dict[str, float]:
         try:
             completion = asked.result()
         except PromptTooLong as error:
-            raise Unrated(TOO_LONG, str(error)) from error
+            raise UnratedGroup(TOO_LONG, str(error)) from error
         except GymposiumError as error:
-            raise Unrated(NO_ANSWER, str(error)) from error
+            raise UnratedGroup(NO_ANSWER, str(error)) from error
         with self._counting:
             self._account.add(completion)
         if completion.finish_reason == "length":
-            raise Unrated(CUT_OFF, f"It may have {self._sampling.max_tokens} tokens; max_tokens= gives it more.")
+            raise UnratedGroup(CUT_OFF, f"It may have {self._sampling.max_tokens} tokens; max_tokens= gives it more.")
         return read_scores(completion.text, ids)
 
-    def _count(self, why: Unrated) -> None:
+    def _count(self, why: UnratedGroup) -> None:
         with self._counting:
             self._account.unrated[why.reason] += 1

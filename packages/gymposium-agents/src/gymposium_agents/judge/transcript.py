@@ -29,14 +29,14 @@ _FAILED: dict[Kind, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TranscriptPart:
     """One part of a transcript."""
 
     part: Part
     text: str
 
 
-Transcript = tuple[Said, ...]
+Transcript = tuple[TranscriptPart, ...]
 
 
 def transcript(trajectory: Trajectory) -> Transcript:
@@ -51,12 +51,12 @@ def transcript(trajectory: Trajectory) -> Transcript:
     while seats := match.to_move():
         joint = {event.seat: event.move for _, event in zip(seats, moves)}  # seats first: zip then takes no extra move
         if seat in seats:
-            parts.append(Said("told", _position(match, seat)))
+            parts.append(TranscriptPart("told", _position(match, seat)))
             parts += _replies(turns, trajectory, joint.get(seat))
         if len(joint) < len(seats):  # the match ended at this decision
             break
         match.apply(joint)
-    return (*parts, Said("outcome", _outcome(trajectory)))
+    return (*parts, TranscriptPart("outcome", _outcome(trajectory)))
 
 
 def _position(match: Match, seat: int) -> str:
@@ -65,17 +65,17 @@ def _position(match: Match, seat: int) -> str:
     return observation.text if legal is None else f"{observation.text}Legal moves: {', '.join(legal)}"
 
 
-def _replies(turns: Iterator[Turn], trajectory: Trajectory, played: str | None) -> Iterator[Said]:
+def _replies(turns: Iterator[Turn], trajectory: Trajectory, played: str | None) -> Iterator[TranscriptPart]:
     """Yield the replies of one decision. `played` is its move, or None if the match ended at it."""
     for turn in turns:
-        yield Said("reply", turn.text if turn.action is None else f"action {turn.action}")
+        yield TranscriptPart("reply", turn.text if turn.action is None else f"action {turn.action}")
         if turn.reading == "move":
             return
         why = _FAILED[turn.reading]
         if trajectory.on_illegal.kind == "random" and played is not None:
-            yield Said("refused", f"{why} {played} was played instead, at random.")
+            yield TranscriptPart("refused", f"{why} {played} was played instead, at random.")
             return
-        yield Said("refused", f"{why} It cost {turn.penalty:g}." if turn.penalty else why)
+        yield TranscriptPart("refused", f"{why} It cost {turn.penalty:g}." if turn.penalty else why)
 
 
 def _outcome(trajectory: Trajectory) -> str:

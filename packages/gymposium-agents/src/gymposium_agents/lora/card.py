@@ -13,8 +13,8 @@ from huggingface_hub import ModelCardData
 from gymposium.util.plain_file import read_plain_text
 from gymposium.util.strict_json import strict_json
 from gymposium_agents.lora.files import PLAYER, Adapter
-from gymposium_agents.lora.trained import Trained
-from gymposium_agents.modeling.sources import title_of
+from gymposium_agents.lora.trained import TrainingSummary
+from gymposium_agents.modeling.sources import find_title
 
 
 def model_card(
@@ -24,7 +24,7 @@ def model_card(
     *,
     base: str | None,
     game: str | None,
-    trained: Trained | None = None,
+    trained: TrainingSummary | None = None,
 ) -> str:
     """Return the text of `README.md` in the repository `repo`, for an adapter, or for a whole model if `adapter` is
     None.
@@ -59,7 +59,7 @@ def player_settings(directory: Path) -> dict[str, Any]:
     return settings
 
 
-def _training(trained: Trained) -> str:
+def _training(trained: TrainingSummary) -> str:
     """Return the sections on the model's training and play."""
     how = "\n".join(f"- {fact}" for fact in trained.how)
     measured = f"## How it plays\n\n{table}\n\n" if (table := trained.table()) else ""
@@ -76,7 +76,7 @@ def _facts(adapter: Adapter | None, base: str | None, hub_base: str | None) -> l
         return [f"made from: `{hub_base}`"] if hub_base else []
     beneath = f"`{hub_base}`" if hub_base else "a model that is not on the hub"
     if base is not None and hub_base is None:
-        beneath += f", called `{title_of(base) or Path(base).name}` where it was trained"
+        beneath += f", called `{find_title(base) or Path(base).name}` where it was trained"
     layers = sorted({name.rpartition(".")[2] for name in adapter.layers})
     return [
         f"base model: {beneath}",

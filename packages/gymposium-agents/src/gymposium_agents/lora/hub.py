@@ -19,7 +19,7 @@ from gymposium.runs.links import leads_out
 from gymposium.runs.run import Run
 from gymposium_agents.lora.card import model_card, player_settings
 from gymposium_agents.lora.files import CONFIG, read_adapter
-from gymposium_agents.lora.trained import Trained
+from gymposium_agents.lora.trained import TrainingSummary
 
 _SHARED = ("*.safetensors", "*.json", "*.jinja", "*.txt", "*.model", "README.md", "LICENSE*")
 """The files to push for an adapter or a model: weights, settings, tokenizer, card. Pickles are excluded."""
@@ -27,7 +27,7 @@ _CARD = "README.md"
 
 
 @dataclass(frozen=True, slots=True)
-class Pushed:
+class PushResult:
     """The result of a push."""
 
     url: str
@@ -48,7 +48,7 @@ def push_to_hub(
     base: str | None = None,
     game: str | None = None,
     run: str | Path | None = None,
-) -> Pushed:
+) -> PushResult:
     """Push the adapter or model in `directory` to the hub repository `repo`, which is created if it does not exist. All
     files go unchanged into one commit on the branch `revision`. A `README.md` in the directory is pushed, too. Without
     one, a card is made from the files, from `base` (the base model's name on the hub), from `game`, and from `run`, the
@@ -67,7 +67,9 @@ def push_to_hub(
     operations = [CommitOperationAdd(file.name, file) for file in files]
     if not (directory / _CARD).is_file():
         beneath = base if base is not None or adapter is None else adapter.base
-        trained = Trained.around(directory) if run is None else Trained.in_run(Run(Path(run).name, Path(run)))
+        trained = (
+            TrainingSummary.around(directory) if run is None else TrainingSummary.in_run(Run(Path(run).name, Path(run)))
+        )
         card = model_card(repo, adapter, player_settings(directory), base=beneath, game=game, trained=trained)
         operations.append(CommitOperationAdd(_CARD, card.encode()))
     if get_token() is None:
@@ -90,7 +92,7 @@ def push_to_hub(
         )
     except (HTTPError, OSError, ValueError) as error:
         raise GymposiumError(f"The hub rejected {str(directory)!r} as {repo}: {_reason(error)}") from error
-    return Pushed(commit.commit_url, tuple(sorted(one.path_in_repo for one in operations)), left_out)
+    return PushResult(commit.commit_url, tuple(sorted(one.path_in_repo for one in operations)), left_out)
 
 
 def _files(directory: Path) -> tuple[list[Path], tuple[str, ...]]:

@@ -22,7 +22,7 @@ _HARMLESS = re.compile(r"[\w., -]+(\([\w.=,; -]*\))?")
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class TrainingSummary:
     """Known facts about a model's training."""
 
     games: tuple[str, ...]

@@ -35,7 +35,7 @@ tokens."""
 
 
 @dataclass(slots=True)
-class Prefilled:
+class PrefilledBatch:
     """A batch of B sequences with their tokens in a cache."""
 
     logits: Tensor
@@ -46,14 +46,14 @@ class Prefilled:
     """Mask of the cached positions, [B, T]: 1 at tokens, 0 at padding."""
 
 
-Fill = Callable[[Any, Sequence[Tokens], int, int], tuple[Prefilled, dict[Tokens, int]]]
+Fill = Callable[[Any, Sequence[Tokens], int, int], tuple[PrefilledBatch, dict[Tokens, int]]]
 """A function that runs distinct prompts through a model: (model, prompts, padding id, spare tokens). Returns the batch,
 and the row of each prompt."""
 
 
 def prefill(
     model: Any, prompts: Sequence[Tokens], pad: int, *, prefix: Cache | None = None, room: int | None = None
-) -> Prefilled:
+) -> PrefilledBatch:
     """Run B distinct prompts, with their common prefix run once. `prefix` is an optional cache of one row with the keys
     and values of tokens that all prompts begin with. It must not be used afterwards. With `room`, memory for that many
     further tokens is preallocated, so that the batch grows faster. It then has no gradients."""
@@ -75,10 +75,10 @@ def prefill(
     lengths = torch.tensor([[len(p)] for p in prompts], device=device)
     places = torch.arange(known + rest, device=device)
     mask = ((places < known) | (places >= known + rest - (lengths - known))).long()
-    return Prefilled(run(model, ids, cache, mask)[:, -1], cache, mask)
+    return PrefilledBatch(run(model, ids, cache, mask)[:, -1], cache, mask)
 
 
-def join(parts: Sequence[Prefilled], room: int) -> Prefilled:
+def join(parts: Sequence[PrefilledBatch], room: int) -> PrefilledBatch:
     """Merge the rows of several batches, in order and left-padded, with spare memory for `room` more tokens. The parts
     must not be used afterwards."""
     if len(parts) == 1:
@@ -87,10 +87,10 @@ def join(parts: Sequence[Prefilled], room: int) -> Prefilled:
     gaps = [width - part.mask.shape[1] for part in parts]
     cache = stacked([part.cache for part in parts], gaps, room)
     mask = torch.cat([padded(part.mask, (gap, 0)) for part, gap in zip(parts, gaps, strict=True)])
-    return Prefilled(torch.cat([part.logits for part in parts]), cache, mask)
+    return PrefilledBatch(torch.cat([part.logits for part in parts]), cache, mask)
 
 
-def extend(model: Any, batch: Prefilled, parents: Sequence[int], tokens: Tensor, real: Tensor) -> Tensor:
+def extend(model: Any, batch: PrefilledBatch, parents: Sequence[int], tokens: Tensor, real: Tensor) -> Tensor:
     """Append `tokens` [C, K] to the C sequences of `batch` selected by `parents`. `real` [C, K] is 1 at tokens and 0 at
     padding, which is on the right. Returns the logits after each token, [C, K, V] float32. The batch then contains the
     C longer sequences."""
@@ -135,7 +135,7 @@ def run(model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = None, *, ke
     return logits
 
 
-def fill(model: Any, prompts: Sequence[Tokens], pad: int, room: int) -> tuple[Prefilled, dict[Tokens, int]]:
+def fill(model: Any, prompts: Sequence[Tokens], pad: int, room: int) -> tuple[PrefilledBatch, dict[Tokens, int]]:
     """Run all prompts in one batch, in order, with gradients. This is the simplest `Fill`."""
     return prefill(model, prompts, pad), {prompt: row for row, prompt in enumerate(prompts)}
 
@@ -174,8 +174,8 @@ def chunked(pairs: Sequence[tuple[Tokens, Tokens]], budget: int, predicted: int 
     for i, (prompt, _) in enumerate(pairs):
         members.setdefault(prompt, []).append(i)
     deepest = {prompt: max(len(pairs[i][1]) for i in some) for prompt, some in members.items()}
-    for wide in of_like_length(members, len):
-        for alike in of_like_length(wide, deepest.__getitem__):
+    for wide in group_by_length(members, len):
+        for alike in group_by_length(wide, deepest.__getitem__):
             order = sorted((i for prompt in alike for i in members[prompt]), key=lambda i: pairs[i])
             yield from _in_order(pairs, order, budget, most)
 
@@ -198,7 +198,7 @@ def _in_order(pairs: Sequence[tuple[Tokens, Tokens]], order: list[int], budget: 
     yield chunk
 
 
-def of_like_length(items: Iterable[T], length: Callable[[T], int]) -> Iterator[list[T]]:
+def group_by_length(items: Iterable[T], length: Callable[[T], int]) -> Iterator[list[T]]:
     """Divide items by length, so that each part is padded by less than `WORTH_A_GROUP` tokens or an eighth of its
     length."""
     part: list[T] = []

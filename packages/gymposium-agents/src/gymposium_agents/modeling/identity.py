@@ -8,7 +8,7 @@ from pathlib import Path
 from huggingface_hub import try_to_load_from_cache
 
 from gymposium.players.identity import Fact, file_digest
-from gymposium_agents.modeling.sources import NO_TRUST, PICKLES, Trust, title_of
+from gymposium_agents.modeling.sources import NO_TRUST, PICKLES, Trust, find_title
 
 _DECISIVE = (".safetensors", ".json", ".jinja", ".model", ".txt")
 """File extensions of weights, configs, tokenizers, chat templates and `player.json`. Other files, such as a README, do
@@ -43,7 +43,7 @@ class Origin:
         """Return the other facts of the identity: names, engine, quantization and trust."""
         facts = {
             "model": self.model,
-            "title": title_of(self.model),
+            "title": find_title(self.model),
             "engine": self.engine,
             "adapter": self.adapter,
             "load": self.load,

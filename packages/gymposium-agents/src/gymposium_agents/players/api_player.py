@@ -19,7 +19,7 @@ from gymposium.replies.reading import Reader, reader
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.util.streams import stream
 from gymposium_agents.chat.context import Exchange, context, out_of_context
-from gymposium_agents.chat.settings import PlayerSettings, form_of, parse_options, read_as, typed_options
+from gymposium_agents.chat.settings import PlayerSettings, find_reply_form, parse_options, read_as, typed_options
 from gymposium_agents.chat.tokens import Message, Sampling
 from gymposium_agents.engines.api_errors import PromptTooLong
 from gymposium_agents.engines.api_settings import ApiSettings, Prices
@@ -49,7 +49,7 @@ class ApiPlayer:
         """`service` describes the service behind the engine, or None for an engine without one.
 
         Raises `BadOption` for a form of replies that needs a chat template."""
-        if isinstance(form_of(settings.reply), ToolsReader):
+        if isinstance(find_reply_form(settings.reply), ToolsReader):
             raise BadOption(
                 f"reply={settings.reply} is not supported: a chat service renders its own template, so its model "
                 f"would not see the tools. Use reply=tags, which lists the tools in the prompt."
@@ -80,7 +80,7 @@ class ApiPlayer:
     def submit(self, ask: Ask) -> Future[Reply]:
         """Start the reply to one ask. Cancelling the future cancels the request."""
         past: list[Exchange] = ask.memory.setdefault("exchanges", [])
-        now = Exchange.of(ask, prompt_for(ask.game, self.style, self.reader))
+        now = Exchange.from_ask(ask, prompt_for(ask.game, self.style, self.reader))
         messages = self.context.messages(past, now)
         seed = stream(ask.seed, "sampling", ask.seat, ask.turn).getrandbits(31)
         began = time.monotonic()
@@ -103,10 +103,10 @@ class ApiPlayer:
         """Return advice about prompts without space for a reply, if any, and the remarks of the engine."""
         room = "the service's context"
         advice = [out_of_context(self._without_room, room)] if self._without_room else []
-        return advice + remarks_of(self.engine)
+        return advice + list_remarks(self.engine)
 
 
-def remarks_of(engine: ChatEngine) -> list[str]:
+def list_remarks(engine: ChatEngine) -> list[str]:
     """Return the remarks of a chat engine, if it makes any."""
     remarks = getattr(engine, "remarks", None)
     return [] if remarks is None else remarks()

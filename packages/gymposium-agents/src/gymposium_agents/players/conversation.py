@@ -28,7 +28,7 @@ class Conversation:
     """The tokens of the latest turn. The next prompt begins with them if the history grows."""
 
     @classmethod
-    def of(cls, ask: Ask) -> Conversation:
+    def from_ask(cls, ask: Ask) -> Conversation:
         """Return the conversation of the ask's seat so far, or a new one at its first turn."""
         kept = ask.memory.get(_NAME)
         return kept if isinstance(kept, cls) else cls()

@@ -74,7 +74,7 @@ def move_distributions(player: PromptedModel, asks: Sequence[Ask]) -> list[MoveD
         ]
         completions = player.engine.generate(requests, player.sampling) if requests else []
         return [
-            _of_counts(moves, Counter([_move(player, ask, completion)]), None)
+            _from_counts(moves, Counter([_move(player, ask, completion)]), None)
             for ask, moves, completion in zip(asks, legal, completions, strict=True)
         ]
     replies = {move: player.chat.reply(player.reader.answer(move)) for move in set().union(*legal)}
@@ -88,7 +88,7 @@ def move_distributions(player: PromptedModel, asks: Sequence[Ask]) -> list[MoveD
     scored = player.engine.score(distinct, temperature=temperature, policy=policy) if distinct else []
     scores = dict(zip(distinct, map(math.fsum, scored), strict=True))
     return [
-        _of_scores(moves, [scores.get((prompt, replies[move])) for move in moves])
+        _from_scores(moves, [scores.get((prompt, replies[move])) for move in moves])
         for prompt, moves in zip(prompts, legal, strict=True)
     ]
 
@@ -116,7 +116,7 @@ def estimate_distributions(player: PromptedModel, asks: Sequence[Ask], samples: 
         completions = player.engine.generate([request for _, request in part], player.sampling)
         for (i, _), completion in zip(part, completions, strict=True):
             counts[i][_move(player, asks[i], completion)] += 1
-    return [_of_counts(moves, count, samples) for moves, count in zip(legal, counts, strict=True)]
+    return [_from_counts(moves, count, samples) for moves, count in zip(legal, counts, strict=True)]
 
 
 def continuations(replies: Iterable[Tokens], sampled: Tokens) -> tuple[Tokens, ...]:
@@ -138,7 +138,7 @@ def _legal(ask: Ask) -> list[str]:
 
 
 def _prompt(player: PromptedModel, ask: Ask) -> Tokens:
-    if ask.turn > 0 and player.context.remembers and not Conversation.of(ask).past:
+    if ask.turn > 0 and player.context.remembers and not Conversation.from_ask(ask).past:
         raise GymposiumError(
             f"{player.name} reads past turns (context={player.context.name}), so its moves depend on more than the "
             f"position, but this ask lacks the earlier turns. Use context=state."
@@ -173,7 +173,7 @@ def _move(player: PromptedModel, ask: Ask, completion: Completion) -> str | None
     return reading.move if reading.kind == "move" else None
 
 
-def _of_scores(moves: list[str], scores: list[float | None]) -> MoveDistribution:
+def _from_scores(moves: list[str], scores: list[float | None]) -> MoveDistribution:
     """Make the distribution from the log-probability of each move's reply. None stands for an impossible reply."""
     highest = max(score for score in scores if score is not None)
     weights = [0.0 if score is None else math.exp(score - highest) for score in scores]
@@ -183,7 +183,7 @@ def _of_scores(moves: list[str], scores: list[float | None]) -> MoveDistribution
     )
 
 
-def _of_counts(moves: list[str], counts: Counter[str | None], samples: int | None) -> MoveDistribution:
+def _from_counts(moves: list[str], counts: Counter[str | None], samples: int | None) -> MoveDistribution:
     """Make the distribution from the number of replies for each move. None stands for replies without a legal move."""
     legal = sum(counts[move] for move in moves)
     probabilities = tuple(counts[move] / legal if legal else 0.0 for move in moves)

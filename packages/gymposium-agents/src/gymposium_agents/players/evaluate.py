@@ -10,7 +10,7 @@ from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.match import FORFEIT, MatchJob, MatchResult, Schedule, play
 from gymposium.match.failures import FailurePolicy
-from gymposium.match.seating import seated_jobs, seats_of
+from gymposium.match.seating import assign_seats, seated_jobs
 from gymposium.players.protocol import Player
 from gymposium.records import Record, recorded
 from gymposium.records.scores import Score
@@ -28,7 +28,7 @@ class Evaluation:
     """Number of matches without a result because a tool failed."""
 
     @classmethod
-    def of(cls, game: Game) -> Evaluation:
+    def from_game(cls, game: Game) -> Evaluation:
         """Make an evaluation in `game` without matches."""
         return cls(Score(), [Score() for _ in range(game.seats)])
 
@@ -82,10 +82,10 @@ def evaluate(
 
     Raises `BadOption` if the seats cannot share the matches evenly, or the opponent is missing."""
     jobs = contest(player, opponent, game, matches, seed=seed, tag=tag, on_illegal=on_illegal)
-    evaluation = Evaluation.of(game)
+    evaluation = Evaluation.from_game(game)
     for played in recorded(play(jobs, at_once=at_once, schedule=schedule), each):
         assert played.job.number is not None, "seated_jobs numbers its matches"
-        evaluation.add(played, seat_of(played.job.number, game))
+        evaluation.add(played, find_seat(played.job.number, game))
     return evaluation
 
 
@@ -108,9 +108,9 @@ def contest(
     return (job for job, _ in jobs)
 
 
-def seat_of(number: int, game: Game) -> int:
+def find_seat(number: int, game: Game) -> int:
     """Return the player's seat in an evaluation's match, by the match's number."""
-    return seats_of(number, game.seats, swap=True).index(0)
+    return assign_seats(number, game.seats, swap=True).index(0)
 
 
 def contestants(player: Player, opponent: Player | None, game: Game) -> list[Player]:

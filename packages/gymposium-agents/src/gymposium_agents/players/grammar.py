@@ -70,7 +70,7 @@ def language_model_player(model: str, adapter: str | None = None, options: str |
     engine = player_engine(spec, model, chat, engine_settings(f"engine={spec.name}", spec, own | implied), load, trust)
     policy = BASE
     if adapter is not None and directory is not None:
-        policy = policy_of(adapter, directory)
+        policy = name_policy(adapter, directory)
         if policy not in engine.adapters:
             engine.publish(directory, policy)
     name = f"lm:{model}" + (f"@{adapter}" if adapter else "") + (f"?{options}" if options else "")
@@ -109,7 +109,7 @@ def _engine(text: str | None) -> tuple[EngineSpec, dict[str, str]]:
     return engine_spec(text or "own"), {}
 
 
-def policy_of(adapter: str, directory: Path) -> Policy:
+def name_policy(adapter: str, directory: Path) -> Policy:
     """Return the name of an adapter in an engine: the name of its directory and a digest of its weights and config.
     Different adapters never share a name, and an adapter has the same name everywhere.
 

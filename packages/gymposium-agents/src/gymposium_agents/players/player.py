@@ -15,7 +15,7 @@ from gymposium.players.identity import Fact, Identity
 from gymposium.players.protocol import Ask, Repeats, Reply, Usage
 from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import Reader, bound, reader
-from gymposium.tasks.tools import tools_of
+from gymposium.tasks.tools import list_tools
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.util.streams import stream
 from gymposium_agents.chat.chat import Chat
@@ -76,7 +76,7 @@ class LanguageModelPlayer:
         self.chat = chat
         self.sampling = sampling
         self.style: Style = style
-        self.reader: Reader = reader_of(reply, chat, reading)
+        self.reader: Reader = choose_reader(reply, chat, reading)
         self.context: Context = context_called(context) if isinstance(context, str) else context
         self.policy = policy
         self.origin = origin
@@ -174,8 +174,8 @@ class LanguageModelPlayer:
         return [out_of_context(self._without_room, f"the model's context of {self.engine.context} tokens")]
 
     def _turn(self, ask: Ask) -> _Turn:
-        conversation = Conversation.of(ask)
-        exchange = Exchange.of(ask, prompt_for(ask.game, self.style, self.reader))
+        conversation = Conversation.from_ask(ask)
+        exchange = Exchange.from_ask(ask, prompt_for(ask.game, self.style, self.reader))
         prompt = self._dialogue.prompt(conversation, exchange, listed(self.reader, ask.game))
         rng = stream(ask.seed, "sampling", ask.seat, ask.turn)
         request = TokenRequest(prompt, rng, self.policy, conversation=conversation_name(ask))
@@ -187,7 +187,7 @@ class LanguageModelPlayer:
     def _reply(self, turn: _Turn, completion: Completion, seconds: float) -> Reply:
         legal = self._legal(turn, completion) if self.note_legal else ()
         text, tokens = self.chat.read(completion.ids), TurnTokens(turn.request.prompt, completion, legal)
-        how = bound(self.reader, tools_of(turn.ask.game), turn.ask.game.name)
+        how = bound(self.reader, list_tools(turn.ask.game), turn.ask.game.name)
         turn.conversation.keep(turn.ask, turn.exchange.replied(text, how), tokens)
         usage = Usage(len(tokens.prompt), len(completion.ids), seconds)
         return Reply(text, completion.finish_reason, tokens, usage=usage)
@@ -207,7 +207,7 @@ class LanguageModelPlayer:
         return Reply("", "context", turn.request.prompt, usage=Usage(len(turn.request.prompt), 0))
 
 
-def reader_of(reply: str, chat: Chat, reading: ReadingName = "strict") -> Reader:
+def choose_reader(reply: str, chat: Chat, reading: ReadingName = "strict") -> Reader:
     """Return the reader called `reply`. `tools` stands for the dialect of the chat template, which is read strictly.
     Raises `UnknownName`, and `BadOption` for `tools` with a template of unknown dialect."""
     if reply != TOOLS:

@@ -19,10 +19,10 @@ from gymposium.games.protocol import CHANCE, Game, as_recorded
 from gymposium.records import Record, recorded_game
 from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import Reader, lenient
-from gymposium.tasks.tools import tools_of
+from gymposium.tasks.tools import list_tools
 from gymposium.tasks.tools.reader import ToolsReader, tools_readers
 from gymposium_agents.chat.context import Exchange, context, listed
-from gymposium_agents.chat.settings import PlayerSettings, form_of
+from gymposium_agents.chat.settings import PlayerSettings, find_reply_form
 from gymposium_agents.chat.tokens import Message
 
 Per = Literal["match", "turn"]
@@ -99,7 +99,7 @@ def decisions(record: Record, seat: int, settings: PlayerSettings) -> list[tuple
     A reply is the author's original text if it has the form of `settings`, else the canonical reply with the author's
     move. The seat's replies must all have been valid."""
     game = recorded_game(record)
-    prompt = prompt_for(game, settings.style, form_of(settings.reply))
+    prompt = prompt_for(game, settings.style, find_reply_form(settings.reply))
     recorded = as_recorded(game, record.events)
     own = _same_form(record.prompts[seat]["reader"], prompt.reader, recorded)
     mine = iter([turn for turn in record.turns if turn["seat"] == seat])
@@ -125,7 +125,7 @@ def _same_form(name: str, how: Reader, game: Game) -> Reader | None:
     one form, because their chats store calls separately from the text."""
     if not isinstance(how, ToolsReader):
         return how if name in (how.name, lenient(how).name) else None
-    return next((one.bound(tools_of(game)) for one in tools_readers() if one.name == name), None)
+    return next((one.bound(list_tools(game)) for one in tools_readers() if one.name == name), None)
 
 
 def _as_data(message: Message) -> dict[str, Any]:
@@ -154,7 +154,7 @@ def lines(record: Record, seat: int, settings: PlayerSettings, per: Per) -> Iter
         "seat": seat,
     }
     template: dict[str, Any] = {"chat_template_kwargs": {"enable_thinking": settings.thinking}}
-    if tools := listed(form_of(settings.reply), as_recorded(recorded_game(record), record.events)):
+    if tools := listed(find_reply_form(settings.reply), as_recorded(recorded_game(record), record.events)):
         template["tools"] = [tool.as_function for tool in tools]
     for turn, now in enumerate(asked):
         if per == "match" and turn < len(asked) - 1:
@@ -172,7 +172,7 @@ def lines(record: Record, seat: int, settings: PlayerSettings, per: Per) -> Iter
             }
 
 
-def per_of(settings: PlayerSettings, per: str | None) -> Per:
+def choose_per(settings: PlayerSettings, per: str | None) -> Per:
     """Return the content of a line: `per` if given, else a whole match if the context only grows. Raises `BadOption`
     for any other word, and for whole matches with a context that rewrites history, because no single chat then shows
     every turn's prompt."""
@@ -188,7 +188,7 @@ def per_of(settings: PlayerSettings, per: str | None) -> Per:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class SynthSelection:
     """The selection of seats and turns for the data, and its format."""
 
     settings: PlayerSettings
@@ -206,7 +206,7 @@ class Wanted:
     limit: int | None = None
     """The maximum number of lines, or None for no limit."""
 
-    def seats_of(self, record: Record) -> list[int]:
+    def select_seats(self, record: Record) -> list[int]:
         """Return the selected seats of a match."""
         return [
             seat
@@ -216,7 +216,7 @@ class Wanted:
 
 
 @dataclass(slots=True)
-class Gathered:
+class SynthCounts:
     """Counts of the matches and seats read."""
 
     matches: int = 0
@@ -235,13 +235,13 @@ class Gathered:
         return {**asdict(self), "left_out": dict(self.left_out.most_common())}
 
 
-def gather(records: Iterable[Record], wanted: Wanted, counts: Gathered) -> Iterator[dict[str, Any]]:
+def gather(records: Iterable[Record], wanted: SynthSelection, counts: SynthCounts) -> Iterator[dict[str, Any]]:
     """Yield the lines of data of these matches, updating `counts`. The iteration ends with the line that reaches the
     limit, and reads no further matches."""
     known: set[str] = set()
     for record in records:
         counts.matches += 1
-        for seat in wanted.seats_of(record):
+        for seat in wanted.select_seats(record):
             reason = why_not(record, seat, wanted.keep)
             if reason is not None:
                 counts.left_out[reason] += 1

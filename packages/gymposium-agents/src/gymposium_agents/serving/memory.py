@@ -47,7 +47,7 @@ class Prompt:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _KnownReply:
     """A reply of the session."""
 
     number: int
@@ -63,7 +63,7 @@ class Memory:
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _KnownReply] = {}
         self._answered: dict[str, Message] = {}
         """The latest reply to each request, by the request's digest."""
         self._begun: set[str] = set()
@@ -96,7 +96,7 @@ class Memory:
         """Keep the reply to the request with this prompt, as turn `number`."""
         whole: Message = {**said.message, "content": f"{said.thoughts}{said.message['content']}"}
         behind = _digest(prompt.digests[-1], said.message)
-        self._known[behind] = _Known(number, whole, prompt.rendering, tokens)
+        self._known[behind] = _KnownReply(number, whole, prompt.rendering, tokens)
         self._answered[prompt.digests[-1]] = said.message
         self._begun |= {*prompt.digests, behind}
 

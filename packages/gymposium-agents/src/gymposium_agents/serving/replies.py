@@ -56,15 +56,15 @@ def answer(
     called = "tool_calls" in said.message
     choice: dict[str, Any] = {
         "index": 0,
-        "message": message_of(said, head["id"]),
+        "message": format_message(said, head["id"]),
         "finish_reason": "tool_calls" if called else completion.finish_reason,
         "logprobs": {"content": listed_logprobs(chat, completion), "refusal": None} if request.logprobs else None,
     }
-    usage = usage_of(prompt, completion)
+    usage = count_usage(prompt, completion)
     return {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
 
 
-def message_of(said: ParsedReply, name: str) -> dict[str, Any]:
+def format_message(said: ParsedReply, name: str) -> dict[str, Any]:
     """Convert the reply to OpenAI's message format. The ids of its calls begin with `name`, the name of the answer."""
     calls = said.message.get("tool_calls", ())
     message: dict[str, Any] = {"role": "assistant", "content": said.message["content"] or (None if calls else "")}
@@ -83,7 +83,7 @@ def message_of(said: ParsedReply, name: str) -> dict[str, Any]:
     return message
 
 
-def usage_of(prompt: int, completion: Completion) -> dict[str, int]:
+def count_usage(prompt: int, completion: Completion) -> dict[str, int]:
     """Return the token counts."""
     sampled = len(completion.ids)
     return {"prompt_tokens": prompt, "completion_tokens": sampled, "total_tokens": prompt + sampled}

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gymposium.http.requests import Refused
+from gymposium.http.requests import RequestRefusal
 from gymposium.tasks.tools import Call, Tool
 from gymposium.util.strict_json import check_depth, strict_json
 from gymposium.util.visible import is_encodable
@@ -56,7 +56,7 @@ _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant"
 """The roles of a request, mapped to those of chat templates."""
 
 
-class BadRequest(Refused, ValueError):
+class BadRequest(RequestRefusal, ValueError):
     """Error for a request that cannot be answered. The message has the field, the reason, and the fix."""
 
     def __init__(self, field: str, why: str, code: str = "bad_request") -> None:

@@ -13,7 +13,7 @@ from gymposium.util.isolated import CallFailed, isolated
 from gymposium_arena.audit import inspect_ai, kaggle, openspiel, textarena
 from gymposium_arena.audit.budget import Budget
 from gymposium_arena.audit.episode import BadLog, Episode
-from gymposium_arena.audit.files import log_files, parts_of
+from gymposium_arena.audit.files import log_files, read_parts
 from gymposium_arena.audit.logged_match import NeedsIsolation
 
 
@@ -74,7 +74,7 @@ def audit_logs(paths: Sequence[str | Path], *, agents: Sequence[str] = ()) -> Au
 
 
 def _episodes(path: Path, agents: tuple[str, ...], budget: Budget) -> Iterator[Episode]:
-    for where, data in parts_of(path, budget):
+    for where, data in read_parts(path, budget):
         if isinstance(data, BadLog):
             yield Episode(where, "", "", problems=[str(data)])
             continue
@@ -95,7 +95,7 @@ def _episode(form: Format, data: Mapping[str, Any], where: str, agents: tuple[st
         _check_record(episode)
     except NeedsIsolation:
         try:
-            return isolated(_episode_of, form.NAME, data, where, agents)
+            return isolated(_read_episode_in_process, form.NAME, data, where, agents)
         except CallFailed as error:
             episode.problems.append(str(error))
     except Exception as error:  # noqa: BLE001 - an engine may raise anything for an untrusted log
@@ -103,7 +103,7 @@ def _episode(form: Format, data: Mapping[str, Any], where: str, agents: tuple[st
     return episode
 
 
-def _episode_of(name: str, data: Mapping[str, Any], where: str, agents: tuple[str, ...]) -> Episode:
+def _read_episode_in_process(name: str, data: Mapping[str, Any], where: str, agents: tuple[str, ...]) -> Episode:
     """Run `_episode` in another process, given the name of the format."""
     (form,) = (form for form in FORMATS if name == form.NAME)
     return _episode(form, data, where, agents)

@@ -50,7 +50,7 @@ def log_files(paths: list[Path]) -> list[Path]:
     return found
 
 
-def parts_of(path: Path, budget: Budget) -> Iterator[LogPart]:
+def read_parts(path: Path, budget: Budget) -> Iterator[LogPart]:
     """Yield the objects in a file: the samples of an archive, the lines of a JSONL file, or the one object of a JSON
     file. If the budget runs out, the last item is the reason."""
     try:

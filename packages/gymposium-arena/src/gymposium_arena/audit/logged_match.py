@@ -121,7 +121,7 @@ class LoggedMatch:
             noun = "reply comes" if left == 1 else "replies come"
             fail(f"{left} {noun} after the end of the match ({result.ending.in_words()})")
         prompts = [{"style": "full", "reader": _READER.name, "version": 0, "hash": ""}] * self.game.seats
-        record = Record.of(result)
+        record = Record.from_match(result)
         return result, replace(record, prompts=prompts, versions={**record.versions, **versions})
 
     def _game(self) -> Game:

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from gymposium.games.registry import load_named_game
 from gymposium.records import Record
-from gymposium_arena.outcomes import MatchOutcome, distinct, outcomes_of
+from gymposium_arena.outcomes import MatchOutcome, distinct, read_outcomes
 from gymposium_arena.ratings.bootstrap import SAMPLES, deal_weights, generator, interval
 from gymposium_arena.ratings.comparisons import compare
-from gymposium_arena.ratings.evidence import of_one_game
-from gymposium_arena.ratings.fit import anchor_of, rate
+from gymposium_arena.ratings.evidence import from_game
+from gymposium_arena.ratings.fit import find_anchor, rate
 
 _SEED = 0
 
@@ -35,10 +35,10 @@ class Rating:
     high: float | None
 
 
-def ratings_of(records: Iterable[Record]) -> list[Rating]:
+def compute_ratings(records: Iterable[Record]) -> list[Rating]:
     """Return the ratings of the agents in each zero-sum game with two or more seats, best agent first."""
     games: dict[str, list[MatchOutcome]] = {}
-    for outcome in distinct(outcomes_of(records)):
+    for outcome in distinct(read_outcomes(records)):
         if len(set(outcome.players)) == len(outcome.players) > 1:
             games.setdefault(outcome.game.removeprefix("recorded:"), []).append(outcome)
     return [
@@ -54,14 +54,14 @@ def _rated(game: str, outcomes: list[MatchOutcome]) -> list[Rating]:
     matches = Counter(agent for outcome in outcomes for agent in outcome.players)
     comparisons = compare(outcomes, agents)
     weights = deal_weights(generator(_SEED, "deals", game), SAMPLES, len(comparisons.deals))
-    ratings = rate(of_one_game(comparisons, weights), generator(_SEED, "prior", game))
+    ratings = rate(from_game(comparisons, weights), generator(_SEED, "prior", game))
     low, high = interval(ratings.samples)
     rated = [
         Rating(
             game,
             agent,
             matches[agent],
-            anchor_of(agents),
+            find_anchor(agents),
             _figure(ratings.values[i]),
             None if ratings.bounds[i] == "at most" else _figure(low[i]),
             None if ratings.bounds[i] == "at least" else _figure(high[i]),

@@ -28,7 +28,7 @@ class AgentRow:
     """Number of retried replies, by cause."""
 
 
-def rows_of(episodes: Iterable[Episode]) -> list[AgentRow]:
+def make_rows(episodes: Iterable[Episode]) -> list[AgentRow]:
     """Return the rows of all matching episodes, by game and agent."""
     rows: dict[tuple[str, str], AgentRow] = {}
     for episode in episodes:
@@ -50,5 +50,5 @@ def _count(record: Record, rows: Mapping[str, AgentRow]) -> None:
         row.results[record.results[seat]] += 1
         row.returned += record.returns[seat]
         failed = [turn["reading"] for turn in record.turns if turn["seat"] == seat and turn["reading"] != "move"]
-        ended = record.ending.failure_of(seat)
+        ended = record.ending.find_failure(seat)
         row.retried.update(failed[:-1] if ended is not None and ended.kind == "no legal move" else failed)

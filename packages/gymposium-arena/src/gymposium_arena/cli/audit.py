@@ -60,8 +60,8 @@ def command(
         gymposium verify audited && gymposium view audited
     """
     from gymposium_arena.audit import audit_logs
-    from gymposium_arena.audit.ratings import ratings_of
-    from gymposium_arena.audit.report import rows_of
+    from gymposium_arena.audit.ratings import compute_ratings
+    from gymposium_arena.audit.report import make_rows
 
     names = [name.strip() for name in agents.split(",")] if agents else []
     if not all(names):
@@ -69,7 +69,7 @@ def command(
     if to is not None:
         check_writable("--out", to)
     audit = audit_logs(logs, agents=names)
-    rows, ratings = rows_of(audit.episodes), ratings_of(audit.records)
+    rows, ratings = make_rows(audit.episodes), compute_ratings(audit.records)
     if to is not None:
         _write(audit, to)
     if as_json:

@@ -94,8 +94,8 @@ def index_outcomes(
     seat."""
     listed = list(outcomes)
     deals = tuple(sorted({outcome.group for outcome in listed}))
-    deal_of, player_of = {deal: d for d, deal in enumerate(deals)}, {name: i for i, name in enumerate(players)}
-    return deals, [(deal_of[one.group], [player_of[name] for name in one.players], one) for one in listed]
+    deal_of, resolve_player = {deal: d for d, deal in enumerate(deals)}, {name: i for i, name in enumerate(players)}
+    return deals, [(deal_of[one.group], [resolve_player[name] for name in one.players], one) for one in listed]
 
 
 def _tiers(outcome: MatchOutcome) -> list[list[int]]:

@@ -45,7 +45,7 @@ class Decisions:
 
 
 @dataclass(frozen=True, slots=True)
-class Completed:
+class MatchWeights:
     """The weights of a game's matches."""
 
     weights: Floats
@@ -54,7 +54,7 @@ class Completed:
     """The greatest failure probability of each player in any of its decisions, shape (players)."""
 
 
-def completed(decisions: Decisions, matches: int, players: int) -> Completed:
+def completed(decisions: Decisions, matches: int, players: int) -> MatchWeights:
     """Return the weights of `matches` matches between `players` players."""
     chances = np.zeros(len(decisions.match))
     failing = np.zeros(players)
@@ -67,7 +67,7 @@ def completed(decisions: Decisions, matches: int, players: int) -> Completed:
     kept = np.clip(1.0 - chances, 1.0 - MOST_FAILING, 1.0)
     weights = np.exp(-np.bincount(decisions.match, np.log(kept), minlength=matches))
     weights[np.bincount(decisions.match, decisions.failed, minlength=matches) > 0] = 0.0
-    return Completed(weights, failing)
+    return MatchWeights(weights, failing)
 
 
 def effective(weights: Sequence[float] | Floats) -> float:

@@ -18,7 +18,7 @@ Bound = Literal["interval", "at least", "at most"]
 """Which ends of a rating's interval exist: both, only the lower one, or only the upper one."""
 
 
-def component_of(met: NDArray[np.bool_], anchor: int) -> NDArray[np.int_]:
+def find_component(met: NDArray[np.bool_], anchor: int) -> NDArray[np.int_]:
     """Return the indices of the players in the connected component of `anchor`, ascending and with `anchor`. `met`,
     shape (n, n), is True for players that have met."""
     return np.flatnonzero(_reachable(met)[anchor])

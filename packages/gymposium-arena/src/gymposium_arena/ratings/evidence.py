@@ -55,7 +55,7 @@ class Evidence:
         )
 
 
-def of_one_game(game: Comparisons, weights: Floats) -> Evidence:
+def from_game(game: Comparisons, weights: Floats) -> Evidence:
     """Return the evidence from one game, with equal weight for every match. `weights`: shape (samples, deals)."""
     return Evidence(
         players=game.players,
@@ -69,7 +69,7 @@ def of_one_game(game: Comparisons, weights: Floats) -> Evidence:
     )
 
 
-def of_several(games: Sequence[Comparisons], weights: Sequence[Floats]) -> Evidence:
+def from_games(games: Sequence[Comparisons], weights: Sequence[Floats]) -> Evidence:
     """Return the evidence from several games of equal weight.
 
     Each pairing that met in a game counts as `EACH_GAME` matches of that game, won by its share of points. A match with

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gymposium_arena.ratings.comparisons import Floats
-from gymposium_arena.ratings.connectivity import Bound, bounds, component_of
+from gymposium_arena.ratings.connectivity import Bound, bounds, find_component
 from gymposium_arena.ratings.evidence import Evidence
 from gymposium_arena.ratings.newton import fit_many
 from gymposium_arena.ratings.prior import drawn, expected
@@ -31,7 +31,7 @@ class Ratings:
     """Which ends of each player's interval exist; None if there is not enough data."""
 
 
-def anchor_of(players: Sequence[str]) -> str:
+def find_anchor(players: Sequence[str]) -> str:
     """Return the player rated 0: `random`, or the first player if `random` is missing."""
     return ANCHOR if ANCHOR in players else players[0]
 
@@ -40,8 +40,8 @@ def rate(evidence: Evidence, rng: np.random.Generator) -> Ratings:
     """Return maximum-a-posteriori ratings with a fit to each bootstrap sample. The model is Bradley and Terry's for
     matches of two, and Plackett and Luce's for matches of more."""
     n = len(evidence.players)
-    anchor = anchor_of(evidence.players)
-    joined = component_of(evidence.met, evidence.players.index(anchor))
+    anchor = find_anchor(evidence.players)
+    joined = find_component(evidence.met, evidence.players.index(anchor))
     here = evidence.among(joined)
     zero = here.players.index(anchor)
     asked, wins = here.chosen.sum(axis=1), here.chosen.sum(axis=0)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymposium_arena.ratings.comparisons import Floats
-from gymposium_arena.ratings.connectivity import component_of
+from gymposium_arena.ratings.connectivity import find_component
 from gymposium_arena.ratings.evidence import Evidence
 from gymposium_arena.ratings.fit import Ratings
 from gymposium_arena.ratings.newton import fit_many
@@ -43,7 +43,7 @@ class Flip:
     """The player who is first without them."""
 
 
-def flip_of(ratings: Ratings, evidence: Callable[[Floats], Evidence], deals: int) -> Flip | None:
+def find_flip(ratings: Ratings, evidence: Callable[[Floats], Evidence], deals: int) -> Flip | None:
     """Return the smallest set found, or None.
 
     `evidence` returns the evidence with these deal weights, shape (samples, deals)."""
@@ -67,7 +67,7 @@ class _Search:
         self._evidence, self._deals = evidence, deals
         self._players = ratings.players
         whole = evidence(np.ones((1, deals)))
-        self._joined = component_of(whole.met, ratings.players.index(ratings.anchor))
+        self._joined = find_component(whole.met, ratings.players.index(ratings.anchor))
         self._prior = expected(whole.among(self._joined).met)
         self._rated = np.flatnonzero(~np.isnan(ratings.values[self._joined]))
         """Players with a rating, by their index in the fits."""

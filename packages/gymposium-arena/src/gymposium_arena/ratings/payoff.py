@@ -37,7 +37,7 @@ class Payoff:
         return surely_positive_pairs(self.samples - 0.5)
 
 
-def payoff_of(game: Comparisons, weights: Floats, rng: np.random.Generator) -> Payoff:
+def compute_payoff(game: Comparisons, weights: Floats, rng: np.random.Generator) -> Payoff:
     """Return the pay-off matrix of one game. `weights` holds the deal weights, shape (samples, deals).
 
     Each sample of a pairing has one more deal, with average weight and a share of points drawn from the

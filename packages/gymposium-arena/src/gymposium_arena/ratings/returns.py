@@ -78,7 +78,7 @@ class Means:
         return replace(margin, value=float(self.values[one] - self.values[other]))
 
 
-def returns_of(outcomes: Iterable[MatchOutcome], players: Sequence[str]) -> GameReturns:
+def sum_returns(outcomes: Iterable[MatchOutcome], players: Sequence[str]) -> GameReturns:
     """Sum the returns in the outcomes of one game, for `players` in this order."""
     deals, indexed = index_outcomes(outcomes, players)
     n = len(players)
@@ -94,7 +94,7 @@ def returns_of(outcomes: Iterable[MatchOutcome], players: Sequence[str]) -> Game
     return GameReturns(tuple(players), deals, paid, seats, paid_with, seats_with)
 
 
-def means_of(returns: GameReturns, weights: Floats, bounds: Bounds) -> Means:
+def compute_means(returns: GameReturns, weights: Floats, bounds: Bounds) -> Means:
     """Return mean returns with their intervals. `weights` holds the deal weights, shape (samples, deals); `bounds` are
     the game's least and greatest return."""
     values = _quotient(returns.paid.sum(axis=0), returns.seats.sum(axis=0))

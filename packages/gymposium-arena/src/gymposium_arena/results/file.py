@@ -13,13 +13,13 @@ from gymposium.util.json_file import read_model
 from gymposium_arena.board import Board
 from gymposium_arena.exact_file import read_exact
 from gymposium_arena.failing import GameDecisions
-from gymposium_arena.luck import luck_of
+from gymposium_arena.luck import find_luck
 from gymposium_arena.ratings.bootstrap import SAMPLES
 from gymposium_arena.results.make import make_results
 from gymposium_arena.results.model import Results
 from gymposium_arena.results.tally import BoardTally
 from gymposium_arena.reviews import BoardReviews
-from gymposium_arena.yardsticks import yardsticks_of
+from gymposium_arena.yardsticks import compute_yardsticks
 
 
 def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
@@ -30,7 +30,7 @@ def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
     kept = Reviews()
     reviews = BoardReviews(kept, {entry.player for entry in entries if entry.fitted_to is not None})
     luck = {
-        game.name: luck_of(game.load(), [one.player for one in entries if game.name in one.games])
+        game.name: find_luck(game.load(), [one.player for one in entries if game.name in one.games])
         for game in board.suite.games
     }
     for file, record in board.records():
@@ -43,10 +43,10 @@ def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
     decisions = _decisions(board, tally, kept)
     measured = {entry.player: read_exact(board, entry) for entry in entries}
     yardsticks = {
-        game.name: yardsticks_of(game.load(), [one.player for one in entries if game.name in one.games], measured)
+        game.name: compute_yardsticks(game.load(), [one.player for one in entries if game.name in one.games], measured)
         for game in board.suite.games
     }
-    lost = {game.name: reviews.of_game(game.name) for game in board.suite.games}
+    lost = {game.name: reviews.find_losses(game.name) for game in board.suite.games}
     return make_results(
         board.suite, entries, tally, yardsticks, lost, luck, decisions, unreadable=unreadable, samples=samples
     )

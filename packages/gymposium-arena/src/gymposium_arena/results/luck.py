@@ -17,23 +17,25 @@ MeansOf = Callable[[Sequence[MatchOutcome], Sequence[str]], Means]
 """Computes players' mean returns with their intervals."""
 
 
-def luck_result(luck: Luck, outcomes: Sequence[MatchOutcome], players: Sequence[str], means_of: MeansOf) -> LuckResult:
+def luck_result(
+    luck: Luck, outcomes: Sequence[MatchOutcome], players: Sequence[str], compute_means: MeansOf
+) -> LuckResult:
     """Return the corrected returns of each pairing of `players`."""
     return LuckResult(
         table=luck.table.name,
         digest=luck.table.digest,
         known=[player for player in players if player in luck.known],
-        pairs=[row for pair in combinations(players, 2) for row in _pair(luck, outcomes, pair, means_of)],
+        pairs=[row for pair in combinations(players, 2) for row in _pair(luck, outcomes, pair, compute_means)],
     )
 
 
 def _pair(
-    luck: Luck, outcomes: Sequence[MatchOutcome], pair: tuple[str, str], means_of: MeansOf
+    luck: Luck, outcomes: Sequence[MatchOutcome], pair: tuple[str, str], compute_means: MeansOf
 ) -> Iterator[PairReturn]:
     met = [one for one in outcomes if set(one.players) == set(pair)]
     if not met:
         return
-    both = means_of(met, pair), means_of(less_luck(met), pair)
+    both = compute_means(met, pair), compute_means(less_luck(met), pair)
     plain, corrected = (estimate(one.values[0], one.low[0], one.high[0]) for one in both)
     assert plain is not None, "they have met"
     assert corrected is not None, "they have met"

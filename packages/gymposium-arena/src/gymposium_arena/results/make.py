@@ -16,12 +16,12 @@ from gymposium_arena.luck import Luck
 from gymposium_arena.outcomes import MatchOutcome, distinct
 from gymposium_arena.ratings.bootstrap import SAMPLES, deal_weights, generator
 from gymposium_arena.ratings.comparisons import Comparisons, Floats, compare
-from gymposium_arena.ratings.evidence import EACH_GAME, Evidence, of_one_game, of_several
-from gymposium_arena.ratings.fit import anchor_of, rate
+from gymposium_arena.ratings.evidence import EACH_GAME, Evidence, from_game, from_games
+from gymposium_arena.ratings.fit import find_anchor, rate
 from gymposium_arena.ratings.luck import less_luck
-from gymposium_arena.ratings.payoff import Payoff, over_games, payoff_of
+from gymposium_arena.ratings.payoff import Payoff, compute_payoff, over_games
 from gymposium_arena.ratings.prior import VIRTUAL
-from gymposium_arena.ratings.returns import Means, means_of, returns_of
+from gymposium_arena.ratings.returns import Means, compute_means, sum_returns
 from gymposium_arena.ratings.scale import CONFIDENCE
 from gymposium_arena.results.luck import luck_result
 from gymposium_arena.results.model import (
@@ -38,7 +38,7 @@ from gymposium_arena.results.model import (
     Yardsticks,
 )
 from gymposium_arena.results.play import play_result
-from gymposium_arena.results.standings import board_of, estimate, means_of_players, table_of
+from gymposium_arena.results.standings import estimate, make_board, means_of_players, table_of
 from gymposium_arena.results.tally import BoardTally, GameTally
 from gymposium_arena.suite import Suite
 
@@ -110,7 +110,7 @@ def make_results(
         if several and (absent := [one.game.name for one in rivals if not one.matches[player]])
     }
     complete = [player for player in players if player not in lacks]
-    anchor = anchor_of(players)
+    anchor = find_anchor(players)
     parts = (
         (_RATINGS, rivals),
         (_JOINT, several),
@@ -158,7 +158,7 @@ def pays_amounts(game: Game) -> bool:
     return spec.chance and spec.information == "imperfect" and max(map(abs, game.utility_range)) > 1
 
 
-def kind_of(game: Game) -> Kind:
+def find_kind(game: Game) -> Kind:
     """Return the kind of a game, which decides how its players are compared."""
     if game.seats == 1:
         return "solo"
@@ -209,7 +209,7 @@ class _PlayedGame:
         played = distinct(tally.outcomes)
         outcomes = [outcome for outcome in played if fitted.keys().isdisjoint(outcome.players)]
         others = [outcome for outcome in played if not fitted.keys().isdisjoint(outcome.players)]
-        return cls(game, kind_of(game), tally, outcomes, others, fitted, luck, decisions, _matches(outcomes), samples)
+        return cls(game, find_kind(game), tally, outcomes, others, fitted, luck, decisions, _matches(outcomes), samples)
 
     def between(self, players: Sequence[str]) -> list[MatchOutcome]:
         """Return the matches in which only these players took part."""
@@ -219,7 +219,7 @@ class _PlayedGame:
         """Return these players' comparisons, the deal weights, and the pay-off matrix."""
         comparisons = compare(self.between(players), players)
         weights = self.weights(comparisons.deals)
-        return comparisons, weights, payoff_of(comparisons, weights, generator(SEED, "payoff", self.game.name))
+        return comparisons, weights, compute_payoff(comparisons, weights, generator(SEED, "payoff", self.game.name))
 
     def weights(self, deals: Sequence[str]) -> Floats:
         """Return the deal weights in each bootstrap sample, shape (samples, deals)."""
@@ -234,17 +234,17 @@ class _PlayedGame:
         """Return the results of the game."""
         game, versus = self.game, self.kind == "versus"
         players = [player for player in everybody if self.matches[player]]
-        returns = returns_of(self.outcomes, players)
+        returns = sum_returns(self.outcomes, players)
         means = self._means(self.outcomes, players) if players else None
         corrected = None if self.luck is None or not players else self._means(less_luck(self.outcomes), players)
         board, several = None, False
         if versus and means is not None:
             comparisons, weights, payoff = self.among(players)
-            ratings = rate(of_one_game(comparisons, weights), generator(SEED, "prior", game.name))
+            ratings = rate(from_game(comparisons, weights), generator(SEED, "prior", game.name))
             several, deals = len(comparisons.sets) > 0, len(comparisons.deals)
             by = (corrected or means) if self.by_return else None
-            evidence = partial(of_one_game, comparisons)
-            board = board_of(ratings, payoff, self.matches, deals, comparisons.played, evidence, means, corrected, by)
+            evidence = partial(from_game, comparisons)
+            board = make_board(ratings, payoff, self.matches, deals, comparisons.played, evidence, means, corrected, by)
         return GameResult(
             game=game.name,
             title=game.spec.title,
@@ -261,7 +261,7 @@ class _PlayedGame:
             by_return=self.by_return,
             means=None
             if versus or means is None
-            else means_of_players(returns, means, self.matches, anchor_of(everybody)),
+            else means_of_players(returns, means, self.matches, find_anchor(everybody)),
             returns=table_of(returns) if game.seats > 1 and self.kind != "cooperative" else None,
             yardsticks=yardsticks,
             adversaries=[*self._adversaries()],
@@ -279,8 +279,8 @@ class _PlayedGame:
         return play_result(decisions, self.outcomes, players, order, drawn, prior, self.weights)
 
     def _means(self, outcomes: Sequence[MatchOutcome], players: Sequence[str]) -> Means:
-        returns = returns_of(outcomes, players)
-        return means_of(returns, self.weights(returns.deals), self.game.utility_range)
+        returns = sum_returns(outcomes, players)
+        return compute_means(returns, self.weights(returns.deals), self.game.utility_range)
 
     def _adversaries(self) -> Iterator[AdversaryResult]:
         for player, target in self.fitted.items():
@@ -298,17 +298,17 @@ class _PlayedGame:
 
 def _joint_board(players: Sequence[str], games: Sequence[_PlayedGame]) -> RatedBoard:
     parts = [game.among(players) for game in games]
-    evidence = of_several([comparisons for comparisons, _, _ in parts], [weights for _, weights, _ in parts])
+    evidence = from_games([comparisons for comparisons, _, _ in parts], [weights for _, weights, _ in parts])
     ratings = rate(evidence, generator(SEED, "prior", "joint"))
     matches = _matches(outcome for game in games for outcome in game.between(players))
     played = [comparisons for comparisons, _, _ in parts]
     ends = np.cumsum([len(comparisons.deals) for comparisons in played])
 
     def weighted(weights: Floats) -> Evidence:
-        return of_several(played, np.split(weights, ends[:-1], axis=1))
+        return from_games(played, np.split(weights, ends[:-1], axis=1))
 
     payoff, deals = over_games([payoff for _, _, payoff in parts]), np.sum([game.played for game in played], axis=0)
-    return board_of(ratings, payoff, matches, int(ends[-1]), deals, weighted)
+    return make_board(ratings, payoff, matches, int(ends[-1]), deals, weighted)
 
 
 def _matches(outcomes: Iterable[MatchOutcome]) -> Counter[str]:

@@ -14,7 +14,7 @@ from gymposium_arena.ratings.comparisons import Floats
 from gymposium_arena.ratings.cycles import cycles
 from gymposium_arena.ratings.evidence import Evidence
 from gymposium_arena.ratings.fit import Ratings
-from gymposium_arena.ratings.flip import flip_of
+from gymposium_arena.ratings.flip import find_flip
 from gymposium_arena.ratings.payoff import Payoff
 from gymposium_arena.ratings.ranks import Place, places, surely_above
 from gymposium_arena.ratings.returns import GameReturns, Means
@@ -23,7 +23,7 @@ from gymposium_arena.results.model import FlipDistance, Interval, Mean, Pairing,
 _Row = TypeVar("_Row", Mean, Standing)
 
 
-def board_of(
+def make_board(
     ratings: Ratings,
     payoff: Payoff,
     matches: Mapping[str, int],
@@ -76,7 +76,7 @@ def _flip(
     first, second = (next((p for p in ranked if p is not None and p.rank == rank), None) for rank in (1, 2))
     if first is None or second is None or set(first.group) & set(second.group):
         return None
-    found = flip_of(ratings, evidence, deals)
+    found = find_flip(ratings, evidence, deals)
     return None if found is None else FlipDistance(deals=len(found.deals), of=deals, first=found.first)
 
 

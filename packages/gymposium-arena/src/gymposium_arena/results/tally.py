@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from gymposium.match.ending import FAILURES, EndingKind
 from gymposium.records import Record
 from gymposium.replies.reading import KINDS
-from gymposium_arena.outcomes import MatchOutcome, outcomes_of
+from gymposium_arena.outcomes import MatchOutcome, read_outcomes
 from gymposium_arena.results.model import Conduct
 
 
@@ -66,7 +66,7 @@ class BoardTally:
             game.broken.add(record.id)
             return
         game.finished.add(record.id)
-        game.outcomes += (replace(outcome, corrected=corrected) for outcome in outcomes_of([record]))
+        game.outcomes += (replace(outcome, corrected=corrected) for outcome in read_outcomes([record]))
         _count(record, game.players)
         _count(record, self.players)
 

@@ -14,15 +14,15 @@ from gymposium.util.plain_file import read_plain_text
 from gymposium.util.strict_json import strict_json
 from gymposium_arena.board import Board
 from gymposium_arena.results.file import read_results, results_file
-from gymposium_arena.site.choice import Expected, choose
+from gymposium_arena.site.choice import ExpectedPoints, choose
 from gymposium_arena.site.downloads import ARCHIVE, FORMAT, INDEX, copy_board, write_index
 from gymposium_arena.site.history import read_history
 from gymposium_arena.site.pages import all_pages
 from gymposium_arena.site.played import read_played
 from gymposium_arena.site.site import TABS, Site
 from gymposium_viewer.pages import write_page
-from gymposium_viewer.replays.curve import curve_of
-from gymposium_viewer.replays.match_page import export_matches, path_of
+from gymposium_viewer.replays.curve import draw_curve
+from gymposium_viewer.replays.match_page import export_matches, make_path
 
 REPLAYS = 6
 """Default number of matches per lineup that get a page."""
@@ -42,9 +42,9 @@ def build(board: Board, out: Path, *, replays: int = REPLAYS, earlier: Sequence[
     results, played = read_results(results_file(board)), read_played(board)
     played.check(results)
     versions = read_history(earlier, results)
-    expected, entries = Expected(results), {entry.player: entry for entry in board.entries()}
+    expected, entries = ExpectedPoints(results), {entry.player: entry for entry in board.entries()}
     chosen = choose([*entries], played.lineups, expected, replays)
-    pages = {match: path_of(match) for match in chosen}
+    pages = {match: make_path(match) for match in chosen}
     site = Site(board, results, entries, played, expected, pages, versions)
     out.parent.mkdir(parents=True, exist_ok=True)
     sweep(out.parent, f"{out.name}.")
@@ -61,16 +61,16 @@ def build(board: Board, out: Path, *, replays: int = REPLAYS, earlier: Sequence[
 
 
 def _write(site: Site, out: Path) -> None:
-    around, file_of = _around(site), dict[str, Path]()
+    around, find_source_file = _around(site), dict[str, Path]()
 
     def page(record: Record) -> Mapping[str, Any]:
         return {
             **around[record.id],
             "players": {player: site.player_path(player) for player in record.players},
-            "curve": curve_of(record, file_of[record.id], site.board.path),
+            "curve": draw_curve(record, find_source_file[record.id], site.board.path),
         }
 
-    export_matches(_records(site, file_of), out, tabs=TABS, labels=site.names, around=page)
+    export_matches(_records(site, find_source_file), out, tabs=TABS, labels=site.names, around=page)
     shutil.copytree(_STATIC, out / "static", dirs_exist_ok=True)
     files = copy_board(site.board, out)
     write_index(site.board, out, files, site.pages)
@@ -80,11 +80,11 @@ def _write(site: Site, out: Path) -> None:
     write_page(out, "data.html", site.render("data.html", "data.html", files=files, archive=archive))
 
 
-def _records(site: Site, file_of: dict[str, Path]) -> Iterator[Record]:
-    """Yield the records of the matches that get a page, and put their files into `file_of`, by match id."""
+def _records(site: Site, find_source_file: dict[str, Path]) -> Iterator[Record]:
+    """Yield the records of the matches that get a page, and put their files into `find_source_file`, by match id."""
     for file, record in site.board.records():
         if isinstance(record, Record) and not record.ending.broke_off and record.id in site.pages:
-            file_of[record.id] = file
+            find_source_file[record.id] = file
             yield record
 
 

@@ -30,7 +30,7 @@ class Loss:
         return [player for seat, player in enumerate(self.match.players) if seat != self.seat]
 
 
-class Expected:
+class ExpectedPoints:
     """The usual shares of points between players, from the pay-off matrices."""
 
     def __init__(self, results: Results) -> None:
@@ -53,7 +53,7 @@ def _shares(game: GameResult) -> dict[tuple[str, str], float]:
     }
 
 
-def choose(players: Sequence[str], lineups: Sequence[PlayedLineup], expected: Expected, most: int) -> list[str]:
+def choose(players: Sequence[str], lineups: Sequence[PlayedLineup], expected: ExpectedPoints, most: int) -> list[str]:
     """Return the ids of the selected matches: at most `most` per lineup, and each player's worst losses; none if `most`
     is 0."""
     chosen = [match for lineup in lineups for match in _by_interest(lineup, expected)[:most]]
@@ -63,7 +63,7 @@ def choose(players: Sequence[str], lineups: Sequence[PlayedLineup], expected: Ex
     return list(dict.fromkeys(match.id for match in chosen))
 
 
-def _by_interest(lineup: PlayedLineup, expected: Expected) -> list[PlayedMatch]:
+def _by_interest(lineup: PlayedLineup, expected: ExpectedPoints) -> list[PlayedMatch]:
     """Return a lineup's matches from most to least informative. In zero-sum games, the kinds of matches take turns:
     forfeits, losses of the usual winner, losses of the usual loser; draws come last. For a player alone,
     forfeits come first, then matches by return, lowest first."""
@@ -78,7 +78,7 @@ def _by_interest(lineup: PlayedLineup, expected: Expected) -> list[PlayedMatch]:
     return [match for *_, match in sorted(turns, key=lambda turn: turn[:3])]
 
 
-def worst_losses(player: str, lineups: Sequence[PlayedLineup], expected: Expected) -> list[Loss]:
+def worst_losses(player: str, lineups: Sequence[PlayedLineup], expected: ExpectedPoints) -> list[Loss]:
     """Return a player's losses, from least to most expected; forfeits come last because they say little about its
     moves."""
     losses = []

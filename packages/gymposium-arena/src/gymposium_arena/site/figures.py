@@ -38,7 +38,7 @@ def by_rating(board: RatedBoard) -> list[PlayerFigure]:
     return [PlayerFigure(row.player, row.rating, words.rating(row), row.place) for row in board.standings]
 
 
-def figures_of(game: GameResult) -> list[PlayerFigure]:
+def rank_figures(game: GameResult) -> list[PlayerFigure]:
     """Return a game's figures, best first: ratings, or mean returns if these decide the order."""
     if game.board is not None and not game.by_return:
         return by_rating(game.board)
@@ -56,7 +56,7 @@ def won_by(row: Standing | Mean) -> Interval | None:
     return corrected or row.returned
 
 
-def measure_of(game: GameResult) -> str:
+def name_measure(game: GameResult) -> str:
     """Return the name of a game's figures."""
     if game.board is not None and not game.by_return:
         return "rating"
@@ -77,7 +77,7 @@ class Lead:
     """The number of players."""
 
     @classmethod
-    def of_figures(
+    def from_figures(
         cls, game: GameResult | None, measure: str, figures: Sequence[PlayerFigure], models: Iterable[str]
     ) -> Lead | None:
         """Return the lead among these figures; None if no player is ranked. `models` are the language models."""

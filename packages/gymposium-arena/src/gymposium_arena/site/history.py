@@ -9,7 +9,7 @@ from pathlib import Path
 from gymposium.errors import BadOption
 from gymposium_arena.results.file import read_results
 from gymposium_arena.results.model import Results
-from gymposium_arena.site.figures import PlayerFigure, by_rating, figures_of
+from gymposium_arena.site.figures import PlayerFigure, by_rating, rank_figures
 
 NOW = "now"
 """The name of the current results."""
@@ -26,15 +26,15 @@ class BoardVersion:
     """Figures by game and player."""
 
     @classmethod
-    def of(cls, name: str, results: Results) -> BoardVersion:
+    def from_results(cls, name: str, results: Results) -> BoardVersion:
         """Return the figures in these results."""
         return cls(
             name,
             {} if results.joint is None else _by_player(by_rating(results.joint)),
-            {game.game: _by_player(figures_of(game)) for game in results.games},
+            {game.game: _by_player(rank_figures(game)) for game in results.games},
         )
 
-    def of_player(self, player: str, game: str | None) -> PlayerFigure | None:
+    def find_figure(self, player: str, game: str | None) -> PlayerFigure | None:
         """Return a player's figure in a game, or (None) on the joint board; None if it has none."""
         return (self.joint if game is None else self.games.get(game, {})).get(player)
 
@@ -48,11 +48,11 @@ def read_history(files: Sequence[Path], results: Results) -> list[BoardVersion]:
         earlier = read_results(file)
         if earlier.suite.name != results.suite.name:
             raise BadOption(f"--earlier {file}: its suite is {earlier.suite.name}, not {results.suite.name}.")
-        versions.append(BoardVersion.of(file.stem, earlier))
+        versions.append(BoardVersion.from_results(file.stem, earlier))
     names = [version.name for version in versions] + [NOW]
     if len(set(names)) < len(names):
         raise BadOption(f"--earlier: the file names {', '.join(names)} are not unique. Rename the duplicates.")
-    return [*versions, BoardVersion.of(NOW, results)]
+    return [*versions, BoardVersion.from_results(NOW, results)]
 
 
 def _by_player(figures: Iterable[PlayerFigure]) -> dict[str, PlayerFigure]:

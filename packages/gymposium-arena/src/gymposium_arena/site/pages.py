@@ -12,8 +12,8 @@ from gymposium_arena.results import words
 from gymposium_arena.results.model import GameResult, Mean, Pairing, PlayerLost, RatedBoard, Standing
 from gymposium_arena.site.charts import Chart, means_chart, ratings_chart, shares_chart
 from gymposium_arena.site.choice import LOSSES, worst_losses
-from gymposium_arena.site.costs import Costs, costs_of
-from gymposium_arena.site.figures import Lead, by_rating, figures_of, in_order, measure_of, won_by
+from gymposium_arena.site.costs import Costs, compute_costs
+from gymposium_arena.site.figures import Lead, by_rating, in_order, name_measure, rank_figures, won_by
 from gymposium_arena.site.played import PlayedLineup, PlayedMatch
 from gymposium_arena.site.seats import seat_lines
 from gymposium_arena.site.site import Site
@@ -48,20 +48,20 @@ def _index_page(site: Site) -> str:
     """Return the board's page: who leads, every player's figures and costs, and how the board was made."""
     results = site.results
     joint = [] if results.joint is None else by_rating(results.joint)
-    figures = {game.game: figures_of(game) for game in results.games}
-    leads = [Lead.of_figures(None, "rating", joint, site.models)]
-    leads += [Lead.of_figures(game, measure_of(game), figures[game.game], site.models) for game in results.games]
+    figures = {game.game: rank_figures(game) for game in results.games}
+    leads = [Lead.from_figures(None, "rating", joint, site.models)]
+    leads += [Lead.from_figures(game, name_measure(game), figures[game.game], site.models) for game in results.games]
     rated = [game for game in results.games if game.board is not None]
     kinds = [player for player in site.entries if player in site.models], [*site.entries.keys() - site.models]
     return site.render(
         "index.html",
         "index.html",
-        joint=None if results.joint is None else Rated.of(results.joint),
+        joint=None if results.joint is None else RatingChart.from_board(results.joint),
         joint_figures={figure.player: figure for figure in joint},
         leads=[lead for lead in leads if lead is not None],
         figures={name: {figure.player: figure for figure in found} for name, found in figures.items()},
         kinds=[in_order(sorted(players, key=[*site.entries].index), joint, figures) for players in kinds],
-        boards=[(game, Rated.of_game(game)) for game in results.games if game.by_return or rated == [game]],
+        boards=[(game, RatingChart.find_losses(game)) for game in results.games if game.by_return or rated == [game]],
         costs=[costs for game in results.games if (costs := _costs(site, game)) is not None],
         others=[(game, _chart_of_means(game.means)) for game in results.games if game.means],
         matches=sum(game.matches for game in results.games),
@@ -69,7 +69,7 @@ def _index_page(site: Site) -> str:
 
 
 def _costs(site: Site, game: GameResult) -> Costs | None:
-    return costs_of(game, site.played.conduct[game.game], site.played.spent_in[game.game])
+    return compute_costs(game, site.played.conduct[game.game], site.played.spent_in[game.game])
 
 
 def _chart_of_means(means: Sequence[Mean]) -> Chart:
@@ -87,7 +87,7 @@ def _game_page(site: Site, game: GameResult) -> str:
         spec=loaded.spec,
         loaded=loaded,
         rules=rules[:1] if len(set(rules)) == 1 else rules,
-        rated=None if game.board is None else Rated.of_game(game),
+        rated=None if game.board is None else RatingChart.find_losses(game),
         means=_chart_of_means(game.means) if game.means else None,
         costs=_costs(site, game),
     )
@@ -121,7 +121,7 @@ def _player_page(site: Site, player: str) -> str:
         losses=losses[:LOSSES],
         lost=len(losses),
         seats=list(seat_lines(player, site.played.lineups)),
-        alone=[(lineup, Pages.of(site, [lineup])) for lineup in alone],
+        alone=[(lineup, Pages.from_lineups(site, [lineup])) for lineup in alone],
         measured=[(game, one) for game in results.games for one in game.yardsticks.players if one.player == player],
     )
 
@@ -130,11 +130,13 @@ def _pairing_page(site: Site, one: str, other: str) -> str:
     """Return a pairing's page: results against each other by game, and every match."""
     meetings = []
     for game in site.results.games:
-        if lineups := site.lineups_of(game.game, one, other):
+        if lineups := site.find_lineups(game.game, one, other):
             share = None if game.board is None else _against(game.board, one).get(other)
             chart = shares_chart({} if share is None else {"": share})
             lines = list(_lines(lineups, one, other))
-            meetings.append(Meeting(game, share, _returns(game, one, other), chart, lines, Pages.of(site, lineups)))
+            meetings.append(
+                Meeting(game, share, _returns(game, one, other), chart, lines, Pages.from_lineups(site, lineups))
+            )
     joint = None if site.results.joint is None else _against(site.results.joint, one).get(other)
     return site.render(
         "pairing.html",
@@ -143,12 +145,12 @@ def _pairing_page(site: Site, one: str, other: str) -> str:
         other=other,
         joint=joint,
         chart=shares_chart({} if joint is None else {"": joint}),
-        parts_of=meetings,
+        read_parts=meetings,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
+class RatingChart:
     """A board of rivals with its charts."""
 
     board: RatedBoard
@@ -165,17 +167,17 @@ class Rated:
     """What each player's moves gave away, if matches were reviewed."""
 
     @classmethod
-    def of(cls, board: RatedBoard) -> Rated:
+    def from_board(cls, board: RatedBoard) -> RatingChart:
         """Make the chart of a board ordered by rating."""
         order = [row.player for row in board.standings]
         payoff = {player: _against(board, player) for player in order}
         return cls(board, ratings_chart(_rows(board)), order, payoff, by_return=False, exploitable={}, lost={})
 
     @classmethod
-    def of_game(cls, game: GameResult) -> Rated:
+    def find_losses(cls, game: GameResult) -> RatingChart:
         """Make the chart of a zero-sum game."""
         assert game.board is not None, "they are rivals"
-        rated = cls.of(game.board)
+        rated = cls.from_board(game.board)
         if not game.by_return:
             return rated
         return replace(
@@ -205,7 +207,7 @@ class Pages:
     """Number of matches with a loser and a page."""
 
     @classmethod
-    def of(cls, site: Site, lineups: Sequence[PlayedLineup]) -> Pages:
+    def from_lineups(cls, site: Site, lineups: Sequence[PlayedLineup]) -> Pages:
         """Count the matches of these lineups."""
         matches = [match for lineup in lineups for match in lineup.matches]
         lost = [match for match in matches if "loss" in match.results]

@@ -53,7 +53,7 @@ class PlayedLineup:
 
 
 @dataclass(slots=True)
-class Spent:
+class ReplyCosts:
     """Time and cost of a player's replies, as far as recorded."""
 
     seconds: float = 0.0
@@ -74,7 +74,7 @@ class Spent:
 
 
 @dataclass(slots=True)
-class Played:
+class BoardMatches:
     """All matches of a board."""
 
     lineups: list[PlayedLineup]
@@ -83,9 +83,9 @@ class Played:
     """Conduct by game and player."""
     overall: Mapping[str, Conduct]
     """Conduct in all games, by player."""
-    spent: Mapping[str, Spent]
+    spent: Mapping[str, ReplyCosts]
     """Time and cost by player."""
-    spent_in: Mapping[str, Mapping[str, Spent]]
+    spent_in: Mapping[str, Mapping[str, ReplyCosts]]
     """Time and cost by game and player."""
     versions: Mapping[str, tuple[str, ...]]
     """Versions of the software that played, by name. Matches added later may add versions."""
@@ -100,15 +100,15 @@ class Played:
             )
 
 
-def read_played(board: Board) -> Played:
+def read_played(board: Board) -> BoardMatches:
     """Read a board's matches. Lines that are not records are left out; the results count them."""
     players = [entry.player for entry in board.entries()]
     games = [game.name for game in board.suite.games]
     tally = BoardTally()
     matches: defaultdict[Path, list[PlayedMatch]] = defaultdict(list)
     lineup_of: dict[Path, tuple[str, frozenset[str]]] = {}
-    spent: defaultdict[str, Spent] = defaultdict(Spent)
-    spent_in: defaultdict[str, defaultdict[str, Spent]] = defaultdict(lambda: defaultdict(Spent))
+    spent: defaultdict[str, ReplyCosts] = defaultdict(ReplyCosts)
+    spent_in: defaultdict[str, defaultdict[str, ReplyCosts]] = defaultdict(lambda: defaultdict(ReplyCosts))
     versions: defaultdict[str, set[str]] = defaultdict(set)
     seen: set[tuple[str, tuple[str, ...], str]] = set()
     for file, record in board.records():
@@ -143,7 +143,7 @@ def read_played(board: Board) -> Played:
     ]
     place = {player: number for number, player in enumerate(players)}
     lineups.sort(key=lambda lineup: (games.index(lineup.game), [place[player] for player in lineup.players]))
-    return Played(
+    return BoardMatches(
         lineups,
         {game: {player: one.conduct() for player, one in tally.games[game].players.items()} for game in games},
         {player: tally.players[player].conduct() for player in players},

@@ -17,9 +17,9 @@ from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry
 from gymposium_arena.results import words
 from gymposium_arena.results.model import GameResult, Results
-from gymposium_arena.site.choice import Expected
+from gymposium_arena.site.choice import ExpectedPoints
 from gymposium_arena.site.history import BoardVersion
-from gymposium_arena.site.played import Played, PlayedLineup
+from gymposium_arena.site.played import BoardMatches, PlayedLineup
 from gymposium_arena.slugs import joint_slug, slug
 from gymposium_viewer.pages import Tab, render
 from gymposium_viewer.titles import game_title
@@ -41,8 +41,8 @@ class Site:
     results: Results
     entries: Mapping[str, Entry]
     """The entries by player."""
-    played: Played
-    expected: Expected
+    played: BoardMatches
+    expected: ExpectedPoints
     pages: Mapping[str, str]
     """The paths of single-match pages, by match id."""
     versions: Sequence[BoardVersion]
@@ -125,7 +125,7 @@ class Site:
 
     def has_figure(self, player: str, game: str | None) -> bool:
         """Return whether any version has a player's figure in a game, or (None) on the joint board."""
-        return any(version.of_player(player, game) for version in self.versions)
+        return any(version.find_figure(player, game) for version in self.versions)
 
     def game_path(self, game: str) -> str:
         """Return the path of a game's page."""
@@ -150,6 +150,6 @@ class Site:
         first, *others = lineup.players
         return self.pairing_path(first, others[0]) if others else self.player_path(first)
 
-    def lineups_of(self, game: str, *players: str) -> Sequence[PlayedLineup]:
+    def find_lineups(self, game: str, *players: str) -> Sequence[PlayedLineup]:
         """Return a game's lineups that contain all of these players."""
         return [one for one in self.played.lineups if one.game == game and set(players) <= set(one.players)]

@@ -24,7 +24,7 @@ from gymposium_arena.verify.entries import check_entries
 from gymposium_arena.verify.exact import check_exact
 from gymposium_arena.verify.files import check_files
 from gymposium_arena.verify.findings import BoardVerification, Finding, PlayerVerified, ResultsState
-from gymposium_arena.verify.lineup import Checked, LineupCheck, check_lineup
+from gymposium_arena.verify.lineup import LineupCheck, LineupVerification, check_lineup
 from gymposium_arena.verify.no_answer_claims import check_claim
 from gymposium_arena.verify.player_pool import PlayerPool
 from gymposium_arena.verify.results import check_results
@@ -69,7 +69,7 @@ def verify_board(
     ]
     verification = BoardVerification(planned=sum(check.lineup.matches for check in checks))
     verification.add(findings)
-    checked: dict[int, Checked] = {}
+    checked: dict[int, LineupVerification] = {}
     with ExitStack() as stack:
         results: Callable[[], tuple[ResultsState, list[Finding]]] = partial(check_results, board)
         if executor is not None and only is None:
@@ -82,7 +82,7 @@ def verify_board(
         if only is None:
             verification.results, differing = results()
             verification.add(differing)
-    total = Checked()
+    total = LineupVerification()
     for number, check in enumerate(checks):
         total.add(checked[number])
         verification.add(checked[number].findings)
@@ -123,7 +123,9 @@ def verify_board(
     return verification
 
 
-def _checked(board: Board, checks: Sequence[LineupCheck], executor: Executor | None) -> Iterator[tuple[int, Checked]]:
+def _checked(
+    board: Board, checks: Sequence[LineupCheck], executor: Executor | None
+) -> Iterator[tuple[int, LineupVerification]]:
     """Verify lineups, and yield each result with the lineup's index once it is ready."""
     if executor is None:
         players = PlayerPool()
@@ -150,7 +152,7 @@ def _read(board: Board, check: LineupCheck) -> LineupCheck:
         return replace(check, unreadable=reason(error))
 
 
-def _check(check: LineupCheck) -> Checked:
+def _check(check: LineupCheck) -> LineupVerification:
     return check_lineup(check, _players())
 
 

@@ -26,7 +26,7 @@ def check_files(board: Board, readable: Iterable[Entry], expected: set[Path], on
     folders = {entries, *(parent for file in expected for parent in file.parents)}
     known = {entries / entry.slug for entry in readable}
     for path in _walk(entries / only if only is not None else board.path):
-        where, entry = str(path.relative_to(board.path)), _entry_of(path, entries)
+        where, entry = str(path.relative_to(board.path)), _find_entry(path, entries)
         if path.is_symlink():
             yield Finding("file", where, "it is a link; a board must hold the file itself")
         elif not path.is_dir() and not path.is_file():
@@ -50,7 +50,7 @@ def _belongs(path: Path, board: Board, entry: Path | None) -> bool:
     return path.parent == entry and path.name in ("entry.json", "exact.json")
 
 
-def _entry_of(path: Path, entries: Path) -> Path | None:
+def _find_entry(path: Path, entries: Path) -> Path | None:
     """Return the entry folder that contains a path."""
     inside = path.relative_to(entries).parts if path.is_relative_to(entries) else ()
     return entries / inside[0] if len(inside) > 1 else None

@@ -51,7 +51,7 @@ class LineupCheck:
 
 
 @dataclass(slots=True)
-class Checked:
+class LineupVerification:
     """The verification of one or more match files. Counters are by player."""
 
     matches: int = 0
@@ -70,7 +70,7 @@ class Checked:
     other_versions: Counter[str] = field(default_factory=Counter)
     """Number of matches played with software of another version than at the entry of the lineup's last player."""
 
-    def add(self, other: Checked) -> None:
+    def add(self, other: LineupVerification) -> None:
         """Add the figures of another verification, except its findings and claims."""
         self.matches += other.matches
         self.broken += other.broken
@@ -83,9 +83,9 @@ class Checked:
         self.other_versions.update(other.other_versions)
 
 
-def check_lineup(check: LineupCheck, pool: PlayerPool) -> Checked:
+def check_lineup(check: LineupCheck, pool: PlayerPool) -> LineupVerification:
     """Verify a lineup's matches with this process's players."""
-    result = Checked()
+    result = LineupVerification()
     planned = planned_jobs(check, pool)
     matches = _matches(check, planned, result)
     result.matches = len(matches)
@@ -94,7 +94,7 @@ def check_lineup(check: LineupCheck, pool: PlayerPool) -> Checked:
     ready = (replace(job, players=again.seats(job)) for job in map(planned, matches) if job is not None)
     for played in play(ready, at_once=check.lineup.suite.at_once, guard=scripts):
         where, record = matches[played.job.id]
-        if why := difference(record, Record.of(played)):
+        if why := difference(record, Record.from_match(played)):
             result.findings.append(Finding("record", where, why))
         for seat in range(len(record.players)):
             if how := scripts.differences.get((record.id, seat)):
@@ -153,7 +153,7 @@ class _AskedAgain:
 
 
 def _matches(
-    check: LineupCheck, planned: Callable[[str], MatchJob | None], result: Checked
+    check: LineupCheck, planned: Callable[[str], MatchJob | None], result: LineupVerification
 ) -> dict[str, tuple[str, Record]]:
     """Return the finished matches that are as planned, each with its place in the file. Everything else in the file,
     and everything missing, becomes a finding."""
@@ -224,7 +224,7 @@ def _out_of_order(check: LineupCheck, played: Sequence[str], numbers: Mapping[st
     return []
 
 
-def _count(record: Record, again: _AskedAgain, result: Checked) -> None:
+def _count(record: Record, again: _AskedAgain, result: LineupVerification) -> None:
     """Count each player's replies, and note claims that a player did not answer."""
     players = record.players
     result.replies.update(players[turn["seat"]] for turn in record.turns if turn["seat"] < len(players))

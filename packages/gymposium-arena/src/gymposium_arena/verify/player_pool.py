@@ -5,7 +5,7 @@ from __future__ import annotations
 from gymposium.errors import describe
 from gymposium.players.protocol import Player
 from gymposium.replies.reading import GENERAL, Reader
-from gymposium_arena.entries import Changed, Entry, make_entrant
+from gymposium_arena.entries import Entry, PlayerMismatch, make_entrant
 from gymposium_arena.verify.findings import Finding
 from gymposium_arena.verify.replay import RecordedPlayer
 
@@ -37,7 +37,7 @@ class PlayerPool:
                 self._players[entry.player] = make_entrant(entry)
             except Exception as error:  # noqa: BLE001 - a player's own code may raise anything
                 self.why_not[entry.player] = describe(error)
-                if isinstance(error, Changed) and not error.code:
+                if isinstance(error, PlayerMismatch) and not error.code:
                     self.findings.append(Finding("entry", f"entries/{entry.slug}/entry.json", str(error)))
         return self._players.get(entry.player)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from gymposium.match import Answer, Guard, PlayerFailure
 from gymposium.match.watchdog import Watchdog
-from gymposium.players.protocol import Ask, Player, Reply, TellsTies, Usage
+from gymposium.players.protocol import Ask, Player, Reply, TieReporter, Usage
 from gymposium.records import ScriptedPlayer, Scripts
 
 _GUARD = Guard()
@@ -87,7 +87,7 @@ class AskingScripts(Scripts):
 
 def _is_tie(player: Player, ask: Ask, now: Answer, recorded: Answer) -> bool:
     """Return whether rounding decides between a player's reply and the recorded one, as the player declares."""
-    if not (isinstance(player, TellsTies) and isinstance(now, Reply) and isinstance(recorded, Reply)):
+    if not (isinstance(player, TieReporter) and isinstance(now, Reply) and isinstance(recorded, Reply)):
         return False
     return player.is_tie(ask, now, recorded)
 

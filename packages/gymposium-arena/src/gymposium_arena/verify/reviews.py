@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from gymposium.analysis.review import MatchReview, ReviewFile, judge_of, read_review, review_path
+from gymposium.analysis.review import MatchReview, ReviewFile, choose_judge, read_review, review_path
 from gymposium.analysis.review.update import review_or_why
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_named_game
@@ -34,17 +34,17 @@ def check_reviews(board: Board, matches: Path, sample: int, seed: int) -> Iterat
             yield Finding("results", where, f"it reviews {strange}, which the match file does not have")
             return
         game = load_named_game(stored.game)
-        judge = judge_of(game, stored.judge)
+        judge = choose_judge(game, stored.judge)
     except GymposiumError as error:
         yield Finding("results", where, str(error))
         return
     if judge.digest != stored.table:
         yield Finding("results", where, f"its table is {stored.table}, but the recomputed one is {judge.digest}")
         return
-    if stored.model_copy(update={"matches": {}}) != ReviewFile.of(game, judge, {}):
+    if stored.model_copy(update={"matches": {}}) != ReviewFile.from_reviews(game, judge, {}):
         yield Finding("results", where, f"its description of the game or of {stored.judge} is wrong")
         return
-    known = [match for match in stored.matches if stored.of_record(records[match]) is not None]
+    known = [match for match in stored.matches if stored.find_review(records[match]) is not None]
     chosen = known if judge.exact else stream(seed, "reviews", where).sample(known, min(sample, len(known)))
     for match in chosen:
         again = review_or_why(stored.judge, records[match])

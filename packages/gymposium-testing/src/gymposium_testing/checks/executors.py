@@ -37,7 +37,7 @@ def executors_play_as_one_process(part: PluginPart, seed: int = 0, effort: Effor
     for one in done:
         matches = one.part.matches
         jobs = list(matches.jobs([matches.make_player(name) for name in matches.players], one.part.numbers))
-        played = {result.job.id: RecordLine.of(result) for result in play(jobs)}
+        played = {result.job.id: RecordLine.from_match(result) for result in play(jobs)}
         require(
             _without_times(one.lines) == _without_times(played[job.id] for job in jobs),
             f"the records of the matches {one.part.numbers} of {matches.id} differ from those of one process",

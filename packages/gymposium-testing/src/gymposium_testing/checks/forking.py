@@ -20,7 +20,7 @@ def forks_stand_apart(game: Game, seed: int = 0, effort: Effort = NORMAL) -> Non
     """A fork has the same position and events as its match, and moves in one do not affect the other."""
     rng = stream(seed, "forks")
     for match in played(game, seed, effort.decisions // 4):
-        before = Snapshot.of(match)
+        before = Snapshot.from_match(match)
         fork, kept = match.fork(random.Random(1)), match.fork(random.Random(2))
         for new in (fork, kept):
             before.compare(new, "a fork differs from its match", do=_DO)

@@ -72,7 +72,7 @@ def _views_are_texts(game: Game, seed: int, effort: Effort) -> bool:
     for match in played(game, seed, effort.decisions // 4):
         for seat in range(game.seats):
             view = match.view(seat)
-            if isinstance(match, OpenSpielMatch) and view == OpenSpielGame.view_of(match.game, match.state, seat):
+            if isinstance(match, OpenSpielMatch) and view == OpenSpielGame.render_view(match.game, match.state, seat):
                 return False
             lines = {*_lines(view)}
             if not any(
@@ -248,7 +248,7 @@ def sampled_worlds_are_possible(game: Game, seed: int = 0, effort: Effort = NORM
         if place.seat not in place.match.to_move():
             continue
         match = game.load(place.events)
-        before = Snapshot.of(match)
+        before = Snapshot.from_match(match)
         try:
             world = match.resample(place.seat, random.Random(rng.getrandbits(31)))
         except NoSampler:
@@ -325,7 +325,7 @@ def _judge(match: Match, place: WorldPosition, world: Match, rng: random.Random)
         _bad_world(match, seat, f"its legal moves are {short(world.legal_moves(seat))}", events)
     try:
         again = match.game.load(events)
-        change = Snapshot.of(world).change(again)
+        change = Snapshot.from_match(world).change(again)
         possible = has_history(match.game.load, events, seat, place.history)
         play_out(world, rng)
     except CheckFailed:

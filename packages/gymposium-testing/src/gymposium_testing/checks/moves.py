@@ -149,7 +149,7 @@ def wrong_seats_are_refused(game: Game, seed: int = 0, effort: Effort = NORMAL) 
         wrong = [{}, {**moves, game.seats: some}] if moves else [{0: some}]
         wrong += [{**moves, seat: some} for seat in range(game.seats) if seat not in moves]
         wrong += [{seat: moves[seat]} for seat in moves if len(moves) > 1]
-        before = Snapshot.of(match)
+        before = Snapshot.from_match(match)
         for joint in wrong:
             what = f"apply() with moves of seats {sorted(joint)} if seats {match.to_move()} are to move"
             try:

@@ -23,7 +23,7 @@ _DO = "rebuild the match, chance included, from the events alone; with the seed,
 def events_make_the_match(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """`load(events)`, with and without the seed, gives the match at its end."""
     for match in ended(game, seed, effort.decisions):
-        end = Snapshot.of(match)
+        end = Snapshot.from_match(match)
         for own_seed in (None, match.seed):
             loaded = game.load(list(end.events), own_seed)
             end.compare(loaded, f"load(events, {own_seed}) gives a different match", where=after(match), do=_DO)
@@ -36,7 +36,7 @@ def pieces_load_and_play_on(game: Game, seed: int = 0, effort: Effort = NORMAL) 
     while left > 0:
         match = game.new(match_seed(seed, number))
         moves: list[dict[int, str]] = []
-        cuts = [Snapshot.of(now) for now in steps(match, stream(seed, "moves", number), moves)]
+        cuts = [Snapshot.from_match(now) for now in steps(match, stream(seed, "moves", number), moves)]
         every = max(1, len(cuts) // 12)
         for turn, cut in list(enumerate(cuts))[::every]:
             piece = game.load(list(cut.events), match.seed)

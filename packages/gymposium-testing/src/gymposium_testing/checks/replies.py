@@ -107,7 +107,7 @@ def refused_moves_change_nothing(game: Game, seed: int = 0, effort: Effort = NOR
 def _refuses_all(match: Match, seat: int) -> None:
     legal = match.legal_moves(seat) or []
     others = any_moves(match, random.Random(0))
-    before = Snapshot.of(match)
+    before = Snapshot.from_match(match)
     do = "raise IllegalMove(seat, move, legal_moves) before changing anything."
 
     def fail(what: str) -> NoReturn:

@@ -48,7 +48,7 @@ def _groups(part: PluginPart, seed: int, effort: Effort, *, forfeits: bool) -> I
             ]
             results = list(play(jobs, at_once=effort.draws))
             for seat in range(game.seats):
-                yield [Trajectory.of(result, seat) for result in results]
+                yield [Trajectory.from_match(result, seat) for result in results]
 
 
 def _rated(

@@ -30,7 +30,7 @@ _DO = "draw chance only from gymposium.util.streams.stream(seed, 'chance'), and 
 def equal_seeds_give_equal_matches(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """Two matches with the same seed and moves are equal at every decision."""
     for one, other in alike(game, seed, effort.decisions):
-        Snapshot.of(one).compare(other, "equal seeds and moves give unequal matches", do=_DO)
+        Snapshot.from_match(one).compare(other, "equal seeds and moves give unequal matches", do=_DO)
 
 
 def other_matches_change_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
@@ -40,7 +40,7 @@ def other_matches_change_nothing(game: Game, seed: int = 0, effort: Effort = NOR
         own_seed = match_seed(seed, number)
         alone = game.new(own_seed)
         moves = play_out(alone, stream(seed, "moves", number))
-        expected = Snapshot.of(alone)
+        expected = Snapshot.from_match(alone)
         match, beside = game.new(own_seed), _Beside(game, stream(seed, "beside", number))
         for joint in moves:
             beside.step()

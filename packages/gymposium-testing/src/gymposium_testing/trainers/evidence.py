@@ -13,7 +13,7 @@ from gymposium.games.registry import load_game
 from gymposium.util.streams import derived_seed, stream
 from gymposium_testing.contract import CheckFailed
 from gymposium_testing.trainers.protocol import RolledOut, RowTrainer, TrainedRow, TrainerTask, Vector
-from gymposium_testing.trainers.row_faults import Replayed, RowFault, faults_of, replayed
+from gymposium_testing.trainers.row_faults import ReplayedMatch, RowFault, find_faults, replayed
 from gymposium_testing.trainers.traversal import GameTree, PromptedReply
 from gymposium_testing.trainers.updates import Explanation, explained
 
@@ -47,7 +47,7 @@ class TrainerEvidence:
         self._start = self.model.save()
         self._gradients: dict[PromptedReply, Vector] = {}
 
-    def seed_of(self, *key: str | int) -> int:
+    def derive_seed(self, *key: str | int) -> int:
         """Return a seed for one rollout."""
         return derived_seed(self.seed, "trainers", *key)
 
@@ -67,14 +67,14 @@ class TrainerEvidence:
         return _rolled_out(self, MATCHES, "first")
 
     @cached_property
-    def matches(self) -> list[Replayed]:
+    def matches(self) -> list[ReplayedMatch]:
         """The matches in `rolled`, replayed."""
         return [replayed(self.task.game, self.model, match) for match in self.rolled.matches]
 
     @cached_property
     def row_faults(self) -> dict[RowFault, tuple[str, str]]:
         """What is wrong with the rows of `rolled`."""
-        return faults_of(self.rolled, self.matches, self.model)
+        return find_faults(self.rolled, self.matches, self.model)
 
     @cached_property
     def moved(self) -> MovedModel:
@@ -138,7 +138,7 @@ class TrainerEvidence:
             raise CheckFailed("A step goes in a direction that is not finite.", do="look for a division by zero.")
         return direction
 
-    def answers_of(self, row: TrainedRow) -> list[PromptedReply]:
+    def collect_answers(self, row: TrainedRow) -> list[PromptedReply]:
         """Return a row's prompts and replies as sampled."""
         turns = [turn for turn in self.matches[row.match].turns if turn.seat == row.seat]
         return [(turn.prompt, turn.reply) for turn in turns]
@@ -157,7 +157,7 @@ class TrainerEvidence:
     def explanations(self) -> list[Explanation]:
         """What explains the step of `drawn`, best explanation first."""
         rows, step = self.drawn
-        gradients = [self.gradients(self.answers_of(row)) for row in rows]
+        gradients = [self.gradients(self.collect_answers(row)) for row in rows]
         whole = [np.asarray(sum(of_row, np.zeros_like(step))) for of_row in gradients]
         without_last = [np.asarray(sum(of_row[:-1], np.zeros_like(step))) for of_row in gradients]
         return explained(rows, step, whole, without_last)
@@ -186,7 +186,7 @@ def cosine(one: Vector, other: Vector) -> float:
     return float(one @ other) / size if size else 0.0
 
 
-def outside_of(vector: Vector, span: Sequence[Vector]) -> float:
+def measure_residual(vector: Vector, span: Sequence[Vector]) -> float:
     """Return the share of a vector outside the linear span of `span`: from 0 to 1."""
     size = float(np.linalg.norm(vector))
     if not size:
@@ -197,7 +197,7 @@ def outside_of(vector: Vector, span: Sequence[Vector]) -> float:
 
 
 def _rolled_out(evidence: TrainerEvidence, matches: int, *key: str | int) -> RolledOut:
-    rolled = evidence.model.roll_out(matches, evidence.seed_of(*key))
+    rolled = evidence.model.roll_out(matches, evidence.derive_seed(*key))
     if not rolled.rows or len(rolled.matches) != matches:
         raise CheckFailed(
             f"roll_out({matches}) gives {len(rolled.matches)} matches and {len(rolled.rows)} rows.",

@@ -33,7 +33,7 @@ class ReplayedTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayedMatch:
     """A replayed match: what the model read and replied, and the returns."""
 
     turns: tuple[ReplayedTurn, ...]
@@ -41,7 +41,7 @@ class Replayed:
     forfeit: int | None
 
 
-def replayed(game: Game, model: ReadingModel, played: TrainedMatch) -> Replayed:
+def replayed(game: Game, model: ReadingModel, played: TrainedMatch) -> ReplayedMatch:
     """Replay a match. Raises `CheckFailed` if its events and replies do not belong together."""
     turns: list[ReplayedTurn] = []
     before: dict[int, TokenIds] = {}
@@ -65,7 +65,7 @@ def replayed(game: Game, model: ReadingModel, played: TrainedMatch) -> Replayed:
         returns = forfeit_returns(game, forfeit, returns)
     elif final.to_move():
         raise _wrong_match(played, "the match is not over, but no reply forfeits it")
-    return Replayed(tuple(turns), tuple(returns), forfeit)
+    return ReplayedMatch(tuple(turns), tuple(returns), forfeit)
 
 
 def _turn(
@@ -95,7 +95,9 @@ def _wrong_match(played: TrainedMatch, why: str) -> CheckFailed:
     )
 
 
-def faults_of(rolled: RolledOut, matches: Sequence[Replayed], model: ReadingModel) -> dict[RowFault, tuple[str, str]]:
+def find_faults(
+    rolled: RolledOut, matches: Sequence[ReplayedMatch], model: ReadingModel
+) -> dict[RowFault, tuple[str, str]]:
     """Return the first fault of each kind: what is wrong, and where."""
     rows: defaultdict[tuple[int, int], list[TrainedRow]] = defaultdict(list)
     for row in rolled.rows:

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from gymposium.analysis.exact.graph import OVER, graph_of
+from gymposium.analysis.exact.graph import OVER, build_graph
 from gymposium.games.protocol import CHANCE
 from gymposium.match.failures import forfeit_returns
 from gymposium_testing.trainers.protocol import ReadingModel, TokenIds, TrainerTask, TrainingModel
@@ -42,7 +42,7 @@ class GameTree:
     """All positions that a model can reach, with its prompts and replies. The tree does not depend on weights."""
 
     def __init__(self, task: TrainerTask, model: ReadingModel) -> None:
-        self._graph, self._model = graph_of(task.game), model
+        self._graph, self._model = build_graph(task.game), model
         self._read: dict[tuple[int, str, TokenIds], TokenIds] = {}
         self._trees: list[list[_Node]] = []
         self.prompts: dict[tuple[int, str], TokenIds] = {}

@@ -148,7 +148,7 @@ def local_learner(
     weights: Any | None = None,
 ) -> LocalLearner:
     """Make this process's learner for reinforcement learning. `weights` is as in `LocalLearner`."""
-    return _learner(config, loaded, Loss.of(config), world, dumps, weights)
+    return _learner(config, loaded, Loss.from_config(config), world, dumps, weights)
 
 
 def _learner(

@@ -48,11 +48,11 @@ def load(config: TrainConfig, name: str | Path, adapter: Path | None = None, *, 
     dtype = torch.float32 if whole else compute_type(config.optimizer.precision)
     loaded = load_model(name, adapter, load, trust, dtype=dtype)
     if config.prompting.thinking or config.prompting.history != "template":
-        loaded.chat = chat_of(config, name)
+        loaded.chat = make_chat(config, name)
     return loaded
 
 
-def chat_of(config: TrainConfig, name: str | Path) -> Chat:
+def make_chat(config: TrainConfig, name: str | Path) -> Chat:
     """Load the tokenizer and chat template of a run's model."""
     prompting = config.prompting
     return load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=config.model.trust)
@@ -77,7 +77,7 @@ def _learning_model(
     whole = tune == "full"
     if empty:
         dtype, trust = torch.float32 if whole else compute_type(config.optimizer.precision), config.model.trust
-        loaded = LoadedModel(skeleton(name, trust, dtype).eval(), chat_of(config, name), trust)
+        loaded = LoadedModel(skeleton(name, trust, dtype).eval(), make_chat(config, name), trust)
     else:
         loaded = load(config, name, whole=whole)
     if not whole:

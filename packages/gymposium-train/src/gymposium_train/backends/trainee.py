@@ -15,7 +15,7 @@ from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.engines.canary import Agreement, Canary
 from gymposium_agents.engines.protocol import TokenEngine
-from gymposium_agents.players.player import LanguageModelPlayer, over, reader_of
+from gymposium_agents.players.player import LanguageModelPlayer, choose_reader, over
 from gymposium_train.backends.canary import PROMPTS, TEXTS, opening_prompts
 from gymposium_train.backends.protocol import LearningModel
 from gymposium_train.backends.publishing import Publisher, policy_name
@@ -186,7 +186,7 @@ def make_trainee(
         name = policy_name(config, directory)
         publisher = model.publisher(name, directory / "versions", resources)
         how = {"context": publisher.context, "seed": config.seed, "number": max(2, PROMPTS // max(1, len(games)))}
-        form = reader_of(prompting.reply, chat)
+        form = choose_reader(prompting.reply, chat)
         prompts = [prompt for game in games for prompt in opening_prompts(game, prompting.prompt, form, chat, **how)]
         prompts = prompts or [chat.prompt(text) for text in TEXTS]
         canary = Canary(prompts, tolerance=learner.tolerance)

@@ -25,7 +25,7 @@ from gymposium_train.config.overrides import Override, parse
 from gymposium_train.config.permitted import check_permitted
 from gymposium_train.config.presets import preset_data
 from gymposium_train.config.reading import config_from, merged, read_data
-from gymposium_train.config.small_model import of_small_model
+from gymposium_train.config.small_model import resolve_small_model
 from gymposium_train.config.writing import as_data, as_toml
 from gymposium_train.run.api import train
 from gymposium_train.util.processes import processes
@@ -46,7 +46,7 @@ WIDTH = 120
 """Width of the results table in columns. Narrower terminals show it without intervals."""
 
 
-def config_of(
+def make_config(
     preset: str | None, arguments: list[str], options: list[Override], base: Mapping[str, Any] | None = None
 ) -> TrainConfig:
     """Build the config from defaults, `base`, preset, file and single settings. Later ones override earlier ones.
@@ -150,7 +150,7 @@ def show_plan(config: TrainConfig, *, memory: bool = False, as_json: bool) -> No
     """Print the config as a file, with an outline of the run as comments. With `memory`, also print an estimate of
     it."""
     check(config, at_hand=False)
-    config = of_small_model(config)
+    config = resolve_small_model(config)
     planned = outline(config)
     estimate = _memory(config) if memory else None
     if as_json:
@@ -175,10 +175,10 @@ class _Estimate(NamedTuple):
 
 def _memory(config: TrainConfig) -> _Estimate:
     from gymposium_train.run.fitting import fitted
-    from gymposium_train.run.memory import memory_of, would_fit  # imports torch, which takes seconds
+    from gymposium_train.run.memory import estimate_memory, would_fit  # imports torch, which takes seconds
 
     chosen = fitted(config)
-    needed = memory_of(chosen)
+    needed = estimate_memory(chosen)
     table = Table(Column("memory", no_wrap=True), Column("GiB", justify="right"), box=None)
     for name, size in {**needed.parts(), "peak": needed.total}.items():
         table.add_row(name, f"{size / 2**30:.2f}")

@@ -18,9 +18,9 @@ from gymposium.runs.folder import check_new
 from gymposium.util.extras import needs_extra
 from gymposium_train.cli.backend import BackendOption, BaseUrlOption
 from gymposium_train.cli.naming import naming, typed_options
-from gymposium_train.cli.running import MetricsOption, config_of, do_run, show_plan, shown_metrics
+from gymposium_train.cli.running import MetricsOption, do_run, make_config, show_plan, shown_metrics
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.engine import engine_of
+from gymposium_train.config.engine import find_engine
 from gymposium_train.serving.settings import SessionSettings
 
 STEPS = 100
@@ -152,9 +152,9 @@ def command(
             "--name": (("source", "names"), name),
         }
     )
-    engine = {**_SERVED["engine"], "kind": "own" if backend in (None, "local") else engine_of(backend)}
+    engine = {**_SERVED["engine"], "kind": "own" if backend in (None, "local") else find_engine(backend)}
     with naming(options):
-        config = config_of(None, arguments or [], options, {**_SERVED, "engine": engine})
+        config = make_config(None, arguments or [], options, {**_SERVED, "engine": engine})
         if isinstance(config.source, SessionSettings):
             check_address(config.source.host, os.environ.get(TOKEN), TOKEN)
             _check_at_hand(config.source)
@@ -171,9 +171,9 @@ def command(
 def _check_at_hand(source: SessionSettings) -> None:
     """Raise `BadOption` before anything is written if the command or the function of `--run` cannot be found."""
     if source.run is not None and source.scores is not None:
-        from gymposium_train.serving.commands import command_of, score_function  # imports torch
+        from gymposium_train.serving.commands import parse_command, score_function  # imports torch
 
-        command_of(source.run)
+        parse_command(source.run)
         score_function(source.scores)
 
 

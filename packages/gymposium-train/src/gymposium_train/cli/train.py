@@ -19,7 +19,7 @@ from gymposium.runs.executors.protocol import RunsCommands
 from gymposium.runs.folder import check_new
 from gymposium_train.cli.backend import BackendOption, BaseUrlOption
 from gymposium_train.cli.naming import naming, typed_options
-from gymposium_train.cli.running import MetricsOption, config_of, do_run, show_plan, shown_metrics
+from gymposium_train.cli.running import MetricsOption, do_run, make_config, show_plan, shown_metrics
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
 from gymposium_train.config.directory import RunDirectory
@@ -154,7 +154,7 @@ def command(
         }
     )
     with naming(options):
-        config = config_of(preset, arguments or [], options)
+        config = make_config(preset, arguments or [], options)
         if dry_run:
             shown_metrics(metrics)
             check_processes(config, processes or 1)

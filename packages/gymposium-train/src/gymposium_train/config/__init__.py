@@ -2,7 +2,17 @@
 their code."""
 
 from gymposium_train.config.engine import Engine, engine_table
-from gymposium_train.config.learn import Bypass, Decoupled, Entropy, Kl, Legality, Mismatch, Optimizer, Precision, Sft
+from gymposium_train.config.learn import (
+    Bypass,
+    DecoupledMismatch,
+    Entropy,
+    Kl,
+    Legality,
+    Mismatch,
+    Optimizer,
+    Precision,
+    Sft,
+)
 from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Keep, Samples
 from gymposium_train.config.model import Lora, Model
 from gymposium_train.config.play import Pool, Prompting, RolloutSettings, Stage
@@ -12,7 +22,7 @@ __all__ = [
     "Bypass",
     "Checkpoints",
     "ColdStart",
-    "Decoupled",
+    "DecoupledMismatch",
     "Engine",
     "Entropy",
     "Evaluation",

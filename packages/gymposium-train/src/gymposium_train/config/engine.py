@@ -81,7 +81,7 @@ def engine_table(kind: str, **values: Any) -> Engine:
     return table
 
 
-def engine_of(backend: str) -> str:
+def find_engine(backend: str) -> str:
     """Return the default kind of engine for a backend's models: the first that supports them. Raises `PluginError` if
     none does."""
     kind = next((name for name, spec in host().engines.items() if spec.backend == backend), None)

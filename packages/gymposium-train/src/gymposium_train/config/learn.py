@@ -75,7 +75,7 @@ class Bypass(Mismatch):
     """The log-probabilities used as the denominator of the policy's ratios, with every `kl.estimator`."""
 
 
-class Decoupled(Mismatch):
+class DecoupledMismatch(Mismatch):
     """Ratios use the learner's log-probabilities, computed before the first optimizer step. Tokens are weighted by the
     ratio of the learner's probability to the engine's."""
 
@@ -91,7 +91,9 @@ class Decoupled(Mismatch):
     2025). Keep all turns if omitted."""
 
 
-MISMATCHES = Variants("mismatch", Mismatch, lambda: {"bypass": Bypass, "decoupled": Decoupled}, default="bypass")
+MISMATCHES = Variants(
+    "mismatch", Mismatch, lambda: {"bypass": Bypass, "decoupled": DecoupledMismatch}, default="bypass"
+)
 """The table `[mismatch]` of a config."""
 
 

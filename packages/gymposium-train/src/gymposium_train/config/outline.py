@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.match.seating import even_share
-from gymposium_agents.modeling.sources import title_of
+from gymposium_agents.modeling.sources import find_title
 from gymposium_train.config.backend_checks import backend_checks
 from gymposium_train.config.measure import IN_WORDS, ColdStart
 from gymposium_train.config.model import Model
@@ -108,7 +108,7 @@ def model_here(config: TrainConfig) -> dict[str, str]:
 def _called(model: Model) -> str:
     if model.name is None:
         return "a small one, made by the run"
-    title = title_of(model.name)
+    title = find_title(model.name)
     return model.name if title is None else f"{title} in {model.name}"
 
 
@@ -124,12 +124,12 @@ def _counts(model: Model, name: str) -> tuple[int, int] | None:
     import torch  # heavy, and only needed to read a named model
 
     from gymposium_agents.lora.attach import attach_lora
-    from gymposium_agents.models.loading import local_architecture, skeleton_of
+    from gymposium_agents.models.loading import build_skeleton, local_architecture
 
     architecture = local_architecture(name, model.trust)
     if architecture is None:
         return None
-    made = skeleton_of(architecture, model.trust)
+    made = build_skeleton(architecture, model.trust)
     total = sum(parameter.numel() for parameter in made.parameters())
     if model.tune == "lora":
         targets = model.lora.targets

@@ -10,7 +10,7 @@ from datetime import date, datetime, time
 from typing import Any
 
 from gymposium.errors import BadOption
-from gymposium_train.config.schema import Node, inside, kind_of, plain, variants, whole
+from gymposium_train.config.schema import Node, find_kind, inside, plain, variants, whole
 
 BACK_TO_DEFAULT = object()
 """The value of an override `NAME=`, which restores the default."""
@@ -102,7 +102,7 @@ def _set(data: Any, override: Override) -> None:
             data, node = data[key], below
             continue
         value = default if override.value is BACK_TO_DEFAULT else override.value
-        if name == "kind" and node is not None and variants(node) and value != kind_of(plain(node), data):
+        if name == "kind" and node is not None and variants(node) and value != find_kind(plain(node), data):
             data.clear()
         if override.value is BACK_TO_DEFAULT:
             data.pop(name, None)

@@ -74,15 +74,15 @@ def _checks(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, Check]]
     for table, specs in tables.items():
         settings: Settings = getattr(config, table)
         kind = str(getattr(settings, "kind", ""))
-        yield from _of_plugin((table,), specs.get(kind), dict(settings))
+        yield from _list_plugin_checks((table,), specs.get(kind), dict(settings))
     for logger, values in config.loggers.items():
-        yield from _of_plugin(("loggers", logger), plugins.loggers.get(logger), values)
+        yield from _list_plugin_checks(("loggers", logger), plugins.loggers.get(logger), values)
     for setting, value in config.model.trust.facts().items():
         why = f"the file says {setting} = {str(value).lower()}"
         yield ("model", setting), config.model.name or "", _refusal(why)
 
 
-def _of_plugin(
+def _list_plugin_checks(
     path: tuple[str, ...], spec: ConfiguredSpec | None, values: Mapping[str, Any]
 ) -> Iterator[tuple[tuple[str, ...], str, Check]]:
     """Yield a plugin's settings that open something: those declared by its spec, and all addresses."""

@@ -19,7 +19,7 @@ from gymposium.rewards.grammar import make_reward
 from gymposium.runs.loggers.make import check_installed, check_loggers
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium_agents.chat.context import context
-from gymposium_agents.chat.settings import TOOLS, form_of
+from gymposium_agents.chat.settings import TOOLS, find_reply_form
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.lora.files import check_target_names
 from gymposium_train.config.root import TrainConfig
@@ -74,7 +74,7 @@ def _load(games: list[Game], name: str) -> None:
 
 def _check_reply(reply: str, games: Iterable[Game]) -> None:
     """Raise `GymposiumError` for an unknown form of replies, and for tool calls in a game without tools."""
-    if isinstance(form_of(reply), ToolsReader) and reply != TOOLS:
+    if isinstance(find_reply_form(reply), ToolsReader) and reply != TOOLS:
         raise BadOption(
             f"{reply} is the dialect of some models. Use {TOOLS} for the dialect of the model's chat template."
         )
@@ -130,11 +130,11 @@ def _learner(config: TrainConfig, name: str) -> Iterator[str]:
 def _check_template(config: TrainConfig, name: str) -> None:
     """Raise `GymposiumError` if the tool-call format of the learner's chat template is unknown."""
     from gymposium_agents.models.loading import load_chat  # imports torch
-    from gymposium_agents.players.player import reader_of
+    from gymposium_agents.players.player import choose_reader
 
     prompting, trust = config.prompting, config.model.trust
     chat = load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=trust)
-    reader_of(prompting.reply, chat)
+    choose_reader(prompting.reply, chat)
 
 
 def check_servable(config: TrainConfig) -> None:

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from gymposium_train.config.backend import BACKENDS, BackendSettings, LocalSettings
 from gymposium_train.config.defaults import completed
-from gymposium_train.config.engine import ENGINES, Engine, engine_of, engine_table
+from gymposium_train.config.engine import ENGINES, Engine, engine_table, find_engine
 from gymposium_train.config.learn import MISMATCHES, Bypass, Entropy, Kl, Legality, Mismatch, Optimizer, Sft
 from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Samples
 from gymposium_train.config.model import Model
@@ -86,5 +86,5 @@ class TrainConfig(Settings):
         for name, table in completed(self, self.model, self.backend.other_defaults).items():
             object.__setattr__(self, name, table)  # it is frozen for callers
         if self.backend.kind != "local" and "engine" not in self.model_fields_set:
-            object.__setattr__(self, "engine", engine_table(engine_of(self.backend.kind)))
+            object.__setattr__(self, "engine", engine_table(find_engine(self.backend.kind)))
         return self

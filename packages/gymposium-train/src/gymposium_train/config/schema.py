@@ -62,7 +62,7 @@ def variants(node: Node) -> dict[str, Node]:
     return {option["properties"]["kind"]["const"]: option for option in options}
 
 
-def kind_of(node: Node, data: Any) -> Any:
+def find_kind(node: Node, data: Any) -> Any:
     """Return the kind of a union's table, from its data or by default."""
     default: str = node["default"]["kind"]
     return data.get("kind", default) if isinstance(data, Mapping) else default
@@ -75,8 +75,8 @@ def properties(node: Node, data: Any = None) -> Mapping[str, Node]:
     if not (kinds := variants(node)):
         return {**node.get("properties", {})}
     description = next(iter(kinds.values()))["properties"]["kind"]["description"]
-    kind = {"enum": [*kinds], "default": kind_of(node, None), "description": description}
-    chosen = kind_of(node, data)
+    kind = {"enum": [*kinds], "default": find_kind(node, None), "description": description}
+    chosen = find_kind(node, data)
     return {**(kinds[chosen]["properties"] if chosen in kinds else {}), "kind": kind}
 
 
@@ -163,7 +163,7 @@ def nearest(path: Path, data: Any = None) -> str:
     for key in table:
         values = below(values, key)
     if others := [kind for kind, variant in variants(node).items() if name in variant["properties"]]:
-        kind, mine = dotted((*table, "kind")), kind_of(plain(node), values)
+        kind, mine = dotted((*table, "kind")), find_kind(plain(node), values)
         choices = " or ".join(f"{kind}={other}" for other in others)
         return f"It belongs to {choices}, but {kind}={mine}. Omit it ({dotted(path)}=), or change {kind}."
     by_name: dict[str, dict[Path, None]] = {}

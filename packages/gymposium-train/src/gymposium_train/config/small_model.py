@@ -8,7 +8,7 @@ from gymposium.games.registry import load_game
 from gymposium_train.config.root import TrainConfig
 
 
-def of_small_model(config: TrainConfig) -> TrainConfig:
+def resolve_small_model(config: TrainConfig) -> TrainConfig:
     """Return the config with omitted settings that the run's small model needs for its games: `model.small.prose` and,
     with tools, `prompting.context`. Unchanged if a model is named."""
     if config.model.name is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gymposium_train.credit.grpo import group_advantages
-from gymposium_train.credit.protocol import Credit, Credited, CreditSettings, Episode
+from gymposium_train.credit.protocol import Credit, CreditSettings, Episode, TurnAdvantages
 
 
 class BaselineSettings(CreditSettings):
@@ -28,7 +28,7 @@ class Baseline(Credit):
 
     settings: BaselineSettings
 
-    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[Credited] | None]:
+    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[TurnAdvantages] | None]:
         totals: dict[str, list[float]] = {}
         for episode in (episode for group in groups for episode in group):
             totals.setdefault(episode.role, []).append(episode.total)
@@ -36,8 +36,8 @@ class Baseline(Credit):
         advantages = {role: group_advantages(rewards, normalise=normalise) for role, rewards in totals.items()}
         # a role's advantages are in the order of its episodes in the batch
         remaining = {role: iter(values or [0.0] * len(totals[role])) for role, values in advantages.items()}
-        credited: list[list[Credited] | None] = []
+        credited: list[list[TurnAdvantages] | None] = []
         for group in groups:
-            of_group = [Credited((next(remaining[episode.role]),) * len(episode.rewards)) for episode in group]
+            of_group = [TurnAdvantages((next(remaining[episode.role]),) * len(episode.rewards)) for episode in group]
             credited.append(None if all(advantages[episode.role] is None for episode in group) else of_group)
         return credited

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from gymposium_train.credit.grpo import EPSILON
-from gymposium_train.credit.protocol import BadEpisode, Credit, Credited, CreditSettings, Critic, Episode
+from gymposium_train.credit.protocol import BadEpisode, Credit, CreditSettings, Critic, Episode, TurnAdvantages
 
 
 class GaeSettings(CreditSettings):
@@ -45,12 +45,12 @@ class Gae(Credit):
     def critic(self) -> Critic:
         return self.settings.critic
 
-    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[Credited] | None]:
+    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[TurnAdvantages] | None]:
         raw = [[self.advantages(episode) for episode in group] for group in groups]
         mean, deviation = _moments(raw) if self.settings.normalise else (0.0, 1.0)
         return [
             [
-                Credited(
+                TurnAdvantages(
                     tuple((a - mean) / deviation for a in advantages),
                     tuple(a + value for a, value in zip(advantages, episode.values, strict=True)),
                 )

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from gymposium_train.credit.grpo import group_advantages
-from gymposium_train.credit.protocol import Credit, Credited, CreditSettings, Episode
+from gymposium_train.credit.protocol import Credit, CreditSettings, Episode, TurnAdvantages
 
 
 class GigpoSettings(CreditSettings):
@@ -40,13 +40,13 @@ class Gigpo(Credit):
     needs_turn_rewards: ClassVar[bool] = True
     compares_states: ClassVar[bool] = True
 
-    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[Credited] | None]:
+    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[TurnAdvantages] | None]:
         return [self._group(group) for group in groups]
 
-    def _group(self, group: Sequence[Episode]) -> list[Credited] | None:
+    def _group(self, group: Sequence[Episode]) -> list[TurnAdvantages] | None:
         trajectories = group_advantages([episode.total for episode in group], normalise=self.settings.normalise)
         credited = [
-            Credited(tuple(advantage + self.settings.step_weight * step for step in steps))
+            TurnAdvantages(tuple(advantage + self.settings.step_weight * step for step in steps))
             for advantage, steps in zip(trajectories or [0.0] * len(group), self._steps(group), strict=True)
         ]
         return credited if any(any(trajectory.advantages) for trajectory in credited) else None

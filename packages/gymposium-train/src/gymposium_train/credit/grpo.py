@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from gymposium_train.credit.protocol import Credit, Credited, CreditSettings, Episode
+from gymposium_train.credit.protocol import Credit, CreditSettings, Episode, TurnAdvantages
 
 EPSILON = 1e-8
 """Added to standard deviations before division."""
@@ -32,7 +32,7 @@ class Grpo(Credit):
     settings: GrpoSettings
     needs_groups: ClassVar[bool] = True
 
-    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[Credited] | None]:
+    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[TurnAdvantages] | None]:
         normalise = self.settings.normalise
         return [spread(group, group_advantages([e.total for e in group], normalise=normalise)) for group in groups]
 
@@ -50,9 +50,9 @@ def group_advantages(rewards: Sequence[float], *, normalise: bool) -> list[float
     return [float(value) for value in centred]
 
 
-def spread(group: Sequence[Episode], advantages: Sequence[float] | None) -> list[Credited] | None:
+def spread(group: Sequence[Episode], advantages: Sequence[float] | None) -> list[TurnAdvantages] | None:
     """Return a group's credit, with each trajectory's advantage shared by all its turns. Returns None without
     advantages."""
     if advantages is None:
         return None
-    return [Credited((a,) * len(episode.rewards)) for episode, a in zip(group, advantages, strict=True)]
+    return [TurnAdvantages((a,) * len(episode.rewards)) for episode, a in zip(group, advantages, strict=True)]

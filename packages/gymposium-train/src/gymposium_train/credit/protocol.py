@@ -84,7 +84,7 @@ class Episode:
 
 
 @dataclass(frozen=True, slots=True)
-class Credited:
+class TurnAdvantages:
     """The advantages of one trajectory's turns."""
 
     advantages: tuple[float, ...]
@@ -110,7 +110,7 @@ class Credit(Protocol):
         """Settings of the critic that the credit needs, or None if it needs none."""
         return None
 
-    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[Credited] | None]:
+    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[TurnAdvantages] | None]:
         """Return the credit of every trajectory of a batch, in order. No group is empty. Returns None for a group that
         teaches nothing. The caller drops and counts it."""
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from gymposium.errors import BadOption
 from gymposium_train.credit.grpo import group_advantages, spread
-from gymposium_train.credit.protocol import Credit, Credited, CreditSettings, Episode
+from gymposium_train.credit.protocol import Credit, CreditSettings, Episode, TurnAdvantages
 
 
 class RlooSettings(CreditSettings):
@@ -27,7 +27,7 @@ class Rloo(Credit):
     settings: RlooSettings
     needs_groups: ClassVar[bool] = True
 
-    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[Credited] | None]:
+    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[TurnAdvantages] | None]:
         if groups and all(len(group) == 1 for group in groups):
             raise BadOption(
                 "RLOO compares the trajectories of a group, but every group here has only one. Set a group size of 2 "

@@ -24,9 +24,9 @@ from gymposium_train.learner.parallel.world import Processes
 from gymposium_train.learner.precision import compute_type
 from gymposium_train.learner.protocol import Demonstration, Pair, conversations
 from gymposium_train.learner.rows import Row, Tokens
-from gymposium_train.learner.scorer import Scored, Scorer
+from gymposium_train.learner.scorer import PlaceScores, Scorer
 from gymposium_train.learner.shares import Share, shares
-from gymposium_train.learner.token_batch import TokenBatch, sequence_of, token_batch
+from gymposium_train.learner.token_batch import TokenBatch, make_sequence, token_batch
 from gymposium_train.objective.terms import nll
 
 T = TypeVar("T")
@@ -37,7 +37,7 @@ class ForwardResult:
     """The result of the forward pass of one micro-batch, with gradients."""
 
     batch: TokenBatch
-    scored: Scored
+    scored: PlaceScores
     """The values computed at the N scored places."""
 
     @property
@@ -95,7 +95,7 @@ class ForwardPasses:
         them. `tokens=False` computes only hidden states. `frozen=True` computes no gradients."""
         members: dict[TokenSequence, list[Row]] = {}
         for row in rows:
-            members.setdefault(sequence_of(row, legal=entropy), []).append(row)
+            members.setdefault(make_sequence(row, legal=entropy), []).append(row)
         for sequences, real in self._batches([*members]):
             owned = [(row, n) for n, sequence in enumerate(sequences) for row in members[sequence] if real]
             with torch.set_grad_enabled(torch.is_grad_enabled() and not frozen):
@@ -128,15 +128,17 @@ class ForwardPasses:
             scores = iter(self._scorer(sequences, 1.0).logprobs.tolist())
             return [tuple(islice(scores, len(sequence.places))) for sequence in sequences]
 
-        return self._of_each(map(_completion, pairs), logprobs)
+        return self._map_batches(map(_completion, pairs), logprobs)
 
     @torch.no_grad()
     def values_after(self, critic: ValueHead, prompts: Sequence[Tokens]) -> list[float]:
         """Return the critic's values of prompts that were never answered."""
         sequences = (TokenSequence(prompt, (len(prompt),)) for prompt in prompts)
-        return self._of_each(sequences, lambda batch: critic(self._scorer(batch, 1.0, tokens=False).states).tolist())
+        return self._map_batches(
+            sequences, lambda batch: critic(self._scorer(batch, 1.0, tokens=False).states).tolist()
+        )
 
-    def _of_each(
+    def _map_batches(
         self, sequences: Iterable[TokenSequence], compute: Callable[[list[TokenSequence]], list[T]]
     ) -> list[T]:
         """Return a value for each sequence, in order. `compute` gets micro-batches of distinct sequences."""

@@ -33,7 +33,7 @@ class Head:
     """Bound of the logits: `softcap` · tanh(logits / `softcap`)."""
 
     @classmethod
-    def of(cls, model: Any) -> Head:
+    def from_model(cls, model: Any) -> Head:
         """Make the head of a transformers model."""
         config = model.config.get_text_config(decoder=True)
         scale = float(getattr(config, "logit_scale", None) or 1.0)  # Cohere

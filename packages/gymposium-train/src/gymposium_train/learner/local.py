@@ -24,7 +24,7 @@ from torch import Tensor
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.util.streams import stream
-from gymposium_agents.engines.transformers import base_of
+from gymposium_agents.engines.transformers import unwrap_peft
 from gymposium_agents.lora.saving import save_lora
 from gymposium_train.config import Optimizer
 from gymposium_train.config.model import Attention
@@ -35,7 +35,7 @@ from gymposium_train.learner.loss import Loss
 from gymposium_train.learner.metrics import Metrics
 from gymposium_train.learner.minibatches import minibatches
 from gymposium_train.learner.parallel.world import ALONE, Processes
-from gymposium_train.learner.precision import Masters, learn_in_float32, tolerance_of
+from gymposium_train.learner.precision import Masters, compute_tolerance, learn_in_float32
 from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, Pair
 from gymposium_train.learner.reference import Reference
 from gymposium_train.learner.rows import Row, Tokens, described
@@ -81,7 +81,7 @@ class LocalLearner:
         """The trainable parameters, by name."""
         self.dtype = self._passes.dtype
         """The model's number type for computation."""
-        self.tolerance = tolerance_of(model, self.dtype)
+        self.tolerance = compute_tolerance(model, self.dtype)
         if not self.named:
             raise GymposiumError("The model has no trainable parameters.")
         self._masters = Masters(self.named)
@@ -164,13 +164,13 @@ class LocalLearner:
                 if auxiliary_sft is not None:
                     weight, demonstrations = next(auxiliary_sft)
                     self._imitate(demonstrations, weight, mine)
-            of_batch = self._of_all_processes(mine)
+            of_batch = self._merge_metrics(mine)
             metrics.take(of_batch)
             moved = of_batch.means().get("train/approx_kl", 0.0)
             if not first and 0.0 < settings.target_kl < moved:
                 break
             self._step(learning_rate, steps, partial(described, batch))
-        metrics.take(self._of_all_processes(steps))
+        metrics.take(self._merge_metrics(steps))
         return metrics.means()
 
     def _batches(self, rows: Sequence[Row], seed: int) -> Iterator[tuple[bool, int, list[Row]]]:
@@ -186,7 +186,7 @@ class LocalLearner:
         with self._training():
             self._imitate(demonstrations, 1.0, metrics)
         self._step(learning_rate, metrics, lambda: {"pairs": [[*map(list, one[:2])] for one in demonstrations]})
-        return self._of_all_processes(metrics).means()
+        return self._merge_metrics(metrics).means()
 
     def in_float32(self) -> AbstractContextManager[None]:
         """Let the model that plays and is saved hold the learned float32 weights inside the block. Outside the block,
@@ -262,7 +262,7 @@ class LocalLearner:
     def _training(self) -> Iterator[None]:
         """Clear the gradients, and enable gradient checkpointing inside the block if the settings say so."""
         self._stepper.optimizer.zero_grad(set_to_none=True)
-        with checkpointing(base_of(self.model), enabled=bool(self.settings.checkpointing)):
+        with checkpointing(unwrap_peft(self.model), enabled=bool(self.settings.checkpointing)):
             yield
 
     def _step(self, learning_rate: float, metrics: Metrics, what: Callable[[], dict[str, Any]]) -> None:
@@ -279,7 +279,7 @@ class LocalLearner:
             self._masters.copy_to_model()
         self.policy_version += stepped
 
-    def _of_all_processes(self, mine: Metrics) -> Metrics:
+    def _merge_metrics(self, mine: Metrics) -> Metrics:
         """Combine the metrics of all processes."""
         total = Metrics()
         for metrics in self.world.all_gather(mine):

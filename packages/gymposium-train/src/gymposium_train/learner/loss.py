@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from gymposium_train.config import Bypass, Decoupled, Kl, Mismatch, TrainConfig
+from gymposium_train.config import Bypass, DecoupledMismatch, Kl, Mismatch, TrainConfig
 from gymposium_train.credit.make import make_credit
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner.metrics import Metrics
@@ -38,7 +38,7 @@ class Loss:
     """Weight of the policy's illegality, at the places of turns and demonstrations that name legal replies."""
 
     @classmethod
-    def of(cls, config: TrainConfig) -> Loss:
+    def from_config(cls, config: TrainConfig) -> Loss:
         """Make the loss of a run's settings, with a critic if its credit needs one."""
         critic = make_credit(config.credit).critic
         return cls(
@@ -60,13 +60,13 @@ class Loss:
         """True if the learner computes log-probabilities of the policy before the update. `decoupled` uses them in
         ratios, `k1` subtracts them from the rewards, and the objective may need them."""
         k1 = self.kl is not None and self.kl.estimator == "k1"
-        return isinstance(self.mismatch, Decoupled) or k1 or self.objective.needs_old
+        return isinstance(self.mismatch, DecoupledMismatch) or k1 or self.objective.needs_old
 
     def proximal(self, batch: TokenBatch) -> Tensor:
         """Return the log-probabilities used as the denominator of the policy's ratios: [M]. They are the engine's with
         `bypass`, and the learner's before the update with `decoupled`. This is the proximal policy of Hilton et al.
         (2021, arXiv 2110.00641)."""
-        if not isinstance(self.mismatch, Decoupled):
+        if not isinstance(self.mismatch, DecoupledMismatch):
             return batch.engine
         assert batch.old is not None
         return batch.old
@@ -112,7 +112,7 @@ class Loss:
     def correction(self, batch: TokenBatch) -> Tensor:
         """Return the weights that correct for the difference between the sampling engine and the policy in the ratios'
         denominators: [M]. They are 1 with `bypass`, because the two are the same."""
-        if not isinstance(self.mismatch, Decoupled):
+        if not isinstance(self.mismatch, DecoupledMismatch):
             return torch.ones_like(batch.engine)
         old, cap, turns = self.proximal(batch), self.mismatch.cap, self.mismatch.turns
         if self.mismatch.correction == "truncate":

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from gymposium_agents.engines.transformers import base_of
+from gymposium_agents.engines.transformers import unwrap_peft
 from gymposium_train.config.learn import Optimizer
 from gymposium_train.config.model import Attention
 from gymposium_train.learner.checkpointing import checkpointing
@@ -86,7 +86,7 @@ def memory_of_learner(
             for number in range(max(1, settings.token_budget // (prompt + reply)))
         ]
         [batch, *_] = microbatches(sequences, settings.token_budget, scorer.layout)
-        with checkpointing(base_of(model), enabled=bool(settings.checkpointing)), _peak() as peak:
+        with checkpointing(unwrap_peft(model), enabled=bool(settings.checkpointing)), _peak() as peak:
             logprobs = scorer([sequences[i] for i in batch], 1.0, entropy=True).logprobs
             assert logprobs is not None
             logprobs.sum().backward()

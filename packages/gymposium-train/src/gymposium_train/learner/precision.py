@@ -29,7 +29,7 @@ def compute_type(precision: Precision) -> torch.dtype:
     return torch.bfloat16 if precision == "bf16" else torch.float32
 
 
-def tolerance_of(model: Any, dtype: torch.dtype) -> float:
+def compute_tolerance(model: Any, dtype: torch.dtype) -> float:
     """Return the largest rounding difference, in nats, between log-probabilities of this model, computed in `dtype`,
     and of an engine. The coarsest number type decides. Layers with 4-bit weights may compute in a type other than
     `dtype`."""

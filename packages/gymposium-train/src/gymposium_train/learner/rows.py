@@ -62,7 +62,7 @@ class Row:
         return self.ids[: self.spans[0].start] if self.spans else self.ids
 
 
-def rows_of(turns: Sequence[TurnTokens]) -> list[Row]:
+def make_rows(turns: Sequence[TurnTokens]) -> list[Row]:
     """Convert the turns of one trajectory, in order, to rows. The spans of all rows are the turns, in order.
 
     Raises `GymposiumError` for a turn without a prompt, or without exactly one log-probability per token."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from gymposium_agents.engines.transformers import base_of
+from gymposium_agents.engines.transformers import unwrap_peft
 from gymposium_train.config.learn import RowsLayout
 from gymposium_train.config.model import Attention
 from gymposium_train.learner.head import Head
@@ -21,7 +21,7 @@ from gymposium_train.learner.trunk import Trunk, check_split
 from gymposium_train.objective.terms import entropy_among, illegality
 
 
-class Scored(NamedTuple):
+class PlaceScores(NamedTuple):
     """A model's outputs at the N places of a micro-batch."""
 
     states: Tensor
@@ -45,8 +45,8 @@ class Scorer(nn.Module):
 
         Raises `GymposiumError` for an architecture that cannot be split into trunk and head."""
         super().__init__()
-        base = base_of(model)
-        self._trunk, self._head, self._pad = Trunk(base), Head.of(base), pad
+        base = unwrap_peft(model)
+        self._trunk, self._head, self._pad = Trunk(base), Head.from_model(base), pad
         if check:
             check_split(base, self._trunk, self._head)
         packs = layout == "packed" and self._trunk.pack(attention, check=check)
@@ -71,12 +71,12 @@ class Scorer(nn.Module):
         *,
         tokens: bool = True,
         entropy: bool = False,
-    ) -> Scored:
+    ) -> PlaceScores:
         """Score the sequences' N places at this temperature. `tokens=False` computes only hidden states. `entropy=True`
         also computes entropies."""
         states = LAYOUTS[self.layout](self._trunk, sequences, self._pad)
         if not tokens:
-            return Scored(states)
+            return PlaceScores(states)
         ids = torch.tensor(
             [[sequence.ids[place]] for sequence in sequences for place in sequence.places], device=states.device
         )
@@ -84,7 +84,7 @@ class Scorer(nn.Module):
         wanted = ids if among is None else torch.cat([ids, among], dim=1)
         scores, entropies = self._head.logprobs(states, wanted, temperature=temperature, entropy=entropy)
         # copies: FSDP2 adds its hooks to outputs, which must not be views
-        scored = Scored(states, scores[:, 0].clone(), entropies)
+        scored = PlaceScores(states, scores[:, 0].clone(), entropies)
         if among is None:
             return scored
         of_legal, real = scores[:, 1:], among >= 0

@@ -41,7 +41,7 @@ class TokenBatch:
     """[T]: the critic's target values."""
 
 
-def sequence_of(row: Row, *, legal: bool = False) -> TokenSequence:
+def make_sequence(row: Row, *, legal: bool = False) -> TokenSequence:
     """Return a row's tokens, with the sampled ones as places to predict. With `legal`, also includes the ids that
     continue a legal reply at each of them, if every turn has them."""
     places = tuple(chain.from_iterable(range(span.start, span.stop) for span in row.spans))

@@ -6,7 +6,7 @@ the trajectories; `results` computes metrics.
 """
 
 from gymposium_train.rollout.matches import LocalExecutor, MatchRollouts, roll_out
-from gymposium_train.rollout.plan import MatchGroup, MatchPlanner, Planned
+from gymposium_train.rollout.plan import MatchGroup, MatchPlanner, PlannedGroup
 from gymposium_train.rollout.protocol import (
     Executor,
     Group,
@@ -24,7 +24,7 @@ __all__ = [
     "MatchGroup",
     "MatchPlanner",
     "MatchRollouts",
-    "Planned",
+    "PlannedGroup",
     "PlayerSource",
     "RolloutSource",
     "SourceStart",

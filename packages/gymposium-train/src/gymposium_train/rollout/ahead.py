@@ -25,7 +25,7 @@ class BrokenOff(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Taken(Generic[T]):
+class StepRolloutWithAge(Generic[T]):
     """The rollout of a step and the age of its weights."""
 
     rollout: T
@@ -55,7 +55,7 @@ class Ahead(Generic[T]):
         self._play, self._bound, self._steps = play, bound, steps
         self._weights = steps.start
         """The step of the published weights."""
-        self._finished: deque[tuple[int, Taken[T]]] = deque()
+        self._finished: deque[tuple[int, StepRolloutWithAge[T]]] = deque()
         self._failure: BaseException | None = None
         self._ended = False
         """True if no more rollouts will be played."""
@@ -63,10 +63,10 @@ class Ahead(Generic[T]):
         self._changed = Condition()
         self._thread = Thread(target=self._run, name="rollouts", daemon=True) if bound else None
 
-    def take(self, step: int) -> Taken[T]:
+    def take(self, step: int) -> StepRolloutWithAge[T]:
         """Wait for the rollout of this step. Raises whatever `play` raised."""
         if self._thread is None:
-            return Taken(self._play(step), 0)
+            return StepRolloutWithAge(self._play(step), 0)
         if self._thread.ident is None:  # not in `__enter__`: Ctrl-C there would leave the thread running
             self._thread.start()
         with self._changed:
@@ -106,7 +106,7 @@ class Ahead(Generic[T]):
                 staleness = self._wait_to_begin(step)
                 rollout = self._play(step)
                 with self._changed:
-                    self._finished.append((step, Taken(rollout, staleness)))
+                    self._finished.append((step, StepRolloutWithAge(rollout, staleness)))
                     self._changed.notify_all()
         except BrokenOff:
             pass  # the rollout is no longer needed

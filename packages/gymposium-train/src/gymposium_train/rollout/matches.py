@@ -13,7 +13,7 @@ from gymposium.records import recorded
 from gymposium.records.trajectories import Trajectory
 from gymposium_train.config.source import MatchSettings
 from gymposium_train.config.stages import SELF
-from gymposium_train.rollout.plan import MatchGroup, MatchPlanner, Planned
+from gymposium_train.rollout.plan import MatchGroup, MatchPlanner, PlannedGroup
 from gymposium_train.rollout.protocol import Executor, SourceStart, StepRollout
 from gymposium_train.rollout.results import Results, named
 
@@ -81,7 +81,7 @@ def match_source(settings: MatchSettings, start: SourceStart) -> MatchRollouts:
 
 
 def roll_out(
-    planned: Sequence[Planned], record: Callable[[MatchResult], object], executor: Executor
+    planned: Sequence[PlannedGroup], record: Callable[[MatchResult], object], executor: Executor
 ) -> StepRollout[MatchGroup]:
     """Play the planned matches and group the learner's trajectories. `record` is called with each match as it ends.
     Matches with a failed tool are left out. Groups with fewer than two remaining matches are dropped.
@@ -104,7 +104,7 @@ def roll_out(
             if played.ending.broke_off:
                 broken[played.ending.detail] += 1
                 continue
-            trajectories = [Trajectory.of(played, seat) for seat in matches.seats]
+            trajectories = [Trajectory.from_match(played, seat) for seat in matches.seats]
             for results in (total, *by_name):
                 results.note_match(trajectories)
             for group, trajectory in zip(groups, trajectories, strict=True):

@@ -15,7 +15,7 @@ from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.players.random import RandomPlayer
 from gymposium.records.trajectories import Trajectory
-from gymposium.rewards.match import score_of
+from gymposium.rewards.match import compute_score
 from gymposium.util.streams import draw, stream
 from gymposium_agents.chat.tokens import Policy
 from gymposium_train.config import TrainConfig
@@ -31,7 +31,7 @@ TYPICAL_MATCHES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedGroup:
     """Matches with the same game, match seed and opponent. Only the players' random streams differ."""
 
     game: Game
@@ -109,7 +109,7 @@ class MatchPlanner:
         """One curriculum per multiplayer game, so that an easy game does not promote a hard one."""
         self.past = PastVersions(config.pool, source)
 
-    def plan(self, step: int) -> list[Planned]:
+    def plan(self, step: int) -> list[PlannedGroup]:
         """Plan the matches of this step, in sets. In self-play, a set has one group per seat. If the config fixes the
         number of sets, they rotate over the games, and over the seats of each game, across steps. Otherwise all seats
         of a game have equally many sets.
@@ -185,7 +185,7 @@ class MatchPlanner:
 
     def _set(
         self, step: int, number: int, game: Game, seat: int, learner: Player, versions: dict[Policy, Player]
-    ) -> Planned:
+    ) -> PlannedGroup:
         """Plan one set of matches. `versions` caches this step's players of past versions, so that each version answers
         all its matches in one batch."""
         seed = self._config.seed
@@ -209,7 +209,7 @@ class MatchPlanner:
         )
         seats = tuple(range(game.seats)) if opponent == SELF else (seat,)
         stage = self.curricula[game.name].number if game.seats > 1 else 0
-        return Planned(game, opponent, version, seats, stage, tuple(jobs))
+        return PlannedGroup(game, opponent, version, seats, stage, tuple(jobs))
 
     def _opponent(self, game: Game, rng: random.Random) -> tuple[str, Policy | None]:
         if game.seats == 1:
@@ -239,7 +239,7 @@ def typical_turns(game: Game) -> float:
 
 
 def _scores(group: MatchGroup) -> list[float]:
-    return [score_of(trajectory) for trajectory in group.trajectories]
+    return [compute_score(trajectory) for trajectory in group.trajectories]
 
 
 def _in_turn(scores: Sequence[Sequence[float]]) -> Iterator[float]:

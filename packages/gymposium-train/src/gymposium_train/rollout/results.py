@@ -9,7 +9,7 @@ from typing import Any
 
 from gymposium.records.trajectories import Trajectory
 from gymposium.replies.reading import KINDS
-from gymposium.rewards.match import score_of
+from gymposium.rewards.match import compute_score
 from gymposium_train.config.stages import has_score
 
 
@@ -40,7 +40,7 @@ class Results:
         self.truncated += trajectory.truncated
         self.returns.append(trajectory.returns[trajectory.seat])
         if has_score(trajectory.game):
-            self.scores.append(score_of(trajectory))
+            self.scores.append(compute_score(trajectory))
 
     def figures(self) -> dict[str, float]:
         """Return metrics by name. Metrics without any match, reply or trajectory are left out."""

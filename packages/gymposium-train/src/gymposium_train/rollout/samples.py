@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gymposium.rewards.protocol import Reward, turn_rewards
-from gymposium_train.credit.protocol import Credited, Episode
-from gymposium_train.learner.rows import Row, Span, Tokens, rows_of
+from gymposium_train.credit.protocol import Episode, TurnAdvantages
+from gymposium_train.learner.rows import Row, Span, Tokens, make_rows
 from gymposium_train.objective.aggregate import turn_weights
 from gymposium_train.objective.protocol import Aggregation
 
@@ -56,11 +56,11 @@ class Sample:
     """The critic's value of `unanswered`; 0 if the trajectory was not truncated."""
 
     @classmethod
-    def of(cls, role: str, trajectory: TokenTrajectory, reward: Reward) -> Sample:
+    def from_trajectory(cls, role: str, trajectory: TokenTrajectory, reward: Reward) -> Sample:
         """Make the sample of a trajectory, with its rows."""
         turns = trajectory.turns
         unanswered = trajectory.unanswered if trajectory.truncated else None
-        return cls(role, turns, reward, rows_of([turn.trace for turn in turns]), unanswered)
+        return cls(role, turns, reward, make_rows([turn.trace for turn in turns]), unanswered)
 
     @property
     def spans(self) -> list[Span]:
@@ -85,7 +85,7 @@ class Sample:
             after=self.after,
         )
 
-    def take(self, credited: Credited) -> None:
+    def take(self, credited: TurnAdvantages) -> None:
         """Set the advantage and the target of each turn."""
         targets = credited.targets or (0.0,) * len(credited.advantages)
         for span, advantage, target in zip(self.spans, credited.advantages, targets, strict=True):

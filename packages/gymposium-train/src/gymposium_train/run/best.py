@@ -11,7 +11,7 @@ Returns = Mapping[str, tuple[float, float]]
 """A policy's mean return in each game, and half the width of its confidence interval."""
 
 
-def returns_of(scores: Mapping[str, Any]) -> Returns:
+def read_returns(scores: Mapping[str, Any]) -> Returns:
     """Return the returns in the scores of each game, as stored in the results."""
     found = {}
     for game, score in scores.items():

@@ -43,7 +43,7 @@ def save_checkpoint(
 
 def complete_checkpoints(directory: Path) -> list[Path]:
     """Return the complete checkpoints, oldest first."""
-    return sorted((path for path in _named(directory) if is_whole(path)), key=step_of)
+    return sorted((path for path in _named(directory) if is_whole(path)), key=read_step)
 
 
 def remove_broken(directory: Path) -> list[Path]:
@@ -59,7 +59,7 @@ def _named(directory: Path) -> list[Path]:
     return [path for path in directory.glob("step-*") if _NAME.fullmatch(path.name)]
 
 
-def step_of(checkpoint: Path) -> int:
+def read_step(checkpoint: Path) -> int:
     """Return the number of steps done when the checkpoint was written."""
     return int(checkpoint.name.removeprefix("step-"))
 

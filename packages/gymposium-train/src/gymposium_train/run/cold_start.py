@@ -14,11 +14,11 @@ from gymposium.replies.reading import read
 from gymposium.runs.curves import COLD_START
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.util.streams import stream
-from gymposium_agents.chat.settings import form_of
+from gymposium_agents.chat.settings import find_reply_form
 from gymposium_agents.chat.tokens import Sampling, TokenRequest
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_agents.models.small import make_small_model
-from gymposium_agents.players.player import over, reader_of
+from gymposium_agents.players.player import choose_reader, over
 from gymposium_train.backends.protocol import LearningModel
 from gymposium_train.config import Prompting
 from gymposium_train.config.directory import is_whole, written_whole
@@ -29,11 +29,11 @@ from gymposium_train.run.lessons import (
     Lessons,
     RandomPlay,
     batches,
+    encode_prompt,
     imitate,
-    moves_of,
-    prompt_of,
+    list_moves,
+    list_texts,
     read_chats,
-    texts_of,
     tokenized,
 )
 from gymposium_train.run.live import StageBar, summary
@@ -72,7 +72,7 @@ def start(run: UnderWay) -> None:
         if makes and not is_whole(directory.base):
             share = TOKENIZER_LESSONS // len(first)
             some = [lesson for lot in first for lesson in islice(lot, share)]
-            texts, moves, size = texts_of(some), moves_of(some), config.model.small
+            texts, moves, size = list_texts(some), list_moves(some), config.model.small
             with written_whole(directory.base) as staging:
                 make_small_model(staging, texts, seed=config.seed, size=size, moves=moves)
                 config.prompting.player_settings().save(staging)
@@ -99,7 +99,7 @@ def lessons(run: UnderWay, file: str, tag: str, progress: Callable[[], object] =
             RandomPlay(
                 game,
                 config.prompting.prompt,
-                form_of(config.prompting.reply),
+                find_reply_form(config.prompting.reply),
                 seed=config.seed,
                 tag=f"{tag}-{game.name}" if games > 1 else tag,
                 each=each,
@@ -125,19 +125,19 @@ def as_tokens(run: UnderWay, lots: Iterable[Lots], model: LearningModel) -> Iter
     tokens: list[Lessons] = []
     for lot in lots:
         if lot is not before:
-            before, tokens = lot, tokens_of(run, lot, model)
+            before, tokens = lot, tokenize_lots(run, lot, model)
         yield lot, tokens
 
 
-def tokens_of(run: UnderWay, lots: Lots, model: LearningModel) -> list[Lessons]:
+def tokenize_lots(run: UnderWay, lots: Lots, model: LearningModel) -> list[Lessons]:
     """Return the lots as the model's tokens."""
     config, chat = run.config, model.chat
     room = min(config.optimizer.max_row or model.context, model.context)
-    form = reader_of(config.prompting.reply, chat)
+    form = choose_reader(config.prompting.reply, chat)
     return [tokenized(lot, chat, room=room, max_tokens=config.prompting.room, form=form) for lot in lots]
 
 
-def batches_of(
+def iterate_batches(
     tokens: Sequence[Lessons], run: UnderWay, *key: str | int, first: int = 0
 ) -> Iterator[list[Demonstration]]:
     """Yield endless batches of the cold start's size from tokenized lots. `key` and `first` are those of `batches`."""
@@ -151,7 +151,7 @@ def auxiliary_sft(run: UnderWay, model: LearningModel) -> Callable[[int], Iterat
     settings = run.config.sft
     if settings is None:
         return None
-    lots = [lot.demonstrations for lot in tokens_of(run, next(lessons(run, "cold_start", "cold-start")), model)]
+    lots = [lot.demonstrations for lot in tokenize_lots(run, next(lessons(run, "cold_start", "cold-start")), model)]
     return partial(batches, lots, settings.batch, run.config.seed, "beside")
 
 
@@ -192,7 +192,7 @@ def _teach(run: UnderWay, model: LearningModel, lots: Iterator[Lots], bar: Stage
                 )
             if not number:
                 _say_what_is_amiss(run, counts)
-            yield from islice(batches_of(tokens, run, first=step), LOT_STEPS)
+            yield from islice(iterate_batches(tokens, run, first=step), LOT_STEPS)
 
     for metrics in imitate(model.learner, material(), settings, progress=ending):
         found = metrics | measured | points
@@ -212,11 +212,11 @@ def failed_share(model: LearningModel | LoadedModel, prompting: Prompting, lots:
     replies at temperature 1. If the lesson's reply is a tool call, any call counts as legal."""
     rng, engine = stream(seed, "tried", step), model.engine()
     drawn = [lesson for lot in lots for lesson in rng.sample(lot, min(len(lot), max(1, TRIED // len(lots))))]
-    prompts = [(lesson, prompt_of(lesson, model.chat)) for lesson in drawn]
+    prompts = [(lesson, encode_prompt(lesson, model.chat)) for lesson in drawn]
     tried = [(lesson, prompt) for lesson, prompt in prompts if len(prompt) < engine.context]
     requests = [TokenRequest(prompt, stream(seed, "tried", step, n)) for n, (_, prompt) in enumerate(tried)]
     completions = engine.generate(requests, Sampling(1.0, prompting.room))
-    form = reader_of(prompting.reply, model.chat)
+    form = choose_reader(prompting.reply, model.chat)
     readings = (
         read(
             model.chat.read(completion.ids),

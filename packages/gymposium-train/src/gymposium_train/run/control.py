@@ -16,7 +16,7 @@ from gymposium_train.backends.local_model import LocalModel, imitating_from
 from gymposium_train.backends.models import taught
 from gymposium_train.config.directory import is_whole
 from gymposium_train.learner.protocol import Demonstration
-from gymposium_train.run.cold_start import LOT_STEPS, as_tokens, batches_of, lessons
+from gymposium_train.run.cold_start import LOT_STEPS, as_tokens, iterate_batches, lessons
 from gymposium_train.run.lessons import imitate
 from gymposium_train.run.live import summary
 from gymposium_train.run.under_way import UnderWay
@@ -69,4 +69,4 @@ def learn(
 def _material(run: UnderWay, model: LocalModel) -> Iterator[list[Demonstration]]:
     """Yield batches of fresh random matches, lot by lot, or of the cold start's files in a different order."""
     for number, (_, tokens) in enumerate(as_tokens(run, lessons(run, "control", "control"), model)):
-        yield from islice(batches_of(tokens, run, "control", number), LOT_STEPS)
+        yield from islice(iterate_batches(tokens, run, "control", number), LOT_STEPS)

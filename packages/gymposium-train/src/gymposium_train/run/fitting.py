@@ -14,11 +14,11 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
 from gymposium.replies.reading import Reader
-from gymposium.tasks.tools import move_of
-from gymposium_agents.chat.settings import TOOLS, PlayerSettings, form_of
+from gymposium.tasks.tools import format_calls
+from gymposium_agents.chat.settings import TOOLS, PlayerSettings, find_reply_form
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.play import SHORT
-from gymposium_train.config.small_model import of_small_model
+from gymposium_train.config.small_model import resolve_small_model
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.run.lessons import read_chats
 from gymposium_train.run.memory import with_layout
@@ -44,7 +44,7 @@ class Seen:
     """Standard deviation of the returns."""
 
 
-class _Measured(RandomPlayer):
+class _MeasuringPlayer(RandomPlayer):
     """A uniform random player that records the length of its longest reply."""
 
     def __init__(self, form: Reader) -> None:
@@ -65,7 +65,7 @@ def fitted(config: TrainConfig) -> TrainConfig:
     also gets `model.small.prose` and, with tools, `prompting.context`. Free-text games without tools determine only
     `model.small.prose`, because random players cannot play them. `optimizer.layout` and `optimizer.checkpointing`
     follow from the model and the memory."""
-    return with_layout(_fitted_to_games(of_small_model(config)))
+    return with_layout(_fitted_to_games(resolve_small_model(config)))
 
 
 def _fitted_to_games(config: TrainConfig) -> TrainConfig:
@@ -79,7 +79,7 @@ def _fitted_to_games(config: TrainConfig) -> TrainConfig:
     chooses = cold.keep is None and cold.steps > 0 and not cold.data
     if not games or not (left_out or critic or chooses):
         return config
-    seen = [look_at(game, form_of(prompting.reply)) for game in games]
+    seen = [look_at(game, find_reply_form(prompting.reply)) for game in games]
     spread = max(one.spread for one in seen) or 1.0
     longest = _longest_in(config) if cold.data and cold.steps > 0 else max(one.longest for one in seen)
     # each token of a new model has at least one byte, so a move never has more tokens than bytes
@@ -110,7 +110,9 @@ def _with_room_to_think(config: TrainConfig) -> TrainConfig:
 def _longest_in(config: TrainConfig) -> int:
     """Return the length in bytes of the longest reply in the files that the cold start imitates."""
     lessons = read_chats(config.cold_start.data, thinking=config.prompting.thinking)
-    return max(len((lesson.reply + (move_of(lesson.calls) if lesson.calls else "")).encode()) for lesson in lessons)
+    return max(
+        len((lesson.reply + (format_calls(lesson.calls) if lesson.calls else "")).encode()) for lesson in lessons
+    )
 
 
 def rounded(value: float) -> float:
@@ -120,7 +122,7 @@ def rounded(value: float) -> float:
 
 def look_at(game: Game, form: Reader) -> Seen:
     """Play random matches of a game with replies in this form."""
-    player = _Measured(form)
+    player = _MeasuringPlayer(form)
     jobs = (MatchJob(f"fit-{n}", game, [player] * game.seats, n, player_seed=n) for n in range(MATCHES))
     returns = [value for played in play(jobs) for value in played.returns]
     return Seen(player.longest, pstdev(returns) if returns else 0.0)  # tools may fail in every match

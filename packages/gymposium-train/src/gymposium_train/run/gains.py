@@ -8,7 +8,7 @@ from gymposium.games.protocol import Game
 from gymposium.records import Problem, read_records
 from gymposium.records.scores import mean_gain
 from gymposium.runs.results import AFTER
-from gymposium_agents.players.evaluate import seat_of
+from gymposium_agents.players.evaluate import find_seat
 from gymposium_train.run.measures import match_tag, panel
 from gymposium_train.run.under_way import UnderWay
 
@@ -46,5 +46,5 @@ def _returns(run: UnderWay, what: str) -> dict[tuple[str, str], Series]:
             tag, _, number = record.id.rpartition("-")
             if tag in by_tag:
                 game, series = by_tag[tag]
-                series[int(number)] = record.returns[seat_of(int(number), game)]
+                series[int(number)] = record.returns[find_seat(int(number), game)]
     return found

@@ -36,7 +36,7 @@ class Health:
         """The scale of the learning rate, halved by each rollback."""
         return 0.5**self.setbacks
 
-    def of_rollout(self, metrics: Mapping[str, Any]) -> str:
+    def check_rollout(self, metrics: Mapping[str, Any]) -> str:
         """Describe what is wrong with the policy, judging by a step's replies from before its update. Empty if nothing
         is."""
         failed = failed_share(metrics)
@@ -46,7 +46,7 @@ class Health:
             return f"{failed:.0%} of the replies fail"
         return ""
 
-    def of_update(self, metrics: Mapping[str, Any]) -> str:
+    def check_update(self, metrics: Mapping[str, Any]) -> str:
         """Describe what is wrong with the update of a step. Empty if nothing is."""
         if (kl := metrics.get("train/approx_kl", 0.0)) > KL_LIMIT:
             return f"the update changed the policy by {kl:.2g} nats per token, more than {KL_LIMIT}"

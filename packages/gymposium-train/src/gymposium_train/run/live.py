@@ -51,7 +51,7 @@ def summary(metrics: Mapping[str, Any]) -> str:
     return "  ".join(parts)
 
 
-def result_of(metrics: Mapping[str, float]) -> str:
+def format_result(metrics: Mapping[str, float]) -> str:
     """Summarize one evaluation on one line, by the last part of the metrics' names."""
     by_name = {name.rpartition("/")[2]: value for name, value in metrics.items()}
     parts = [f"{name} {by_name[name]:.1%}" for name in ("win", "draw", "loss") if name in by_name]
@@ -120,12 +120,12 @@ class _LineStage:
 
     def _left(self, now: float) -> str:
         """Format the estimated time left, if it is a minute or more."""
-        cost = cost_of(self._first, self._done, self._work)
-        seconds = (now - self._began) * cost_of(self._done, self._total, self._work) / cost if cost else 0.0
+        cost = estimate_cost(self._first, self._done, self._work)
+        seconds = (now - self._began) * estimate_cost(self._done, self._total, self._work) / cost if cost else 0.0
         return f", {round(seconds / 60)} min left" if seconds >= 60 else ""
 
 
-class _Left(TimeRemainingColumn):
+class _RemainingTimeColumn(TimeRemainingColumn):
     """The time left, labeled as such."""
 
     def render(self, task: Task) -> Text:
@@ -148,7 +148,7 @@ class Terminal:
             BarColumn(bar_width=None),
             TextColumn("{task.fields[count]}"),
             TimeElapsedColumn(),
-            _Left(),
+            _RemainingTimeColumn(),
             console=console,
             expand=True,
         )
@@ -221,16 +221,16 @@ class _BarStage:
     def __init__(self, bars: Progress, name: str, total: int, done: int, work: Sequence[float]) -> None:
         self._bars, self._total, self._work = bars, total, work
         self.done, self.note = done, ""
-        self.task = bars.add_task(name, total=cost_of(0, total, work), count=f"{done}/{total}")
-        bars.update(self.task, completed=cost_of(0, done, work))
+        self.task = bars.add_task(name, total=estimate_cost(0, total, work), count=f"{done}/{total}")
+        bars.update(self.task, completed=estimate_cost(0, done, work))
 
     def advance(self, note: str = "", steps: int = 1) -> None:
         before, self.done, self.note = self.done, self.done + steps, visible(note)
-        cost = cost_of(before, self.done, self._work)
+        cost = estimate_cost(before, self.done, self._work)
         self._bars.update(self.task, advance=cost, count=f"{self.done}/{self._total}")
 
 
-def cost_of(first: int, end: int, work: Sequence[float]) -> float:
+def estimate_cost(first: int, end: int, work: Sequence[float]) -> float:
     """Return the work of the steps from `first` up to but not including `end`. If `work` is empty, each step counts as
     1."""
     return math.fsum(work[first:end]) if work else end - first

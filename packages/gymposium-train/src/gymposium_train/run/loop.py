@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gymposium.errors import Unrated
+from gymposium.errors import UnratedGroup
 from gymposium.rewards.protocol import CheckedReward
 from gymposium.util.streams import stream
 from gymposium_train.backends.trainee import Trainee
@@ -29,7 +29,7 @@ from gymposium_train.learner.protocol import AuxiliarySft, Demonstration
 from gymposium_train.rollout.protocol import Group, RolloutSource, StepRollout
 from gymposium_train.rollout.samples import Sample, rows_to_learn
 from gymposium_train.run.reporting import credit_metrics, reward_metrics
-from gymposium_train.run.samples_file import Rated
+from gymposium_train.run.samples_file import RatedGroup
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class Training:
     """The progress of the run, used by schedules."""
     rate_scale: float = 1.0
     """Scale of the learning rate."""
-    keep: Callable[[int, Sequence[Rated]], object] = lambda step, groups: None
+    keep: Callable[[int, Sequence[RatedGroup]], object] = lambda step, groups: None
     """Called with each step, counted from 1, and its rated groups."""
     auxiliary_sft: Callable[[int], Iterator[list[Demonstration]]] | None = None
     """Returns the batches to imitate in the optimizer steps of a step. None without `sft`."""
@@ -90,7 +90,9 @@ class Training:
                 taught.append(sample)
         longest = config.optimizer.max_row or self.trainee.player.engine.context
         rows, too_long = rows_to_learn(taught, config.objective.aggregate, longest)
-        self.keep(step + 1, [Rated(*pair, of_group is None) for pair, of_group in zip(rated, credited, strict=True)])
+        self.keep(
+            step + 1, [RatedGroup(*pair, of_group is None) for pair, of_group in zip(rated, credited, strict=True)]
+        )
         metrics: dict[str, Any] = {
             **rollout.metrics,
             **reward_metrics(groups),
@@ -138,11 +140,14 @@ class Training:
     def _rate(self, groups: Sequence[Group]) -> list[tuple[Group, list[Sample]]]:
         """Return the groups that could be rated, each with its samples."""
         rated = self.reward.rate([group.trajectories for group in groups])
-        self.unrated.update(rewards.reason for rewards in rated if isinstance(rewards, Unrated))
+        self.unrated.update(rewards.reason for rewards in rated if isinstance(rewards, UnratedGroup))
         return [
-            (group, [Sample.of(group.role, *pair) for pair in zip(group.trajectories, rewards, strict=True)])
+            (
+                group,
+                [Sample.from_trajectory(group.role, *pair) for pair in zip(group.trajectories, rewards, strict=True)],
+            )
             for group, rewards in zip(groups, rated, strict=True)
-            if not isinstance(rewards, Unrated)
+            if not isinstance(rewards, UnratedGroup)
         ]
 
     def _annotate(self, groups: Sequence[Sequence[Sample]]) -> None:

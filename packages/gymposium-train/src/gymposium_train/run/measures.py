@@ -20,8 +20,8 @@ from gymposium.util.streams import stream
 from gymposium_agents.players.evaluate import evaluate
 from gymposium_train.config import Evaluation
 from gymposium_train.config.stages import ALONE
-from gymposium_train.run.best import Returns, returns_of
-from gymposium_train.run.live import result_of
+from gymposium_train.run.best import Returns, read_returns
+from gymposium_train.run.live import format_result
 from gymposium_train.run.under_way import UnderWay
 
 
@@ -64,7 +64,7 @@ def measure(
         ):
             score = _evaluate(run, made, game, name, matches, what, record)
             figures = flat(game, name, score)
-            bar.advance(result_of(figures), 0)
+            bar.advance(format_result(figures), 0)
         _note(run, what, game, name, score)
         shown |= figures
     if step is not None:
@@ -89,7 +89,7 @@ def curve_point(run: UnderWay, tag: str, player: Player) -> tuple[dict[str, floa
             matches = even_share(run.config.evaluation.curve_matches, game)
             scores[game.name] = _evaluate(run, player, game, name, matches, tag, record, deals="curve")
         metrics |= flat(game, name, scores[game.name])
-    return metrics, returns_of(scores)
+    return metrics, read_returns(scores)
 
 
 def returns_before(run: UnderWay) -> Returns:
@@ -97,7 +97,7 @@ def returns_before(run: UnderWay) -> Returns:
     game."""
     before = run.directory.results().get("evaluations", {}).get("cold start", {})
     first = {game.name: next(iter(panel(run.config.evaluation, game))) for game in run.games}
-    return returns_of({game: before[game][opponent] for game, opponent in first.items()})
+    return read_returns({game: before[game][opponent] for game, opponent in first.items()})
 
 
 def measure_anchors(run: UnderWay) -> None:
@@ -165,5 +165,5 @@ def _evaluate(
 def _note(run: UnderWay, what: str, game: Game, opponent: str, score: dict[str, Any]) -> None:
     evaluations = run.directory.results().get("evaluations", {})
     of_what = evaluations.get(what, {})
-    of_game = {**of_what.get(game.name, {}), opponent: score}
-    run.directory.add_results(evaluations={**evaluations, what: {**of_what, game.name: of_game}})
+    find_losses = {**of_what.get(game.name, {}), opponent: score}
+    run.directory.add_results(evaluations={**evaluations, what: {**of_what, game.name: find_losses}})

@@ -12,17 +12,17 @@ import torch
 
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
-from gymposium_agents.chat.settings import form_of
+from gymposium_agents.chat.settings import find_reply_form
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.modeling.caches import CACHE_SHARE, bytes_a_token, device_memory
-from gymposium_agents.models.loading import load_chat, local_architecture, skeleton_of
+from gymposium_agents.models.loading import build_skeleton, load_chat, local_architecture
 from gymposium_agents.models.small import small_config
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import changed
 from gymposium_train.learner.loss import Loss
 from gymposium_train.learner.memory import LearnerMemory, memory_of_learner
 from gymposium_train.learner.precision import compute_type
-from gymposium_train.run.lessons import RandomPlay, prompt_of
+from gymposium_train.run.lessons import RandomPlay, encode_prompt
 from gymposium_train.util.processes import processes
 
 COMFORTABLE = 0.5
@@ -86,7 +86,7 @@ class RunMemory:
         }
 
 
-def memory_of(config: TrainConfig, longest: int | None = None) -> RunMemory:
+def estimate_memory(config: TrainConfig, longest: int | None = None) -> RunMemory:
     """Estimate the memory that reinforcement learning with a config needs on each of its devices. `longest` is the
     number of tokens of its longest prompt. By default, it is estimated from random matches.
 
@@ -99,7 +99,7 @@ def memory_of(config: TrainConfig, longest: int | None = None) -> RunMemory:
     dtype = compute_type(config.optimizer.precision)
 
     def make() -> Any:
-        model = skeleton_of(architecture, config.model.trust, dtype)
+        model = build_skeleton(architecture, config.model.trust, dtype)
         if config.model.tune == "full":
             return model
         lora = config.model.lora
@@ -121,7 +121,7 @@ def memory_of(config: TrainConfig, longest: int | None = None) -> RunMemory:
     played = learner.trained * dtype.itemsize  # the engine holds the weights as trained
     return RunMemory(
         learner=learner,
-        reference=played if Loss.of(config).needs_reference else 0,
+        reference=played if Loss.from_config(config).needs_reference else 0,
         engine=learner.frozen + played if config.engine.kind == "own" else 0,
         cache=min(cache, int(CACHE_SHARE * memory)) if config.engine.kind in ("own", "shared") else 0,
         row=row,
@@ -136,7 +136,7 @@ def would_fit(config: TrainConfig) -> tuple[str, RunMemory] | None:
     together = [tuple(chain(*alone[:count])) for count in range(2, len(alone) + 1)]
     longest = _longest_prompt(config)  # the same for all of them
     for names in (*alone, *together):
-        memory = memory_of(changed(config, *names), longest)
+        memory = estimate_memory(changed(config, *names), longest)
         if memory.fits:
             return " ".join(names), memory
     return None
@@ -170,7 +170,7 @@ def with_layout(config: TrainConfig) -> TrainConfig:
     if local_architecture(name, config.model.trust) is None:
         return last
     longest = _longest_prompt(config)  # the same for all layouts
-    fitting = (chosen for chosen in first if _is_comfortable(memory_of(chosen, longest)))
+    fitting = (chosen for chosen in first if _is_comfortable(estimate_memory(chosen, longest)))
     return next(fitting, last)
 
 
@@ -205,12 +205,12 @@ def _longest_prompt(config: TrainConfig) -> int:
     if name is None or not games:
         return config.optimizer.token_budget
     chat = load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=config.model.trust)
-    form = form_of(prompting.reply)
+    form = find_reply_form(prompting.reply)
     plays = (
         RandomPlay(game, prompting.prompt, form, seed=config.seed, tag="memory", context=prompting.context, keep="all")
         for game in games
     )
-    return max(len(prompt_of(lesson, chat)) for play in plays for lesson in play.lot(LESSONS))
+    return max(len(encode_prompt(lesson, chat)) for play in plays for lesson in play.lot(LESSONS))
 
 
 def return_large_blocks() -> None:

@@ -27,7 +27,7 @@ DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Rated:
+class RatedGroup:
     """A group with rated trajectories."""
 
     group: Group
@@ -51,7 +51,7 @@ class SamplesFile:
     show: Callable[[str], object] = lambda text: None
     """Called with a text that shows some replies of each kept step."""
 
-    def keep(self, step: int, groups: Sequence[Rated]) -> None:
+    def keep(self, step: int, groups: Sequence[RatedGroup]) -> None:
         """Write the groups of a step, if the step is to be kept. Steps count from 1."""
         every = self.settings.every
         if every == 0 or (step % every and step not in (1, self.steps)):
@@ -64,7 +64,7 @@ class SamplesFile:
             words = ", ".join(f"{reply!r} ({reward:+.2f})" for reply, reward in replies)
             self.show(f"Replies at step {step}, with the rewards of their trajectories: {words}")
 
-    def _data(self, step: int, number: int, rated: Rated) -> dict[str, Any]:
+    def _data(self, step: int, number: int, rated: RatedGroup) -> dict[str, Any]:
         group, shown = rated.group, spread([sample.reward.total for sample in rated.samples], self.settings.tokens)
         data = {
             "format": FORMAT,

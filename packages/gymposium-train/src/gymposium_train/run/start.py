@@ -18,8 +18,8 @@ from gymposium.runs.loggers.protocol import LoggerStart
 from gymposium.runs.results import AFTER, BEFORE, CONTROL
 from gymposium.runs.run import marked_running
 from gymposium.util.durable import replace_text
-from gymposium_agents.modeling.sources import title_of
-from gymposium_train.backends.models import chat_of, player_from, untaught
+from gymposium_agents.modeling.sources import find_title
+from gymposium_train.backends.models import make_chat, player_from, untaught
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
 from gymposium_train.config.directory import RunDirectory
@@ -29,7 +29,7 @@ from gymposium_train.config.references import check_servable
 from gymposium_train.config.writing import as_data
 from gymposium_train.run.beside import control_beside
 from gymposium_train.run.callbacks import Callback
-from gymposium_train.run.checkpoints import complete_checkpoints, step_of
+from gymposium_train.run.checkpoints import complete_checkpoints, read_step
 from gymposium_train.run.cold_start import start
 from gymposium_train.run.control import control
 from gymposium_train.run.fitting import fitted
@@ -80,7 +80,7 @@ def _execute(
     say(f"Run directory: {directory.path}")
     if config.model.name is not None and config.backend.kind == "local":
         checkpointing = ", with checkpointing" if config.optimizer.checkpointing else ""
-        say(f"Model: {title_of(config.model.name) or config.model.name}")
+        say(f"Model: {find_title(config.model.name) or config.model.name}")
         say(f"Layout of rows: {config.optimizer.rows_layout}{checkpointing}")
     transformers_logging.disable_progress_bar()  # type: ignore[no-untyped-call]
     if config.model.name is None:
@@ -95,7 +95,7 @@ def _execute(
             directory=directory.path,
             config=as_data(config),
             resumed=resumed,
-            step=step_of(checkpoints[-1]) + 1 if checkpoints else 0,
+            step=read_step(checkpoints[-1]) + 1 if checkpoints else 0,
         ),
     )
     try:
@@ -155,4 +155,4 @@ def _stages(run: UnderWay) -> None:
 def _say_what_the_template_does(run: UnderWay) -> None:
     """Report how the model's chat template treats tool calls and history, if the run has either."""
     if run.config.prompting.context != "state" or any(game.spec.tools for game in run.games):
-        say(chat_of(run.config, untaught(run.directory, run.config)).verdict)
+        say(make_chat(run.config, untaught(run.directory, run.config)).verdict)

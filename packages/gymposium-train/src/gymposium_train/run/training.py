@@ -19,16 +19,16 @@ from gymposium_train.config.directory import is_whole, state_checked
 from gymposium_train.config.schedules import Pace, growth
 from gymposium_train.credit.make import make_credit
 from gymposium_train.rollout import Group, SourceStart, StepRollout, make_source
-from gymposium_train.rollout.ahead import Ahead, Taken
+from gymposium_train.rollout.ahead import Ahead, StepRolloutWithAge
 from gymposium_train.rollout.results import failed_share
 from gymposium_train.run.best import Best
 from gymposium_train.run.checkpoints import (
     STATE,
     complete_checkpoints,
     load_checkpoint,
+    read_step,
     remove_broken,
     save_checkpoint,
-    step_of,
 )
 from gymposium_train.run.cold_start import auxiliary_sft
 from gymposium_train.run.health import FAILED_LIMIT, MOST_SETBACKS, Health, failed_replies, some_replies
@@ -146,7 +146,7 @@ class _Steps:
                 self.done, self.health = int(state["step"]), Health(**state["health"])
                 self._best = Best.restored(state["best"])
                 cpu_seconds = float(state["cpu_seconds"])
-            for later in (path for path in complete_checkpoints(run.directory.best) if step_of(path) > self.done):
+            for later in (path for path in complete_checkpoints(run.directory.best) if read_step(path) > self.done):
                 remove_directory(later)
             self._spend(cpu_seconds)
             training.rate_scale = self.health.rate_scale
@@ -222,7 +222,7 @@ class _Steps:
     def _take_best(self) -> None:
         """Take the weights of the best point."""
         step = self._best.step
-        (saved,) = (path for path in complete_checkpoints(self._run.directory.best) if step_of(path) == step)
+        (saved,) = (path for path in complete_checkpoints(self._run.directory.best) if read_step(path) == step)
         load_checkpoint(saved, self._training.trainee.learner)
         self.kept = step
         say(
@@ -236,7 +236,7 @@ class _Steps:
         ended_early = self.health.setbacks > MOST_SETBACKS or self._tied == MAX_IDLE_STEPS
         return ended_early or self._pace.over(self.done)
 
-    def _step(self, ahead: Ahead[StepRollout[Any]]) -> tuple[Taken[StepRollout[Any]], dict[str, Any]]:
+    def _step(self, ahead: Ahead[StepRollout[Any]]) -> tuple[StepRolloutWithAge[StepRollout[Any]], dict[str, Any]]:
         """Take one step, and return its rollout and its metrics. If replies or the update show that the policy is
         broken, the step ends with earlier weights."""
         step, training = self.done, self._training
@@ -248,13 +248,15 @@ class _Steps:
             raise
         played = time.process_time()
         metrics: dict[str, Any] = {**taken.rollout.metrics, "train/rows": 0}
-        if wrong := self.health.of_rollout(metrics) if step >= self._judged_from else "":
+        if wrong := self.health.check_rollout(metrics) if step >= self._judged_from else "":
             self._go_back(wrong, taken)
         else:
             played_by = step - taken.staleness
-            self._good = max((one for one in self._saved if step_of(one) <= played_by), key=step_of, default=self._good)
+            self._good = max(
+                (one for one in self._saved if read_step(one) <= played_by), key=read_step, default=self._good
+            )
             metrics = training.learn(step, taken.rollout)
-            if wrong := self.health.of_update(metrics):
+            if wrong := self.health.check_update(metrics):
                 self._go_back(wrong, taken)
         self._warn(metrics, taken.rollout.groups)
         metrics |= training.trainee.publish()
@@ -270,7 +272,7 @@ class _Steps:
             **peak_memory(),
         }
 
-    def _go_back(self, wrong: str, taken: Taken[StepRollout[Any]]) -> None:
+    def _go_back(self, wrong: str, taken: StepRolloutWithAge[StepRollout[Any]]) -> None:
         """Return to the weights of the last healthy checkpoint, remove later ones, and halve the learning rate. Policy
         version numbers keep increasing, so that none is published twice."""
         assert self._good is not None, "there is a checkpoint before the first step"
@@ -287,7 +289,7 @@ class _Steps:
         replies = ", ".join(map(repr, failed_replies(taken.rollout.groups)))
         say(
             f"Step {self.done + 1}: {wrong}{f': {replies}' if replies else ''}. Returning to the weights of step "
-            f"{step_of(self._good)}, "
+            f"{read_step(self._good)}, "
             + (
                 f"with {self.health.rate_scale:g} of the learning rate."
                 if self.health.setbacks <= MOST_SETBACKS

@@ -18,7 +18,7 @@ import gymposium.http.numbers  # noqa: F401 (adds the convertor "number" of path
 from gymposium.errors import GymposiumError
 from gymposium.http.bodies import json_object
 from gymposium.http.client import KEY
-from gymposium.http.requests import Refused
+from gymposium.http.requests import RequestRefusal
 from gymposium.runs.sessions import GroupRow, JobRow, SessionRow
 from gymposium_agents.serving.requests import BadRequest, CompletionRequest
 from gymposium_agents.serving.session import NOT_ENFORCED, Session
@@ -149,7 +149,7 @@ class Api:
                         await changes.wait()
             except TimeoutError:
                 pass
-        return JSONResponse(_job(self._service.tell_of(number), self._service.left_out(number)))
+        return JSONResponse(_job(self._service.report_job(number), self._service.left_out(number)))
 
     async def _list_checkpoints(self, request: Request) -> Response:
         return JSONResponse(await run_in_threadpool(self._checkpoints.listed))
@@ -175,7 +175,7 @@ def other_routes(advice: str) -> BaseRoute:
     async def refuse(request: Request) -> Response:
         path = request.url.path
         fix = next((fix for end, fix in _OTHER_APIS.items() if path.endswith(end)), advice)
-        raise Refused(404, "no_such_route", f"{request.method} {path}: Not Found. {fix}")
+        raise RequestRefusal(404, "no_such_route", f"{request.method} {path}: Not Found. {fix}")
 
     return Route("/{path:path}", refuse, methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
 
@@ -191,7 +191,7 @@ async def status_events(service: Service) -> AsyncGenerator[str, None]:
 
 
 async def completed(session: Session, asked: CompletionRequest, request: Request) -> Response:
-    """Return the response to a completion request, whole or as a stream. Raises `Refused`."""
+    """Return the response to a completion request, whole or as a stream. Raises `RequestRefusal`."""
     again = request.headers.get(RETRY, "0") != "0"
     try:
         if not asked.stream:

@@ -10,7 +10,7 @@ from typing import Any
 from gymposium_train.backends.protocol import BackendStart, make_backend
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.directory import RunDirectory, is_whole
-from gymposium_train.run.checkpoints import complete_checkpoints, step_of
+from gymposium_train.run.checkpoints import complete_checkpoints, read_step
 from gymposium_train.serving.errors import NotFound
 
 
@@ -25,8 +25,8 @@ class ServedCheckpoints:
     def listed(self) -> list[dict[str, Any]]:
         """Return the complete and the promoted checkpoints, by step."""
         run = RunDirectory(self.directory)
-        there = {step_of(path) for path in complete_checkpoints(run.checkpoints)}
-        kept = {step_of(path) for path in complete_checkpoints(run.promoted)}
+        there = {read_step(path) for path in complete_checkpoints(run.checkpoints)}
+        kept = {read_step(path) for path in complete_checkpoints(run.promoted)}
         return [{"step": step, "promoted": step in kept} for step in sorted(there | kept)]
 
     def promote(self, step: int) -> dict[str, Any]:
@@ -36,7 +36,7 @@ class ServedCheckpoints:
         place = run.promoted / f"step-{step:05d}"
         with self._one_at_a_time:
             if not is_whole(place):
-                saved = next((path for path in complete_checkpoints(run.checkpoints) if step_of(path) == step), None)
+                saved = next((path for path in complete_checkpoints(run.checkpoints) if read_step(path) == step), None)
                 if saved is None:
                     raise NotFound(f"No checkpoint of step {step}. A run keeps only its latest checkpoints.")
                 start = BackendStart(config=self.config, directory=run)

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.errors import BadOption, GymposiumError
-from gymposium.http.client import NothingLearned, Server, Session, ending_of
+from gymposium.http.client import NothingLearned, Server, Session, parse_ending
 from gymposium.util.child_process import user_environment
 from gymposium_agents.serving.turns import as_data, conversation
 from gymposium_train.serving.service import Service
 from gymposium_train.serving.settings import SessionSettings
-from gymposium_train.serving.trajectories import turns_of
+from gymposium_train.serving.trajectories import list_turns
 
 SECONDS = 1800.0
 """Time limit of a command."""
@@ -69,7 +69,7 @@ def score_function(text: str) -> Score:
     return score
 
 
-def command_of(text: str) -> list[str]:
+def parse_command(text: str) -> list[str]:
     """Split a command line as a shell does. Raises `BadOption` if the program does not exist."""
     command = shlex.split(text)
     if not command or shutil.which(command[0]) is None:
@@ -83,7 +83,7 @@ class Commands:
     def __init__(self, service: Service, settings: SessionSettings, address: str, token: str | None) -> None:
         assert settings.run is not None
         assert settings.scores is not None, "a run with a command has a function for rewards"
-        self._command = command_of(settings.run)
+        self._command = parse_command(settings.run)
         self._score = score_function(settings.scores)
         self._service, self._settings = service, settings
         self._address, self._token = address, token
@@ -144,7 +144,7 @@ class Commands:
         ran = Ran(session.seed, done.stdout, self._conversations(session.id))
         try:
             score = self._score(ran)
-            ending_of(score)
+            parse_ending(score)
         except Exception as error:
             raise GymposiumError(f"--reward {self._settings.scores}: {type(error).__name__}: {error}") from error
         return score
@@ -153,7 +153,7 @@ class Commands:
         """Return a session's conversations that no later turn continues, each with its last reply."""
         row = self._service.file.session(name)
         assert row is not None, "the session has just been played"
-        turns = turns_of(row, self._service.file.turns(name))
+        turns = list_turns(row, self._service.file.turns(name))
         continued = {turn.parent for turn in turns}
         last = [turn for turn in turns if turn.number not in continued]
         return [as_data([*conversation(turns, turn.number), turn.said.message]) for turn in last]

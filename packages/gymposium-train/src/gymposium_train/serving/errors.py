@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from gymposium.http.requests import Refused
+from gymposium.http.requests import RequestRefusal
 
 
-class ServiceError(Refused):
+class ServiceError(RequestRefusal):
     """Base class of these errors, for a request with an invalid value."""
 
     says: ClassVar[tuple[int, str]] = (400, "invalid_field")

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from gymposium.http.app import api
 from gymposium.http.client import RUN
 from gymposium.http.listening import TOKEN, Listener
-from gymposium.http.requests import Refused
+from gymposium.http.requests import RequestRefusal
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.config import TrainConfig
 from gymposium_train.serving.app import Api, needs_token
@@ -38,7 +38,7 @@ def serve(
         routes = Api(service, ServedCheckpoints(directory, config), listener.address).routes()
         app = api(routes, names=listener.names, token=token, needs_token=needs_token)
         pages = token or secrets.token_urlsafe(16)  # every process on this machine can reach the address
-        with_run = _named(with_pages(app, directory, names=listener.names, token=pages), run_of(directory))
+        with_run = _named(with_pages(app, directory, names=listener.names, token=pages), name_run(directory))
         with _running(listener, with_run):
             say(f"Serving at {listener.address}")
             say(f"Sessions are shown at {sessions_address(listener.address, directory, pages)}")
@@ -54,7 +54,7 @@ def serve_model(player: LanguageModelPlayer, name: str, settings: SessionSetting
         listener.serve(app)
 
 
-def run_of(directory: Path) -> str:
+def name_run(directory: Path) -> str:
     """Return the name of the run in a directory, for clients. It does not change when the run is resumed."""
     return sha256(str(directory.resolve()).encode()).hexdigest()[:16]
 
@@ -72,7 +72,7 @@ def _named(app: ASGIApp, run: str) -> ASGIApp:
         given = Headers(scope=scope).get(RUN, run) if scope["type"] == "http" else run
         if given != run:
             why = "Another run is now at this address. Create a new client to use it."
-            await Refused(409, "another_run", why).response()(scope, receive, sent)
+            await RequestRefusal(409, "another_run", why).response()(scope, receive, sent)
             return
         await app(scope, receive, sent)
 

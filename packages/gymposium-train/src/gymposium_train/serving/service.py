@@ -37,7 +37,7 @@ from gymposium_train.serving.groups import (
     unused_key,
 )
 from gymposium_train.serving.settings import SessionSettings
-from gymposium_train.serving.trajectories import as_row, turns_of
+from gymposium_train.serving.trajectories import as_row, list_turns
 
 ACTIVE = 2.0
 """Seconds after a request during which a session is expected to make another."""
@@ -176,7 +176,7 @@ class Service:
                 client=client,
                 policy=policy.name,
                 version=policy.version,
-                step=self._step_of(policy),
+                step=self._find_step(policy),
                 began=now,
                 seen=now,
                 state="open",
@@ -224,7 +224,7 @@ class Service:
             opened = self._open.get(digest)
             row = self._open_row(digest) if opened is None else opened.row
             self._saw(client, time.time())
-            player = self._player_of(row)
+            player = self._make_player(row)
             if opened is None:
                 opened = self._open[digest] = self._reopened(row, player)
         return opened.session
@@ -245,7 +245,7 @@ class Service:
             raise _over(row)
         return row
 
-    def _player_of(self, row: SessionRow) -> LanguageModelPlayer:
+    def _make_player(self, row: SessionRow) -> LanguageModelPlayer:
         """Return the player of the policy that a session began with. Drops the session if the policy is too old."""
         newest, policy = self._newest(), Policy(row.policy, row.version)
         try:
@@ -339,11 +339,11 @@ class Service:
                 self.differences[turn.differs] += 1
             self.tell()
 
-        submit, turns = self._batches_of(player.engine).submit, turns_of(row, self.file.turns(row.id))
+        submit, turns = self._make_batches(player.engine).submit, list_turns(row, self.file.turns(row.id))
         session = Session(player, submit, row.seed, name=row.id, keep=keep, counts=self.counts, turns=turns)
         return _Open(row, session)
 
-    def _batches_of(self, engine: TokenEngine) -> Batches:
+    def _make_batches(self, engine: TokenEngine) -> Batches:
         if id(engine) not in self._batches:
             self._batches[id(engine)] = Batches(engine, self._expected)
         return self._batches[id(engine)]
@@ -363,7 +363,7 @@ class Service:
             )
         return self.policies.newest()
 
-    def _step_of(self, policy: Policy) -> int:
+    def _find_step(self, policy: Policy) -> int:
         """Return the step count when a policy was published. A new policy was published by the latest step."""
         if policy not in self._steps:
             self._steps[policy] = max(self._steps.values(), default=-1) + 1
@@ -426,7 +426,7 @@ class Service:
             raise NotFound("Job not found.")
         return found
 
-    def tell_of(self, number: int) -> JobRow:
+    def report_job(self, number: int) -> JobRow:
         """Return the job with this number, to the client that requested it. Raises `NotFound`."""
         with self._changed:
             job = self.job(number)
@@ -454,7 +454,9 @@ class Service:
         with self._changed:
             self._begin_step(step)
             while True:
-                job = self.file.job_of(step) or next_job(self.file, step, self.settings.groups, self.policies.staleness)
+                job = self.file.find_job(step) or next_job(
+                    self.file, step, self.settings.groups, self.policies.staleness
+                )
                 if job is not None:
                     self.state = "learning"
                     self.file.set_job(job.id, "learning", step=step)
@@ -481,7 +483,7 @@ class Service:
         """Note that the run has learned from a step and its policy is published."""
         with self._changed:
             self.state = "waiting"
-            if (job := self.file.job_of(step)) is not None:
+            if (job := self.file.find_job(step)) is not None:
                 numbers = {name: value for name, value in metrics.items() if isinstance(value, int | float)}
                 finish_job(self.file, job, numbers)
             self._changed.notify_all()

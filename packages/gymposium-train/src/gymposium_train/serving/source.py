@@ -18,7 +18,7 @@ from gymposium_train.serving.commands import Commands
 from gymposium_train.serving.server import serve
 from gymposium_train.serving.service import Policies, Service
 from gymposium_train.serving.settings import SessionSettings
-from gymposium_train.serving.trajectories import BadGroup, SessionGroup, group_of
+from gymposium_train.serving.trajectories import BadGroup, SessionGroup, read_group
 from gymposium_train.util.progress import say
 
 FILE = "sessions.sqlite"
@@ -69,7 +69,7 @@ class SessionSource:
         for row in file.groups(job=job):
             if row.state != "dropped":
                 try:
-                    groups.append(group_of(file, row.key))
+                    groups.append(read_group(file, row.key))
                 except BadGroup as error:
                     file.set_group(row.key, "dropped", why=str(error), job=job)
                     say(f"Dropped the group {row.key!r}: {error}", style="yellow")

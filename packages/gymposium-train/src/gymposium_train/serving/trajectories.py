@@ -84,7 +84,7 @@ def posted_reward() -> Callable[[Sequence[SessionTrajectory]], list[Reward]]:
     return lambda group: [trajectory.reward for trajectory in group]
 
 
-def group_of(file: SessionsFile, key: str) -> SessionGroup:
+def read_group(file: SessionsFile, key: str) -> SessionGroup:
     """Return the ended sessions of a group, by member. Raises `BadGroup` if the file's contents cannot be learned from,
     such as a reward accepted by an earlier release."""
     ended = file.sessions(key, state="ended")
@@ -98,7 +98,7 @@ def group_of(file: SessionsFile, key: str) -> SessionGroup:
 
 def _trajectory(file: SessionsFile, row: SessionRow) -> SessionTrajectory | None:
     """Return the trajectory of an ended session, or None if it has no turns."""
-    turns = turns_of(row, file.turns(row.id))
+    turns = list_turns(row, file.turns(row.id))
     if not turns or row.ending is None:
         return None
     ordered = in_rows(turns)
@@ -117,7 +117,7 @@ def _text(turn: ServedTurn) -> str:
     return f"{turn.said.thoughts}{message['content']}{calls}"
 
 
-def turns_of(row: SessionRow, kept: Sequence[TurnRow]) -> list[ServedTurn]:
+def list_turns(row: SessionRow, kept: Sequence[TurnRow]) -> list[ServedTurn]:
     """Return the turns of a session, as stored."""
     policy = Policy(row.policy, row.version)
     turns: list[ServedTurn] = []

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from gymposium.cli.resume import Terminated
+from gymposium.cli.resume import TerminationSignal
 from gymposium.cli.text import err
 from gymposium.util.visible import visible
 from gymposium_train.util.processes import processes
@@ -42,7 +42,7 @@ class Interruption:
 
 
 def _stop(number: int) -> KeyboardInterrupt:
-    return Terminated() if number == signal.SIGTERM else KeyboardInterrupt()
+    return TerminationSignal() if number == signal.SIGTERM else KeyboardInterrupt()
 
 
 @contextmanager

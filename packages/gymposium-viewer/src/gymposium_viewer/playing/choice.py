@@ -40,7 +40,7 @@ class Choice:
     """The failure policy, as `FailurePolicy.parse` reads it."""
 
     @classmethod
-    def of(cls, form: Form) -> Choice:
+    def from_form(cls, form: Form) -> Choice:
         """Return the choice in a form. Raises a `GymposiumError` that says what to write instead. Players are looked
         up, not created."""
         game = _game(form)

@@ -19,7 +19,7 @@ class Form:
     fields: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, text: str) -> Form:
+    def from_query(cls, text: str) -> Form:
         """Return the form in a query string (without `?`) or a URL-encoded body."""
         pairs = parse_qsl(text, keep_blank_values=True, errors="replace")
         # browsers end lines in a text area with CR LF
@@ -33,7 +33,7 @@ class Form:
             body += piece
             if len(body) > MOST:
                 raise HTTPException(413, f"At most {MOST:,} bytes can be sent at once.")
-        return cls.of(body.decode("ascii", "replace"))
+        return cls.from_query(body.decode("ascii", "replace"))
 
     def get(self, name: str) -> str | None:
         """Return the first value of a field, or None if the form lacks the field."""

@@ -60,7 +60,7 @@ def searched(spec: GameSpec) -> str:
     return f"{spec.name} {spec.title} {spec.summary} {hidden}".lower()
 
 
-def spec_of(name: str) -> GameSpec | None:
+def find_spec(name: str) -> GameSpec | None:
     """Return the spec of a game, whose name may carry parameters; None if an engine rather than a plugin offers it.
     Nothing is loaded, since opening an address must not load code. Raises `BadParameter`, and like `Host.game`."""
     base = parse_name(name)[0]

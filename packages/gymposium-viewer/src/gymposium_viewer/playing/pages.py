@@ -91,11 +91,11 @@ class Playing:
         )
 
     def _form(self, request: Request) -> Response:
-        return HTMLResponse(self._form_page(Form.of(request.url.query)))
+        return HTMLResponse(self._form_page(Form.from_query(request.url.query)))
 
     def _form_page(self, form: Form, problem: str = "") -> str:
         name = form.text("game")
-        spec = games.spec_of(name) if name else None
+        spec = games.find_spec(name) if name else None
         fewest, most = games.others(spec)
         names = form.all("opponent")
         shown = max(min(most, 1) if spec is None else most, len(names))
@@ -125,7 +125,7 @@ class Playing:
 
     def _begin_as(self, form: Form) -> Response:
         try:
-            table = self._store.begin(Choice.of(form))
+            table = self._store.begin(Choice.from_form(form))
         except GymposiumError as error:
             return HTMLResponse(self._form_page(form, str(error)), 400)
         table.wait(PATIENCE)

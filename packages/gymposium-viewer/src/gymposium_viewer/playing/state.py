@@ -16,7 +16,7 @@ from gymposium.envs.table import moves_of_others
 from gymposium.games.protocol import Draws, Match
 from gymposium.match import MatchResult
 from gymposium.match.ending import OVER
-from gymposium_viewer.frames import clicks_on, frame_of
+from gymposium_viewer.frames import clicks_on, render_frame
 
 _FRAME = (
     '<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
@@ -54,7 +54,7 @@ def view_for_seat(
     text = match.observe(seat).text.rstrip("\n")
     picture, clicks = None, None
     if isinstance(match, Draws) and (drawn := match.picture(seat)) is not None:
-        html, tall = frame_of(drawn)
+        html, tall = render_frame(drawn)
         picture, clicks = (_FRAME + html, tall), clicks_on(drawn, legal or ())
     return SeatView(text, picture, clicks, legal, moves_of_others(match, seat, since), _lines(text, before))
 
@@ -83,7 +83,7 @@ class MatchEnd:
     """The match's id among the records; None if it could not be recorded."""
 
     @classmethod
-    def of(cls, played: MatchResult, seat: int, trouble: str) -> MatchEnd:
+    def from_match(cls, played: MatchResult, seat: int, trouble: str) -> MatchEnd:
         """Return the end of a match for this seat. `trouble` is why it could not be recorded; empty if it was."""
         results = [played.result(other) for other in range(len(played.utilities))]
         sentences = _sentences(played, seat, results)

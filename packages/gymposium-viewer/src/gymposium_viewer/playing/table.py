@@ -19,7 +19,7 @@ from gymposium.match.watchdog import Watchdog
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player, Reply
 from gymposium.replies.reading import READERS, read
-from gymposium.tasks.tools import NO_CALL, tools_of
+from gymposium.tasks.tools import NO_CALL, list_tools
 from gymposium_viewer.playing.choice import Choice
 from gymposium_viewer.playing.state import MatchEnd, SeatView, TableState, view_for_seat
 
@@ -93,7 +93,7 @@ class BrowserTable:
             now, view = self.state, self.state.view
             if now.phase != "yours" or view is None or turn != now.turn:
                 return "That answer was for an earlier position. This is the current one."
-            calls = bool(tools_of(self.game))
+            calls = bool(list_tools(self.game))
             reading = read(text, view.legal, READERS["move"], self.game.move_pattern, calls=calls)
             if reading.kind != "move":
                 if calls:
@@ -139,7 +139,7 @@ class BrowserTable:
         seed = secrets.randbits(48) if self.choice.seed is None else self.choice.seed
         policy = FailurePolicy.parse(self.choice.on_illegal)
         self.rules = self.game.rules(self.seat)
-        self._table = Table.of_job(
+        self._table = Table.from_job(
             MatchJob(f"play-{secrets.token_hex(6)}", self.game, players, seed, on_illegal=policy)
         )
         return self._go_on(self._table)
@@ -163,7 +163,7 @@ class BrowserTable:
     def _end(self, table: Table) -> TableState:
         played, now = table.played, self.state
         assert played is not None
-        end = MatchEnd.of(played, self.seat, self._keep(played))
+        end = MatchEnd.from_match(played, self.seat, self._keep(played))
         view = self._look(table) if not played.ending.broke_off else None
         return TableState("over", now.turn, view or now.view, now.mine, now.past, end)
 

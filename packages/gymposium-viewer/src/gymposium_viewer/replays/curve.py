@@ -50,7 +50,7 @@ class ReviewCurve:
     """True if the one line belongs to seat 0, and seat 1 has its mirror image."""
 
     @classmethod
-    def of(cls, review: MatchReview, file: ReviewFile, returns: Sequence[float]) -> ReviewCurve:
+    def from_review(cls, review: MatchReview, file: ReviewFile, returns: Sequence[float]) -> ReviewCurve:
         """Draw the review of a match with these returns."""
         low, high = file.returns
         last = max((one.step for one in review.decisions), default=0) + 1
@@ -90,7 +90,7 @@ class ReviewCurve:
         )
 
 
-def curve_of(record: Record, matches: Path, directory: Path) -> ReviewCurve | None:
+def draw_curve(record: Record, matches: Path, directory: Path) -> ReviewCurve | None:
     """Return the curve of a match in a file below a folder; None if it has no review. Raises `BadRecord` if the reviews
     cannot be read."""
     path = review_path(matches)
@@ -98,8 +98,8 @@ def curve_of(record: Record, matches: Path, directory: Path) -> ReviewCurve | No
         return None
     state = path.stat()
     file = _read(matches, state.st_mtime_ns, state.st_size)
-    review = None if file is None else file.of_record(record)
-    return None if file is None or review is None else ReviewCurve.of(review, file, record.returns)
+    review = None if file is None else file.find_review(record)
+    return None if file is None or review is None else ReviewCurve.from_review(review, file, record.returns)
 
 
 @lru_cache(maxsize=4)

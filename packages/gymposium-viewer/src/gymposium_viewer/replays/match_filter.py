@@ -61,7 +61,7 @@ class MatchFilter:
     sort: str = "recorded"
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> MatchFilter:
+    def from_query(cls, query: Mapping[str, str]) -> MatchFilter:
         """Return the filter that a query string describes. Raises `BadOption` for a value that the form does not
         offer."""
         match_filter = cls(**{name: query[name] for name in cls.__dataclass_fields__ if query.get(name)})
@@ -98,7 +98,7 @@ class MatchFilter:
         """Return the rows that pass the filter, in its order; `long` and `said` as in `Index`."""
         facts, text = self.facts, self.text
         if facts:
-            rows = [row for row in rows if facts <= facts_of(row, long)]
+            rows = [row for row in rows if facts <= list_facts(row, long)]
         if text:
             rows = [row for row in rows if text in row.id]
         if self.said:
@@ -107,7 +107,7 @@ class MatchFilter:
         return rows if key is None else sorted(rows, key=key)
 
 
-def facts_of(row: Row, long: Callable[[str], int]) -> frozenset[str]:
+def list_facts(row: Row, long: Callable[[str], int]) -> frozenset[str]:
     """Return the facts that hold for a match."""
     is_long = row.replies >= max(long(row.lineup.game), 1)
     return _facts(row.lineup, row.result, row.illegal > 0, row.unparsable > 0, row.cut_off > 0, is_long)

@@ -47,7 +47,7 @@ def export_matches(
     around: Callable[[Record], Mapping[str, Any]] = lambda record: {},
 ) -> dict[str, str]:
     """Write a page for each record below `out`, and the pages' styles and scripts to `out/static`. Returns the
-    path of each page relative to `out`, by match id; it is `path_of` the id.
+    path of each page relative to `out`, by match id; it is `make_path` the id.
 
     `home` is the page that the pages link back to, relative to `out`. `labels` are the players' display names.
     `around` returns a page's link targets: the path of the `list` that holds the match, the paths of the
@@ -59,15 +59,15 @@ def export_matches(
         digest = blake2b(record.line().encode()).digest()
         if record.id not in digests:
             digests[record.id] = digest
-            path = path_of(record.id)
+            path = make_path(record.id)
             story = build_story(record, labels)
             write_page(out, path, match_page(story, path, tabs=tabs, home=home, **around(record)))
         elif digests[record.id] != digest:
             raise BadRecord(f"Two different matches have the id {record.id!r}.")
-    return {match_id: path_of(match_id) for match_id in digests}
+    return {match_id: make_path(match_id) for match_id in digests}
 
 
-def path_of(match_id: str) -> str:
+def make_path(match_id: str) -> str:
     """Return the path of a match's page, as `export_matches` writes it. Every file system accepts it, and ids do not
     collide."""
     digest = blake2b(match_id.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()

@@ -14,11 +14,11 @@ from starlette.routing import BaseRoute, Route
 from gymposium.errors import BadOption, BadRecord
 from gymposium.http.numbers import DIGITS, number
 from gymposium.util.visible import visible
-from gymposium_viewer.pages import Tab, in_url, main_of, packed, write_page
+from gymposium_viewer.pages import Tab, extract_main, in_url, packed, write_page
 from gymposium_viewer.part import Card, Viewer
-from gymposium_viewer.replays.curve import curve_of
+from gymposium_viewer.replays.curve import draw_curve
 from gymposium_viewer.replays.index import Index
-from gymposium_viewer.replays.match_filter import ENDED, FAILED, SORTED, MatchFilter, facts_of
+from gymposium_viewer.replays.match_filter import ENDED, FAILED, SORTED, MatchFilter, list_facts
 from gymposium_viewer.replays.match_page import match_page
 from gymposium_viewer.replays.rows import Row
 from gymposium_viewer.replays.story import Story, build_story
@@ -80,7 +80,7 @@ class Replays:
         write_page(out, "matches/list.js", packed(self._list_data(rows)))
         starts, pages, size = [0], list[str](), 0
         for at in range(len(rows)):
-            pages.append(main_of(self._match_page(rows, at, "")))
+            pages.append(extract_main(self._match_page(rows, at, "")))
             size += len(pages[-1])
             if size >= A_FILE or at == len(rows) - 1:
                 write_page(out, f"matches/{len(starts) - 1}.js", packed(pages))
@@ -96,7 +96,7 @@ class Replays:
                 {
                     "html": f"{html.strip()}</tr>",
                     "id": visible(row.id),
-                    "facts": sorted(facts_of(row, self._index.long)),
+                    "facts": sorted(list_facts(row, self._index.long)),
                 }
                 for row, html in zip(rows, shown.split("</tr>")[:-1], strict=True)
             ],
@@ -107,7 +107,7 @@ class Replays:
 
     def _list(self, request: Request) -> Response:
         self._index.refresh()
-        match_filter = MatchFilter.of(request.query_params)
+        match_filter = MatchFilter.from_query(request.query_params)
         rows = self._index.select(match_filter)
         if (page := number(request.query_params.get("page", "1"))) < 0:
             raise BadOption(f"Invalid page. Use a number with at most {DIGITS} digits.")
@@ -142,7 +142,7 @@ class Replays:
 
     def _match(self, request: Request) -> Response:
         row = self._row(**request.path_params)
-        match_filter = MatchFilter.of(request.query_params)
+        match_filter = MatchFilter.from_query(request.query_params)
         rows = self._index.select(match_filter)
         if not any(other is row for other in rows):  # the match does not pass the address's filter
             match_filter = MatchFilter()
@@ -159,7 +159,7 @@ class Replays:
         record = self._index.record(row)
         curve, unreadable = None, ""
         try:
-            curve = curve_of(record, self._index.path(row), self._viewer.directory)
+            curve = draw_curve(record, self._index.path(row), self._viewer.directory)
         except BadRecord as error:
             unreadable = str(error)
         return match_page(
@@ -173,10 +173,12 @@ class Replays:
             place=f"{at + 1:,} of {len(rows):,}{' that are listed' if query else ''}",
             before=before,
             after=after,
-            where=_place_of(row),
+            where=_describe_place(row),
             same_deal=[other for other in self._index.same_deal(row) if live or id(other) in self._numbers],
             link=self._link_to_row,
-            compare=lambda other: f"compare.html?match={in_url(_place_of(row))}&match={in_url(_place_of(other))}",
+            compare=lambda other: (
+                f"compare.html?match={in_url(_describe_place(row))}&match={in_url(_describe_place(other))}"
+            ),
             tokens=self._viewer.link_to_tokens(row.file, row.id),
             raw=in_url(row.path.removesuffix("html") + "json") if live else None,
         )
@@ -195,13 +197,13 @@ class Replays:
     def _link(self, match_id: str) -> str | None:
         self._index.refresh()
         row = self._index.by_id(match_id)
-        return None if row is None else self._path_of(row)
+        return None if row is None else self._find_path(row)
 
     def _link_to_line(self, file: str, line: int) -> str | None:
         row = self._index.row(file, line)
-        return None if row is None else self._path_of(row)
+        return None if row is None else self._find_path(row)
 
-    def _path_of(self, row: Row) -> str | None:
+    def _find_path(self, row: Row) -> str | None:
         """Return the path of a match's page; None if an export leaves out the match."""
         return self._link_to_row(row) if self._viewer.live or id(row) in self._numbers else None
 
@@ -262,7 +264,7 @@ def _in_order(rows: Sequence[Row], key: Callable[[Row], Any]) -> list[int]:
     return sorted(range(len(rows)), key=lambda at: key(rows[at]))
 
 
-def _place_of(row: Row) -> str:
+def _describe_place(row: Row) -> str:
     return f"{row.file}:{row.line}"
 
 

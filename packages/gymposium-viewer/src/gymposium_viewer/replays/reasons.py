@@ -9,7 +9,7 @@ from gymposium.match import Turn
 from gymposium.replies.lenient import find_marks
 from gymposium.replies.reading import MAX_REPLY, LenientReader, Reader, read
 from gymposium.replies.repetition import ends_in_loop
-from gymposium.tasks.tools import tools_of
+from gymposium.tasks.tools import list_tools
 
 
 def offered(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) -> str:
@@ -19,13 +19,13 @@ def offered(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) ->
     if len(turn.text) > MAX_REPLY:
         return ""
     if turn.reading in ("move", "illegal"):
-        return (read(turn.text, legal, how, game.move_pattern, calls=bool(tools_of(game))).move or "").strip()
+        return (read(turn.text, legal, how, game.move_pattern, calls=bool(list_tools(game))).move or "").strip()
     return (_submission(turn, how, is_free_text=is_free_text(legal, game)) or "").strip()
 
 
 def is_free_text(legal: Sequence[str] | None, game: Game) -> bool:
     """Return whether a move is free text rather than a tool call."""
-    return legal is None and not tools_of(game)
+    return legal is None and not list_tools(game)
 
 
 def _submission(turn: Turn, how: Reader, *, is_free_text: bool) -> str | None:

@@ -20,7 +20,7 @@ from gymposium.replies.prompt import PROMPT_VERSION, prompt_for
 from gymposium.replies.reading import reader, split_thoughts
 from gymposium.tasks.transcript import Transcript
 from gymposium.util.isolated import CallFailed, isolated
-from gymposium_viewer.frames import frame_of
+from gymposium_viewer.frames import render_frame
 from gymposium_viewer.replays.reasons import is_free_text, offered, why
 from gymposium_viewer.replays.tasks import ShownCall, ShownTask
 
@@ -294,7 +294,7 @@ def _look(record: Record, pictures: dict[tuple[str, float], int], match: Match) 
     views = []
     for seat in range(match.game.seats):
         drawn = match.picture(seat) if isinstance(match, Draws) else None
-        picture = None if drawn is None else pictures.setdefault(frame_of(drawn), len(pictures))
+        picture = None if drawn is None else pictures.setdefault(render_frame(drawn), len(pictures))
         views.append(SeatPicture(seat, match.observe(seat).text, picture))
     return _Position(views, {seat: match.observe(seat, record.prompts[seat]["style"]) for seat in match.to_move()})
 
@@ -327,7 +327,7 @@ def _act(record: Record, game: Game, seat: Seat, decision: Decision[_Position]) 
         )
     act.drawn = act.move is not None and bool(act.tries) and act.tries[-1].reading != "move"
     if not decision.moves:
-        failure = record.ending.failure_of(seat.number)
+        failure = record.ending.find_failure(seat.number)
         act.silent = failure.predicate if failure is not None and failure.kind != "no legal move" else ""
     return act
 
@@ -374,7 +374,7 @@ def _split_unplayed(record: Record, turn: Mapping[str, Any]) -> tuple[str, str]:
 def _task(record: Record, steps: Sequence[StoryStep]) -> ShownTask | None:
     """Return the task of a match in a world, and put its calls into the steps; None for any other match."""
     try:
-        told = Transcript.of(record.events)
+        told = Transcript.from_events(record.events)
     except BadRecord:
         return None
     moved = [
@@ -384,8 +384,8 @@ def _task(record: Record, steps: Sequence[StoryStep]) -> ShownTask | None:
         if act.move is not None or (act.tries and act.tries[-1].reading == "move")
     ]
     for (_, act), move in zip(moved, told.moves, strict=False):
-        act.calls = [ShownCall.of(call, result) for call, result in move]
-    return ShownTask.of(told, [number for number, _ in moved])
+        act.calls = [ShownCall.from_call(call, result) for call, result in move]
+    return ShownTask.from_transcript(told, [number for number, _ in moved])
 
 
 def _verdict(record: Record, steps: Sequence[StoryStep], seats: Sequence[Seat]) -> list[str]:

@@ -44,7 +44,7 @@ class ShownCall:
     """JSON of the result; empty if it has none."""
 
     @classmethod
-    def of(cls, call: Call, result: Result) -> ShownCall:
+    def from_call(cls, call: Call, result: Result) -> ShownCall:
         """Return a recorded call."""
         return cls(
             call.name,
@@ -87,7 +87,7 @@ class ShownTask:
     found: list[Whereabouts]
 
     @classmethod
-    def of(cls, told: Transcript, steps: Sequence[int]) -> ShownTask:
+    def from_transcript(cls, told: Transcript, steps: Sequence[int]) -> ShownTask:
         """Return a recorded task. `steps` has the step number of each move."""
         return cls(told.opening, _indented(told.task), [*_found(told, steps)])
 

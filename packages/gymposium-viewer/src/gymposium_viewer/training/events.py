@@ -16,9 +16,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
 from gymposium.http.numbers import number
-from gymposium.runs.curves import entry_of
+from gymposium.runs.curves import parse_curve_point
 from gymposium.runs.growing import Growing
-from gymposium_viewer.training.library import Opened
+from gymposium_viewer.training.library import OpenRun
 from gymposium_viewer.training.run_view import evaluation
 
 LOOKS = 0.4
@@ -34,7 +34,7 @@ def read_from(request: Request) -> int:
     return max(0, number(offset))
 
 
-async def events(opened: Opened, offset: int) -> AsyncIterator[str]:
+async def events(opened: OpenRun, offset: int) -> AsyncIterator[str]:
     """Yield a run's events after `offset`, until the run is finished.
 
     `metrics` has the metrics of a step; `evaluation` the learning curves if they have changed; `samples` the number of
@@ -57,7 +57,7 @@ async def events(opened: Opened, offset: int) -> AsyncIterator[str]:
 class _Source:
     """The growing files of a run that messages are made from."""
 
-    def __init__(self, opened: Opened, offset: int) -> None:
+    def __init__(self, opened: OpenRun, offset: int) -> None:
         self._opened = opened
         self._file = Growing(opened.run.metrics, offset)
         self._state = self._read_state()
@@ -72,7 +72,7 @@ class _Source:
         if self._file.renewed():
             yield _message("renewed", {}, self._file.offset)
         for line in self._file.lines():
-            entry = entry_of(line)
+            entry = parse_curve_point(line)
             if not isinstance(entry, str):
                 data = {"stage": entry.stage, "step": entry.step, "values": entry.values}
                 yield _message("metrics", data, line.stop)

@@ -17,14 +17,14 @@ _ID = re.compile(rb'\{"id":"([^"\\]*)"')
 
 
 @dataclass(slots=True)
-class Opened:
+class OpenRun:
     """A run and the contents of its growing files, as far as they have been read."""
 
     run: Run
     curves: Curves
     samples: SamplesIndex
 
-    def refresh(self) -> Opened:
+    def refresh(self) -> OpenRun:
         """Read what was added since the last call."""
         self.curves.refresh()
         self.samples.refresh()
@@ -38,7 +38,7 @@ class Library:
     directory: Path
     linked: dict[str, Path] = field(default_factory=dict)
     """Runs that are not read, each with the link that leaves the folder."""
-    _opened: dict[str, Opened] = field(default_factory=dict)
+    _opened: dict[str, OpenRun] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.look()
@@ -47,7 +47,7 @@ class Library:
         """Search the folder again."""
         if self.directory.is_dir():
             self._opened = {
-                name: self._opened.get(name) or Opened(run, Curves(run.metrics), SamplesIndex(run.samples))
+                name: self._opened.get(name) or OpenRun(run, Curves(run.metrics), SamplesIndex(run.samples))
                 for name, run in find_runs(self.directory).items()
             }
             self.linked = linked_runs(self.directory)
@@ -56,7 +56,7 @@ class Library:
         """Return the names of the runs that the last search found."""
         return [*self._opened]
 
-    def open(self, name: str) -> Opened | None:
+    def open(self, name: str) -> OpenRun | None:
         """Return the run with this name, read up to now; None if unknown. Only names found by a search are opened."""
         opened = self._opened.get(name)
         if opened is None or opened.run.outside(self.directory) is not None:
@@ -65,7 +65,7 @@ class Library:
         return None if opened is None else opened.refresh()
 
 
-def lines_of(file: Path, ids: Collection[str]) -> dict[str, int]:
+def find_line_numbers(file: Path, ids: Collection[str]) -> dict[str, int]:
     """Return the line number of each of these matches in a record file, counted from 1; the first one for
     duplicates. Only the beginning of each line is matched, as gymposium writes it."""
     missing = {name.encode() for name in ids}

@@ -17,7 +17,7 @@ from gymposium.runs.samples import KeptGroup
 from gymposium_viewer.pages import Tab, in_url, write_page
 from gymposium_viewer.part import Card, Viewer
 from gymposium_viewer.training.events import events, read_from
-from gymposium_viewer.training.library import Library, Opened, lines_of
+from gymposium_viewer.training.library import Library, OpenRun, find_line_numbers
 from gymposium_viewer.training.run_page import WORDS, curves_data, run_values
 from gymposium_viewer.training.run_view import summary
 from gymposium_viewer.training.sessions_pages import SessionsPages, sessions_path
@@ -91,7 +91,7 @@ class Training:
         linked = {name: self._below(path) for name, path in self._library.linked.items()}
         return self._viewer.page("training/list.html", LIST, runs=runs, linked=linked, words=WORDS)
 
-    def _run_page(self, opened: Opened) -> str:
+    def _run_page(self, opened: OpenRun) -> str:
         name = opened.run.name
         return self._viewer.page(
             "training/run.html",
@@ -103,7 +103,7 @@ class Training:
             events=f"runs/{name}/events" if self._viewer.live and not opened.run.finished else None,
         )
 
-    def _rollouts_page(self, opened: Opened) -> str:
+    def _rollouts_page(self, opened: OpenRun) -> str:
         name, kept = opened.run.name, [_group(opened, *place) for place in opened.samples.places()]
         groups = [group for group in kept if isinstance(group, KeptGroup)]
         problems = [*opened.samples.problems, *(group for group in kept if isinstance(group, Problem))]
@@ -113,11 +113,11 @@ class Training:
             name=name,
             groups=groups,
             spread=spread(groups) if groups else None,
-            path_of=lambda step, number: _group_path(name, step, number),
+            make_path=lambda step, number: _group_path(name, step, number),
             problems=problems,
         )
 
-    def _group_page(self, opened: Opened, step: int, number: int, matches: dict[str, str] | None = None) -> str:
+    def _group_page(self, opened: OpenRun, step: int, number: int, matches: dict[str, str] | None = None) -> str:
         """Render a group's page. `matches` holds the pages of its matches by id; None if the server looks them up."""
         name, group = opened.run.name, _group(opened, step, number)
         places = opened.samples.places()
@@ -146,11 +146,11 @@ class Training:
             link=link,
         )
 
-    def _pages_of_matches(self, opened: Opened, groups: Sequence[KeptGroup]) -> dict[str, str]:
+    def _pages_of_matches(self, opened: OpenRun, groups: Sequence[KeptGroup]) -> dict[str, str]:
         """Return the pages of the groups' matches in an export, by match id."""
         trajectories = (trajectory for group in groups for trajectory in group.trajectories)
         ids = {trajectory.match for trajectory in trajectories if trajectory.match is not None}
-        lines, file = lines_of(opened.run.matches, ids), self._below(opened.run.matches)
+        lines, file = find_line_numbers(opened.run.matches, ids), self._below(opened.run.matches)
         paths = {match: self._viewer.link_to_line(file, line) for match, line in lines.items()}
         return {match: path for match, path in paths.items() if path is not None}
 
@@ -188,14 +188,14 @@ class Training:
                 return {}
         return None
 
-    def _all(self) -> Iterator[Opened]:
+    def _all(self) -> Iterator[OpenRun]:
         """Yield all runs, read up to now."""
         return filter(None, map(self._library.open, self._library.names()))
 
     def _below(self, path: Path) -> str:
         return path.relative_to(self._viewer.directory).as_posix()
 
-    def _match_path(self, opened: Opened, line: int) -> str:
+    def _match_path(self, opened: OpenRun, line: int) -> str:
         return f"matches/{self._below(opened.run.matches)}/{line}.html"
 
     # -- the server's answers
@@ -225,7 +225,7 @@ class Training:
 
     def _match(self, request: Request) -> Response:
         opened, match = self._open(request), request.query_params.get("id", "")
-        line = lines_of(opened.run.matches, {match}).get(match)
+        line = find_line_numbers(opened.run.matches, {match}).get(match)
         if line is None:
             raise HTTPException(404, f"The run has recorded no match {match!r}.")
         up = "../" * request.url.path.strip("/").count("/")
@@ -240,7 +240,7 @@ class Training:
     def _session(self, request: Request) -> Response:
         return HTMLResponse(self._sessions.session_page(self._open(request).run, request.path_params["session"]))
 
-    def _open(self, request: Request) -> Opened:
+    def _open(self, request: Request) -> OpenRun:
         name = request.path_params["name"]
         opened = self._library.open(name)
         if opened is None:
@@ -248,12 +248,12 @@ class Training:
         return opened
 
 
-def curves_script(opened: Opened) -> str:
+def curves_script(opened: OpenRun) -> str:
     """Return a run's curve data as a script, which pages can also load from disk."""
     return f"gymposiumCurves({json.dumps(curves_data(opened), separators=(',', ':'), allow_nan=False)});\n"
 
 
-def _group(opened: Opened, step: int, number: int) -> KeptGroup | Problem:
+def _group(opened: OpenRun, step: int, number: int) -> KeptGroup | Problem:
     try:
         group = opened.samples.group(step, number)
     except (BadRecord, OSError) as error:

@@ -11,14 +11,14 @@ from gymposium.runs.metric_docs import metrics
 from gymposium.runs.run import Run
 from gymposium.runs.samples import SamplesIndex
 from gymposium_viewer.pages import render, self_contained
-from gymposium_viewer.training.library import Opened
+from gymposium_viewer.training.library import OpenRun
 from gymposium_viewer.training.run_view import FINISHED, evaluation, view_run
 
 WORDS = [(m.pattern, m.section, m.what, m.unit, m.apart) for m in metrics()]
 """The descriptions of metrics for the pages' script."""
 
 
-def run_values(opened: Opened) -> dict[str, Any]:
+def run_values(opened: OpenRun) -> dict[str, Any]:
     """Return the template values that come from the run."""
     return {
         "name": opened.run.name,
@@ -29,7 +29,7 @@ def run_values(opened: Opened) -> dict[str, Any]:
     }
 
 
-def curves_data(opened: Opened) -> dict[str, Any]:
+def curves_data(opened: OpenRun) -> dict[str, Any]:
     """Return the data of all curves of a run, for the pages' script."""
     curves = opened.curves
     return {
@@ -43,7 +43,7 @@ def report_page(directory: Path) -> str:
     """Return the page of the finished run in this folder, as one file. It has everything except token-level rollouts
     and matches."""
     run = Run(directory.resolve().name, directory)
-    opened = Opened(run, Curves(run.metrics), SamplesIndex(run.samples)).refresh()
+    opened = OpenRun(run, Curves(run.metrics), SamplesIndex(run.samples)).refresh()
     values = run_values(opened)
     view = values["view"]
     values["view"] = replace(view, summary=replace(view.summary, state=FINISHED))  # writing the report finishes the run

@@ -13,7 +13,7 @@ from gymposium.runs.curves import TRAIN
 from gymposium.runs.metric_docs import about
 from gymposium.runs.results import LearningCurve, ResultRow, learning_curves, lines, spent, verdict
 from gymposium.runs.samples import first_replies
-from gymposium_viewer.training.library import Opened
+from gymposium_viewer.training.library import OpenRun
 
 FINISHED = "finished"
 """The state of a run that has written its report."""
@@ -79,7 +79,7 @@ class RunView:
     """Files and lines that could not be read."""
 
 
-def evaluation(opened: Opened) -> list[dict[str, Any]]:
+def evaluation(opened: OpenRun) -> list[dict[str, Any]]:
     """Return the learning curves as plain data; [] if nothing was measured or the files cannot be read."""
     measured = _measured(opened)
     if isinstance(measured, Problem):
@@ -87,7 +87,7 @@ def evaluation(opened: Opened) -> list[dict[str, Any]]:
     return [asdict(curve) | {"title": curve.title} for curve in measured[0]]
 
 
-def summary(opened: Opened) -> Summary:
+def summary(opened: OpenRun) -> Summary:
     """Return a run's row in the list of runs."""
     config = opened.run.config()
     done, last = opened.curves.last()
@@ -111,7 +111,7 @@ def summary(opened: Opened) -> Summary:
     )
 
 
-def view_run(opened: Opened) -> RunView:
+def view_run(opened: OpenRun) -> RunView:
     """Return the data of a run's page."""
     config, versions, measured = opened.run.config(), opened.run.versions(), _measured(opened)
     curves, rows, seconds = ([], [], {}) if isinstance(measured, Problem) else measured
@@ -131,7 +131,7 @@ def view_run(opened: Opened) -> RunView:
     )
 
 
-def _measured(opened: Opened) -> tuple[list[LearningCurve], list[ResultRow], dict[str, float]] | Problem:
+def _measured(opened: OpenRun) -> tuple[list[LearningCurve], list[ResultRow], dict[str, float]] | Problem:
     """Return a run's learning curves, results and CPU time; or else its first file that cannot be read."""
     config, results = opened.run.config(), opened.run.results()
     if isinstance(config, Problem):
@@ -146,7 +146,7 @@ def _measured(opened: Opened) -> tuple[list[LearningCurve], list[ResultRow], dic
         return Problem(where, f"is not in this version's format ({type(error).__name__}: {error})")
 
 
-def _verdict(opened: Opened) -> str:
+def _verdict(opened: OpenRun) -> str:
     results = opened.run.results()
     try:
         found = None if isinstance(results, Problem) else verdict(results)
@@ -155,7 +155,7 @@ def _verdict(opened: Opened) -> str:
     return "" if found is None else found.text
 
 
-def _replies(opened: Opened) -> dict[int, list[tuple[str, float]]]:
+def _replies(opened: OpenRun) -> dict[int, list[tuple[str, float]]]:
     first = ((step, opened.samples.line(step, number)) for step, number in opened.samples.places() if number == 0)
     replies = {}
     for step, line in first:
@@ -173,7 +173,7 @@ def _worth(curve: LearningCurve, curves: Sequence[LearningCurve]) -> str:
     return f"{curve.game}: {shown}" if len(curves) > 1 else shown
 
 
-def _figures(opened: Opened) -> list[Figure]:
+def _figures(opened: OpenRun) -> list[Figure]:
     figures = []
     for name, series in opened.curves.curve(TRAIN).series.items():
         values = [value for value in series if value is not None]

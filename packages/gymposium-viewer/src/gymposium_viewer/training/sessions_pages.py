@@ -29,7 +29,7 @@ class SessionsPages:
     def list_page(self, run: Run, query: Mapping[str, str]) -> str:
         """Render the page with all sessions that pass a query string's filter. Raises `BadOption` for an invalid
         filter."""
-        wanted = SessionFilter.of(query)
+        wanted = SessionFilter.from_query(query)
         found = self._list(run, wanted)
         return self._viewer.page(
             "training/sessions.html",

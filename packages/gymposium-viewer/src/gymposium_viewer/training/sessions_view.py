@@ -49,7 +49,7 @@ class SessionFilter:
     client: str = ""
 
     @classmethod
-    def of(cls, query: Mapping[str, str]) -> SessionFilter:
+    def from_query(cls, query: Mapping[str, str]) -> SessionFilter:
         """Return the filter that a query string describes. Raises `BadOption` for an unknown state."""
         found = cls(**{name: query[name] for name in cls.__dataclass_fields__ if query.get(name)})
         if found.state and found.state not in STATES["sessions"]:

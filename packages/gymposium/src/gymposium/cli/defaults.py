@@ -13,7 +13,7 @@ from gymposium.util.user_file import PLUGINS, UserFile
 _KINDS = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
 
 
-def defaults_of(verb: str, command: Any, file: UserFile, verbs: Iterable[str]) -> dict[str, Any]:
+def read_defaults(verb: str, command: Any, file: UserFile, verbs: Iterable[str]) -> dict[str, Any]:
     """Return the user file's defaults for a command's options, by parameter name, as in Click's `default_map`.
 
     They are printed in a note. `verbs` are all commands.

@@ -23,7 +23,7 @@ class ExactFigures:
     figures: Mapping[Game, Measures | TooLarge]
 
     @classmethod
-    def of(cls, games: Sequence[Game], player: Player, seed: int) -> ExactFigures:
+    def compute(cls, games: Sequence[Game], player: Player, seed: int) -> ExactFigures:
         """Compute the figures in each sufficiently small game.
 
         Raises `GymposiumError` if the player cannot report its move probabilities."""

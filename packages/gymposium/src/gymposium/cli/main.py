@@ -20,7 +20,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from gymposium.cli.commands import make_command, simplify_help
-from gymposium.cli.defaults import defaults_of
+from gymposium.cli.defaults import read_defaults
 from gymposium.cli.descriptors import check_working_directory, reserve_descriptors
 from gymposium.cli.output import output_errors
 from gymposium.cli.text import complain, note
@@ -61,7 +61,7 @@ class Verbs(TyperGroup):
             note(f"warning: {complaint}")
         if spec is not None:
             made = make_command(host().implementation(spec), verb)
-            ctx.default_map = {verb: defaults_of(verb, made, user_file(), host().commands)}
+            ctx.default_map = {verb: read_defaults(verb, made, user_file(), host().commands)}
             return verb, made, rest
         raise unknown_name("command", verb, host().commands, host().plugins)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from gymposium.cli.text import complain
-from gymposium.players.asking import file_of
+from gymposium.players.asking import find_source_file
 from gymposium.players.protocol import Player
 from gymposium.records import Record
 
@@ -26,7 +26,7 @@ class PlayerCrashes:
 
     def complain(self, players: Iterable[Player]) -> None:
         """Print each exception on stderr, with its player and the player's file."""
-        files = {player.name: file_of(type(player)) for player in players}
+        files = {player.name: find_source_file(type(player)) for player in players}
         for (name, detail), count in self._found.most_common():
             times = "once" if count == 1 else f"{count} times"
             complain(f"The player {name!r} failed in {files.get(name) or 'a worker'}, {times}. {detail}")

@@ -43,21 +43,21 @@ ResumeOption = Annotated[
 _NOTHING = "Nothing is recorded yet."
 
 
-class Terminated(KeyboardInterrupt):
+class TerminationSignal(KeyboardInterrupt):
     """A SIGTERM, which ends a command like Ctrl-C."""
 
 
 def exit_code(stop: KeyboardInterrupt) -> int:
     """Return a stopped command's exit code: 128 plus the signal number, as in shells."""
-    return 128 + (signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT)
+    return 128 + (signal.SIGTERM if isinstance(stop, TerminationSignal) else signal.SIGINT)
 
 
 @contextmanager
 def sigterm_raises() -> Iterator[None]:
-    """Make SIGTERM raise `Terminated` in the block. Only the main thread gets signals, so others do nothing."""
+    """Make SIGTERM raise `TerminationSignal` in the block. Only the main thread gets signals, so others do nothing."""
 
     def terminated(number: int, frame: FrameType | None) -> None:
-        raise Terminated
+        raise TerminationSignal
 
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -93,7 +93,9 @@ def resumable(kept: Callable[[], str | None], *arguments: str, allow: Sequence[s
 
 
 @contextmanager
-def matches_of(folder: RunFolder, plan: MatchPlan, allow: Sequence[str] = ()) -> Iterator[tuple[RunMatches, Progress]]:
+def open_matches(
+    folder: RunFolder, plan: MatchPlan, allow: Sequence[str] = ()
+) -> Iterator[tuple[RunMatches, Progress]]:
     """Open a run's matches, to play the missing ones, with a progress bar.
 
     If the block ends early, the resume command is printed."""

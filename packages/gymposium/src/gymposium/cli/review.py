@@ -14,7 +14,7 @@ from rich.table import Column, Table
 
 from gymposium.analysis.review import Lost, LostTally, NotJudged, ReviewFile, review_path
 from gymposium.analysis.review.match import Drop
-from gymposium.analysis.review.update import Reviewed, review_file
+from gymposium.analysis.review.update import ReviewedMatches, review_file
 from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, chosen_executor
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import ShowOption, match_bar
@@ -67,7 +67,7 @@ def command(
         gymposium review matches.jsonl --judge search-20000 --show 20
         gymposium review boards/quick --jobs 4 --json
     """
-    found: list[Reviewed] = []
+    found: list[ReviewedMatches] = []
     with chosen_executor(executor, jobs, address) as chosen, match_bar() as bar:
         for file in distinct_files(file for path in paths for file in _files(path)):
             task = bar.add_task(file.name, total=None)
@@ -114,15 +114,15 @@ def _files(path: Path) -> list[Path]:
     return match_files(path)
 
 
-def _by_game(found: list[Reviewed]) -> dict[tuple[str, str], list[Reviewed]]:
+def _by_game(found: list[ReviewedMatches]) -> dict[tuple[str, str], list[ReviewedMatches]]:
     """Group the files by game and judge."""
-    groups: defaultdict[tuple[str, str], list[Reviewed]] = defaultdict(list)
+    groups: defaultdict[tuple[str, str], list[ReviewedMatches]] = defaultdict(list)
     for one in found:
         groups[one.reviews.game, one.reviews.judge].append(one)
     return groups
 
 
-def _lost(files: list[Reviewed]) -> list[Lost]:
+def _lost(files: list[ReviewedMatches]) -> list[Lost]:
     """Return each player's losses, the lowest first."""
     tally = LostTally()
     for one in files:
@@ -131,7 +131,7 @@ def _lost(files: list[Reviewed]) -> list[Lost]:
     return tally.players()
 
 
-def _largest(files: list[Reviewed], most: int) -> list[tuple[Record, ReviewFile, Drop]]:
+def _largest(files: list[ReviewedMatches], most: int) -> list[tuple[Record, ReviewFile, Drop]]:
     """Return the decisions with the largest losses, the largest first."""
     every = [
         (record, one.reviews, drop)
@@ -142,7 +142,7 @@ def _largest(files: list[Reviewed], most: int) -> list[tuple[Record, ReviewFile,
     return sorted(every, key=lambda found: -found[2].share)[:most]
 
 
-def _print(found: list[Reviewed], shown: int) -> None:
+def _print(found: list[ReviewedMatches], shown: int) -> None:
     console = out()
     for (game, judge), files in _by_game(found).items():
         matches = sum(len(one.records) for one in files)
@@ -191,7 +191,7 @@ def _in_words(record: Record, drop: Drop) -> str:
     return f"{drop.share:.2f}  {record.id}, step {decision.step}: {record.players[decision.seat]} {did}{better}"
 
 
-def _as_data(found: list[Reviewed], shown: int) -> dict[str, Any]:
+def _as_data(found: list[ReviewedMatches], shown: int) -> dict[str, Any]:
     return {
         "games": [
             {

@@ -34,7 +34,7 @@ from gymposium.cli.resume import (
     check_break_offs,
     check_settings,
     is_default,
-    matches_of,
+    open_matches,
     refuse_beside_resume,
     refuse_unused,
     to_allow,
@@ -46,7 +46,7 @@ from gymposium.games.registry import load_game
 from gymposium.match.seating import even_share
 from gymposium.runs.executors.protocol import Executor
 from gymposium.runs.folder import RunFolder, check_new
-from gymposium.runs.playing import Comparison, RunSettings, names_of
+from gymposium.runs.playing import Comparison, RunSettings, split_names
 from gymposium.util.settings import read_settings
 
 MATCHES = 100
@@ -103,7 +103,7 @@ def command(
         refuse_beside_resume(ctx, EXECUTOR_OPTIONS)
         folder = RunFolder.open(resume, "run")
         settings: RunSettings = read_settings(f"{resume}/settings.json", RunSettings, folder.settings)
-        check_settings([settings.game], names_of(settings.players))
+        check_settings([settings.game], split_names(settings.players))
     elif game is None or players is None:
         raise BadOption(
             "No game or players given. Use:  gymposium run tic_tac_toe --players mcts-100,random  (or --resume DIR)."
@@ -118,8 +118,8 @@ def command(
         settings = RunSettings(name, players, matches, seed, swap, on_illegal, watchdog, schedule)
         check_new(out_dir)
     with busy(f"Loading {settings.players}"):
-        comparison = Comparison(settings, names_of(settings.players))
-    allow = to_allow([comparison.game.name], names_of(settings.players))
+        comparison = Comparison(settings, split_names(settings.players))
+    allow = to_allow([comparison.game.name], split_names(settings.players))
     with executor_if_chosen(executor, jobs, address, schedule=settings.schedule) as chosen:
         folder = folder or RunFolder.create(out_dir, "run", asdict(settings))
         with folder.removed_on_error():
@@ -143,7 +143,7 @@ def _play(
 ) -> tuple[Spending, PlayerCrashes]:
     """Play the missing matches, and total the scores, spending and crashes of all matches."""
     spending, crashes = Spending(), PlayerCrashes()
-    with matches_of(folder, comparison.plan, allow) as (log, bar):
+    with open_matches(folder, comparison.plan, allow) as (log, bar):
         task = bar.add_task(comparison.game.name, total=comparison.settings.matches, completed=len(log.finished))
         comparison.play(log, executor, partial(bar.advance, task))
         for record in log.in_order():

@@ -71,7 +71,7 @@ def command(
         from gymposium.http.environments.dockerfile import dockerfile_for
         from gymposium.http.listening import TOKEN, Listener
     opponents = opponent or ["random"]
-    offer = EnvOffer.of(games, opponents, on_illegal)
+    offer = EnvOffer.from_names(games, opponents, on_illegal)
     if opponent and all(game.seats == 1 for game in offer.games.values()):
         raise BadOption(
             f"--opponent {opponent[0]} has no effect: each game has one seat ({', '.join(games)}). Remove it."

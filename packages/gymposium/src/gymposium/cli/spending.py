@@ -11,7 +11,7 @@ from gymposium.util.visible import plural
 
 
 @dataclass(slots=True)
-class _Spent:
+class _Spending:
     replies: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -22,7 +22,7 @@ class _Spent:
 class Spending:
     """Each player's spending in a run, from its match records, including those before `--resume`."""
 
-    _players: defaultdict[str, _Spent] = field(default_factory=lambda: defaultdict(_Spent))
+    _players: defaultdict[str, _Spending] = field(default_factory=lambda: defaultdict(_Spending))
 
     def add(self, record: Record) -> None:
         """Count the replies of a match whose players report tokens or a cost."""

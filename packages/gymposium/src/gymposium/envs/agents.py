@@ -88,7 +88,7 @@ class AgentsEnv:
         players = [self._options.outside] * self.game.seats
         job = MatchJob(new_match_id("env"), self.game, players, match_seed, on_illegal=self._options.policy)
         self._release()
-        self._table = Table.of_job(job)
+        self._table = Table.from_job(job)
         if self._table.error is not None:
             raise self._table.error
         self.agents = self.possible_agents.copy()
@@ -112,7 +112,7 @@ class AgentsEnv:
             raise table.error
         rewards = {}
         for agent, seat in self._seats.items():
-            now = table.return_of(seat)
+            now = table.get_return(seat)
             rewards[agent], self._returns[seat] = now - self._returns[seat], now
         return rewards
 

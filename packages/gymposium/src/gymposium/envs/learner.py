@@ -69,7 +69,7 @@ class LearnerTable(Table):
         """Set up a match of a learner in `seat`. Without a `match_id` it gets a new one."""
         number = new_match_id("env") if match_id is None else match_id
         job = MatchJob(number, options.game, options.players(seat), seed, on_illegal=options.policy)
-        table = cls.of_job(job)
+        table = cls.from_job(job)
         table._options, table.seat, table._paid, table._since = options, seat, 0.0, None
         table.needs_reset = False
         return table
@@ -122,7 +122,7 @@ class LearnerTable(Table):
 
     def _collect_reward(self) -> float:
         """Return the change of the learner's return since the last call."""
-        now = self.return_of(self.seat)
+        now = self.get_return(self.seat)
         reward, self._paid = now - self._paid, now
         return reward
 

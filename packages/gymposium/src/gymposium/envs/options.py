@@ -11,7 +11,7 @@ from gymnasium import logger
 from gymnasium.error import ClosedEnvironmentError, InvalidAction
 from gymnasium.utils.seeding import np_random
 
-from gymposium.envs.table import OutsideSeat, reply_of
+from gymposium.envs.table import OutsideSeat, make_reply
 from gymposium.envs.views import Views
 from gymposium.errors import BadOption, BadParameter, UnknownName, WrongType
 from gymposium.games.protocol import Game, Style
@@ -85,11 +85,11 @@ def _load(game: str | Game, params: dict[str, Any], keywords: Iterable[str]) -> 
 
 
 def as_reply(action: Any, game: Game) -> Reply:
-    """Return the reply for an action, as in `gymposium.envs.table.reply_of`. Raises `InvalidAction`."""
+    """Return the reply for an action, as in `gymposium.envs.table.make_reply`. Raises `InvalidAction`."""
     if isinstance(action, str):
         return Reply(action)
     try:
-        return reply_of(action, game)
+        return make_reply(action, game)
     except WrongType as error:
         raise InvalidAction(str(error)) from None
 

@@ -16,7 +16,7 @@ from typing import Self
 from gymposium.errors import BadOption, GymposiumError, NotAsked, WrongType
 from gymposium.games.protocol import CHANCE, Event, Game, Match, Style
 from gymposium.games.registry import load_game
-from gymposium.match import EngineError, Guard, MatchJob, MatchResult, RunningMatch, ask_players, replies_of
+from gymposium.match import EngineError, Guard, MatchJob, MatchResult, RunningMatch, ask_players, collect_replies
 from gymposium.match.failures import FailurePolicy
 from gymposium.match.result import check_type
 from gymposium.match.watchdog import Watchdog
@@ -135,7 +135,7 @@ class Table:
         self._go_on_or_raise()
 
     @classmethod
-    def of_job(cls, job: MatchJob) -> Self:
+    def from_job(cls, job: MatchJob) -> Self:
         """Return the table for a job that has an `OutsideSeat` in each outside seat.
 
         No player has been asked yet: call `go_on`, or `advance` for many tables. A failing engine does not raise here;
@@ -197,7 +197,7 @@ class Table:
         `EngineError` if the game's engine fails, and every exception from an opponent."""
         if seat not in self.asks or seat in self._given:
             raise NotAsked(self._why_not_asked(seat))
-        self._given[seat] = reply if isinstance(reply, Reply) else reply_of(reply, self.job.game)
+        self._given[seat] = reply if isinstance(reply, Reply) else make_reply(reply, self.job.game)
         if len(self._given) == len(self.asks):
             replies, self._given = self._given, {}
             self.give(replies)
@@ -224,7 +224,7 @@ class Table:
         """Each seat's total penalty so far, for seats with penalties."""
         return self._running.penalties
 
-    def return_of(self, seat: int) -> float:
+    def get_return(self, seat: int) -> float:
         """Return the seat's return so far, including penalties."""
         if self.played is not None:
             return self.played.returns[seat]
@@ -234,7 +234,7 @@ class Table:
         """Return the match's record. Raises `GymposiumError` before its end."""
         if self.played is None:
             raise GymposiumError("The match is not over, so it has no record yet. Answer for the seats in `asked`.")
-        return Record.of(self.played)
+        return Record.from_match(self.played)
 
     def close(self) -> None:
         """Release an unfinished match's resources, such as a server. Afterwards it can only be read."""
@@ -263,7 +263,7 @@ class Table:
             asks = running.asks
             try:
                 if len(asks) == 1:  # nothing to sort
-                    (running.answers[0],) = replies_of(self.job.players[asks[0].seat], asks)
+                    (running.answers[0],) = collect_replies(self.job.players[asks[0].seat], asks)
                 else:
                     ask_players((running,))
             except EngineError as error:
@@ -339,7 +339,7 @@ def advance(tables: Iterable[Table], watchdog: Watchdog | None = None, guard: Gu
         due = [table for table in due if table.due]
 
 
-def reply_of(answer: object, game: Game) -> Reply:
+def make_reply(answer: object, game: Game) -> Reply:
     """Return the reply for an answer: text or an action index. Raises `WrongType`."""
     if isinstance(answer, str):
         return Reply(answer)
@@ -377,7 +377,7 @@ def _played_again(
     events: Sequence[Event],
 ) -> Table:
     """Replay the same match from its seed with the outside answers. The players are asked again."""
-    table = kind.of_job(replace(job, id=new_match_id("copy")))
+    table = kind.from_job(replace(job, id=new_match_id("copy")))
     table.go_on()
     for replies in answers:
         table.give(replies)

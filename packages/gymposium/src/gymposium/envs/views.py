@@ -16,7 +16,7 @@ from gymposium.games.protocol import Game, Style
 from gymposium.match import MatchResult
 from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import Reader
-from gymposium.tasks.tools import tools_of
+from gymposium.tasks.tools import list_tools
 
 KINDS = ("text", "dict", "tensor")
 _RESULTS = {"win": "You won.", "draw": "It is a draw.", "loss": "You lost.", "score": "You played to the end."}
@@ -31,7 +31,7 @@ class Views:
         self.style: Style = style
         self.prompt = prompt_for(game, style, how)
         self._listed = game.num_actions > 0  # False for free text
-        self._tools = tools_of(game)
+        self._tools = list_tools(game)
 
     def action_space(self) -> Space[Any]:
         """Return a new action space: `Moves`, or `UnicodeText` in free-text games.

@@ -136,7 +136,7 @@ class Waits(Protocol):
         ...
 
 
-class Bounded(Protocol):
+class BoundedGame(Protocol):
     """Optional protocol: a game that limits how many matches can be open at once, such as one server per match.
 
     The driver delays the other matches."""
@@ -158,7 +158,7 @@ class Closes(Protocol):
 
 
 @runtime_checkable
-class Recorded(Protocol):
+class RecordedGame(Protocol):
     """Optional protocol: a game whose matches depend on something external, such as tools."""
 
     @property

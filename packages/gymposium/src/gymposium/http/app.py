@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Scope
 
 from gymposium.errors import GymposiumError
 from gymposium.http.guard import ApiGuard
-from gymposium.http.requests import Refused
+from gymposium.http.requests import RequestRefusal
 
 
 def api(
@@ -27,21 +27,21 @@ def api(
 ) -> ASGIApp:
     """Build an application with these routes behind an `ApiGuard`, which gets `names`, `token` and `needs_token`.
 
-    `Refused` and other errors become responses in OpenAI's error format. Unexpected exceptions from a route are logged,
-    but not shown to the client."""
-    handlers: dict[Any, Any] = dict.fromkeys((Refused, HTTPException, GymposiumError, Exception), _failed)
+    `RequestRefusal` and other errors become responses in OpenAI's error format. Unexpected exceptions from a route are
+    logged, but not shown to the client."""
+    handlers: dict[Any, Any] = dict.fromkeys((RequestRefusal, HTTPException, GymposiumError, Exception), _failed)
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
     return ApiGuard(app, names=names, token=token, needs_token=needs_token)
 
 
 def _failed(request: Request, error: Exception) -> Response:
     match error:
-        case Refused():
+        case RequestRefusal():
             return error.response()
         case HTTPException():
             why = f"{request.method} {request.url.path}: {error.detail}."
             code = "bad_request" if error.status_code == 400 else "no_such_route"
-            return Refused(error.status_code, code, why).response()
+            return RequestRefusal(error.status_code, code, why).response()
         case GymposiumError() if error.tells_what_to_do:
-            return Refused(400, "bad_request", str(error)).response()
-    return Refused(500, "failed", "The server failed at this request; its log says why.").response()
+            return RequestRefusal(400, "bad_request", str(error)).response()
+    return RequestRefusal(500, "failed", "The server failed at this request; its log says why.").response()

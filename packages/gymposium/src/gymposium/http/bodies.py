@@ -9,7 +9,7 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Message, Receive
 
-from gymposium.http.requests import Refused
+from gymposium.http.requests import RequestRefusal
 
 MOST_BYTES = 4 * 2**20
 """Maximum number of bytes in a body or a websocket message."""
@@ -27,11 +27,11 @@ def has_body(headers: Headers) -> bool:
 async def read_body(headers: Headers, receive: Receive, *, most: int, seconds: float) -> bytes:
     """Read a request's body.
 
-    Raises `Refused` for one that is not JSON by its content type, larger than `most` bytes or slower than `seconds`.
-    Also raises `ClientDisconnect`."""
+    Raises `RequestRefusal` for one that is not JSON by its content type, larger than `most` bytes or slower than
+    `seconds`. Also raises `ClientDisconnect`."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
-        raise Refused(415, "not_json", "The body must be JSON. Send Content-Type: application/json.")
+        raise RequestRefusal(415, "not_json", "The body must be JSON. Send Content-Type: application/json.")
     declared = headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > most:
         raise _too_large(most)
@@ -48,7 +48,7 @@ async def read_body(headers: Headers, receive: Receive, *, most: int, seconds: f
                 if not message.get("more_body", False):
                     return bytes(parts)
     except TimeoutError:
-        raise Refused(408, "too_slow", f"The body did not arrive within {seconds:g} seconds.") from None
+        raise RequestRefusal(408, "too_slow", f"The body did not arrive within {seconds:g} seconds.") from None
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
@@ -68,12 +68,12 @@ def replayed(body: bytes, receive: Receive) -> Receive:
 def json_object(request: Request, *, empty: bool = False) -> dict[str, Any]:
     """Return the JSON object in the body of a request that passed an `ApiGuard`.
 
-    Raises `Refused` without one, unless `empty` allows a request without a body."""
+    Raises `RequestRefusal` without one, unless `empty` allows a request without a body."""
     value = request.scope.get(PARSED, {} if empty else None)
     if not isinstance(value, dict):
-        raise Refused(400, "not_an_object", "The body must be a JSON object.")
+        raise RequestRefusal(400, "not_an_object", "The body must be a JSON object.")
     return value
 
 
-def _too_large(most: int) -> Refused:
-    return Refused(413, "too_large", f"The body is larger than {most:,} bytes.")
+def _too_large(most: int) -> RequestRefusal:
+    return RequestRefusal(413, "too_large", f"The body is larger than {most:,} bytes.")

@@ -236,7 +236,7 @@ class AsyncServer:
                 path = _path(session)
                 try:
                     result = await agent(session)
-                    ending = ending_of(result)
+                    ending = parse_ending(result)
                     await self.request("POST", f"{path}/end", ending, session.key)
                 except BaseException:
                     await self.request("DELETE", path, key=session.key)
@@ -316,7 +316,7 @@ class Server:
         return self._loop.run(self._server.status())
 
 
-def ending_of(result: Any) -> dict[str, Any]:
+def parse_ending(result: Any) -> dict[str, Any]:
     """Convert an agent's return value to the body that ends its session. Raises `ServerError`."""
     ending = dict(result) if isinstance(result, Mapping) else {"reward": result}
     reward: Any = ending.get("reward")

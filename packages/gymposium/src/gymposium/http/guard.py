@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gymposium.http.bodies import MOST_BYTES, PARSED, SECONDS, has_body, read_body, replayed
-from gymposium.http.requests import Refused, allowed_hosts, bearer, check_host, check_origin, is_same
+from gymposium.http.requests import RequestRefusal, allowed_hosts, bearer, check_host, check_origin, is_same
 from gymposium.util.strict_json import bounded_json
 
 
@@ -68,7 +68,7 @@ class ApiGuard:
             if scope["type"] == "http" and has_body(headers):
                 body = await read_body(headers, receive, most=self._most, seconds=self._seconds)
                 scope[PARSED], receive = _parsed(body), replayed(body, receive)
-        except Refused as refused:
+        except RequestRefusal as refused:
             await _refuse(refused.response(), scope, receive, send)
         except ClientDisconnect:
             return
@@ -83,14 +83,16 @@ class ApiGuard:
             given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[-1]
         if not is_same(given, self._token):
             what = "This is not the token of this server." if given else "This server needs a token."
-            raise Refused(401, "wrong_token" if given else "no_token", f"{what} Send Authorization: Bearer TOKEN.")
+            raise RequestRefusal(
+                401, "wrong_token" if given else "no_token", f"{what} Send Authorization: Bearer TOKEN."
+            )
 
 
 def _parsed(body: bytes) -> Any:
     try:
         return bounded_json(body.decode())
     except ValueError as error:
-        raise Refused(400, "invalid_json", f"The body is not valid JSON: {error}.") from None
+        raise RequestRefusal(400, "invalid_json", f"The body is not valid JSON: {error}.") from None
 
 
 async def _refuse(response: Response, scope: Scope, receive: Receive, send: Send) -> None:

@@ -17,7 +17,7 @@ _WEB = {"ws": "http", "wss": "https"}
 _TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error", 429: "rate_limit_error"}
 
 
-class Refused(GymposiumError):
+class RequestRefusal(GymposiumError):
     """A rejected request, with the response status."""
 
     retry_after: int | None = None
@@ -56,21 +56,21 @@ def allowed_hosts(names: Iterable[str]) -> frozenset[str]:
 
 
 def check_host(headers: Headers, hosts: Collection[str]) -> None:
-    """Raise `Refused` unless the request has exactly one host, one of `hosts`.
+    """Raise `RequestRefusal` unless the request has exactly one host, one of `hosts`.
 
     This rejects foreign names that point at this machine (DNS rebinding)."""
     named = headers.getlist("host")
     name = _name(named[0]) if named else ""
     if len(named) != 1 or name not in hosts:
-        raise Refused(421, "unknown_host", f"This server does not answer to the name {name[:80]!r}.")
+        raise RequestRefusal(421, "unknown_host", f"This server does not answer to the name {name[:80]!r}.")
 
 
 def check_origin(scope: Scope, headers: Headers) -> None:
-    """Raise `Refused` if the request comes from a page of another origin."""
+    """Raise `RequestRefusal` if the request comes from a page of another origin."""
     origins = headers.getlist("origin")
     own = f"{_WEB.get(scope['scheme'], scope['scheme'])}://{headers.get('host', '')}"
     if origins and origins != [own]:
-        raise Refused(403, "foreign_origin", "This request comes from another site.")
+        raise RequestRefusal(403, "foreign_origin", "This request comes from another site.")
 
 
 def bearer(headers: Headers) -> str:

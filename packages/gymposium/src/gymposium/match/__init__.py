@@ -17,7 +17,7 @@ from gymposium.match.match import RunningMatch, prompt_hash
 from gymposium.match.opening import open_match
 from gymposium.match.promises import BrokenPromise
 from gymposium.match.result import FORFEIT, EngineError, GameRefused, MatchJob, MatchResult, Turn
-from gymposium.match.rounds import ask_players, replies_of, rounds
+from gymposium.match.rounds import ask_players, collect_replies, rounds
 from gymposium.match.streaming import streaming
 from gymposium.match.watchdog import Watchdog
 
@@ -36,10 +36,10 @@ __all__ = [
     "Schedule",
     "Turn",
     "ask_players",
+    "collect_replies",
     "open_match",
     "play",
     "prompt_hash",
-    "replies_of",
 ]
 
 Schedule = Literal["rounds", "streaming"]

@@ -71,7 +71,7 @@ class Ending:
         """Failures in the last step, the forfeiting seat's first."""
         return () if self.seat is None else (self, *self.others)
 
-    def failure_of(self, seat: int) -> Ending | None:
+    def find_failure(self, seat: int) -> Ending | None:
         """Return how this seat failed in the last step, or None."""
         return next((failure for failure in self.failures if failure.seat == seat), None)
 

@@ -31,7 +31,7 @@ class PlayerFailure:
     result."""
 
     @classmethod
-    def of(cls, error: BaseException, ask: Ask, player: Player) -> PlayerFailure:
+    def from_error(cls, error: BaseException, ask: Ask, player: Player) -> PlayerFailure:
         """Return the failure for this error.
 
         A gymposium error tells the user what to do before the player can answer, so the player is not at fault. But an
@@ -61,7 +61,7 @@ class Guard:
             return [None] * len(asks) if replies is None else list(replies)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a third-party player may raise anything
             if len(asks) == 1:
-                return [PlayerFailure.of(error, asks[0], player)]
+                return [PlayerFailure.from_error(error, asks[0], player)]
         answers: list[Answer] = []
         for ask, state in zip(asks, before, strict=True):
             ask.rng.setstate(state)

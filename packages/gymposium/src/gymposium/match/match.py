@@ -21,7 +21,7 @@ from gymposium.match.result import EngineError, GameRefused, MatchJob, MatchResu
 from gymposium.players.protocol import Ask, MatchContext, Reply, legal_moves
 from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import bound, read, read_action
-from gymposium.tasks.tools import tools_of
+from gymposium.tasks.tools import list_tools
 from gymposium.util.streams import stream
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class RunningMatch:
         if len(job.players) != job.game.seats:
             raise ValueError(f"{job.game.name} has {job.game.seats} seats, but got {len(job.players)} players.")
         self.job = job
-        self._tools = tools_of(job.game)
+        self._tools = list_tools(job.game)
         self._readers = [bound(player.reader, self._tools, job.game.name) for player in job.players]
         self.turns: list[Turn] = []
         """Replies so far, from all seats."""

@@ -78,18 +78,18 @@ def ask_players(matches: Iterable[RunningMatch], watchdog: Watchdog | None = Non
                 desk[1].append(ask)
                 desk[2].append((answers, index))
     for player, asks, places in desks.values():
-        for (answers, index), answer in zip(places, answers_of(player, asks, watchdog, guard), strict=True):
+        for (answers, index), answer in zip(places, collect_answers(player, asks, watchdog, guard), strict=True):
             answers[index] = answer
 
 
-def replies_of(player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> Sequence[Reply | None]:
+def collect_replies(player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> Sequence[Reply | None]:
     """Return one player's replies to its asks, in order, or None for each if the watchdog fired."""
     replies = ask_player(player, asks) if watchdog is None else watchdog.act(player, asks)
     return [None] * len(asks) if replies is None else replies
 
 
-def answers_of(
+def collect_answers(
     player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None, guard: Guard | None = None
 ) -> Sequence[Answer]:
     """Return one player's answers to its asks, in order. With a guard, exceptions become answers."""
-    return replies_of(player, asks, watchdog) if guard is None else guard.answers(player, asks, watchdog)
+    return collect_replies(player, asks, watchdog) if guard is None else guard.answers(player, asks, watchdog)

@@ -40,7 +40,7 @@ def seated_jobs(
     of the first match in the run's plan."""
     for number in range(matches):
         job = seated_job(game, players, number, seed=seed, swap=swap, tag=tag, on_illegal=on_illegal, first=first)
-        yield job, seats_of(number, game.seats, swap=swap)
+        yield job, assign_seats(number, game.seats, swap=swap)
 
 
 def seated_job(
@@ -55,11 +55,11 @@ def seated_job(
     first: int = 0,
 ) -> MatchJob:
     """Return the job for one match of a series, as planned by `seated_jobs`."""
-    match_seed, player_seed = seeds_of(number, game.seats, seed=seed, swap=swap)
+    match_seed, player_seed = derive_seeds(number, game.seats, seed=seed, swap=swap)
     return MatchJob(
         id=f"{tag}-{number}",
         game=game,
-        players=[players[index] for index in seats_of(number, game.seats, swap=swap)],
+        players=[players[index] for index in assign_seats(number, game.seats, swap=swap)],
         seed=match_seed,
         player_seed=player_seed,
         on_illegal=on_illegal,
@@ -67,13 +67,13 @@ def seated_job(
     )
 
 
-def seats_of(number: int, seats: int, *, swap: bool) -> list[int]:
+def assign_seats(number: int, seats: int, *, swap: bool) -> list[int]:
     """Return the player index for each seat of a match."""
     shift = number % seats if swap else 0
     return [(seat - shift) % seats for seat in range(seats)]
 
 
-def seeds_of(number: int, seats: int, *, seed: int, swap: bool) -> tuple[int, int]:
+def derive_seeds(number: int, seats: int, *, seed: int, swap: bool) -> tuple[int, int]:
     """Return a match's seed and the seed for its players' streams."""
     deal = number // seats if swap else number
     return stream(seed, "deal", deal).getrandbits(48), stream(seed, "players", number).getrandbits(48)
@@ -134,11 +134,11 @@ class Series:
     def match(self, number: int) -> dict[str, object]:
         """Return the record fields that are known before the match is played."""
         seats = len(self.players)
-        match_seed, player_seed = seeds_of(number, seats, seed=self.seed, swap=self.swap)
+        match_seed, player_seed = derive_seeds(number, seats, seed=self.seed, swap=self.swap)
         return {
             "id": f"{self.tag}-{number}",
             "game": self.game,
-            "players": [self.players[index] for index in seats_of(number, seats, swap=self.swap)],
+            "players": [self.players[index] for index in assign_seats(number, seats, swap=self.swap)],
             "seed": match_seed,
             "player_seed": player_seed,
             "on_illegal": self.on_illegal,

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from gymposium.match.guard import Answer, Guard, PlayerFailure
 from gymposium.match.match import RunningMatch
 from gymposium.match.result import EngineError, MatchJob, MatchResult
-from gymposium.match.rounds import answers_of, result_or_raise
+from gymposium.match.rounds import collect_answers, result_or_raise
 from gymposium.match.waiting import WaitingJobs
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.asking import blaming, check_replies
@@ -99,7 +99,7 @@ class _Pending:
 
 
 @dataclass(slots=True)
-class _Answered:
+class _AnsweredAsks:
     """Answers to some asks, their player's exception, or a match whose moves are done."""
 
     pending: Sequence[_Pending]
@@ -115,7 +115,7 @@ class _Desk:
 
     __slots__ = ("_answered", "_calls", "_guard", "_player", "busy", "overdue", "waiting")
 
-    def __init__(self, player: Player, answered: SimpleQueue[_Answered], guard: Guard | None) -> None:
+    def __init__(self, player: Player, answered: SimpleQueue[_AnsweredAsks], guard: Guard | None) -> None:
         self._player, self._answered, self._guard = player, answered, guard
         self._calls: SimpleQueue[list[_Pending] | None] = SimpleQueue()
         self.waiting: list[_Pending] = []
@@ -140,10 +140,10 @@ class _Desk:
         while (handed := self._calls.get()) is not None:
             answers: Sequence[Answer] | BaseException
             try:
-                answers = answers_of(self._player, [pending.ask for pending in handed], guard=self._guard)
+                answers = collect_answers(self._player, [pending.ask for pending in handed], guard=self._guard)
             except BaseException as error:  # noqa: BLE001 - raised in the thread that plays the matches
                 answers = error
-            self._answered.put(_Answered(handed, answers, self))
+            self._answered.put(_AnsweredAsks(handed, answers, self))
 
 
 class _Asker:
@@ -152,7 +152,7 @@ class _Asker:
     def __init__(self, seconds: float | None, guard: Guard | None) -> None:
         """`seconds` is the watchdog's limit per ask."""
         self._seconds, self._guard = seconds, guard
-        self._answered: SimpleQueue[_Answered] = SimpleQueue()
+        self._answered: SimpleQueue[_AnsweredAsks] = SimpleQueue()
         self._players: dict[int, tuple[Player, Concurrent | _Desk]] = {}
         self._pending: set[_Pending] = set()
         self._missing: dict[RunningMatch, int] = {}
@@ -177,7 +177,7 @@ class _Asker:
 
     def wait_for(self, match: RunningMatch, moves: Future[Any]) -> None:
         """Count the match as answered when its moves are done."""
-        moves.add_done_callback(lambda _: self._answered.put(_Answered((), (), moved=match)))
+        moves.add_done_callback(lambda _: self._answered.put(_AnsweredAsks((), (), moved=match)))
 
     def hand_over(self) -> None:
         """Let every idle desk send its waiting asks."""
@@ -232,7 +232,7 @@ class _Asker:
         except (Exception, SystemExit) as error:  # a third-party player may raise anything
             if self._guard is None:
                 raise
-            self._answered.put(_Answered([pending], [PlayerFailure.of(error, pending.ask, player)]))
+            self._answered.put(_AnsweredAsks([pending], [PlayerFailure.from_error(error, pending.ask, player)]))
         else:
             pending.future.add_done_callback(partial(self._done, pending, player))
 
@@ -244,8 +244,8 @@ class _Asker:
                 answers = check_replies(player, [future.result()], 1)
         except BaseException as error:  # noqa: BLE001 - raised in the thread that plays the matches
             guarded = self._guard is not None and isinstance(error, Exception | SystemExit)
-            answers = [PlayerFailure.of(error, pending.ask, player)] if guarded else error
-        self._answered.put(_Answered([pending], answers))
+            answers = [PlayerFailure.from_error(error, pending.ask, player)] if guarded else error
+        self._answered.put(_AnsweredAsks([pending], answers))
 
     def _settle(self, pending: _Pending, answer: Answer, complete: list[RunningMatch]) -> None:
         self._pending.discard(pending)
@@ -256,11 +256,11 @@ class _Asker:
             del self._missing[match]
             complete.append(match)
 
-    def _next_answers(self) -> list[_Answered]:
+    def _next_answers(self) -> list[_AnsweredAsks]:
         """Return everything in the queue: at least one entry, or none if the watchdog must fire."""
         deadlines = [pending.deadline for pending in self._pending if pending.deadline is not None]
         wait = max(0.0, min(deadlines) - monotonic()) if deadlines else None
-        batches: list[_Answered] = []
+        batches: list[_AnsweredAsks] = []
         try:
             batches.append(self._answered.get(timeout=wait))
             while True:

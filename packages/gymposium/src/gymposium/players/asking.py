@@ -64,7 +64,7 @@ def blamed_player(error: BaseException) -> str:
     return next((note for note in getattr(error, "__notes__", ()) if note.startswith(_BEGINNING)), "")
 
 
-def file_of(made_by: Any) -> str | None:
+def find_source_file(made_by: Any) -> str | None:
     """Return the file of a class or function, or None."""
     try:
         return inspect.getfile(made_by)
@@ -74,7 +74,7 @@ def file_of(made_by: Any) -> str | None:
 
 def _place(error: BaseException, made_by: Any) -> str:
     """Return the last executed line in the player's file; else the file; without a file, the raising line."""
-    own = file_of(made_by)
+    own = find_source_file(made_by)
     frames = traceback.extract_tb(error.__traceback__)
     for frame in reversed(frames):
         if frame.filename == own or own is None:

@@ -28,7 +28,7 @@ def make_player(text: str) -> Player:
         raise
 
 
-def player_of(player: str | Player) -> Player:
+def resolve_player(player: str | Player) -> Player:
     """Return the player with this name, or the given player.
 
     Raises `BadOption` for an object that is not a player, and the errors of `make_player`."""
@@ -49,9 +49,9 @@ def make_opponents(opponents: str | Player | Sequence[str | Player], count: int)
             raise BadOption(
                 f"Opponents: got {len(opponents)} players for {count} other seats. Pass one per seat, or one for all."
             )
-        return [player_of(opponent) for opponent in opponents]
+        return [resolve_player(opponent) for opponent in opponents]
     if count or not isinstance(opponents, str):
-        return [player_of(opponents)] * count
+        return [resolve_player(opponents)] * count
     check_player(opponents)  # nothing is loaded for a player without a seat
     return []
 

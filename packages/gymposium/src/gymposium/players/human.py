@@ -11,7 +11,7 @@ from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply
 from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import READERS, Reader, read
-from gymposium.tasks.tools import NO_CALL, tools_of
+from gymposium.tasks.tools import NO_CALL, list_tools
 
 _END = "."
 
@@ -35,7 +35,7 @@ class HumanPlayer:
         observation = ask.observe("full")
         prompt = prompt_for(ask.game, "full", self.reader)(observation)
         print()
-        tools = tools_of(ask.game)
+        tools = list_tools(ask.game)
         free_text = observation.legal_moves is None and not tools
         moves = "" if observation.legal_moves is None else f"Legal moves: {', '.join(observation.legal_moves or ())}"
         print(_wrapped(prompt if ask.turn == 0 else observation.text + moves))

@@ -51,7 +51,7 @@ def digest_of_files(files: Mapping[str, str]) -> str:
     return f"sha256:{hashlib.sha256(' '.join(sorted(files.values())).encode()).hexdigest()}"
 
 
-def code_of(spec: OpponentSpec) -> dict[str, str]:
+def locate_code(spec: OpponentSpec) -> dict[str, str]:
     """Return the source of a kind of player's code: a distribution and its version, or a one-file plugin and its
     digest."""
     plugin = host().owner(spec)

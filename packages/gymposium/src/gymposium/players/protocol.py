@@ -331,14 +331,14 @@ class Repeatable(Protocol):
     searches. `up_to_rounding`: on demand, because another machine rounds differently, as with a language model."""
 
 
-def repeats_of(player: Player) -> Repeats | None:
+def get_repeats(player: Player) -> Repeats | None:
     """Return the player's `repeats`, or None."""
     repeats = getattr(player, "repeats", None)
     return repeats if repeats in get_args(Repeats) else None
 
 
 @runtime_checkable
-class TellsTies(Protocol):
+class TieReporter(Protocol):
     """Optional protocol: a player that repeats `up_to_rounding` and says when only rounding decided its reply."""
 
     def is_tie(self, ask: Ask, given: Reply, other: Reply) -> bool:
@@ -349,7 +349,7 @@ class TellsTies(Protocol):
 
 
 @runtime_checkable
-class Identified(Protocol):
+class IdentifiedPlayer(Protocol):
     """Optional protocol: a player that reports what else determines its moves, such as weights."""
 
     def identity(self) -> Identity:

@@ -10,7 +10,7 @@ from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.plugins.command_line import command_line
 from gymposium.replies.reading import READERS, Reader
-from gymposium.tasks.tools import move_of, tools_of
+from gymposium.tasks.tools import format_calls, list_tools
 from gymposium.tasks.tools.random_calls import random_call
 
 
@@ -26,7 +26,7 @@ class RandomPlayer:
 
     def check_game(self, game: Game) -> None:
         """Raise `BadOption` if the game takes free text and offers no tools."""
-        if game.spec.free_text and not tools_of(game):
+        if game.spec.free_text and not list_tools(game):
             raise _free_text(game)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
@@ -40,8 +40,8 @@ class RandomPlayer:
         ]
 
     def _choose(self, ask: Ask) -> str:
-        if tools := tools_of(ask.game):
-            return move_of([random_call(tools, ask.observe("compact").text, ask.rng)])
+        if tools := list_tools(ask.game):
+            return format_calls([random_call(tools, ask.observe("compact").text, ask.rng)])
         moves = _legal(ask)
         return moves[int(ask.rng.random() * len(moves))]
 

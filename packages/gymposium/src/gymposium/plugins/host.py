@@ -133,7 +133,7 @@ class Host:
 
     def load_offer(self, offer: Offer) -> Plugin:
         """Load a distribution's plugin, even if the switches exclude it."""
-        plugin = _plugin_of(offer)
+        plugin = _load_plugin(offer)
         self._add(plugin, partial(_import_offer, offer))
         return plugin
 
@@ -204,7 +204,7 @@ class Host:
 
     def _add_installed(self) -> None:
         for offer in offers():
-            self._add(_plugin_of(offer), partial(_import_unless_refused, offer))
+            self._add(_load_plugin(offer), partial(_import_unless_refused, offer))
 
     def _check_switches(self) -> None:
         """Warn about unknown plugin names in the switches."""
@@ -343,7 +343,7 @@ def _import_unless_refused(offer: Offer) -> Any:
     return _import_offer(offer)
 
 
-def _plugin_of(offer: Offer) -> Plugin:
+def _load_plugin(offer: Offer) -> Plugin:
     return Plugin(offer.name, offer.source, offer.distribution, offer.version)
 
 

@@ -45,13 +45,13 @@ def offers() -> list[Offer]:
     for distribution in distributions():
         # `importlib.metadata.entry_points()` parses the entry points of every distribution, which would make every
         # `import gymposium` half as long again
-        text, error = _entry_points_of(distribution)
+        text, error = _read_entry_points(distribution)
         if not error and f"[{PROJECT}]" not in text:
             continue
         name, version, unreadable = _about(distribution)
         if canonical(name) not in names:
             names.add(canonical(name))
-            offered += _offers_of(distribution, name, version, error or unreadable)
+            offered += _list_offers(distribution, name, version, error or unreadable)
     return sorted(offered, key=lambda offer: (offer.name, offer.source))
 
 
@@ -60,7 +60,7 @@ def canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _entry_points_of(distribution: Distribution) -> tuple[str, str]:
+def _read_entry_points(distribution: Distribution) -> tuple[str, str]:
     """Return a distribution's entry points text, and the reason if it is unreadable and may hold a plugin."""
     try:
         return distribution.read_text(_FILE) or "", ""
@@ -86,7 +86,7 @@ def _about(distribution: Distribution) -> tuple[str, str, str]:
     return name, version, ""
 
 
-def _offers_of(distribution: Distribution, name: str, version: str, unreadable: str) -> Iterator[Offer]:
+def _list_offers(distribution: Distribution, name: str, version: str, unreadable: str) -> Iterator[Offer]:
     place = _place(distribution)
     try:
         points = list(distribution.entry_points.select(group=PROJECT))

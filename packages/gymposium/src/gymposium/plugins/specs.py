@@ -395,10 +395,10 @@ class OpponentSpec(FormSpec):
         if self.opens:
             return {}
         if self.fixed_part:
-            return {text: self._summary_of(text) for text in self.offered}
+            return {text: self._fill_summary(text) for text in self.offered}
         return {self.form: self.summary}
 
-    def _summary_of(self, text: str) -> str:
+    def _fill_summary(self, text: str) -> str:
         """Return the summary with a text's placeholder values filled in."""
         pattern = re.sub(r"\\?[A-Z]+", "(.+)", re.escape(self.form))
         match = re.fullmatch(pattern, text)

@@ -33,7 +33,7 @@ class RecordWriter(LineWriter):
 
     def write(self, played: MatchResult) -> Record:
         """Append a match's record and return it. Raises `GymposiumError` if the disk is full or fails."""
-        record = Record.of(played)
+        record = Record.from_match(played)
         self.append_lines(record.line())
         return record
 
@@ -47,9 +47,9 @@ class RecordLine(NamedTuple):
     text: str
 
     @classmethod
-    def of(cls, played: MatchResult) -> RecordLine:
+    def from_match(cls, played: MatchResult) -> RecordLine:
         """Return the line for a match played by the driver."""
-        return cls(played.job.id, not played.ending.broke_off, Record.of(played).line())
+        return cls(played.job.id, not played.ending.broke_off, Record.from_match(played).line())
 
 
 class OrderedWriter(LineWriter):

@@ -28,7 +28,7 @@ _NAMED = 3
 """Maximum number of missing matches listed in a problem."""
 
 
-def manifest_of(file: Path) -> Path:
+def get_manifest_path(file: Path) -> Path:
     """The path of a file's manifest, which a compressed file keeps."""
     return plain_path(file).with_suffix(".manifest.json")
 
@@ -44,7 +44,7 @@ class Manifest:
     @classmethod
     def beside(cls, file: Path) -> Self | None:
         """Load a file's manifest, or return None. Raises `BadRecord` for an unreadable manifest."""
-        path = manifest_of(file)
+        path = get_manifest_path(file)
         try:
             data = strict_json(read_plain_text(path))
             if not isinstance(data, dict) or data.get("format") != MANIFEST_FORMAT:
@@ -69,7 +69,7 @@ class Manifest:
             "digest": self.digest,
             "plan": [asdict(series) for series in self.plan.series],
         }
-        replace_text(manifest_of(file), json.dumps(data, indent=2) + "\n")
+        replace_text(get_manifest_path(file), json.dumps(data, indent=2) + "\n")
 
     def differences(self, records: Sequence[tuple[int, Record]]) -> Iterator[tuple[int | None, str]]:
         """Yield the differences between the plan and a file's numbered records, each with its line number.
@@ -106,7 +106,7 @@ class Manifest:
         return ""
 
 
-def digest_of(file: Path) -> str:
+def compute_digest(file: Path) -> str:
     """The digest of a file, as a manifest holds it: that of its content if it is compressed."""
     with open_content(file) as content:
         return file_digest(content, "sha256").hexdigest()

@@ -65,7 +65,7 @@ class Record:
         return tuple(paid + self.penalties.get(str(seat), 0.0) for seat, paid in enumerate(self.returns))
 
     @classmethod
-    def of(cls, played: MatchResult) -> Record:
+    def from_match(cls, played: MatchResult) -> Record:
         """Return the record of a match played by the driver."""
         job = played.job
         return cls(

@@ -154,9 +154,9 @@ def replay_difference(game: Game, record: Record, played: MatchResult | None = N
     if played is None:
         [played] = play([replay_job(game, record)], guard=Scripts({record.id: Script(record)}))
     if not record.ending.broke_off:
-        return difference(record, Record.of(played)) or _wrong_load(loaded, played)
+        return difference(record, Record.from_match(played)) or _wrong_load(loaded, played)
     # the match broke off: compare only what came before, because the next step may fail again
-    return _wrong_play(record, Record.of(played), whole=False) or record.ending.in_words()
+    return _wrong_play(record, Record.from_match(played), whole=False) or record.ending.in_words()
 
 
 def difference(record: Record, again: Record) -> str | None:

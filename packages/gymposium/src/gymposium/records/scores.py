@@ -201,7 +201,7 @@ class Score:
         self.bounds = (least, most) if self.bounds is None else (min(least, self.bounds[0]), max(most, self.bounds[1]))
         self.results[result] = self.results.get(result, 0) + 1
         self.forfeits += match.ending.seat == seat
-        if (failure := match.ending.failure_of(seat)) is not None:
+        if (failure := match.ending.find_failure(seat)) is not None:
             self.failures[failure.kind] += 1
         for name, value in match.reports[seat].items() if match.reports else ():
             self.reports.setdefault(name, []).append(value)

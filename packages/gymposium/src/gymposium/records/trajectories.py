@@ -45,7 +45,7 @@ class Trajectory:
     """Id of the match, as in its record; None without a match."""
 
     @classmethod
-    def of(cls, played: MatchResult, seat: int) -> Trajectory:
+    def from_match(cls, played: MatchResult, seat: int) -> Trajectory:
         """Return the trajectory of `seat` in a finished match."""
         return cls(
             game=played.job.game,
@@ -86,7 +86,7 @@ class Trajectory:
     @property
     def truncated(self) -> bool:
         """Whether it ended because the player's context was full. For learning, this is not a terminal state."""
-        failure = self.ending.failure_of(self.seat)
+        failure = self.ending.find_failure(self.seat)
         return failure is not None and failure.kind == "out of context"
 
     @property

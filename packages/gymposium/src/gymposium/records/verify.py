@@ -12,7 +12,7 @@ from gymposium.errors import BadOption, BadRecord, GymposiumError, describe
 from gymposium.games.registry import chance_is_recorded, needs_isolation
 from gymposium.match import MatchResult
 from gymposium.records.files import Problem, no_records, read_records
-from gymposium.records.manifest import Manifest, digest_of
+from gymposium.records.manifest import Manifest, compute_digest
 from gymposium.records.record import Record
 from gymposium.records.replay import recorded_game, replay_difference, results_are_checked
 from gymposium.util.isolated import CallFailed, isolated
@@ -81,7 +81,7 @@ def _check_manifest(path: Path, records: Sequence[tuple[int, Record]], verificat
         where = str(path) if line is None else f"{path}:{line}"
         if line is None or where not in bad:
             problems.append(Problem(where, what))
-    if not problems and manifest.digest not in (None, digest_of(path)):
+    if not problems and manifest.digest not in (None, compute_digest(path)):
         what = "its lines are not those that the run wrote: their digest is not the one in the manifest"
         problems.append(Problem(str(path), what))
 
@@ -124,7 +124,7 @@ def first_difference(record: Record, played: MatchResult | None = None) -> str |
     return (_replayed(record) if played is None or record.ending.broke_off else _play_again(record, played)).difference
 
 
-class _Replayed(NamedTuple):
+class _ReplayOutcome(NamedTuple):
     """The outcome of replaying a record."""
 
     played: bool
@@ -134,25 +134,25 @@ class _Replayed(NamedTuple):
     """Whether tool results were taken from the record."""
 
 
-def _replayed(record: Record) -> _Replayed:
+def _replayed(record: Record) -> _ReplayOutcome:
     """Replay a record, in another process if the game's engine may kill its process."""
     if not needs_isolation(record.game):
         return _play_again(record)
     try:
         return isolated(_play_again, record)
     except CallFailed as error:
-        return _Replayed(False, str(error))
+        return _ReplayOutcome(False, str(error))
 
 
-def _play_again(record: Record, played: MatchResult | None = None) -> _Replayed:
+def _play_again(record: Record, played: MatchResult | None = None) -> _ReplayOutcome:
     try:
         game = recorded_game(record)
     except GymposiumError as error:
-        return _Replayed(False, str(error))
+        return _ReplayOutcome(False, str(error))
     if (version := game.spec.version) != record.game_version:
-        return _Replayed(False, f"made with version {record.game_version} of the game; this is version {version}")
+        return _ReplayOutcome(False, f"made with version {record.game_version} of the game; this is version {version}")
     unchecked = not results_are_checked(game)
     try:
-        return _Replayed(True, replay_difference(game, record, played), unchecked)
+        return _ReplayOutcome(True, replay_difference(game, record, played), unchecked)
     except Exception as error:  # noqa: BLE001 - an engine may raise anything for an untrusted record
-        return _Replayed(True, describe(error), unchecked)
+        return _ReplayOutcome(True, describe(error), unchecked)

@@ -118,7 +118,7 @@ def decided(record: Record, look: Callable[[Match], T]) -> Iterator[tuple[int, D
         for seat in () if decision.opening else decision.seats:
             replies = decision.replies.get(seat, [])
             drawn = bool(decision.moves and replies) and replies[-1].turn.reading != "move"
-            ended = not decision.moves and record.ending.failure_of(seat) is not None
+            ended = not decision.moves and record.ending.find_failure(seat) is not None
             if decision.moves or ended:
                 yield step, decision, seat, drawn or ended
 

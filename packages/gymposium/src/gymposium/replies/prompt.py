@@ -10,7 +10,7 @@ from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Observation, Style
 from gymposium.replies.reading import Reader, Wanted
 from gymposium.tasks.tools.reader import ToolsReader
-from gymposium.tasks.tools.tool import tools_of
+from gymposium.tasks.tools.tool import list_tools
 from gymposium.tasks.tools.wording import tools_in_words
 
 PROMPT_VERSION = 1
@@ -38,7 +38,7 @@ class Prompt:
             raise BadOption(f"prompt={style!r}: write 'full' or 'compact'.")
         self.style: Style = style
         self.reader = how
-        tools = tools_of(game)
+        tools = list_tools(game)
         listed = tools_in_words(tools, style) if tools and not isinstance(how, ToolsReader) else ""
         gap = "\n" if style == "full" else ""
         self._heads = [game.rules(seat, style) + listed + gap for seat in range(game.seats)]

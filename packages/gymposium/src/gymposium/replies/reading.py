@@ -40,7 +40,7 @@ from gymposium.replies.thoughts import (
     remove_stray_closing,
     split_leading_thoughts,
 )
-from gymposium.tasks.tools.calls import calls_of, move_of
+from gymposium.tasks.tools.calls import format_calls, parse_calls
 from gymposium.tasks.tools.reader import ToolsReader, tools_readers
 from gymposium.tasks.tools.tool import Tool
 from gymposium.util.strict_json import strict_json
@@ -323,7 +323,7 @@ def read(
 
     In free text (`legal` is None) white space counts, and every text that is not blank is a move, unless it has a lone
     surrogate, which cannot be encoded and is *unparsable*. With `calls`, only calls of tools are a move, whose text
-    becomes canonical (`gymposium.tasks.tools.move_of`)."""
+    becomes canonical (`gymposium.tasks.tools.format_calls`)."""
     if type(how) is LenientReader:
         return _read_leniently(text, legal, how, pattern, cut_off=cut_off, calls=calls)
     if cut_off:
@@ -334,7 +334,7 @@ def read(
     if legal is None:
         if calls:
             try:
-                submission = move_of(calls_of(submission))
+                submission = format_calls(parse_calls(submission))
             except ValueError as error:
                 return Reading("unparsable", detail=str(error))
         return Reading("move", submission) if is_encodable(submission) else Reading("unparsable")

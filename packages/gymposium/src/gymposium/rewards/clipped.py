@@ -13,7 +13,7 @@ from gymposium.rewards.protocol import Reward, turn_rewards
 FORM = "clipped(MOST)"
 
 
-class Clipped:
+class ClippedReturns:
     """Returns with each turn's pay clipped to ±`most`, as in learning Atari games (Mnih et al., 2015).
 
     If a game pays 4 now and 512 once, or a forfeit costs a whole score, a few large payments would dominate all others.

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from gymposium.errors import BadReward
 from gymposium.records.trajectories import Trajectory
-from gymposium.rewards.match import score_of
+from gymposium.rewards.match import compute_score
 
 Criterion = Callable[[Sequence[Trajectory]], Sequence[float]]
 """A function that returns one value per trajectory in a group, in order."""
@@ -52,7 +52,7 @@ def _accuracy(trajectory: Trajectory) -> float:
     if trajectory.forfeited:
         return 0.0
     exact = trajectory.report.get("exact")
-    return score_of(trajectory) if exact is None else exact
+    return compute_score(trajectory) if exact is None else exact
 
 
 def _reported(trajectory: Trajectory, figure: str) -> float:

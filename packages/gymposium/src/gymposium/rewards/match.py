@@ -35,7 +35,7 @@ class MatchScoreReward:
     """The match score in [0, 1] minus penalties. A score means the same in every game."""
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
-        return [less_penalties(t, score, {"score": score}) for t, score in ((t, score_of(t)) for t in group)]
+        return [less_penalties(t, score, {"score": score}) for t, score in ((t, compute_score(t)) for t in group)]
 
 
 def less_penalties(trajectory: Trajectory, worth: float, parts: Mapping[str, float]) -> Reward:
@@ -46,7 +46,7 @@ def less_penalties(trajectory: Trajectory, worth: float, parts: Mapping[str, flo
     return Reward(total, {**parts, "penalties": 0.0 - trajectory.penalty}, penalties_by_turn(trajectory, total))
 
 
-def score_of(trajectory: Trajectory) -> float:
+def compute_score(trajectory: Trajectory) -> float:
     """Return the `match_score` of the trajectory's seat."""
     return match_score(trajectory.game, trajectory.utilities, trajectory.seat, trajectory.ending.seat)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
-from gymposium.errors import BadReward, Unrated
+from gymposium.errors import BadReward, UnratedGroup
 from gymposium.records.trajectories import Trajectory
 
 if TYPE_CHECKING:
@@ -75,11 +75,11 @@ class CheckedReward:
         """Return the rewards of one group.
 
         Raises `BadReward` unless there is one `Reward` per trajectory, all values are finite, the turns add up to the
-        total, and all rewards' parts have the same names. Raises `Unrated` if the function does."""
+        total, and all rewards' parts have the same names. Raises `UnratedGroup` if the function does."""
         return self._checked(group, self.function(tuple(group)))
 
-    def rate(self, groups: Sequence[Sequence[Trajectory]]) -> list[list[Reward] | Unrated]:
-        """Return each group's rewards, or the `Unrated` that the function raised for it.
+    def rate(self, groups: Sequence[Sequence[Trajectory]]) -> list[list[Reward] | UnratedGroup]:
+        """Return each group's rewards, or the `UnratedGroup` that the function raised for it.
 
         A `Rater` rates all groups at once. Raises `BadReward` like a call."""
         submit = getattr(self.function, "submit", None)
@@ -98,10 +98,10 @@ class CheckedReward:
         remarks = getattr(self.function, "remarks", None)
         return [] if remarks is None else list(remarks())
 
-    def _rated(self, group: Sequence[Trajectory], ask: Callable[[], Sequence[Reward]]) -> list[Reward] | Unrated:
+    def _rated(self, group: Sequence[Trajectory], ask: Callable[[], Sequence[Reward]]) -> list[Reward] | UnratedGroup:
         try:
             return self._checked(group, ask())
-        except Unrated as why:
+        except UnratedGroup as why:
             return why
 
     def _checked(self, group: Sequence[Trajectory], rewards: Sequence[Reward]) -> list[Reward]:

@@ -22,7 +22,7 @@ _HELP = (
 )
 
 
-class Weighted:
+class WeightedCriteria:
     """The weighted sum of criteria, minus penalties. Each criterion is reported without its weight. A criterion with
     weight 0 is only reported."""
 

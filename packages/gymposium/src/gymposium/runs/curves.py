@@ -26,7 +26,7 @@ class CurvePoint:
     values: dict[str, float]
 
 
-def entry_of(line: GrowingLine) -> CurvePoint | str:
+def parse_curve_point(line: GrowingLine) -> CurvePoint | str:
     """Parse a line of metrics.jsonl, without NaN and infinity. Return a message for an invalid line."""
     try:
         data = json.loads(line.text)
@@ -74,7 +74,7 @@ class Curves(GrowingIndex):
         self._entries = {}
 
     def _add(self, line: GrowingLine) -> None:
-        entry = entry_of(line)
+        entry = parse_curve_point(line)
         if isinstance(entry, str):
             raise BadRecord(entry)
         self._entries.setdefault(entry.stage, {})[entry.step] = entry.values

@@ -22,7 +22,7 @@ from gymposium.errors import BadOption, BadRecord, GymposiumError, reason
 from gymposium.match import MatchResult
 from gymposium.match.seating import MatchPlan
 from gymposium.records import OrderedWriter, Record, RecordLine
-from gymposium.records.manifest import Manifest, digest_of, manifest_of
+from gymposium.records.manifest import Manifest, compute_digest, get_manifest_path
 from gymposium.runs.links import check_contained
 from gymposium.util.durable import replace_text
 from gymposium.util.plain_file import plain_lines, read_plain_text
@@ -126,7 +126,7 @@ class RunFolder:
             yield
         except GymposiumError:
             if self.is_new and not (self.matches.exists() and self.matches.stat().st_size):
-                for file in (self.matches, manifest_of(self.matches), self.path / "settings.json"):
+                for file in (self.matches, get_manifest_path(self.matches), self.path / "settings.json"):
                     file.unlink(missing_ok=True)
                 self.path.rmdir()
             raise
@@ -168,7 +168,7 @@ class RunMatches(OrderedWriter):
 
     def write(self, played: MatchResult) -> None:
         """Append the record of a match that ended or broke off."""
-        self.append([RecordLine.of(played)])
+        self.append([RecordLine.from_match(played)])
 
     def told(self, where: Path) -> str | None:
         """Return a sentence with the number of matches recorded in `where`, or None."""
@@ -181,7 +181,7 @@ class RunMatches(OrderedWriter):
         Nothing can be written afterwards."""
         self.sort()
         if len(self.finished) == len(self._numbers):
-            Manifest(self._plan, digest_of(self.path)).write(self.path)
+            Manifest(self._plan, compute_digest(self.path)).write(self.path)
         for line in plain_lines(self.path):
             record = Record.parse(line.decode("utf-8"))
             if not record.ending.broke_off:

@@ -16,10 +16,10 @@ from gymposium.match import SCHEDULES, MatchJob, MatchResult, Schedule, play as 
 from gymposium.match.ending import FAILURES
 from gymposium.match.failures import FailurePolicy
 from gymposium.match.result import check_integer, check_type
-from gymposium.match.seating import MatchPlan, Series, seats_of
+from gymposium.match.seating import MatchPlan, Series, assign_seats
 from gymposium.match.watchdog import Watchdog
-from gymposium.players.grammar import player_of
-from gymposium.players.protocol import Player, repeats_of
+from gymposium.players.grammar import resolve_player
+from gymposium.players.protocol import Player, get_repeats
 from gymposium.plugins.command_line import command_line
 from gymposium.records import Record, RecordLine, recorded
 from gymposium.records.scores import Score
@@ -129,7 +129,7 @@ class Comparison:
 
         `advance` is called with the number of newly played matches."""
         self.break_offs = play_missing(
-            SeriesMatches(self._series, tuple(names_of(self.settings.players))),
+            SeriesMatches(self._series, tuple(split_names(self.settings.players))),
             self.players,
             log,
             executor,
@@ -141,7 +141,7 @@ class Comparison:
 
     def count(self, record: Record) -> None:
         """Add a finished match to the scores."""
-        seats = seats_of(self._numbers[record.id], self.game.seats, swap=self.settings.swap)
+        seats = assign_seats(self._numbers[record.id], self.game.seats, swap=self.settings.swap)
         for seat, index in enumerate(seats):
             self.scores[index].add_record(record, self.game, seat)
 
@@ -262,7 +262,7 @@ def play(
     check_type("play: swap", swap, bool, "True or False")
     if out is not None and not isinstance(out, str | Path):
         raise WrongType("play: out", "a path", out)
-    names = ",".join(player if isinstance(player, str) else player_of(player).name for player in players)
+    names = ",".join(player if isinstance(player, str) else resolve_player(player).name for player in players)
     settings = RunSettings(game, names, n, seed, swap, on_illegal, watchdog, schedule)
     comparison = Comparison(settings, players)
     if out is None:
@@ -289,7 +289,7 @@ class _InMemory:
     _records: list[Record] = field(default_factory=list)
 
     def write(self, played: MatchResult) -> None:
-        self.append([RecordLine.of(played)])
+        self.append([RecordLine.from_match(played)])
 
     def append(self, lines: Sequence[RecordLine]) -> None:
         for line in lines:
@@ -301,7 +301,7 @@ class _InMemory:
         return sorted(self._records, key=lambda record: record.number or 0)
 
 
-def names_of(players: str) -> list[str]:
+def split_names(players: str) -> list[str]:
     """Split the player names in `a,b`."""
     return [name.strip() for name in players.split(",")]
 
@@ -318,7 +318,7 @@ def make_players(game: Game, given: Sequence[str | Player]) -> list[Player]:
     """Return one player per seat. Equal names share one player, which is asked for all its seats together.
 
     Raises `BadOption` for a wrong number of players, and the errors of `make_player`."""
-    names = [player if isinstance(player, str) else player_of(player).name for player in given]
+    names = [player if isinstance(player, str) else resolve_player(player).name for player in given]
     if len(names) != game.seats:
         needed = f"{game.seats} {plural(game.seats, 'player')}"
         raise BadOption(f"players {','.join(names)}: {game.name} needs {needed}, not {len(names)}.")
@@ -326,7 +326,7 @@ def make_players(game: Game, given: Sequence[str | Player]) -> list[Player]:
         raise BadOption(
             f"players {','.join(names)}: a person plays one match at a time. Use:  {command_line('play', game.name)}"
         )
-    made = {player: player_of(player) for player in dict.fromkeys(p for p in given if isinstance(p, str))}
+    made = {player: resolve_player(player) for player in dict.fromkeys(p for p in given if isinstance(p, str))}
     return [made[player] if isinstance(player, str) else player for player in given]
 
 
@@ -355,7 +355,7 @@ def play_missing(
             advance(1)
             begun.note(played)
         return BreakOffs(begun.reasons, count - begun.count)
-    alike = all(repeats_of(player) in ("quickly", "slowly") for player in players)
+    alike = all(get_repeats(player) in ("quickly", "slowly") for player in players)
     seconds = None if watchdog is None else watchdog.seconds
     cut = Cut(
         matches,

@@ -51,7 +51,7 @@ def lines(config: Mapping[str, Any], results: Mapping[str, Any]) -> list[ResultR
 
     `config` is the content of the run's `config.json`."""
     games = dict.fromkeys(game for scores in results.get("evaluations", {}).values() for game in scores)
-    return [line for game in games for line in _of_game(config, game, results)]
+    return [line for game in games for line in _list_game_rows(config, game, results)]
 
 
 class VerdictKind(Enum):
@@ -224,7 +224,7 @@ def _headline(score: Mapping[str, Any]) -> list[float]:
     return [value, value if low is None else low, value if high is None else high]
 
 
-def _of_game(config: Mapping[str, Any], game: str, results: Mapping[str, Any]) -> Iterator[ResultRow]:
+def _list_game_rows(config: Mapping[str, Any], game: str, results: Mapping[str, Any]) -> Iterator[ResultRow]:
     evaluations = results.get("evaluations", {})
     for what in (BEFORE, AFTER, CONTROL, *(name for name in evaluations if name.startswith(ANCHOR))):
         for opponent, score in evaluations.get(what, {}).get(game, {}).items():

@@ -312,7 +312,7 @@ class SessionsFile:
         """Return the job with this number, or None."""
         return next(iter(self._jobs("WHERE id = ?", number)), None)
 
-    def job_of(self, step: int) -> JobRow | None:
+    def find_job(self, step: int) -> JobRow | None:
         """Return a step's job, or None if the step has not begun."""
         return next(iter(self._jobs("WHERE step = ?", step)), None)
 

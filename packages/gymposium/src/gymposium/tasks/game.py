@@ -94,7 +94,7 @@ def recorded_tool_game(spec: GameSpec, params: Mapping[str, Any], events: Sequen
     This is the `GameSpec.replay` of worlds with `tools="recorded"`.
 
     Raises `BadRecord` if the first event is not a task of such a world."""
-    return ToolGame(spec, params, RecordedTasks.of(events), events)
+    return ToolGame(spec, params, RecordedTasks.from_events(events), events)
 
 
 def tool_game(spec: GameSpec, params: Mapping[str, Any], tasks: Tasks) -> ToolGame:

@@ -18,7 +18,7 @@ from gymposium.tasks.one_seat import OneSeatMatch, first_event
 from gymposium.tasks.protocol import Result, Tasks, World
 from gymposium.tasks.recorded import STYLES, described
 from gymposium.tasks.running import limited, start
-from gymposium.tasks.tools import Call, Tool, calls_of
+from gymposium.tasks.tools import Call, Tool, parse_calls
 from gymposium.util.visible import is_encodable
 
 LONGEST = 20_000
@@ -69,7 +69,7 @@ class ToolMatch(OneSeatMatch):
             assert seed is not None, "a new match has a seed"
             first: dict[str, Any] = {} if game.pure else described(game.tools, game.tasks)
             first["task"] = game.tasks.task(seed)
-            first["opening"] = start(self._opening_of(first["task"])).result()
+            first["opening"] = start(self._describe_opening(first["task"])).result()
             self._begin(Event(CHANCE, _json(first, sort=game.pure)))  # prompts list arguments in schema order
 
     # -- what the match shows
@@ -89,7 +89,7 @@ class ToolMatch(OneSeatMatch):
             for tool, text in self._steps[-1][1][:_CALLS]:
                 lines = text.rstrip("\n")[:_DRAWN].split("\n")
                 parts += [note(f"{tool} returned:"), code(lines)]
-        return Picture.of(*parts, told=f"The task, and {len(calls)} moves so far")
+        return Picture.from_parts(*parts, told=f"The task, and {len(calls)} moves so far")
 
     def view(self, seat: int) -> str:
         shown = [[move, [result.text for result in results]] for move, results, _ in self._steps]
@@ -109,7 +109,7 @@ class ToolMatch(OneSeatMatch):
         if self.is_over or set(moves) != {0}:
             raise WrongSeat(moves, self.to_move())
         try:
-            calls = calls_of(moves[0])
+            calls = parse_calls(moves[0])
         except ValueError as error:
             raise IllegalMove(0, moves[0], ()) from error
         return start(self._outcome(Event(0, moves[0]), calls))
@@ -136,7 +136,7 @@ class ToolMatch(OneSeatMatch):
         self._closing.atexit = False
         return world
 
-    async def _opening_of(self, task: Mapping[str, Any]) -> dict[str, str]:
+    async def _describe_opening(self, task: Mapping[str, Any]) -> dict[str, str]:
         world = await self._opened(task)
         async with self._closed_if_broken():
             return {style: world.opening(style) for style in STYLES}
@@ -207,7 +207,7 @@ class ToolMatch(OneSeatMatch):
         world = await self._opened(json.loads(self.events[0].move)["task"])
         used = 0
         for move, shown, _ in self._steps:
-            for call, was in zip(calls_of(move), shown, strict=True):
+            for call, was in zip(parse_calls(move), shown, strict=True):
                 result = await self._answer(world, call, self._objection(call), used)
                 used += 1
                 if result.text != was.text:
@@ -234,7 +234,7 @@ class ToolMatch(OneSeatMatch):
         """Add a move and its outcome."""
         state = json.loads(outcome.move)
         results = tuple(ToolText(one["tool"], one["text"]) for one in state.pop("results"))
-        if len(results) != len(calls_of(move.move)):
+        if len(results) != len(parse_calls(move.move)):
             raise ValueError("the number of results differs from the number of calls")
         self._used += len(results)
         self._invalid += int(state.pop("invalid_calls"))

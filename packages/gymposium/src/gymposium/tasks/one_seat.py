@@ -21,7 +21,7 @@ def first_event(record: Sequence[Event]) -> Event:
     return record[0]
 
 
-class Named(Protocol):
+class NamedGame(Protocol):
     """The part of a game that such a match reads."""
 
     name: str
@@ -30,7 +30,7 @@ class Named(Protocol):
 class OneSeatMatch(ABC):
     """Base class of single-seat matches answered in free text."""
 
-    def __init__(self, game: Named) -> None:
+    def __init__(self, game: NamedGame) -> None:
         self._owner = game
 
     @property

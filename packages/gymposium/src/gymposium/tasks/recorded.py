@@ -26,7 +26,7 @@ class RecordedTasks:
     _rules: Mapping[str, str]
 
     @classmethod
-    def of(cls, events: Sequence[Event]) -> Self:
+    def from_events(cls, events: Sequence[Event]) -> Self:
         """Return the tasks described in the first event. Raises `BadRecord` without a description."""
         if not events:
             return cls(1, (0.0, 1.0), (), dict.fromkeys(STYLES, ""))  # the match broke off before the task

@@ -9,7 +9,7 @@ from typing import Any
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import CHANCE, Event
 from gymposium.tasks.protocol import Result
-from gymposium.tasks.tools import Call, calls_of
+from gymposium.tasks.tools import Call, parse_calls
 from gymposium.util.strict_json import strict_json
 
 
@@ -25,7 +25,7 @@ class Transcript:
     """Each move's calls with their results."""
 
     @classmethod
-    def of(cls, events: Sequence[Event]) -> Transcript:
+    def from_events(cls, events: Sequence[Event]) -> Transcript:
         """Build a match's transcript without its game.
 
         Raises `BadRecord` unless the events are a task followed by calls with their results."""
@@ -41,7 +41,7 @@ class Transcript:
 
 
 def _answered(move: str, outcome: str) -> list[tuple[Call, Result]]:
-    calls, results = calls_of(move), []
+    calls, results = parse_calls(move), []
     match strict_json(outcome):
         case {"results": list(given)} if len(given) == len(calls):
             for one in given:

@@ -49,8 +49,8 @@ def _function(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None
         body.some(draw.between(1, 2))
         if difficulty >= 4:
             with writer.block(f"if {expressions.condition()}:"):
-                writer.line(f"return {expressions.of(gives, 1)}")
-        writer.line(f"return {expressions.of(gives)}")
+                writer.line(f"return {expressions.write(gives, 1)}")
+        writer.line(f"return {expressions.write(gives)}")
     scope.functions.append(Function(name, takes, gives))
 
 

@@ -22,7 +22,7 @@ class Expressions:
     def __init__(self, scope: Scope, difficulty: int, draw: Draw) -> None:
         self.scope, self.difficulty, self.draw = scope, difficulty, draw
 
-    def of(self, kind: Kind, depth: int = 2) -> str:
+    def write(self, kind: Kind, depth: int = 2) -> str:
         return {
             "int": self.number,
             "str": self.string,
@@ -34,7 +34,7 @@ class Expressions:
     def number(self, depth: int = 2) -> str:
         draw, scope = self.draw, self.scope
         if depth <= 0 or draw.chance(0.2):
-            names = scope.of("int")
+            names = scope.list_names("int")
             return draw.pick(names) if names and draw.chance(0.75) else str(draw.between(1, 12))
         options: list[Callable[[], str]] = [
             lambda: f"{self.number(depth - 1)} + {self.number(depth - 1)}",
@@ -45,7 +45,7 @@ class Expressions:
             lambda: f"{draw.pick(['max', 'min'])}({self.number(depth - 1)}, {self.number(depth - 1)})",
             lambda: f"abs({self.number(depth - 1)})",
         ]
-        options += [partial(self._number_from, name) for name in scope.of("str", "ints", "counts", "words")] * 2
+        options += [partial(self._number_from, name) for name in scope.list_names("str", "ints", "counts", "words")] * 2
         return self._call("int", depth) or draw.pick(options)()
 
     def _number_from(self, name: str) -> str:
@@ -68,7 +68,7 @@ class Expressions:
     def string(self, depth: int = 2) -> str:
         draw, scope = self.draw, self.scope
         if depth <= 0 or draw.chance(0.25):
-            names = scope.of("str")
+            names = scope.list_names("str")
             return draw.pick(names) if names and draw.chance(0.7) else f'"{draw.pick(WORDS)}"'
         options: list[Callable[[], str]] = [
             lambda: f"{self.piece(depth - 1)}.upper()",
@@ -80,7 +80,7 @@ class Expressions:
         ]
         if self.scope.loops == 0:
             options.append(lambda: f"{self.piece(depth - 1)} + {self.piece(depth - 1)}")
-        options += [partial(self._string_from, name) for name in scope.of("words")]
+        options += [partial(self._string_from, name) for name in scope.list_names("words")]
         return self._call("str", depth) or draw.pick(options)()
 
     def _string_from(self, name: str) -> str:
@@ -95,7 +95,7 @@ class Expressions:
 
     def numbers(self, depth: int = 2) -> str:
         draw = self.draw
-        names = self.scope.of("ints")
+        names = self.scope.list_names("ints")
         if names and draw.chance(0.5):
             name = draw.pick(names)
             forms = [f"sorted({name})", f"{name}[::-1]", f"{name} + [{self.number(0)}]"]
@@ -113,7 +113,7 @@ class Expressions:
 
     def words(self, depth: int = 2) -> str:
         draw = self.draw
-        names = self.scope.of("words")
+        names = self.scope.list_names("words")
         if names and self.difficulty >= 3 and draw.chance(0.4):
             name = draw.pick(names)
             return draw.pick([f"sorted({name})", f"{name}[::-1]", f"[w[:{draw.between(1, 3)}] for w in {name}]"])
@@ -121,8 +121,8 @@ class Expressions:
 
     def counts(self, depth: int = 2) -> str:
         draw = self.draw
-        if self.scope.of("words") and draw.chance(0.3):
-            return f"{{w: len(w) for w in {draw.pick(self.scope.of('words'))}}}"
+        if self.scope.list_names("words") and draw.chance(0.3):
+            return f"{{w: len(w) for w in {draw.pick(self.scope.list_names('words'))}}}"
         keys = draw.some(WORDS, draw.between(2, 4))
         return "{" + ", ".join(f'"{key}": {draw.between(1, 15)}' for key in keys) + "}"
 
@@ -134,7 +134,7 @@ class Expressions:
             lambda: f"{self.number(1)} {draw.pick(['<', '>', '<=', '>=', '!='])} {self.number(0)}",
             lambda: f"{self.term(1)} % {draw.between(2, 4)} == {draw.between(0, 1)}",
         ]
-        options += [partial(self._contains, name) for name in scope.of("str", "words", "counts", "ints")]
+        options += [partial(self._contains, name) for name in scope.list_names("str", "words", "counts", "ints")]
         return draw.pick(options)()
 
     def _contains(self, name: str) -> str:
@@ -152,4 +152,4 @@ class Expressions:
 
     def call(self, function: Function, depth: int) -> str:
         """Return a call of the function, with arguments of this depth."""
-        return f"{function.name}({', '.join(self.of(kind, depth) for kind in function.takes)})"
+        return f"{function.name}({', '.join(self.write(kind, depth) for kind in function.takes)})"

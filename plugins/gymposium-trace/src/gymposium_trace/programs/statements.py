@@ -103,7 +103,7 @@ class Statements:
     def assign(self, kind: Kind) -> None:
         name = self.scope.fresh(kind, self.draw)
         depth = 2 if self.scope.variables else 0
-        self.writer.line(f"{name} = {self.expressions.of(kind, depth)}")
+        self.writer.line(f"{name} = {self.expressions.write(kind, depth)}")
         self.scope.add(name, kind)
 
     def new(self) -> None:
@@ -172,7 +172,7 @@ class Statements:
     # -- grade 2
 
     def run_over(self) -> None:
-        names = self.scope.of("ints", "words")
+        names = self.scope.list_names("ints", "words")
         if not names:
             return self.count_up()
         over = self.draw.pick(names)
@@ -218,7 +218,7 @@ class Statements:
     def numbered(self) -> None:
         """Write a loop with two variables, over `enumerate` or the items of a dict."""
         scope, draw = self.scope, self.draw
-        counts, lists = scope.of("counts"), scope.of("ints", "words")
+        counts, lists = scope.list_names("counts"), scope.list_names("ints", "words")
         names: tuple[tuple[str, Kind], ...]
         if counts and (not lists or draw.chance(0.5)):
             over = draw.pick(counts)
@@ -273,9 +273,9 @@ class Statements:
         divisor = f"({self.expressions.number(0)} - {draw.between(1, 9)})"
         choices = [("ZeroDivisionError", f"{self.expressions.term(1)} // {divisor}")]
         choices.append(("ValueError", f"int({self._doubtful()})"))
-        if lists := scope.of("ints"):
+        if lists := scope.list_names("ints"):
             choices.append(("IndexError", f"{draw.pick(lists)}[{self.expressions.number(0)}]"))
-        if tables := scope.of("counts"):
+        if tables := scope.list_names("counts"):
             choices.append(("KeyError", f"{draw.pick(tables)}[{self.expressions.string(0)}]"))
         error, risky = draw.pick(choices)
         name = draw.pick(scope.changeable("int")) if scope.changeable("int") else scope.fresh("int", draw)
@@ -297,7 +297,7 @@ class Statements:
 
     def search(self) -> None:
         """Write a `for … else` over a list."""
-        if not (lists := self.scope.of("ints")):
+        if not (lists := self.scope.list_names("ints")):
             return self.assign("ints")
         draw = self.draw
         over = draw.pick(lists)

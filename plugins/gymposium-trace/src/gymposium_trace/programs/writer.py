@@ -78,11 +78,11 @@ class Scope:
         """Return the scope of a function with these parameters and all functions defined so far."""
         return Scope(dict(variables), list(self.functions), set(), self.taken | set(variables))
 
-    def of(self, *kinds: Kind) -> list[str]:
+    def list_names(self, *kinds: Kind) -> list[str]:
         return [name for name, kind in self.variables.items() if kind in kinds]
 
     def changeable(self, *kinds: Kind) -> list[str]:
-        return [name for name in self.of(*kinds) if name not in self.fixed]
+        return [name for name in self.list_names(*kinds) if name not in self.fixed]
 
     def fresh(self, kind: Kind, draw: Draw) -> str:
         """Take a new name for a variable of this kind. It becomes usable after `add`."""

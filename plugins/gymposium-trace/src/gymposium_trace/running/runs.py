@@ -62,7 +62,7 @@ class Command:
 
 
 @dataclass(slots=True)
-class _Watched:
+class _WatchedRun:
     process: subprocess.Popen[bytes]
     run: Run = field(default_factory=Run)
     taken: int = 0
@@ -82,7 +82,7 @@ def run_all(commands: Sequence[Command], inputs: bytes, environment: dict[str, s
 
     All processes have ended when this returns, even if it is interrupted.
     """
-    watched: list[_Watched] = []
+    watched: list[_WatchedRun] = []
     deadline = time.monotonic() + limits.wall_seconds
     try:
         for command in commands:
@@ -92,7 +92,7 @@ def run_all(commands: Sequence[Command], inputs: bytes, environment: dict[str, s
                     command.arguments, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=command.folder,
                     env=environment, start_new_session=True, pass_fds=command.descriptors,
                 )  # fmt: skip
-            watched.append(_Watched(process))
+            watched.append(_WatchedRun(process))
         _read(watched, deadline, limits.output_bytes)
         for child in watched:
             try:
@@ -105,7 +105,7 @@ def run_all(commands: Sequence[Command], inputs: bytes, environment: dict[str, s
     return [child.run for child in watched]
 
 
-def _read(watched: Sequence[_Watched], deadline: float, most: int) -> None:
+def _read(watched: Sequence[_WatchedRun], deadline: float, most: int) -> None:
     """Read the output until all processes have closed it or must be stopped."""
     with selectors.DefaultSelector() as selector:
         for child in watched:

@@ -83,7 +83,7 @@ def read_questions(path: str, mails: Sequence[Mail]) -> list[Mapping[str, Any]]:
     return questions
 
 
-def digest_of(path: str) -> str:
+def compute_digest(path: str) -> str:
     """Return the file's digest as `sha256:…`. Replays use it to check that the mails are unchanged."""
     try:
         with open_plain(path) as file:

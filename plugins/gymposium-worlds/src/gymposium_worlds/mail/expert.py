@@ -17,9 +17,9 @@ from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.plugins.names import parse_name
 from gymposium.replies.reading import READERS, Reader
-from gymposium.tasks.tools import Call, move_of
+from gymposium.tasks.tools import Call, format_calls
 from gymposium_worlds.mail.message import Mail
-from gymposium_worlds.mail.proof.asked import Asked, read_question
+from gymposium_worlds.mail.proof.asked import QuestionTarget, read_question
 from gymposium_worlds.mail.proof.checker import Checker
 from gymposium_worlds.mail.scoring import UNKNOWN_ANSWER
 from gymposium_worlds.mail.showing import listed_ids, read_mail
@@ -31,7 +31,7 @@ _QUESTION = re.compile(r"^Question: (.+)$", re.MULTILINE)
 class _Notes:
     """Memory of the player during a match."""
 
-    asked: Asked
+    asked: QuestionTarget
     mails: list[Mail] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     """Ids of mails to read, in order."""
@@ -56,7 +56,7 @@ class MailExpert:
         return not self.shuffles
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        return [Reply(move_of([self._next(ask)])) for ask in asks]
+        return [Reply(format_calls([self._next(ask)])) for ask in asks]
 
     def _next(self, ask: Ask) -> Call:
         text = ask.observe("full").text
@@ -70,7 +70,7 @@ class MailExpert:
             notes.unread = ids[:1] if notes.knows_names else self._in_order(ids, notes.asked, ask.rng)
         return _answer(notes) or _step(notes) or _final(UNKNOWN_ANSWER, ())
 
-    def _in_order(self, ids: list[str], asked: Asked, rng: Random) -> list[str]:
+    def _in_order(self, ids: list[str], asked: QuestionTarget, rng: Random) -> list[str]:
         """Return the ids of a list in reading order."""
         if self.shuffles:
             return rng.sample(ids, len(ids))
@@ -82,7 +82,7 @@ def shuffled() -> MailExpert:
     return MailExpert("mail-expert-shuffled", shuffles=True)
 
 
-def _asked(ask: Ask, text: str) -> Asked:
+def _asked(ask: Ask, text: str) -> QuestionTarget:
     found = _QUESTION.search(text)
     asked = found and read_question(found[1])
     if asked is None or parse_name(ask.game.name)[0] != "mail":

@@ -12,7 +12,7 @@ from gymposium.games.protocol import Style
 from gymposium.plugins.names import format_name, parse_name
 from gymposium.tasks.tools import Tool
 from gymposium.util.streams import derived_seed
-from gymposium_worlds.mail.corpus import digest_of, read_mails, read_questions
+from gymposium_worlds.mail.corpus import compute_digest, read_mails, read_questions
 from gymposium_worlds.mail.rules import RULES_COMPACT, given_rules
 from gymposium_worlds.mail.store import Store
 from gymposium_worlds.mail.task import Task
@@ -69,7 +69,7 @@ class _Files:
     def __init__(self, inbox: str, questions: str) -> None:
         mails = read_mails(inbox)
         self.questions = read_questions(questions, mails)
-        self.digest = digest_of(inbox)
+        self.digest = compute_digest(inbox)
         self.store = Store(mails)
 
 

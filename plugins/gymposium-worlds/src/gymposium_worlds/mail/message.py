@@ -28,7 +28,7 @@ class Mail:
     """Lines of text. Lines that begin with `>` quote another mail."""
 
 
-def address_of(sender: str) -> str:
+def parse_address(sender: str) -> str:
     """Return the address in a sender such as `Robert Miller <rm12@arden.example>`, or the whole text if it has no
     brackets."""
     _, bracket, rest = sender.rpartition("<")

@@ -12,8 +12,8 @@ import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gymposium_worlds.mail.message import Mail, address_of
-from gymposium_worlds.mail.words import words_of
+from gymposium_worlds.mail.message import Mail, parse_address
+from gymposium_worlds.mail.words import split_words
 
 _TABLES = """
 CREATE TABLE mail (
@@ -89,7 +89,7 @@ class Store:
     def search(self, query: Query, limit: int) -> list[Found]:
         """Return the mails that match a query, latest first, at most `limit`."""
         rows = self._rows(*query.sql(limit))
-        return [Found(row[0], row[1], address_of(row[2]), row[3]) for row in rows]
+        return [Found(row[0], row[1], parse_address(row[2]), row[3]) for row in rows]
 
     def read(self, message_id: str) -> Mail | None:
         """Return the mail with this id, or None."""
@@ -120,7 +120,7 @@ def fill_database(connection: sqlite3.Connection, mails: Iterable[Mail]) -> None
     ]
     connection.executemany("INSERT INTO mail VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
     indexed = [
-        (n, *(" ".join(words_of(text)) for text in (subject, body, sender, recipients)))
+        (n, *(" ".join(split_words(text)) for text in (subject, body, sender, recipients)))
         for n, _, _, sender, recipients, subject, body in rows
     ]
     connection.executemany(

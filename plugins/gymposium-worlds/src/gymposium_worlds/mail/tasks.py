@@ -40,7 +40,7 @@ class MailTasks:
     max_calls: int = 10
 
     def __post_init__(self) -> None:
-        kinds_of(self.kinds)
+        parse_kinds(self.kinds)
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -61,7 +61,7 @@ class MailTasks:
     def task(self, seed: int) -> Mapping[str, Any]:
         number = len(SPLITS) * (derived_seed(seed, "mail", "mailbox") % self.mailboxes) + SPLITS.index(self.split)
         draw = Draw(stream(seed, "mail", "question"))
-        asked = draw_question(mailbox(number, self.mails), kinds_of(self.kinds), self.split, draw)
+        asked = draw_question(mailbox(number, self.mails), parse_kinds(self.kinds), self.split, draw)
         return Task(number, asked.kind, asked.text, asked.answer, asked.sources, asked.all_sources).dump()
 
     async def open(self, task: Mapping[str, Any]) -> MailWorld:
@@ -78,7 +78,7 @@ def _store(process: int, seed: int, mails: int) -> Store:
     return Store(mailbox(seed, mails).mails)
 
 
-def kinds_of(text: str) -> tuple[str, ...]:
+def parse_kinds(text: str) -> tuple[str, ...]:
     """Parse kinds of questions such as `all` or `look_up+absent`. Raises `BadParameter`."""
     if text == "all":
         return tuple(KINDS_OF_QUESTIONS)

@@ -8,7 +8,7 @@ import unicodedata
 _WORD = re.compile(r"[^\W_]+")
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the words of a text in order: runs of letters and digits, in lower case, without accents.
 
     Python's Unicode tables decide what a letter is, not SQLite's.

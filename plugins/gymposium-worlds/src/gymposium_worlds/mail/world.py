@@ -13,13 +13,13 @@ from gymposium_worlds.mail.scoring import UNKNOWN_SCORE, f1, is_right, says_unkn
 from gymposium_worlds.mail.showing import LISTED, listing, mail_in_full
 from gymposium_worlds.mail.store import Query, Store
 from gymposium_worlds.mail.task import Task
-from gymposium_worlds.mail.words import words_of
+from gymposium_worlds.mail.words import split_words
 
 _PEOPLE = ("sender", "recipient")
 _DAYS = ("sent_after", "sent_before")
 
 
-class _Refused(Exception):
+class _CallRefusal(Exception):
     """Rejected tool call. The message is a sentence for the caller."""
 
 
@@ -51,7 +51,7 @@ class MailWorld:
                     return self._search(call.arguments)
                 case "read_email":
                     return self._open(call.arguments["message_id"])
-        except _Refused as refused:
+        except _CallRefusal as refused:
             return Result(str(refused), error=True)
         self._answer, self._sources = call.arguments["answer"], call.arguments["sources"]
         return Result("The answer was taken.\n")
@@ -96,7 +96,7 @@ class MailWorld:
         sent_from, sent_before = (_day(name, arguments[name]) if name in arguments else "" for name in _DAYS)
         keywords = [_words("keywords", keyword) for keyword in arguments.get("keywords", ())]
         if not (keywords or sender or recipient or sent_from or sent_before):
-            raise _Refused("Give keywords, a sender, a recipient or a day.\n")
+            raise _CallRefusal("Give keywords, a sender, a recipient or a day.\n")
         found = self._store.search(Query(keywords, sender, recipient, sent_from, sent_before), LISTED + 1)
         ids = [one.id for one in found[:LISTED]]
         self._searched = True
@@ -106,15 +106,15 @@ class MailWorld:
     def _open(self, message_id: str) -> Result:
         mail = self._store.read(message_id)
         if mail is None:
-            raise _Refused(f"There is no mail with the id {message_id!r}.\n")
+            raise _CallRefusal(f"There is no mail with the id {message_id!r}.\n")
         self._read.add(message_id)
         return Result(mail_in_full(mail))
 
 
 def _words(name: str, text: str) -> list[str]:
-    words = words_of(text)
+    words = split_words(text)
     if not words:
-        raise _Refused(f"{name}: {text!r} has no word.\n")
+        raise _CallRefusal(f"{name}: {text!r} has no word.\n")
     return words
 
 
@@ -124,5 +124,5 @@ def _day(name: str, text: str) -> str:
     except ValueError:
         day = None
     if day is None or day.isoformat() != text:
-        raise _Refused(f"{name}: {text!r} is not a day. Write it like 2024-03-05.\n")
+        raise _CallRefusal(f"{name}: {text!r} is not a day. Write it like 2024-03-05.\n")
     return text

@@ -44,11 +44,11 @@ class Arithmetic:
             one, other = (int(rng.random() * self._limit) for _ in range(2))
             sign = self._signs[int(rng.random() * len(self._signs))]
             question = f"{one} {sign} {other} ="
-            if split_of(question) == self._split:
+            if find_split(question) == self._split:
                 return Question(question, str(_COMPUTE[sign](one, other)), "numeric")
 
 
-def split_of(question: str) -> Split:
+def find_split(question: str) -> Split:
     """Return the split of a question."""
     digest = int.from_bytes(blake2b(question.encode(), digest_size=4).digest())
     return "test" if digest < _TEST_SHARE * 2**32 else "train"

@@ -89,7 +89,7 @@ class QuestionMatch(OneReplyMatch):
     def picture(self, seat: int) -> Picture:
         """Return the question. After the end, also return the given answer and the right one."""
         text = self.observe(seat).text.strip()
-        return Picture.of(note(text[:2000]), told=text[:200])
+        return Picture.from_parts(note(text[:2000]), told=text[:200])
 
     def view(self, seat: int) -> str:
         """Return the question and the answer given, then whether it is right."""

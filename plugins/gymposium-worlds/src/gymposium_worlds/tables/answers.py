@@ -71,7 +71,7 @@ def is_unknown(given: str) -> bool:
     return given.strip().lower() == UNKNOWN
 
 
-def answer_of(value: object) -> Answer:
+def format_answer(value: object) -> Answer:
     """Return a table value as an answer. Floats are multiples of 0.25, so two digits suffice."""
     if value is None:
         return Answer("unknown", UNKNOWN)

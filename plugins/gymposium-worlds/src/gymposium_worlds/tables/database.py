@@ -60,11 +60,11 @@ class Table:
         """Return the noun for several rows, as words."""
         return self.name.replace("_", " ")
 
-    def of_kind(self, *kinds: Kind) -> list[Column]:
+    def select_columns(self, *kinds: Kind) -> list[Column]:
         """Return the columns of these kinds."""
         return [column for column in self.columns if column.kind in kinds]
 
-    def place_of(self, kind: Kind, target: str = "") -> int:
+    def find_place(self, kind: Kind, target: str = "") -> int:
         """Return the index of the only column of a kind; for references, the one to `target`."""
         (place,) = (n for n, one in enumerate(self.columns) if (one.kind, one.target) == (kind, target))
         return place

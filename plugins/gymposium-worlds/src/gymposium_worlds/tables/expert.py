@@ -43,10 +43,10 @@ class TablesExpert:
             plan = read_question(question.removeprefix(_QUESTION), read_shapes(lines))
         except NoSuchColumn:
             return Call("answer", {"value": "unknown"})
-        return Call("query", {"sql": query_of(plan)})
+        return Call("query", {"sql": write_query(plan)})
 
 
-def query_of(plan: Plan) -> str:
+def write_query(plan: Plan) -> str:
     """Return the query whose first cell is the answer."""
     order = "DESC" if plan.descending else "ASC"
     match plan.kind:

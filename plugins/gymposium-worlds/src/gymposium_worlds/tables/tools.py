@@ -6,7 +6,7 @@ from gymposium.tasks.tools import Tool
 from gymposium_worlds.tables.sql.showing import SHOWN_ROWS
 
 
-def _of_one_text(name: str, description: str, argument: str, meaning: str) -> Tool:
+def _make_text_tool(name: str, description: str, argument: str, meaning: str) -> Tool:
     """Return a tool with one text argument."""
     schema = {
         "additionalProperties": False,
@@ -17,13 +17,13 @@ def _of_one_text(name: str, description: str, argument: str, meaning: str) -> To
     return Tool(name, description, schema)
 
 
-QUERY = _of_one_text(
+QUERY = _make_text_tool(
     "query",
     f"Run one SQLite query on the database, which can only be read. At most {SHOWN_ROWS} rows are shown.",
     "sql",
     "One statement that begins with SELECT, WITH or VALUES.",
 )
-ANSWER = _of_one_text(
+ANSWER = _make_text_tool(
     "answer",
     "Give the final answer to the question. This ends the task.",
     "value",

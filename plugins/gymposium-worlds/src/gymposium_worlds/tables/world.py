@@ -9,7 +9,7 @@ from gymposium.tasks import Call, Result
 from gymposium_worlds.tables.answers import Answer, is_unknown
 from gymposium_worlds.tables.database import Database
 from gymposium_worlds.tables.sql.queries import Queries
-from gymposium_worlds.tables.sql.refusal import Refused
+from gymposium_worlds.tables.sql.refusal import QueryRefusal
 from gymposium_worlds.tables.sql.showing import shown
 from gymposium_worlds.tables.tools import QUERY
 
@@ -40,7 +40,7 @@ class TablesWorld:
         self._asked += 1
         try:
             result = self._queries.run(call.arguments["sql"])
-        except Refused as refused:
+        except QueryRefusal as refused:
             self._errors += 1
             return Result(str(refused), error=True)
         return Result(shown(result), value={"rows": len(result.rows)})

@@ -27,14 +27,14 @@ from gymposium_agents.engines.secrets import without_secret
 from gymposium_agents.engines.vllm.server import PROBE_SECONDS, server_of_this_process
 from gymposium_agents.engines.vllm.settings import KEY_VARIABLE, Patience
 from gymposium_agents.engines.vllm.versions import remark_on
-from gymposium_agents.engines.vllm.wire import Arriving, Garbled, count_of, likeliest_of, probe_body
+from gymposium_agents.engines.vllm.wire import Arriving, MalformedAnswer, check_count, parse_likeliest, probe_body
 
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
 
-class Failed(Exception):
+class RequestFailure(Exception):
     """Error for a request that the server failed to answer, so that it may be sent again."""
 
 
@@ -42,11 +42,11 @@ class Late(Exception):
     """Error for a reply that did not arrive in time. Its message is for the user, if the server is healthy."""
 
 
-FAILURES = (httpx.TransportError, Garbled, Failed)
+FAILURES = (httpx.TransportError, MalformedAnswer, RequestFailure)
 """Errors after which a request may be sent again, to the same or another server."""
 
 
-class Refused(GymposiumError):
+class ServerRefusal(GymposiumError):
     """Error for a request that the server refused. `status` is the HTTP status, and `said` the server's message."""
 
     def __init__(self, status: int, said: str, message: str) -> None:
@@ -55,7 +55,7 @@ class Refused(GymposiumError):
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HostedAdapter:
     """An adapter that the server must load."""
 
     directory: Path
@@ -86,7 +86,7 @@ class Connection:
         """The server, if this process started it."""
         self.version = ""
         """The server's version of vLLM."""
-        self.loaded: dict[Policy, Held] = {}
+        self.loaded: dict[Policy, HostedAdapter] = {}
         """The adapters known to be loaded on the server for this engine."""
         self.longest = 0
         """The server's max_model_len."""
@@ -120,13 +120,13 @@ class Connection:
         try:
             await self.greet()
             if self._ask_at_once:
-                self.at_once = count_of((await self.about()).get("max_num_seqs", AT_ONCE))
+                self.at_once = check_count((await self.about()).get("max_num_seqs", AT_ONCE))
         except httpx.TransportError as error:
             raise GymposiumError(
                 f"No vLLM server answers at {self.url} ({type(error).__name__}). Start one with:  "
                 + command_line("engine", "start", "--model", self.model)
             ) from error
-        except (Failed, Garbled) as error:
+        except (RequestFailure, MalformedAnswer) as error:
             raise GymposiumError(
                 f"The vLLM server at {self.url} is not healthy: {self.shown(str(error))}{self.see_log()}"
             ) from error
@@ -138,8 +138,8 @@ class Connection:
         """Send `body` to the completions endpoint in the name of a loaded `policy`, and return the answer parsed by
         `read`.
 
-        Raises `Refused` if the server refuses the request, `Late` if it does not answer within the time limit, and one
-        of `FAILURES` if it fails."""
+        Raises `ServerRefusal` if the server refuses the request, `Late` if it does not answer within the time limit,
+        and one of `FAILURES` if it fails."""
 
         async def send(named: dict[str, Any], limit: float) -> T:
             return read(await self._send("/v1/completions", named, limit))
@@ -164,7 +164,7 @@ class Connection:
                         completion = arriving.take(_event(line))
                         if completion is not None:
                             return completion
-            raise Garbled("the end of a stream in the middle of a completion")
+            raise MalformedAnswer("the end of a stream in the middle of a completion")
 
         return await self._complete(body | {"stream": True}, policy, send)
 
@@ -191,7 +191,7 @@ class Connection:
         """Return the report of a server started by gymposium (`serving.py`). Empty for any other server."""
         try:
             return await self._get("/v1/gymposium")
-        except Refused as refused:
+        except ServerRefusal as refused:
             if refused.status != httpx.codes.NOT_FOUND:
                 raise
             return {}
@@ -200,12 +200,12 @@ class Connection:
         """Return the digests of an adapter, one per server worker. Empty if the server does not report them."""
         return list((await self.about()).get("adapters", {}).get(str(policy)) or ())
 
-    async def load(self, policy: Policy, held: Held) -> None:
-        """Load an adapter on the server. Raises `Refused` with the fix if the server refuses."""
+    async def load(self, policy: Policy, held: HostedAdapter) -> None:
+        """Load an adapter on the server. Raises `ServerRefusal` with the fix if the server refuses."""
         body = {"lora_name": str(policy), "lora_path": str(held.directory)}
         try:
             await self._send("/v1/load_lora_adapter", body)
-        except Refused as refused:
+        except ServerRefusal as refused:
             # perhaps an earlier run loaded it from the same directory, whose files may have changed: load them again
             if "already been loaded" not in refused.said or await self._root(policy) != str(held.directory):
                 raise _refusal(self, policy, held, refused) from refused
@@ -217,12 +217,12 @@ class Connection:
         """Unload an adapter on the server, if it is still loaded."""
         try:
             await self._send("/v1/unload_lora_adapter", {"lora_name": str(policy)})
-        except Refused as refused:
+        except ServerRefusal as refused:
             if refused.status != httpx.codes.NOT_FOUND:
                 raise
         self.loaded.pop(policy, None)
 
-    async def hold(self, adapters: Mapping[Policy, Held]) -> None:
+    async def hold(self, adapters: Mapping[Policy, HostedAdapter]) -> None:
         """Load these adapters on the server, and unload all others loaded for this engine. `adapters` may change
         meanwhile. The server ends up with its final contents."""
         while True:
@@ -253,7 +253,7 @@ class Connection:
         if "version" not in version or not isinstance(models.get("data"), list):
             raise GymposiumError(f"The server at {self.url} is not a vLLM server.")
         if not all(isinstance(card, dict) and isinstance(card.get("id"), str) for card in models["data"]):
-            raise Garbled(f"a list of models without names: {models}")
+            raise MalformedAnswer(f"a list of models without names: {models}")
         self.version = self.shown(str(version["version"]))
         if not self._warned and (remark := remark_on(self.version)):
             self._warned = True
@@ -267,12 +267,14 @@ class Connection:
                 f"Start one with:  {command_line('engine', 'start', '--model', self.model)}  (or name the model it "
                 f"serves)"
             )
-        self.base, self.longest = str(expected[0]["id"]), count_of(expected[0].get("max_model_len"))
+        self.base, self.longest = str(expected[0]["id"]), check_count(expected[0].get("max_model_len"))
         names = {str(card["id"]) for card in models["data"]}
         self.loaded = {policy: held for policy, held in self.loaded.items() if str(policy) in names}
         limit = max(self._wait.connect, self._wait.limit(1))
         at_one, at_two = [
-            likeliest_of(await self._send("/v1/completions", probe_body(self._probe, t) | {"model": self.base}, limit))
+            parse_likeliest(
+                await self._send("/v1/completions", probe_body(self._probe, t) | {"model": self.base}, limit)
+            )
             for t in (1.0, 2.0)
         ]
         self.processed = at_one != at_two
@@ -298,8 +300,8 @@ class Connection:
         return self._http.stream("POST", path, json=body, timeout=seconds)
 
     def _read(self, answer: httpx.Response, body: bytes) -> dict[str, Any]:
-        """Parse the server's answer. An answer that is not a JSON object gives `{}`. Raises `Refused` if the server
-        refuses the request, and `Failed` if it fails."""
+        """Parse the server's answer. An answer that is not a JSON object gives `{}`. Raises `ServerRefusal` if the
+        server refuses the request, and `RequestFailure` if it fails."""
         text = body.decode("utf-8", "replace")
         try:
             parsed = strict_json(text)
@@ -309,14 +311,14 @@ class Connection:
             return parsed if isinstance(parsed, dict) else {}
         said = self.shown(error_words(parsed) or text)
         if answer.status_code == httpx.codes.UNAUTHORIZED:
-            raise Refused(
+            raise ServerRefusal(
                 401,
                 said,
                 f"The vLLM server at {self.url} requires a key. Set {KEY_VARIABLE} to the key it was started with.",
             )
         if answer.is_server_error and "add_lora" not in said:  # an adapter that does not fit also gives the status 500
-            raise Failed(f"HTTP {answer.status_code}: {said}")
-        raise Refused(answer.status_code, said, f"The vLLM server at {self.url} refused a request: {said}")
+            raise RequestFailure(f"HTTP {answer.status_code}: {said}")
+        raise ServerRefusal(answer.status_code, said, f"The vLLM server at {self.url} refused a request: {said}")
 
     def shown(self, text: str) -> str:
         """Return the server's text for errors and logs: short, and without the key."""
@@ -335,14 +337,14 @@ def _longest_answer(body: dict[str, Any]) -> int:
 
 
 def _event(line: bytes) -> dict[str, Any]:
-    """Return the object in a line of a server-sent event stream. Raises `Garbled` for any other line."""
+    """Return the object in a line of a server-sent event stream. Raises `MalformedAnswer` for any other line."""
     field, _, value = line.partition(b":")
     try:
         parsed = strict_json(value.decode())
     except ValueError:
         parsed = None
     if field != b"data" or not isinstance(parsed, dict):
-        raise Garbled(f"a line of a stream that is not an object: {line[:_LONGEST]!r}")
+        raise MalformedAnswer(f"a line of a stream that is not an object: {line[:_LONGEST]!r}")
     return parsed
 
 
@@ -354,7 +356,7 @@ def _same_model(expected: str, card: dict[str, Any]) -> bool:
     return isinstance(root, str) and all(Path(p).is_dir() for p in (expected, root)) and Path(expected).samefile(root)
 
 
-def _refusal(connection: Connection, policy: Policy, held: Held, refused: Refused) -> Refused:
+def _refusal(connection: Connection, policy: Policy, held: HostedAdapter, refused: ServerRefusal) -> ServerRefusal:
     """Return the error for an adapter refused by the server: the reason, and the fix."""
     again = command_line("engine", "start", "--model", connection.model, "--lora-rank", str(held.rank))
     server = connection.url
@@ -380,4 +382,4 @@ def _refusal(connection: Connection, policy: Policy, held: Held, refused: Refuse
             f"The vLLM server at {server} rejects the adapter in {held.directory} (is it made for "
             f"{connection.model}?). Its message: {refused.said}"
         )
-    return Refused(refused.status, refused.said, message)
+    return ServerRefusal(refused.status, refused.said, message)

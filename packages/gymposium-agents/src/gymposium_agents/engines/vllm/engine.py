@@ -16,7 +16,7 @@ from gymposium.errors import BadOption, GymposiumError
 from gymposium.util.background import BackgroundLoop
 from gymposium_agents.chat.tokens import BASE, Policy
 from gymposium_agents.engines.protocol import TokenEngine
-from gymposium_agents.engines.vllm.client import Connection, Held
+from gymposium_agents.engines.vllm.client import Connection, HostedAdapter
 from gymposium_agents.engines.vllm.fits import check_fits
 from gymposium_agents.engines.vllm.fleet import Away, Fleet
 from gymposium_agents.engines.vllm.requests import Policies, ServerRequests
@@ -129,7 +129,7 @@ class VllmEngine(ServerRequests):
         with (directory / WEIGHTS).open("rb") as file:
             salt = hashlib.file_digest(file, "sha256").hexdigest()[:32]
         rank = max(rank for _, rank, _ in adapter.layers.values())
-        self._loop.run(self._fleet.load(policy, Held(directory, salt, rank)))
+        self._loop.run(self._fleet.load(policy, HostedAdapter(directory, salt, rank)))
         self._policies.adapters[policy] = directory
 
     def retire(self, policy: Policy) -> None:

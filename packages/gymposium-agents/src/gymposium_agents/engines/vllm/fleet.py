@@ -18,10 +18,10 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat.tokens import BASE, Completion, Policy, Tokens
-from gymposium_agents.engines.vllm.client import FAILURES, Connection, Held, Late, Refused
+from gymposium_agents.engines.vllm.client import FAILURES, Connection, HostedAdapter, Late, ServerRefusal
 from gymposium_agents.engines.vllm.member import Member, Start
 from gymposium_agents.engines.vllm.settings import Patience
-from gymposium_agents.engines.vllm.wire import Arriving, Garbled
+from gymposium_agents.engines.vllm.wire import Arriving, MalformedAnswer
 
 ATTEMPTS = 4
 """Number of times that a request is sent to one server before its failure is raised. Each further server adds one."""
@@ -42,7 +42,7 @@ class Fleet:
 
     def __init__(self, connections: Sequence[Connection], wait: Patience, start: Start) -> None:
         """`start` starts a coroutine in the event loop, alongside the requests."""
-        self.adapters: dict[Policy, Held] = {}
+        self.adapters: dict[Policy, HostedAdapter] = {}
         """The adapters that each server must load."""
         self.members = [
             Member(connection, self.adapters, wait, start=start, check=self._check_alike, changed=self._changed)
@@ -123,9 +123,9 @@ class Fleet:
 
     # -- adapters
 
-    async def load(self, policy: Policy, held: Held) -> None:
+    async def load(self, policy: Policy, held: HostedAdapter) -> None:
         """Load an adapter on every server. Returns when each available server has loaded it. The others load it before
-        they become available again. Raises `Refused` if every server refuses it."""
+        they become available again. Raises `ServerRefusal` if every server refuses it."""
         self.adapters[policy] = held
         try:
             await self._load(policy, held)
@@ -133,15 +133,15 @@ class Fleet:
             del self.adapters[policy]
             raise
 
-    async def _load(self, policy: Policy, held: Held) -> None:
+    async def _load(self, policy: Policy, held: HostedAdapter) -> None:
         present = await self.present()
         outcomes = await asyncio.gather(
             *(self._attempt(member, lambda connection: connection.load(policy, held)) for member in present),
             return_exceptions=True,
         )
-        refused: dict[Member, Refused] = {}
+        refused: dict[Member, ServerRefusal] = {}
         for member, outcome in zip(present, outcomes, strict=True):
-            if isinstance(outcome, Refused):
+            if isinstance(outcome, ServerRefusal):
                 refused[member] = outcome
             elif isinstance(outcome, BaseException) and not isinstance(outcome, _Again):
                 raise outcome
@@ -207,7 +207,7 @@ class Fleet:
         cause: Exception | None
         try:
             return await once(connection)
-        except Refused as refused:
+        except ServerRefusal as refused:
             # a restarted server has lost its adapters
             if refused.status != httpx.codes.NOT_FOUND or policy not in self.adapters:
                 raise
@@ -219,7 +219,7 @@ class Fleet:
         except FAILURES as error:
             # a garbled answer may contain the key, so it is not chained
             reason = connection.shown(f"{type(error).__name__} {error}")
-            cause = None if isinstance(error, Garbled) else error
+            cause = None if isinstance(error, MalformedAnswer) else error
         member.lose(before)
         raise _Again(f"{reason} (the vLLM server at {connection.url}){connection.see_log()}") from cause
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat.tokens import Policy
-from gymposium_agents.engines.vllm.client import FAILURES, Connection, Held
+from gymposium_agents.engines.vllm.client import FAILURES, Connection, HostedAdapter
 from gymposium_agents.engines.vllm.settings import Patience
 
 PROBE_PAUSE = 0.2
@@ -30,7 +30,7 @@ class Member:
     def __init__(
         self,
         connection: Connection,
-        adapters: Mapping[Policy, Held],
+        adapters: Mapping[Policy, HostedAdapter],
         wait: Patience,
         *,
         start: Start,

@@ -14,7 +14,7 @@ from gymposium_agents.chat.tokens import BASE, Completion, Policy, Sampling, Tok
 from gymposium_agents.engines.futures import results
 from gymposium_agents.engines.vllm.fleet import Fleet
 from gymposium_agents.engines.vllm.member import Member
-from gymposium_agents.engines.vllm.wire import Arriving, completion_body, completion_of, score_body, scores_of
+from gymposium_agents.engines.vllm.wire import Arriving, completion_body, parse_completion, parse_scores, score_body
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ class ServerRequests:
         order = self._order(request.conversation, request.prompt)
         if request.watch is not None:
             return self._fleet.follow(body, policy, order, Arriving(policy, self.stops, request.watch))
-        return self._fleet.ask(body, policy, order, lambda answer: completion_of(answer, policy, self.stops))
+        return self._fleet.ask(body, policy, order, lambda answer: parse_completion(answer, policy, self.stops))
 
     def _check_processed(self, temperature: float) -> None:
         """Raise `GymposiumError` if a server's log-probabilities at `temperature` do not match its sampling."""
@@ -128,7 +128,7 @@ class ServerRequests:
         if not completion:
             return ()
         body, order = score_body(prompt, completion), self._order(None, prompt)
-        return await self._fleet.ask(body, policy, order, lambda answer: scores_of(answer, prompt, completion))
+        return await self._fleet.ask(body, policy, order, lambda answer: parse_scores(answer, prompt, completion))
 
     def digest(self, policy: Policy) -> str | None:
         """Return the digest of the tensors loaded as `policy` by the servers' workers, or all digests if workers

@@ -20,7 +20,7 @@ _ENDS = ("stop", "length")
 """Reasons for the end of a completion that was not aborted."""
 
 
-class Garbled(Exception):
+class MalformedAnswer(Exception):
     """Error for an answer that does not have the requested form."""
 
 
@@ -48,12 +48,12 @@ def completion_body(
     }
 
 
-def completion_of(answer: Mapping[str, Any], policy: Policy, stops: frozenset[int]) -> Completion:
-    """Return the sampled tokens, including the one that ended the reply. Raises `Garbled` if the answer has no tokens,
-    because the server aborted the request."""
+def parse_completion(answer: Mapping[str, Any], policy: Policy, stops: frozenset[int]) -> Completion:
+    """Return the sampled tokens, including the one that ended the reply. Raises `MalformedAnswer` if the answer has no
+    tokens, because the server aborted the request."""
     ids, logprobs, finish = _part(answer)
     if finish not in _ENDS or not ids:
-        raise Garbled(f"a completion that was aborted: {finish!r}")
+        raise MalformedAnswer(f"a completion that was aborted: {finish!r}")
     return Completion(ids, logprobs, "stop" if ids[-1] in stops else "length", policy)
 
 
@@ -76,7 +76,7 @@ class Arriving:
     def take(self, part: Mapping[str, Any]) -> Completion | None:
         """Add a part of the answer. Returns the completion if it ends with this part.
 
-        Raises `Garbled` if the part has another form or the server aborted the request, and `GymposiumError` if
+        Raises `MalformedAnswer` if the part has another form or the server aborted the request, and `GymposiumError` if
         other tokens are sampled than before the server went away, because those cannot be taken back."""
         ids, logprobs, finish = _part(part)
         for token, logprob in zip(ids, logprobs, strict=True):
@@ -87,7 +87,7 @@ class Arriving:
         if finish is None:
             return None
         if finish not in _ENDS or not self._ids:
-            raise Garbled(f"a completion that was aborted: {finish!r}")
+            raise MalformedAnswer(f"a completion that was aborted: {finish!r}")
         return self._completion("stop" if self._ids[-1] in self._stops else "length")
 
     def _ends(self, token: int) -> bool:
@@ -109,16 +109,16 @@ class Arriving:
 
 def _part(answer: Mapping[str, Any]) -> tuple[Tokens, tuple[float, ...], Any]:
     """The tokens of an answer or of a part of it, their log-probabilities and the reason for its end; None if it goes
-    on. Raises `Garbled` if it does not have them."""
+    on. Raises `MalformedAnswer` if it does not have them."""
     try:
         choice = answer["choices"][0]
         ids = tuple(map(_token, choice["token_ids"]))
         logprobs = tuple(map(_logprob, choice["logprobs"]["token_logprobs"]))
         finish = choice["finish_reason"]
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise Garbled(f"an answer without token ids and log-probabilities: {answer}") from error
+        raise MalformedAnswer(f"an answer without token ids and log-probabilities: {answer}") from error
     if len(ids) != len(logprobs):
-        raise Garbled(f"{len(ids)} tokens with {len(logprobs)} log-probabilities")
+        raise MalformedAnswer(f"{len(ids)} tokens with {len(logprobs)} log-probabilities")
     return ids, logprobs, finish
 
 
@@ -133,14 +133,14 @@ def score_body(prompt: Tokens, completion: Tokens) -> dict[str, Any]:
     }
 
 
-def scores_of(answer: Mapping[str, Any], prompt: Tokens, completion: Tokens) -> tuple[float, ...]:
-    """Return one log-probability for each token of the completion. Raises `Garbled` if the answer does not have
+def parse_scores(answer: Mapping[str, Any], prompt: Tokens, completion: Tokens) -> tuple[float, ...]:
+    """Return one log-probability for each token of the completion. Raises `MalformedAnswer` if the answer does not have
     them."""
     try:
         rows = answer["choices"][0]["prompt_logprobs"][len(prompt) :]
         return tuple(_logprob(row[str(token)]["logprob"]) for row, token in zip(rows, completion, strict=True))
     except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise Garbled(f"an answer without the log-probabilities of its prompt: {answer}") from error
+        raise MalformedAnswer(f"an answer without the log-probabilities of its prompt: {answer}") from error
 
 
 def probe_body(token: int, temperature: float) -> dict[str, Any]:
@@ -149,18 +149,19 @@ def probe_body(token: int, temperature: float) -> dict[str, Any]:
     return {"prompt": [token], "max_tokens": 1, "temperature": temperature, "seed": 0, "logprobs": 1, "top_k": 0}
 
 
-def likeliest_of(answer: Mapping[str, Any]) -> float:
-    """Return the log-probability of the most likely first token. Raises `Garbled` if the answer does not have it."""
+def parse_likeliest(answer: Mapping[str, Any]) -> float:
+    """Return the log-probability of the most likely first token. Raises `MalformedAnswer` if the answer does not have
+    it."""
     try:
         return max(map(_logprob, answer["choices"][0]["logprobs"]["top_logprobs"][0].values()))
     except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
-        raise Garbled(f"an answer without log-probabilities: {answer}") from error
+        raise MalformedAnswer(f"an answer without log-probabilities: {answer}") from error
 
 
-def count_of(value: object) -> int:
-    """Check a server's count of tokens or requests. Raises `Garbled` if the value is not a count."""
+def check_count(value: object) -> int:
+    """Check a server's count of tokens or requests. Raises `MalformedAnswer` if the value is not a count."""
     if type(value) is not int or not 1 <= value <= MOST:
-        raise Garbled(f"a count that is not a whole number from 1 to {MOST}: {str(value)[:80]}")
+        raise MalformedAnswer(f"a count that is not a whole number from 1 to {MOST}: {str(value)[:80]}")
     return value
 
 

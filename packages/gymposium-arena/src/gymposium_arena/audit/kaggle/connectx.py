@@ -9,7 +9,7 @@ from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.registry import load_game
 from gymposium.match import MatchResult
 from gymposium_arena.audit.episode import entry, fail
-from gymposium_arena.audit.kaggle.steps import State, Steps, statuses_of
+from gymposium_arena.audit.kaggle.steps import State, Steps, list_statuses
 
 _STATUS = {"timed out": "TIMEOUT", "crashed": "ERROR", "no legal move": "INVALID"}
 
@@ -33,7 +33,7 @@ class ConnectX(Steps):
         assert isinstance(game, OpenSpielGame), "connect_four is OpenSpiel's"
         return game
 
-    def action_of(self, state: State) -> Any:
+    def get_action(self, state: State) -> Any:
         return state["action"]
 
     def check_step(self, number: int) -> None:
@@ -57,7 +57,7 @@ class ConnectX(Steps):
 
     def check_end(self, result: MatchResult) -> None:
         last = self.steps[-1]
-        rewards, statuses, forfeit = [state["reward"] for state in last], statuses_of(last), result.ending.seat
+        rewards, statuses, forfeit = [state["reward"] for state in last], list_statuses(last), result.ending.seat
         if forfeit is None:
             if rewards != list(result.utilities):
                 fail(f"the rewards are {rewards}, but the match pays {list(result.utilities)}")

@@ -12,7 +12,7 @@ from typing import Any
 from gymposium_arena.audit.episode import Episode, entry, fail
 from gymposium_arena.audit.kaggle.connectx import ConnectX
 from gymposium_arena.audit.kaggle.open_spiel import OpenSpielSteps
-from gymposium_arena.audit.kaggle.steps import Steps, statuses_of
+from gymposium_arena.audit.kaggle.steps import Steps, list_statuses
 from gymposium_arena.audit.logged_match import causes
 
 NAME = "kaggle-environments"
@@ -37,7 +37,7 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
         return
     result, record = told.play({"kaggle-environments": str(data.get("module_version", "unknown"))})
     if result.ending.broke_off:
-        if "ACTIVE" not in statuses_of(steps.steps[-1]):
+        if "ACTIVE" not in list_statuses(steps.steps[-1]):
             fail(f"the statuses say that the match is over, but {result.ending.detail}")
         episode.unfinished = result.ending.detail
         return

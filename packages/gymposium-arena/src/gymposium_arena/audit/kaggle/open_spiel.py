@@ -10,7 +10,7 @@ from gymposium.games.openspiel.lookup import game_of_engine
 from gymposium.match import MatchResult
 from gymposium.util.strict_json import strict_json
 from gymposium_arena.audit.episode import entry, fail
-from gymposium_arena.audit.kaggle.steps import State, Steps, statuses_of
+from gymposium_arena.audit.kaggle.steps import State, Steps, list_statuses
 
 _LOSS = -1
 """The reward of the failing seat; the others get 1."""
@@ -32,7 +32,7 @@ class OpenSpielSteps(Steps):
         name = entry(info, "openSpielGameStringResolved", str, "info")
         return game_of_engine(re.sub(r"^([a-z0-9_]+)_proxy\b", r"\1", name).replace("()", ""))
 
-    def action_of(self, state: State) -> Any:
+    def get_action(self, state: State) -> Any:
         action = state["action"]
         return action.get("submission") if isinstance(action, dict) else action
 
@@ -79,14 +79,14 @@ class OpenSpielSteps(Steps):
                     f"the state shown to seat {seat} has the history {shown}, but it should be {match.state.history()}"
                 )
             applied = entry(state, "info", dict, f"seat {seat}").get("actionApplied")
-            if applied is not None and applied != self.action_of(state):
-                fail(f"info.actionApplied of seat {seat} is {applied}, but it submitted {self.action_of(state)}")
+            if applied is not None and applied != self.get_action(state):
+                fail(f"info.actionApplied of seat {seat} is {applied}, but it submitted {self.get_action(state)}")
 
     def check_end(self, result: MatchResult) -> None:
         if self.at < len(self.history):
             fail(f"info.actionHistory has {len(self.history) - self.at} more actions than the steps")
         last = self.steps[-1]
-        rewards, statuses, ending = [state["reward"] for state in last], statuses_of(last), result.ending
+        rewards, statuses, ending = [state["reward"] for state in last], list_statuses(last), result.ending
         if ending.seat is None:
             expected: list[float | None] = list(result.utilities)
             states = {"DONE"}

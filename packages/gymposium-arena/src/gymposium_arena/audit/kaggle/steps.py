@@ -20,7 +20,7 @@ _GAVE_UP = -2
 """The action that an `open_spiel_*` agent submits to report its failure."""
 
 
-def statuses_of(step: Sequence[State]) -> list[str]:
+def list_statuses(step: Sequence[State]) -> list[str]:
     """Return the status of each agent in a step."""
     return [state["status"] for state in step]
 
@@ -47,7 +47,7 @@ class Steps(ABC):
         """Return the game of the episode. Raises `BadLog` if no game has these rules."""
 
     @abstractmethod
-    def action_of(self, state: State) -> Any:
+    def get_action(self, state: State) -> Any:
         """Return what an agent submitted: an integer if it is an action."""
 
     @abstractmethod
@@ -91,8 +91,8 @@ class Steps(ABC):
         active = tuple(s for s, state in enumerate(self.steps[number - 1]) if state["status"] == "ACTIVE")
         if active != asked:
             fail(f"the statuses say that seats {list(active)} are to move, but the rules say {self.told.to_move()}")
-        actions = {seat: self.action_of(step[seat]) for seat in asked}
-        ends = "ACTIVE" not in statuses_of(step)
+        actions = {seat: self.get_action(step[seat]) for seat in asked}
+        ends = "ACTIVE" not in list_statuses(step)
         failed = self._failures(step, actions) if ends else {}
         for seat, answer in failed.items():
             self.told.failed(seat, answer)

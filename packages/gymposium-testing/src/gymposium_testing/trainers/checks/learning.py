@@ -29,7 +29,7 @@ SUM = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
-class Learned:
+class TrainingOutcome:
     """The result of a training run."""
 
     start: float
@@ -43,7 +43,7 @@ class Learned:
         return (self.reached - self.start) / (self.optimum - self.start)
 
 
-def learned(trainer: Trainer, name: str, seed: int = 0) -> Learned:
+def learned(trainer: Trainer, name: str, seed: int = 0) -> TrainingOutcome:
     """Train on one of `TASKS`. Raises `NotApplicable` for self-play if the trainer has none."""
     game_name, opponent = TASKS[name]
     if opponent == "self" and not trainer.self_play:
@@ -53,8 +53,10 @@ def learned(trainer: Trainer, name: str, seed: int = 0) -> Learned:
     uniform = tabulate(game, RandomPlayer())
     if opponent == "random":
         optimum = best_response(uniform).value.mean.mean_return
-        return Learned(value(uniform, uniform).mean.mean_return, value(policy, uniform).mean.mean_return, optimum)
-    return Learned(-_regret(uniform), -_regret(policy), 0.0)
+        return TrainingOutcome(
+            value(uniform, uniform).mean.mean_return, value(policy, uniform).mean.mean_return, optimum
+        )
+    return TrainingOutcome(-_regret(uniform), -_regret(policy), 0.0)
 
 
 def learns(trainer: Trainer, name: str, seed: int = 0) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gymposium.util.streams import stream
 from gymposium_testing.contract import NotApplicable, require
-from gymposium_testing.trainers.evidence import TrainerEvidence, cosine, outside_of
+from gymposium_testing.trainers.evidence import TrainerEvidence, cosine, measure_residual
 from gymposium_testing.trainers.protocol import TrainedRow, Vector
 
 OUTSIDE = 0.02
@@ -74,7 +74,7 @@ def weights_follow(evidence: TrainerEvidence) -> None:
         math.fsum(b - a for a, b, on in zip(of_row, now, row.mask, strict=True) if on)
         for row, of_row, now in zip(given, before, after, strict=True)
     ]
-    expected = [float(direction @ sum(evidence.gradients(evidence.answers_of(row)))) for row in given]
+    expected = [float(direction @ sum(evidence.gradients(evidence.collect_answers(row)))) for row in given]
     follows = cosine(np.array(changes), np.array(expected))
     require(
         follows > FOLLOWS,
@@ -86,8 +86,8 @@ def weights_follow(evidence: TrainerEvidence) -> None:
 def loss_of_sampled_tokens(evidence: TrainerEvidence) -> None:
     """A step is a linear combination of the sampled replies' gradients, also in rows that need no padding."""
     rows, _ = evidence.drawn
-    alike = _of_equal_length(rows)
-    outside = outside_of(evidence.step(alike), _span(evidence, alike))
+    alike = _keep_equal_lengths(rows)
+    outside = measure_residual(evidence.step(alike), _span(evidence, alike))
     require(
         outside <= OUTSIDE,
         f"{outside:.0%} of a step on {len(alike)} rows of {len(alike[0].tokens)} tokens is explained by no reply",
@@ -99,10 +99,10 @@ def loss_of_sampled_tokens(evidence: TrainerEvidence) -> None:
 def padding(evidence: TrainerEvidence) -> None:
     """Rows of different lengths teach the same together as alone: padding has no gradient."""
     rows, step = evidence.drawn
-    alike = _of_equal_length(rows)
-    if outside_of(evidence.step(alike), _span(evidence, alike)) > OUTSIDE:
+    alike = _keep_equal_lengths(rows)
+    if measure_residual(evidence.step(alike), _span(evidence, alike)) > OUTSIDE:
         raise NotApplicable("rows of equal length, which need no padding, have the same fault")
-    outside = outside_of(step, _span(evidence, rows))
+    outside = measure_residual(step, _span(evidence, rows))
     require(
         outside <= OUTSIDE,
         f"{outside:.0%} of a step on rows of different lengths is explained by no sampled reply; rows of equal length "
@@ -164,7 +164,7 @@ def kl(evidence: TrainerEvidence) -> None:
     )
 
 
-def _of_equal_length(rows: Sequence[TrainedRow]) -> list[TrainedRow]:
+def _keep_equal_lengths(rows: Sequence[TrainedRow]) -> list[TrainedRow]:
     """Return the rows with the most common seat and length. Groups with rows of several lengths are left out."""
     groups: defaultdict[tuple[int, int | str], list[TrainedRow]] = defaultdict(list)
     for number, row in enumerate(rows):
@@ -178,7 +178,7 @@ def _of_equal_length(rows: Sequence[TrainedRow]) -> list[TrainedRow]:
 
 
 def _span(evidence: TrainerEvidence, rows: Sequence[TrainedRow]) -> list[Vector]:
-    answers = dict.fromkeys(answer for row in rows for answer in evidence.answers_of(row))
+    answers = dict.fromkeys(answer for row in rows for answer in evidence.collect_answers(row))
     return evidence.gradients(answers)
 
 

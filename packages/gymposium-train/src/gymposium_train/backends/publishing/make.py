@@ -46,11 +46,11 @@ def make_publisher(
 
     if model.tune == "full":
         count = 1 if spec.shares_learner else staleness + 1
-        engines = [_of_transformers(spec, engine()) for _ in range(count)]
+        engines = [_make_transformers_engine(spec, engine()) for _ in range(count)]
         return WholeModels(loaded, engines, directory, name, compute_type(config.optimizer.precision), model.trust)
     store = AdapterStore(directory, name)
     if spec.shares_learner:
-        return SharedAdapter(_of_transformers(spec, engine()), store)
+        return SharedAdapter(_make_transformers_engine(spec, engine()), store)
     return HostedAdapters(engine(), loaded.model, store, staleness)
 
 
@@ -70,7 +70,7 @@ def engine_start(config: TrainConfig, loaded: LoadedModel) -> EngineStart:
     )
 
 
-def _of_transformers(spec: EngineSpec, engine: HostingEngine) -> TransformersEngine:
+def _make_transformers_engine(spec: EngineSpec, engine: HostingEngine) -> TransformersEngine:
     if not isinstance(engine, TransformersEngine):
         raise PluginError(
             f"The engine {spec.name!r} claims to share the learner's model or to play all weights, but it is not a "

@@ -2,7 +2,7 @@
 
 from gymposium_train.run.lessons.chats import read_chats
 from gymposium_train.run.lessons.imitation import Ending, batches, cosine, imitate
-from gymposium_train.run.lessons.lessons import Lesson, Lessons, moves_of, prompt_of, texts_of, tokenized
+from gymposium_train.run.lessons.lessons import Lesson, Lessons, encode_prompt, list_moves, list_texts, tokenized
 from gymposium_train.run.lessons.random_play import RandomPlay, all_moves, paid_moves, winners_moves
 
 __all__ = [
@@ -13,12 +13,12 @@ __all__ = [
     "all_moves",
     "batches",
     "cosine",
+    "encode_prompt",
     "imitate",
-    "moves_of",
+    "list_moves",
+    "list_texts",
     "paid_moves",
-    "prompt_of",
     "read_chats",
-    "texts_of",
     "tokenized",
     "winners_moves",
 ]

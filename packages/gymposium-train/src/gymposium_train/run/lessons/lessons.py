@@ -51,14 +51,14 @@ class Lessons:
     is not the canonical form of a legal move."""
 
 
-def texts_of(lessons: Iterable[Lesson]) -> Iterator[str]:
+def list_texts(lessons: Iterable[Lesson]) -> Iterator[str]:
     """Yield all texts of the lessons, to train a tokenizer on."""
     for lesson in lessons:
         yield from (message["content"] for message in lesson.messages)
         yield lesson.reply
 
 
-def moves_of(lessons: Iterable[Lesson]) -> Iterator[str]:
+def list_moves(lessons: Iterable[Lesson]) -> Iterator[str]:
     """Yield all legal moves of the lessons, each as often as it was legal."""
     for lesson in lessons:
         yield from lesson.legal or ()
@@ -74,8 +74,8 @@ def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: i
     demonstrations: list[Demonstration] = []
     too_long = cut_off = unguided = 0
     for lesson in lessons:
-        prompt = prompt_of(lesson, chat)
-        reply = _reply_of(lesson, chat) if lesson.calls else tokens_of_reply(lesson.reply)
+        prompt = encode_prompt(lesson, chat)
+        reply = _encode_reply(lesson, chat) if lesson.calls else tokens_of_reply(lesson.reply)
         if len(prompt) + len(reply) > room:
             too_long += 1
             continue
@@ -94,7 +94,7 @@ def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: i
     return Lessons(demonstrations, too_long, cut_off, unguided)
 
 
-def prompt_of(lesson: Lesson, chat: Chat) -> Tokens:
+def encode_prompt(lesson: Lesson, chat: Chat) -> Tokens:
     """Return the tokens of the conversation before a lesson's reply. Raises `BadOption` with file and line if the chat
     template rejects the conversation."""
     with _refused_at(lesson):
@@ -103,7 +103,7 @@ def prompt_of(lesson: Lesson, chat: Chat) -> Tokens:
         return chat.conversation(lesson.messages, lesson.tools)
 
 
-def _reply_of(lesson: Lesson, chat: Chat) -> Tokens:
+def _encode_reply(lesson: Lesson, chat: Chat) -> Tokens:
     """Return the tokens of a reply with calls. Raises `BadOption` with file and line for calls that cannot be
     written."""
     with _refused_at(lesson):

@@ -52,7 +52,7 @@ class RandomAuthor:
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         replies = self._random.act(asks)
         for ask, reply in zip(asks, replies, strict=True):
-            now = Exchange.of(ask, prompt_for(ask.game, self.style, self._model_reader))
+            now = Exchange.from_ask(ask, prompt_for(ask.game, self.style, self._model_reader))
             past: list[Exchange] = ask.memory.setdefault(_PAST, [])
             answered = now.answered(reply.text, self._model_reader)
             reply.trace = Lesson(
@@ -151,7 +151,7 @@ def paid_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
     others: list[Lesson] = []
     for played in finished:
         for seat in sorted({turn.seat for turn in played.turns}):
-            trajectory = Trajectory.of(played, seat)
+            trajectory = Trajectory.from_match(played, seat)
             pays = returns_by_turn(trajectory)
             if pays is None:
                 raise ValueError("payments were not recorded: play the matches with note_pay=True")

@@ -5,16 +5,16 @@ They are the best possible play against random moves (`optima_against_random`), 
 A player that knows its move probabilities is asked in every position it can reach. The table of its answers is its
 `Policy` (`tabulate`). `value` is a policy's result against random play or another policy, `best_response` is the
 strongest opponent with its result, and `exploitability` is the distance from an equilibrium. `measure` computes all
-three. `decisions_of` finds the decisions that cost a player most. A player that does not know its probabilities is
-asked for replies instead (`sample`). Its exploitability has an interval (`exploitability_between`).
+three. `list_costly_decisions` finds the decisions that cost a player most. A player that does not know its
+probabilities is asked for replies instead (`sample`). Its exploitability has an interval (`exploitability_between`).
 
 Exact figures need an OpenSpiel game with two seats and at most 400,000 positions. Chance, hidden information and
 simultaneous moves are allowed. Examples: `tic_tac_toe`, `kuhn_poker`, `leduc_poker`, `liars_dice`,
 `goofspiel(num_cards=5)`, `dark_hex(num_rows=2,num_cols=3)`.
 """
 
-from gymposium.analysis.exact.bounds import Between, exploitability_between
-from gymposium.analysis.exact.decisions import CostlyDecision, decisions_of
+from gymposium.analysis.exact.bounds import ExploitabilityInterval, exploitability_between
+from gymposium.analysis.exact.decisions import CostlyDecision, list_costly_decisions
 from gymposium.analysis.exact.graph import check_small
 from gymposium.analysis.exact.measures import Figures, Measures, measure
 from gymposium.analysis.exact.optima import optima_against_random
@@ -29,8 +29,8 @@ __all__ = [
     "MOST_POSITIONS",
     "REPLIES",
     "BestResponse",
-    "Between",
     "CostlyDecision",
+    "ExploitabilityInterval",
     "Figures",
     "Measures",
     "NoLegalMove",
@@ -42,10 +42,10 @@ __all__ = [
     "best_response",
     "check_small",
     "completed",
-    "decisions_of",
     "exploitability",
     "exploitability_between",
     "gives_probabilities",
+    "list_costly_decisions",
     "measure",
     "optima_against_random",
     "sample",

@@ -33,8 +33,8 @@ class Target(FileModel):
     decoding: dict[str, Fact]
 
     @classmethod
-    def of(cls, name: str, code: Mapping[str, str], identity: Identity) -> Target:
-        """Return the target with this name, code (`code_of`) and identity."""
+    def from_identity(cls, name: str, code: Mapping[str, str], identity: Identity) -> Target:
+        """Return the target with this name, code (`locate_code`) and identity."""
         return cls(
             player=name,
             code=dict(code),
@@ -65,7 +65,7 @@ class Adversary(FileModel):
     """`sha256:` plus the digest of the content without this key."""
 
     @classmethod
-    def of(cls, response: BestResponse, target: Target, how: Literal["traversal", "replies"]) -> Adversary:
+    def from_response(cls, response: BestResponse, target: Target, how: Literal["traversal", "replies"]) -> Adversary:
         """Build an adversary from a best response."""
         moves: tuple[dict[str, str], dict[str, str]] = ({}, {})
         for (seat, view), choice in response.policy.table.items():

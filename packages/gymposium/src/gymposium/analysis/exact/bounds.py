@@ -20,8 +20,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gymposium.analysis.exact.gains import gains_of
-from gymposium.analysis.exact.graph import OVER, Graph, graph_of
+from gymposium.analysis.exact.gains import compute_gains
+from gymposium.analysis.exact.graph import OVER, Graph, build_graph
 from gymposium.analysis.exact.policy import Policy, State, as_played
 from gymposium.analysis.exact.response import answer
 from gymposium.analysis.exact.sampling import FOLDS, PRIOR, SampledPolicy
@@ -34,7 +34,7 @@ estimated separately."""
 
 
 @dataclass(frozen=True, slots=True)
-class Between:
+class ExploitabilityInterval:
     """A 95 % confidence interval for an exploitability."""
 
     low: float
@@ -43,12 +43,12 @@ class Between:
     """Number of the player's information states without a reply that the opponent can reach."""
 
 
-def exploitability_between(sampled: SampledPolicy, *, forfeits: bool) -> Between:
+def exploitability_between(sampled: SampledPolicy, *, forfeits: bool) -> ExploitabilityInterval:
     """Return an interval for a player's NashConv / 2 in a zero-sum game.
 
     With `forfeits`, it is for the player as it plays; without, for its legal moves alone. An exploitability is at least
     0."""
-    graph = graph_of(sampled.game)
+    graph = build_graph(sampled.game)
     all_replies = sampled.policy(forfeits=forfeits)
     smoothed = sampled.policy(forfeits=forfeits, prior=PRIOR)
     counts = {state: len(replies) for state, replies in sampled.replies.items()}
@@ -74,7 +74,7 @@ def exploitability_between(sampled: SampledPolicy, *, forfeits: bool) -> Between
             low += _least(graph, held_out, fitted, seat) / FOLDS / 2
             low_variance += _variance(graph, smoothed, fitted, seat, counts) / FOLDS / 4
     low, high = low - SCORE * math.sqrt(low_variance), high + SCORE * math.sqrt(high_variance)
-    return Between(max(0.0, low), max(0.0, high), unknown)
+    return ExploitabilityInterval(max(0.0, low), max(0.0, high), unknown)
 
 
 def _variance(
@@ -85,7 +85,7 @@ def _variance(
     counts: Mapping[State, int],
 ) -> float:
     """Return the variance of the return of `response`, given reply counts per state."""
-    found = gains_of(graph, policy, response, 1 - seat, paid=seat)
+    found = compute_gains(graph, policy, response, 1 - seat, paid=seat)
     return math.fsum(gains.variance / counts[state] for state, gains in found.items() if counts.get(state))
 
 

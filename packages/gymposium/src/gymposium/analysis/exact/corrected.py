@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from gymposium.analysis.exact.graph import OVER, Graph, graph_of
+from gymposium.analysis.exact.graph import OVER, Graph, build_graph
 from gymposium.analysis.exact.policy import Policy, as_played
 from gymposium.analysis.exact.value import value
 from gymposium.errors import BadRecord
@@ -49,9 +49,9 @@ class Corrector:
     """A correction of one game's match returns by a table's values."""
 
     def __init__(self, table: Policy) -> None:
-        """`table` covers every information state of both seats, like `cfr-N`. Raises `TooLarge` like `graph_of`."""
+        """`table` covers every information state of both seats, like `cfr-N`. Raises `TooLarge` like `build_graph`."""
         self._table = table
-        self._graph = graph_of(table.game)
+        self._graph = build_graph(table.game)
         self._processes: dict[tuple[int, int], _Process] = {}
         self._exact: dict[tuple[int, int], tuple[float, float]] = {}
         self._known: dict[int, Policy] = {}
@@ -122,7 +122,7 @@ class Corrector:
     @cached_property
     def _values(self) -> list[float]:
         """Return the first seat's expected return from each position, if both seats play the table."""
-        return _values_of(self._graph, self._table)
+        return _compute_values(self._graph, self._table)
 
     def _between(self, first: Policy, second: Policy) -> tuple[float, float]:
         """Return each seat's exact return between two known policies."""
@@ -184,7 +184,7 @@ class Corrector:
         return _Process(gains.get(None, 0.0), known, after)
 
 
-def _values_of(graph: Graph, table: Policy) -> list[float]:
+def _compute_values(graph: Graph, table: Policy) -> list[float]:
     values = [0.0] * len(graph.positions)
     for i in reversed(range(len(graph.positions))):
         position = graph.positions[i]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gymposium.analysis.exact.gains import gains_of
-from gymposium.analysis.exact.graph import Graph, graph_of
+from gymposium.analysis.exact.gains import compute_gains
+from gymposium.analysis.exact.graph import Graph, build_graph
 from gymposium.analysis.exact.policy import Policy, as_played
 from gymposium.analysis.exact.response import BestResponse, answer
 from gymposium.games.protocol import Event
@@ -40,13 +40,13 @@ ROUNDING = 1e-12
 SHARES = (0.25, 0.5, 1.0)
 
 
-def decisions_of(policy: Policy, response: BestResponse, most: int) -> list[CostlyDecision]:
+def list_costly_decisions(policy: Policy, response: BestResponse, most: int) -> list[CostlyDecision]:
     """Return a policy's most costly decisions, the costliest first.
 
     Up to `most` decisions are examined: those with the most to gain against the present best response. Decisions that
     gain nothing against a refitted best response are omitted. Both policies cover every state of the game (use
     `completed`, and `best_response` to its result)."""
-    graph = graph_of(policy.game)
+    graph = build_graph(policy.game)
     gains = [gain for seat in (0, 1) for gain in _better_moves(graph, policy, response.policy, seat)]
     gains.sort(key=lambda gain: (-gain.size, gain.seat, gain.first))
     taken = [response.value.seats[1 - seat].mean_return for seat in (0, 1)]
@@ -86,7 +86,7 @@ class _Gain:
 
 
 def _better_moves(graph: Graph, policy: Policy, opponent: Policy, seat: int) -> Iterator[_Gain]:
-    for gains in gains_of(graph, policy, opponent.table, seat, paid=seat).values():
+    for gains in compute_gains(graph, policy, opponent.table, seat, paid=seat).values():
         moves = gains.returns[:-1]
         size = max(moves) - gains.mean
         if size > ROUNDING:

@@ -81,7 +81,7 @@ def information_states(game: OpenSpielGame, engine: pyspiel.Game) -> Iterator[tu
             continue
         seat = state.current_player()
         if not state.is_chance_node():
-            yield state.information_state_string(seat), (seat, game.view_of(ours, seat))
+            yield state.information_state_string(seat), (seat, game.render_view(ours, seat))
         for action in state.legal_actions():
             if not ours.is_simultaneous_node():
                 ahead.append((state.child(action), ours.child(action), -1))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gymposium.analysis.exact.equilibrium import solvable_game
-from gymposium.analysis.exact.graph import graph_of
+from gymposium.analysis.exact.graph import build_graph
 from gymposium.analysis.exact.players import CfrPlayer
 from gymposium.analysis.exact.policy import Policy, tabulate
 from gymposium.analysis.exact.size import MOST_UNASKED
@@ -37,7 +37,7 @@ def fixed_table(game: Game, iterations: int | None = None) -> FixedTable:
     """Return the table for a game, by default with `ITERATIONS` or `FEWER_ITERATIONS`.
 
     Raises `TooLarge` with the reason if the game is too large or of an unsupported kind."""
-    graph = graph_of(solvable_game(game))
+    graph = build_graph(solvable_game(game))
     few = len(graph.positions) <= MOST_UNASKED
     policy = tabulate(game, CfrPlayer(iterations or (ITERATIONS if few else FEWER_ITERATIONS)))
     rows = sorted(

@@ -35,7 +35,7 @@ class Gains:
         return math.fsum(p * (gain - mean) ** 2 for p, gain in zip(self.odds, self.returns, strict=True))
 
 
-def gains_of(
+def compute_gains(
     graph: Graph, policy: Policy, opponent: Mapping[State, MoveDistribution], seat: int, paid: int
 ) -> dict[State, Gains]:
     """Return the gains in each reachable information state of a policy in `seat`, as returns of the seat `paid`.

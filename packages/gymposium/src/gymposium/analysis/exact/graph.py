@@ -63,7 +63,7 @@ class Graph:
 
 
 @lru_cache(maxsize=2)
-def graph_of(game: Game) -> Graph:
+def build_graph(game: Game) -> Graph:
     """Return all positions of a game. Raises `TooLarge` with the reason if the game cannot be traversed."""
     traversed = _traversable(game)
     positions = _Growing(traversed, MOST_POSITIONS).positions
@@ -165,7 +165,7 @@ class _Growing:
     def _place(self, new: _Waiting) -> int:
         """Return this position's current or future index."""
         seat = new.state.current_player()
-        key = (seat, self.game.view_of(new.state, seat)) if self._merges and seat >= 0 else None
+        key = (seat, self.game.render_view(new.state, seat)) if self._merges and seat >= 0 else None
         if key in self._known:
             return self._known[key]
         if self._count >= self._most:
@@ -198,7 +198,7 @@ class _Growing:
             self._place(self._after(here, (*here.first, (seat, action, move)), seats))
             for action, move in zip(actions, moves, strict=True)
         )
-        view, another = self.game.view_of(state, seat), len(here.first) + 1 < len(seats)
+        view, another = self.game.render_view(state, seat), len(here.first) + 1 < len(seats)
         return Position(seat, view, events, moves, (), tuple(children), returns, joint=another)
 
     def _after(self, here: _Waiting, chosen: tuple[tuple[int, int, str], ...], seats: Sequence[int]) -> _Waiting:

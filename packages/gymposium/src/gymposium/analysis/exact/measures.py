@@ -23,7 +23,7 @@ class Figures:
     """Best response to the policy; None if it cannot be computed (`unanswerable`)."""
 
     @classmethod
-    def of(cls, policy: Policy, held_out: Policy | None) -> Figures:
+    def from_policy(cls, policy: Policy, held_out: Policy | None) -> Figures:
         """Compute the figures by traversal. `held_out` is as in `best_response`."""
         answerable = unanswerable(policy, held_out) is None
         return cls(policy, value(policy), best_response(policy, held_out) if answerable else None)
@@ -74,5 +74,5 @@ def measure(game: Game, player: Player, seed: int = 0) -> Measures:
     held_out = tabulate(game, player, seed=seed + 1) if policy.estimated else None
     restricted = None
     with suppress(NoLegalMove):
-        restricted = Figures.of(policy.restricted(), None if held_out is None else held_out.restricted())
-    return Measures(Figures.of(policy, held_out), restricted)
+        restricted = Figures.from_policy(policy.restricted(), None if held_out is None else held_out.restricted())
+    return Measures(Figures.from_policy(policy, held_out), restricted)

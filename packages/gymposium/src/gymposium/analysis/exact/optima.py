@@ -31,7 +31,7 @@ class _Traversal:
     def value(self, match: Match) -> Outcome:
         seats = match.to_move()
         if not seats:
-            return Outcome.of(match.returns(), self._seat)
+            return Outcome.from_returns(match.returns(), self._seat)
         key = (match.view(0), seats[0])
         if key not in self._values:
             self._room.enter(key, len(self._values))

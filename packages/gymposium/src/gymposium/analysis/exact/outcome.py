@@ -20,7 +20,7 @@ class Outcome:
     mean_return: float
 
     @classmethod
-    def of(cls, returns: Sequence[float], seat: int, forfeit: int | None = None) -> Self:
+    def from_returns(cls, returns: Sequence[float], seat: int, forfeit: int | None = None) -> Self:
         """Return the outcome of one finished match. `forfeit` is the seat that forfeited."""
         result = seat_result(returns, seat, forfeit)
         return cls(float(result == "win"), float(result == "draw"), float(result == "loss"), returns[seat])

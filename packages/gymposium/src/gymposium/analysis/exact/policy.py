@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gymposium.analysis.exact.graph import Graph, Position, graph_of
+from gymposium.analysis.exact.graph import Graph, Position, build_graph
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.players.asking import ask_distributions
@@ -82,7 +82,7 @@ def tabulate(game: Game, player: Player, seats: Collection[int] = (0, 1), seed: 
     The player is asked, in a few large batches, in every position that it can reach against some opponent. `seed` fixes
     the samples of an estimate. Raises `TooLarge` if the game cannot be traversed. Raises `GymposiumError` if the player
     does not know its move probabilities, or if they depend on more than the position."""
-    graph = graph_of(game)
+    graph = build_graph(game)
     asked = _distributing(player)
     table: dict[State, MoveDistribution] = {}
     for seat in seats:
@@ -94,7 +94,7 @@ def completed(policy: Policy, player: Player, seed: int = 0) -> Policy:
     """Extend a policy with the states of both seats that the player never reaches itself.
 
     The player is asked in them, as in `tabulate`."""
-    graph, asked = graph_of(policy.game), _distributing(player)
+    graph, asked = build_graph(policy.game), _distributing(player)
     unknown: dict[State, Ask] = {}
     for i, position in enumerate(graph.positions):
         state = (position.seat, position.view)
@@ -110,7 +110,7 @@ def gives_probabilities(game: Game, player: Player) -> bool:
     It is asked in one position."""
     if not isinstance(player, Distributes):
         return False
-    graph = graph_of(game)
+    graph = build_graph(game)
     first = next(position for position in graph.positions if position.seat >= 0)
     (found,) = ask_distributions(player, [ask_in(graph, first, "exact-first", 0)])
     return found.samples is None

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gymposium.analysis.exact.adversary import Adversary
-from gymposium.analysis.exact.bounds import Between
+from gymposium.analysis.exact.bounds import ExploitabilityInterval
 from gymposium.analysis.exact.decisions import CostlyDecision
 from gymposium.games.protocol import Game
 from gymposium.util.durable import replace_text
@@ -32,7 +32,7 @@ class Exploitability(FileModel):
         return None if value is None else cls(low=value, high=value)
 
     @classmethod
-    def between(cls, found: Between) -> Exploitability:
+    def between(cls, found: ExploitabilityInterval) -> Exploitability:
         """Build a 95 % interval."""
         return cls(low=found.low, high=found.high, unknown=found.unknown)
 
@@ -52,7 +52,7 @@ class ReportedDecision(FileModel):
     cost: float
 
     @classmethod
-    def of(cls, game: Game, decision: CostlyDecision) -> ReportedDecision:
+    def from_decision(cls, game: Game, decision: CostlyDecision) -> ReportedDecision:
         """Build the reported decision, with the position as text."""
         return cls(
             seat=decision.seat,
@@ -98,7 +98,7 @@ class ExploitReport(FileModel):
     """Digest of the adversary."""
 
     @classmethod
-    def of(
+    def from_adversary(
         cls,
         game: Game,
         adversary: Adversary,
@@ -117,7 +117,7 @@ class ExploitReport(FileModel):
             legal_moves_alone=legal_moves_alone,
             returns=adversary.returns,
             details=details,
-            decisions=tuple(ReportedDecision.of(game, decision) for decision in decisions),
+            decisions=tuple(ReportedDecision.from_decision(game, decision) for decision in decisions),
             adversary=adversary.digest,
         )
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gymposium.analysis.exact.graph import OVER, Graph, graph_of
+from gymposium.analysis.exact.graph import OVER, Graph, build_graph
 from gymposium.analysis.exact.outcome import Value
 from gymposium.analysis.exact.policy import Policy, State, as_played
 from gymposium.analysis.exact.value import value
@@ -53,7 +53,7 @@ def best_response(policy: Policy, held_out: Policy | None = None) -> BestRespons
     Raises `GymposiumError` for an estimated policy without `held_out`, and for a policy tabulated for only one seat."""
     if reason := unanswerable(policy, held_out):
         raise GymposiumError(reason)
-    graph = graph_of(policy.game)
+    graph = build_graph(policy.game)
     table: dict[State, MoveDistribution] = {}
     for seat in (0, 1):
         table |= answer(graph, policy, seat).table

@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gymposium.analysis.exact.gains import gains_of
-from gymposium.analysis.exact.graph import Graph, graph_of
+from gymposium.analysis.exact.gains import compute_gains
+from gymposium.analysis.exact.graph import Graph, build_graph
 from gymposium.analysis.exact.policy import Policy, State, ask_in
 from gymposium.analysis.exact.response import answer
 from gymposium.games.protocol import Game
@@ -99,7 +99,7 @@ def sample(
     """Ask a player for this number of replies in the information states of a small game.
 
     `advance` is called with the number of new replies. Raises `TooLarge` if the game cannot be traversed."""
-    graph = graph_of(game)
+    graph = build_graph(game)
     first: dict[State, int] = {}
     for i, position in enumerate(graph.positions):
         if position.seat >= 0:
@@ -129,12 +129,12 @@ def _outcomes(player: Player, asks: Sequence[Ask]) -> list[int]:
     """Return the answer to each ask, as in `SampledPolicy.replies`."""
     outcomes = []
     for ask, reply in zip(asks, ask_player(player, asks), strict=True):
-        move, legal = move_of(player, ask, reply), ask.legal_moves or []
+        move, legal = read_move(player, ask, reply), ask.legal_moves or []
         outcomes.append(len(legal) if move is None else legal.index(move))
     return outcomes
 
 
-def move_of(player: Player, ask: Ask, reply: Reply) -> str | None:
+def read_move(player: Player, ask: Ask, reply: Reply) -> str | None:
     """Return a reply's legal move in a game with listed moves, as the driver reads it, or None for any other reply."""
     legal = ask.legal_moves or []
     if reply.finish_reason == "context":
@@ -179,6 +179,6 @@ def _weights(graph: Graph, found: SampledPolicy) -> dict[State, float]:
     weights = dict.fromkeys(found.moves, 0.0)
     for seat in (0, 1):
         response = answer(graph, seen, seat).table
-        for state, gains in gains_of(graph, smoothed, response, 1 - seat, paid=seat).items():
+        for state, gains in compute_gains(graph, smoothed, response, 1 - seat, paid=seat).items():
             weights[state] = math.sqrt(gains.variance)
     return weights

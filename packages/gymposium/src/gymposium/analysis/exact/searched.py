@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from gymposium.analysis.exact.policy import as_played
-from gymposium.analysis.exact.sampling import move_of
+from gymposium.analysis.exact.sampling import read_move
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game, Match
 from gymposium.match.failures import forfeit_returns
@@ -101,14 +101,16 @@ class _Search:
 
     def simulate(self, numbers: Sequence[int]) -> None:
         """Simulate the matches with these numbers to the end."""
-        live = [_Simulated.begin(self._game, stream(self._seed, "search", self._seat, number)) for number in numbers]
+        live = [
+            _SimulatedMatch.begin(self._game, stream(self._seed, "search", self._seat, number)) for number in numbers
+        ]
         while live:
             self._answer(live)
             for one in live:
                 self._move(one)
             live = [one for one in live if not one.over]
 
-    def _answer(self, live: Sequence[_Simulated]) -> None:
+    def _answer(self, live: Sequence[_SimulatedMatch]) -> None:
         """Ask the player wherever it is to move."""
         other = 1 - self._seat
         asking = [one for one in live if other in one.match.to_move()]
@@ -121,9 +123,9 @@ class _Search:
         else:
             asks = [one.ask(other) for one in asking]
             for one, ask, reply in zip(asking, asks, ask_player(self._player, asks) if asks else (), strict=True):
-                one.reply = move_of(self._player, ask, reply)
+                one.reply = read_move(self._player, ask, reply)
 
-    def _move(self, one: _Simulated) -> None:
+    def _move(self, one: _SimulatedMatch) -> None:
         """Play one decision of a match."""
         match, moves = one.match, dict[int, str]()
         for seat in match.to_move():
@@ -139,7 +141,7 @@ class _Search:
         if not match.to_move():
             self._end(one, match.returns()[self._seat])
 
-    def _drawn(self, one: _Simulated, seat: int) -> str | None:
+    def _drawn(self, one: _SimulatedMatch, seat: int) -> str | None:
         """Return the player's move, or None for an illegal reply."""
         if not isinstance(self._player, Distributes):
             return one.reply
@@ -147,7 +149,7 @@ class _Search:
         legal = one.match.legal_moves(seat) or []
         return one.rng.choices([*legal, None], [*odds, forfeit])[0]
 
-    def _try(self, one: _Simulated) -> str:
+    def _try(self, one: _SimulatedMatch) -> str:
         if one.at_random:
             return one.rng.choice(one.match.legal_moves(self._seat) or [])
         view = one.match.view(self._seat)
@@ -169,7 +171,7 @@ class _Search:
         one.path.append((node, view, move))
         return node.moves[move]
 
-    def _end(self, one: _Simulated, gained: float) -> None:
+    def _end(self, one: _SimulatedMatch, gained: float) -> None:
         one.over = True
         self._ended += 1
         self._mean += (gained - self._mean) / self._ended
@@ -208,7 +210,7 @@ class _Search:
 
 
 @dataclass(slots=True)
-class _Simulated:
+class _SimulatedMatch:
     """A simulated match."""
 
     match: Match
@@ -222,7 +224,7 @@ class _Simulated:
     over: bool = False
 
     @classmethod
-    def begin(cls, game: Game, rng: random.Random) -> _Simulated:
+    def begin(cls, game: Game, rng: random.Random) -> _SimulatedMatch:
         return cls(game.new(rng.getrandbits(48)), rng)
 
     def ask(self, seat: int) -> Ask:

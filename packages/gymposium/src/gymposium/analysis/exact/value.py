@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gymposium.analysis.exact.graph import OVER, Graph, Position, graph_of
+from gymposium.analysis.exact.graph import OVER, Graph, Position, build_graph
 from gymposium.analysis.exact.outcome import Outcome, Value
 from gymposium.analysis.exact.policy import Policy, as_played, tabulate
 from gymposium.errors import GymposiumError
@@ -25,7 +25,7 @@ def value(policy: Policy, opponent: Policy | None = None) -> Value:
 
 def _outcome(policy: Policy, opponent: Policy, seat: int) -> Outcome:
     """Return the outcome of `policy` in `seat`. Probabilities are propagated from the first position to the last."""
-    graph = graph_of(policy.game)
+    graph = build_graph(policy.game)
     reach = [0.0] * len(graph.positions)
     reach[0] = 1.0
     ends: list[tuple[Outcome, float]] = []
@@ -34,14 +34,14 @@ def _outcome(policy: Policy, opponent: Policy, seat: int) -> Outcome:
             continue
         odds = position.odds
         if position.seat == OVER:
-            ends.append((Outcome.of(position.returns, seat), here))
+            ends.append((Outcome.from_returns(position.returns, seat), here))
         elif position.seat != CHANCE:
             odds, forfeited = as_played(_at(policy if position.seat == seat else opponent, position))
             both = forfeited * _forfeit_at_once(graph, position, opponent if position.seat == seat else policy)
             for loser, share in ((position.seat, forfeited - both / 2), (1 - position.seat, both / 2)):
                 if share > 0.0:
                     returns = forfeit_returns(graph.game, loser, position.returns)
-                    ends.append((Outcome.of(returns, seat, loser), here * share))
+                    ends.append((Outcome.from_returns(returns, seat, loser), here * share))
         for child, probability in zip(position.children, odds, strict=True):
             reach[child] += here * probability
     outcomes, weights = zip(*ends, strict=True)

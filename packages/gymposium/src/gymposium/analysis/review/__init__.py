@@ -1,13 +1,13 @@
 """Reviews of recorded matches: the cost of each move.
 
 A judge values a position for the seat to move, before and after its move, in returns of the game. A game's judge
-depends on its size (`judge_of`). Minimax is for perfect information if all positions can be searched. The best response
-to a fixed table (`cfr-N`) is for small games with hidden information. Search is for larger games, and only estimates. A
-review is stored next to its match file.
+depends on its size (`choose_judge`). Minimax is for perfect information if all positions can be searched. The best
+response to a fixed table (`cfr-N`) is for small games with hidden information. Search is for larger games, and only
+estimates. A review is stored next to its match file.
 """
 
 from gymposium.analysis.review.file import REVIEW_SUFFIX, ReviewFile, Reviews, read_review, review_path
-from gymposium.analysis.review.judge import Judge, NotJudged, Worth, judge_of
+from gymposium.analysis.review.judge import Judge, NotJudged, Worth, choose_judge
 from gymposium.analysis.review.lost import Lost, LostTally
 from gymposium.analysis.review.match import Drop, MatchReview, ReviewedDecision, review_match
 
@@ -23,7 +23,7 @@ __all__ = [
     "ReviewedDecision",
     "Reviews",
     "Worth",
-    "judge_of",
+    "choose_judge",
     "read_review",
     "review_match",
     "review_path",

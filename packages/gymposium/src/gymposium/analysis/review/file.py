@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from gymposium.analysis.review.judge import Judge
-from gymposium.analysis.review.match import MatchReview, digest_of
+from gymposium.analysis.review.match import MatchReview, compute_digest
 from gymposium.games.protocol import Game
 from gymposium.records import Record
 from gymposium.util.durable import replace_text
@@ -38,7 +38,7 @@ class ReviewFile(FileModel):
     """Reviews by match id."""
 
     @classmethod
-    def of(cls, game: Game, judge: Judge, matches: Mapping[str, MatchReview]) -> ReviewFile:
+    def from_reviews(cls, game: Game, judge: Judge, matches: Mapping[str, MatchReview]) -> ReviewFile:
         """Build the review file for matches of this game by this judge."""
         return cls(
             game=game.name,
@@ -54,10 +54,10 @@ class ReviewFile(FileModel):
         """Return whether the reviews are of this game and by this judge."""
         return (self.game, self.judge, self.table) == (game.name, judge.name, judge.digest)
 
-    def of_record(self, record: Record) -> MatchReview | None:
+    def find_review(self, record: Record) -> MatchReview | None:
         """Return a match's review, or None if it is missing or the record has changed since."""
         found = self.matches.get(record.id)
-        return found if found is not None and found.record == digest_of(record) else None
+        return found if found is not None and found.record == compute_digest(record) else None
 
     def write(self, path: Path) -> None:
         """Write the file atomically."""
@@ -70,7 +70,7 @@ class Reviews:
     def __init__(self) -> None:
         self._files: dict[Path, ReviewFile | None] = {}
 
-    def of(self, matches: Path, record: Record) -> tuple[ReviewFile, MatchReview] | tuple[None, None]:
+    def find(self, matches: Path, record: Record) -> tuple[ReviewFile, MatchReview] | tuple[None, None]:
         """Return a match's review file and review.
 
         Both are None if there is no review, or the record has changed since. Raises `BadRecord` if the reviews cannot
@@ -78,7 +78,7 @@ class Reviews:
         if matches not in self._files:
             self._files[matches] = read_review(matches)
         file = self._files[matches]
-        review = None if file is None else file.of_record(record)
+        review = None if file is None else file.find_review(record)
         return (None, None) if file is None or review is None else (file, review)
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from gymposium.analysis.exact import MOST_POSITIONS, TooLarge
 from gymposium.analysis.exact.fixed_table import fixed_table
-from gymposium.analysis.exact.graph import graph_of
+from gymposium.analysis.exact.graph import build_graph
 from gymposium.analysis.exact.minimax import Minimax, check_solvable, children
 from gymposium.analysis.exact.response import Answer, answer
 from gymposium.errors import BadOption, GymposiumError, NoSampler
@@ -77,16 +77,16 @@ class Judge(Protocol):
         ...
 
 
-def judge_of(game: Game, name: str | None = None) -> Judge:
+def choose_judge(game: Game, name: str | None = None) -> Judge:
     """Return a game's judge: `exact`, `cfr-N`, `search-N`, or by default the first of these that can judge it.
 
     Raises `NotJudged` with the reason if the game cannot be judged, or not by this judge. Raises `BadOption` for an
     unknown judge."""
-    return _judge_of(game, name)
+    return _choose_judge(game, name)
 
 
 @lru_cache(maxsize=16)
-def _judge_of(game: Game, name: str | None) -> Judge:
+def _choose_judge(game: Game, name: str | None) -> Judge:
     if game.seats != 2 or game.spec.utility != "zero_sum":
         raise NotJudged(f"{game.name}: moves can be judged only in zero-sum games with two seats.")
     if name is not None:
@@ -150,7 +150,7 @@ class TableJudge:
         except TooLarge as error:
             raise NotJudged(str(error).replace("mcts-N", "search-N")) from error  # the judge with this player's search
         self.name, self.digest = table.name, table.digest
-        graph = graph_of(game)
+        graph = build_graph(game)
         self._answers: tuple[Answer, Answer] = (answer(graph, table.policy, 0), answer(graph, table.policy, 1))
 
     def judge(self, choices: Sequence[JudgedDecision], seed: int) -> list[Worth | None]:

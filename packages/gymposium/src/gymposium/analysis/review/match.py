@@ -86,7 +86,7 @@ class MatchReview(FileModel):
         return [drop for drop in own if drop.share >= worst / 2][-1]
 
 
-def digest_of(record: Record) -> str:
+def compute_digest(record: Record) -> str:
     """Return a record's digest, as stored in a review."""
     return f"sha256:{sha256(record.line().encode()).hexdigest()}"
 
@@ -115,7 +115,7 @@ def review_match(record: Record, judge: Judge) -> MatchReview:
         found.append(
             ReviewedDecision(step, choice.seat, failed, _rounded(worth.before), _rounded(after), best, worth.unlikely)
         )
-    return MatchReview(record=digest_of(record), decisions=found, unjudged=len(choices) - len(found))
+    return MatchReview(record=compute_digest(record), decisions=found, unjudged=len(choices) - len(found))
 
 
 def _kept(match: Match) -> Match:

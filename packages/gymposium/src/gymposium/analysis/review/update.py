@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gymposium.analysis.review.file import ReviewFile, read_review, review_path
-from gymposium.analysis.review.judge import judge_of
+from gymposium.analysis.review.judge import choose_judge
 from gymposium.analysis.review.match import MatchReview, review_match
 from gymposium.errors import BadRecord, GymposiumError
 from gymposium.games.registry import load_named_game, needs_isolation
@@ -20,7 +20,7 @@ A_PART = 16
 
 
 @dataclass(slots=True)
-class Reviewed:
+class ReviewedMatches:
     """A match file and its reviews."""
 
     matches: Path
@@ -46,10 +46,10 @@ def review_file(
     judge: str | None,
     executor: Executor,
     watch: Callable[[int, int], None] = lambda done, planned: None,
-) -> Reviewed:
+) -> ReviewedMatches:
     """Review a file's new or changed matches and write the review file next to it.
 
-    `judge` is as in `judge_of`. Reviews by another judge are rewritten. If the judge searches, `executor` runs it.
+    `judge` is as in `choose_judge`. Reviews by another judge are rewritten. If the judge searches, `executor` runs it.
     `watch` is called with the numbers of reviewed and planned matches.
 
     Raises `NotJudged` if the game's moves cannot be judged, and `BadRecord` if the file has no finished match, or
@@ -60,12 +60,14 @@ def review_file(
         what = f"matches of {len(games)} games, and is reviewed only if they are of one" if games else "no match"
         raise BadRecord(f"{matches} contains {what}.")
     game = load_named_game(games[0])
-    chosen = judge_of(game, judge)
+    chosen = choose_judge(game, judge)
     before = read_review(matches)
-    kept = before if before is not None and before.same_judge(game, chosen) else ReviewFile.of(game, chosen, {})
-    missing = [record for record in records if kept.of_record(record) is None]
-    found = {record.id: review for record in records if (review := kept.of_record(record)) is not None}
-    result = Reviewed(matches, kept, [], len(missing))
+    kept = (
+        before if before is not None and before.same_judge(game, chosen) else ReviewFile.from_reviews(game, chosen, {})
+    )
+    missing = [record for record in records if kept.find_review(record) is None]
+    found = {record.id: review for record in records if (review := kept.find_review(record)) is not None}
+    result = ReviewedMatches(matches, kept, [], len(missing))
     parts = [_Part(chosen.name, tuple(missing[n : n + A_PART])) for n in range(0, len(missing), A_PART)]
     done = 0
     watch(done, len(missing))
@@ -79,7 +81,7 @@ def review_file(
                 found[match] = made
         done += len(reviews)
         watch(done, len(missing))
-    result.reviews = ReviewFile.of(game, chosen, {r.id: found[r.id] for r in records if r.id in found})
+    result.reviews = ReviewFile.from_reviews(game, chosen, {r.id: found[r.id] for r in records if r.id in found})
     result.records = [record for record in records if record.id in found]
     if missing or before is None:
         result.reviews.write(review_path(matches))
@@ -102,4 +104,4 @@ def review_or_why(judge: str, record: Record) -> MatchReview | str:
 
 
 def _review_one(judge: str, record: Record) -> MatchReview:
-    return review_match(record, judge_of(load_named_game(record.game), judge))
+    return review_match(record, choose_judge(load_named_game(record.game), judge))

@@ -41,9 +41,9 @@ class Blackjack:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         lines = state.observation_string(seat).splitlines()  # phase, player to move, then both hands
-        mine, dealers = cards_of(lines[2]), cards_of(lines[3])
+        mine, dealers = parse_cards(lines[2]), parse_cards(lines[3])
         over = state.is_terminal()
-        total = total_of(mine)
+        total = count_total(mine)
         if style == "compact":
             end = f"result {int(state.player_return(seat)):+d}\nlegal none\n" if over else "legal hit stand\n"
             return f"cards {' '.join(mine)}\ntotal {total}\ndealer {' '.join(dealers)}\n{end}"
@@ -51,23 +51,23 @@ class Blackjack:
         if not over:
             return f"{own} The dealer shows {dealers[1]}; the dealer's other card is hidden.\n"
         end = _END[int(state.player_return(seat))]
-        return f"{own} The dealer's cards: {' '.join(dealers)} (total {total_of(dealers)}). {end}.\n"
+        return f"{own} The dealer's cards: {' '.join(dealers)} (total {count_total(dealers)}). {end}.\n"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         known = compact_facts(self, state, seat)
-        return Picture.of(
+        return Picture.from_parts(
             hand(known["dealer"].split(), "The dealer's cards", names=[""] * 12),
             hand(known["cards"].split(), f"Your cards: {known['total']}", names=[""] * 12),
             told=f"The dealer's cards: {known['dealer']}; your cards: {known['cards']}, {known['total']} in total",
         )
 
 
-def cards_of(line: str) -> list[str]:
+def parse_cards(line: str) -> list[str]:
     """Return the cards in an engine line: `Dealer: Cards: ?? HA` → `?`, `Ah`."""
     return [card[1] + card[0].lower() if card != "??" else "?" for card in line.partition("Cards: ")[2].split()]
 
 
-def total_of(cards: Sequence[str]) -> int:
+def count_total(cards: Sequence[str]) -> int:
     ranks = [card[0] for card in cards]
     total = sum([10 if rank in "TJQK" else 1 if rank == "A" else int(rank) for rank in ranks])
     return total + 10 if "A" in ranks and total <= 11 else total
@@ -86,7 +86,7 @@ class BlackjackGame(OpenSpielGame):
             history[_HIDDEN] = unseen[int(rng.random() * len(unseen))]
         return self.world(match, history, rng)
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
         return str(state.observation_string(seat))
 
 

@@ -108,7 +108,7 @@ class CrazyEights:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         view = _VIEW.search(state.observation_string(seat))
         assert view is not None, "the engine's view of crazy_eights has changed"
-        now = self.histories.of(state.history())
+        now = self.histories.get(state.history())
         suits = (_suit(view[1], "c"), _suit(view[2], "d"), _suit(view[3], "h"), _suit(view[4], "s"))
         hand = [suit for suit in suits if suit]
         top = view[6] + view[5].lower()
@@ -141,7 +141,7 @@ class CrazyEights:
         parts = held.split(" ")
         rows = [[" ".join(pair) for pair in zip(parts[::2], parts[1::2])]]
         naming = [table([list(SUITS)], places=True)] if set(SUITS) <= set(known["legal"].split()) else []
-        return Picture.of(
+        return Picture.from_parts(
             hand([top, "?"], "The pile and the stock", names=["", "draw"], notes=[named, stock]),
             hand(known["hand"].split(), "Your hand"),
             note("Cards held:"),
@@ -180,9 +180,9 @@ class CrazyEightsGame(OpenSpielGame):
         draws = stocks * len(CARDS)
         self.max_decisions = words.max_plays * (3 + words.players) + draws + draws // words.max_draw
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
-        now = self.histories.of(state.history())
-        return f"{super().view_of(state, seat)}\n{now.told} +{now.drawn}"
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
+        now = self.histories.get(state.history())
+        return f"{super().render_view(state, seat)}\n{now.told} +{now.drawn}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Redraw the cards that the seat cannot see. All assignments consistent with its view are equally likely."""

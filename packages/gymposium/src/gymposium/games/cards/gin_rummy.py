@@ -96,7 +96,7 @@ class GinRummy:
         upcard = state.upcard()
         pile = _listed(state.discard_pile())
         theirs = _listed(sorted(state.known_cards()[1 - seat]))
-        turns = turns_of(state.history(), self.hand_size)
+        turns = list_turns(state.history(), self.hand_size)
         knocked, laid = state.knocked(), state.layed_melds()
         over = state.is_terminal()
         stage = _stage(state, self.hand_size)
@@ -157,7 +157,7 @@ class GinRummy:
         upcard, _, stock = known["upcard"].partition(" stock ")
         upcard = upcard.removesuffix("none")
         laid = [f"{key} {known[key]}." for key in ("you", "they") if key in known]
-        return Picture.of(
+        return Picture.from_parts(
             hand([upcard, "?"], "Upcard and stock", names=["upcard" if upcard else "", "stock"], notes=["", stock]),
             hand(known["hand"].split(), "Your hand"),
             hand(pile[-8:], "Discard pile, the newest last", names=[""] * 8),
@@ -211,7 +211,7 @@ def _extensions(meld: Sequence[int]) -> set[int]:
     return {card for card in (min(meld) - 1, max(meld) + 1) if card // 13 == meld[0] // 13}
 
 
-def turns_of(history: Sequence[int], hand_size: int) -> list[str]:
+def list_turns(history: Sequence[int], hand_size: int) -> list[str]:
     """Return the public events turn by turn, up to a knock. Seats alternate, starting with seat 0.
 
     `u7h` means that the player took the upcard and discarded 7h, and `s7h` that they drew from the stock. `u` or `s`
@@ -312,10 +312,10 @@ class GinRummyGame(OpenSpielGame):
     def start(self) -> pyspiel.State:
         return self._start.clone()  # creating a state takes 1.1 ms, copying one 0.03 ms
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
         # the engine's observation does not say whether lay-offs are over, but the legal moves reveal it
-        past = " ".join(turns_of(state.history(), self.gin.hand_size))
-        return f"{super().view_of(state, seat)}\n{past}\n{state.finished_layoffs()}"
+        past = " ".join(list_turns(state.history(), self.gin.hand_size))
+        return f"{super().render_view(state, seat)}\n{past}\n{state.finished_layoffs()}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Redeal the cards that the seat cannot see. All deals consistent with its view are equally likely."""

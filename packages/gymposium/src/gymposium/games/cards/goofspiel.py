@@ -99,7 +99,7 @@ class Goofspiel:
             [hand(known["theirs"].split(), "Your opponent's hand", names=[""] * 16)] if "theirs" in known else []
         )
         scores = [("You", mine, "one"), ("Opponent", theirs, "two")]
-        return Picture.of(
+        return Picture.from_parts(
             hand([known["prize"]] if known["prize"] else [], "The prize", names=[""]),
             hand(known["hand"].split(), "Your hand"),
             *theirs_held,

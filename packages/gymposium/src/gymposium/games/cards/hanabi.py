@@ -91,7 +91,7 @@ class Hanabi:
         view = _VIEW.match(state.observation_string(seat))
         assert view is not None, "the engine's view of hanabi has changed"
         lives, hints, stacks, drawn, left, gone = view.groups()
-        now = self.histories.of(state.history())
+        now = self.histories.get(state.history())
         hands = drawn.replace("Cur player\n", "").split("-----\n")  # starting at this seat
         over = state.is_terminal()
         result = f"{state.player_return(seat):g}"
@@ -140,7 +140,7 @@ class Hanabi:
                 places = range(1, len(cards) + 1)
                 hands.append(table([[f"play {n}" for n in places], [f"discard {n}" for n in places]], places=True))
         left = known["lives"].replace("hints", "· hints").replace("deck", "· deck")
-        return Picture.of(
+        return Picture.from_parts(
             hand(known["stacks"].split(), "Stacks", names=[""] * 5),
             note(f"Lives {left}\nDiscarded: {known['gone'] or 'nothing'}"),
             *hands,
@@ -184,8 +184,8 @@ class HanabiGame(OpenSpielGame):
         gone = deck.size - deck.players * deck.hand_size + deck.players
         self.max_decisions = 2 * gone + hints + deck.colors
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
-        return f"{super().view_of(state, seat)}\n{self.wording.histories.of(state.history()).told}"
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
+        return f"{super().render_view(state, seat)}\n{self.wording.histories.get(state.history()).told}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Redeal the seat's own hand. All hands of unseen cards that fit its hints are equally likely."""

@@ -34,7 +34,7 @@ class HandHistories(Generic[H]):
         self._begin = begin
         self._cache: dict[bytes, H] = {}
 
-    def of(self, history: Sequence[int]) -> H:
+    def get(self, history: Sequence[int]) -> H:
         """Return the hand history for an engine history."""
         key = bytes(history)
         cached = self._cache.get(key)

@@ -112,7 +112,7 @@ class Solitaire:
         columns = [line.split()[1:] for line in lines if line.startswith("pile ")]
         built = hand(tops, "Foundations", names=["foundation"] * 4, notes=_SUIT_NAMES, wide=62)
         back = [place._replace(name=top) for place, top in zip(built.places, tops) if top]
-        return Picture.of(
+        return Picture.from_parts(
             built._replace(places=(*built.places, *back)),
             hand(
                 [card.strip("[]") for card in waste],
@@ -143,7 +143,7 @@ class SolitaireGame(OpenSpielGame):
         self.hides = False
         self.max_decisions -= _TURNED_UP
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}\n{len(state.history())}"
 
 

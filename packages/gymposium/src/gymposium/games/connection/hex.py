@@ -12,9 +12,9 @@ from gymposium.games.openspiel.boards import (
     ORDER,
     Frame,
     action_names,
-    any_of,
     legal_line,
     letters,
+    match_row_numbers,
     naming,
     sides_to_join,
     to_move,
@@ -35,7 +35,7 @@ class Hex:
         self.board_size = board_size
         self.names = action_names(engine)
         columns = letters(board_size)
-        self.move_pattern = re.compile(f"[{columns}]{any_of(board_size)}")
+        self.move_pattern = re.compile(f"[{columns}]{match_row_numbers(board_size)}")
         self._frame = Frame(columns, range(1, board_size + 1))
         last = f"{columns[-1]}{board_size}"
         self._goals = sides_to_join(board_size, board_size)
@@ -81,7 +81,7 @@ class Hex:
             won=state.is_terminal(),
         )
         told = f"The board, row by row from the top: {' '.join(map(''.join, rows))}"
-        return Picture.of(board, note(f"x joins {self._goals[0][0]}, o {self._goals[1][0]}."), told=told)
+        return Picture.from_parts(board, note(f"x joins {self._goals[0][0]}, o {self._goals[1][0]}."), told=told)
 
 
 game = openspiel_game("hex", Hex)

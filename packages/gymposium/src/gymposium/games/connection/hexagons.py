@@ -66,4 +66,4 @@ class Hexagons:
             last=last,
             won=state.is_terminal() and any(state.returns()),
         )
-        return Picture.of(board, told=f"The board, row by row from the top: {' '.join(cells)}")
+        return Picture.from_parts(board, told=f"The board, row by row from the top: {' '.join(cells)}")

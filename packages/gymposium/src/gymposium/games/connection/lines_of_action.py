@@ -132,7 +132,7 @@ class LinesOfActionGame(OpenBoardGame):
 
     The tensor has the engine's planes for x, o and empty squares, and a plane of 0 for x and 1 for o."""
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}\nMoves: {state.move_number()}\nSteps: {_steps(state)}"
 
 

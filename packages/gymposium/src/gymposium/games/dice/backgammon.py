@@ -177,7 +177,7 @@ class Backgammon:
         board = stacks(points[12:], points[11::-1], bar, off, last=last)
         faces = view[2] + view[3] if state.current_player() >= 0 else ""
         told = ", ".join([f"{name}: {count} of {colour}" for name, colour, count in points if count])
-        return Picture.of(board, dice(faces, "Dice"), told=f"Checkers on the points: {told}")
+        return Picture.from_parts(board, dice(faces, "Dice"), told=f"Checkers on the points: {told}")
 
 
 def _whose(player: int, seat: int) -> str:
@@ -193,7 +193,7 @@ def _listed(at: Callable[[int, int], int], seat: int, places: list[int]) -> str:
 class BackgammonGame(OpenSpielGame):
     """Backgammon with a turn count, which the engine's view omits."""
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}Turns: {turns(state)}\n"
 
 

@@ -87,7 +87,7 @@ class LiarsDice:
         last = made[-1] if made else ""
         rows = [[bid for bid in bids if bid.startswith(f"{n}x")] for n in range(1, 2 * self.numdice + 1)]
         passed = bids[: bids.index(last)] if last else ()
-        return Picture.of(
+        return Picture.from_parts(
             dice(mine, "Your dice"),
             dice(["?"] * self.numdice, "Your opponent's dice"),
             table(rows, last=last, faded=passed, places=True),

@@ -76,20 +76,20 @@ class Pig:
         rolls = [] if not total else [move.removeprefix("Roll ") for _, move in events if move.startswith("Roll ")]
         rows = [("You", mine, "one"), ("Opponent", theirs, "two"), ("This turn", total, "three")]
         told = f"Scores: you {mine}, your opponent {theirs}; the turn total is {total}"
-        return Picture.of(track(rows, self.winscore), dice(rolls[-1:] or ["–"], "Last roll"), told=told)
+        return Picture.from_parts(track(rows, self.winscore), dice(rolls[-1:] or ["–"], "Last roll"), told=told)
 
 
 class PigGame(OpenSpielGame):
     """Pig with a decision count, which the engine's view omits."""
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}Decisions: {decisions(state)}\n"
 
-    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
+    def make_tensor(self, state: pyspiel.State, seat: int) -> list[float]:
         """Return the turn total, the seat's own score and the opponent's.
 
         The engine's rows are the same for both seats."""
-        values = super().tensor_of(state, seat)
+        values = super().make_tensor(state, seat)
         row = len(values) // 3
         return values if seat == 0 else [*values[:row], *values[2 * row :], *values[row : 2 * row]]
 

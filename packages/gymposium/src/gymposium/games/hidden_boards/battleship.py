@@ -182,7 +182,7 @@ class Battleship:
                 rows, _DRAWN, row_names=_ROWS[: self.height], column_names=columns, places=named, last=marked, most=280
             )
 
-        return Picture.of(
+        return Picture.from_parts(
             note("Your shots: * missed, # hit, X sank a ship"),
             board(shots, nowhere if placing else places, [square for square, _ in view.shots[-1:]]),
             note("Your ships"),

@@ -15,9 +15,9 @@ from gymposium.games.openspiel.boards import (
     ORDER,
     Frame,
     action_names,
-    any_of,
     legal_line,
     letters,
+    match_row_numbers,
     naming,
     sides_to_join,
     to_move,
@@ -49,7 +49,7 @@ class DarkHex:
         self.obstype, self.gameversion = obstype, gameversion
         self.names = action_names(engine)
         self._columns = letters(num_cols)
-        self.move_pattern = re.compile(f"[{self._columns}]{any_of(num_rows)}")
+        self.move_pattern = re.compile(f"[{self._columns}]{match_row_numbers(num_rows)}")
         self._frame = Frame(self._columns, range(1, num_rows + 1))
         self._goals = sides_to_join(num_cols, num_rows)
 
@@ -125,7 +125,7 @@ class DarkHex:
             sides=sides,
         )
         told = f"The board as you know it, row by row from the top: {' '.join(rows)}"
-        return Picture.of(board, note(f"You play {_MARKS[seat]} and join {self._goals[seat][0]}."), told=told)
+        return Picture.from_parts(board, note(f"You play {_MARKS[seat]} and join {self._goals[seat][0]}."), told=told)
 
 
 class DarkHexGame(OpenSpielGame):
@@ -133,7 +133,7 @@ class DarkHexGame(OpenSpielGame):
 
     wording: DarkHex
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
         # The engine's view contains both players' try counts even if the seat must not learn them (`dark_hex.cc`,
         # InformationStateString).
         board, _, tries = state.information_state_string(seat).rsplit("\n", 2)

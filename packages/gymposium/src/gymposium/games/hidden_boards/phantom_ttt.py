@@ -9,7 +9,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, legal_line, to_move
-from gymposium.games.pictures import Picture, cross, grid, line_of, ring
+from gymposium.games.pictures import Picture, cross, find_line, grid, ring
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
@@ -81,9 +81,11 @@ class PhantomTicTacToe:
         rows = state.information_state_string(seat).split("\n")
         mine = [turn.partition(",")[2] for turn in rows[-1].split() if not turn.endswith("?")]
         last = _SQUARES[int(mine[-1])] if mine else ""
-        won = line_of(rows[:3], 3)
+        won = find_line(rows[:3], 3)
         board = grid(rows[:3], _DRAWN, row_names="321", column_names="abc", last=last, won=[won])
-        return Picture.of(board, told=f"The board as you know it, row by row from the top: {' '.join(rows[:3])}")
+        return Picture.from_parts(
+            board, told=f"The board as you know it, row by row from the top: {' '.join(rows[:3])}"
+        )
 
 
 def _in_words(square: str, cells: str, mark: str) -> str:

@@ -10,7 +10,7 @@ import pyspiel
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER, legal_line, to_move
-from gymposium.games.pictures import Picture, disc, grid, last_turn, line_of
+from gymposium.games.pictures import Picture, disc, find_line, grid, last_turn
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
@@ -66,10 +66,10 @@ class ConnectFour:
         if column := last_turn(events):
             x = int(column) - 1
             last = [(x, next(y for y, row in enumerate(rows) if row[x] != "."))]
-        won = line_of(rows, self.x_in_row)
+        won = find_line(rows, self.x_in_row)
         places = [self.names] * self.rows  # a click anywhere in a column plays it
         board = grid(rows, _DRAWN, column_names=self.names, places=places, last=last, won=[won])
-        return Picture.of(board, told=f"The board, row by row from the top: {' '.join(rows)}")
+        return Picture.from_parts(board, told=f"The board, row by row from the top: {' '.join(rows)}")
 
 
 def _apart(board: str) -> str:

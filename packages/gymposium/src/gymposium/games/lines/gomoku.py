@@ -9,8 +9,16 @@ import pyspiel
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, Frame, any_of, legal_line, letters, naming_with_corners, to_move
-from gymposium.games.pictures import Picture, disc, grid, last_turn, line_of
+from gymposium.games.openspiel.boards import (
+    ORDER,
+    Frame,
+    legal_line,
+    letters,
+    match_row_numbers,
+    naming_with_corners,
+    to_move,
+)
+from gymposium.games.pictures import Picture, disc, find_line, grid, last_turn
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "bw"
@@ -29,7 +37,7 @@ class Gomoku:
         self.size, self.connect, self.anti, self.wrap = size, connect, anti, wrap
         columns, rows = letters(size), range(size, 0, -1)
         self.names = [f"{column}{row}" for row in rows for column in columns]  # the engine counts from the top left
-        self.move_pattern = re.compile(f"[{columns}]{any_of(size)}")
+        self.move_pattern = re.compile(f"[{columns}]{match_row_numbers(size)}")
         self._frame = Frame(columns, rows)
 
     def rules(self, seat: int, style: Style) -> str:
@@ -65,7 +73,7 @@ class Gomoku:
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = state.observation_string(seat).split("\n")[1 : self.size + 1]
         columns, numbers = letters(self.size), [str(row) for row in range(self.size, 0, -1)]
-        won = line_of(rows, self.connect) if state.is_terminal() else []
+        won = find_line(rows, self.connect) if state.is_terminal() else []
         board = grid(
             rows,
             _DRAWN,
@@ -75,7 +83,7 @@ class Gomoku:
             last=last_turn(events),
             won=[won],
         )
-        return Picture.of(board, told=f"The board, row by row from the top: {' '.join(rows)}")
+        return Picture.from_parts(board, told=f"The board, row by row from the top: {' '.join(rows)}")
 
 
 game = openspiel_game("gomoku", Gomoku)

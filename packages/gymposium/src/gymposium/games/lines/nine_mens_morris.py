@@ -124,7 +124,9 @@ class NineMensMorris:
         men = {point: _DRAWN[lines[y][x]] for point, (y, x) in zip(self.points, self.places) if lines[y][x] in _MARKS}
         joined = [pair for line in _JOINED for pair in pairwise(line.split())]
         told = ", ".join([f"{lines[y][x]} {point}" for point, (y, x) in zip(self.points, self.places) if point in men])
-        return Picture.of(points(at, joined, men, last=last_turn(events)), told=f"Men on the board: {told or 'none'}")
+        return Picture.from_parts(
+            points(at, joined, men, last=last_turn(events)), told=f"Men on the board: {told or 'none'}"
+        )
 
 
 def _task(view: MorrisView, seat: int) -> str:
@@ -144,7 +146,7 @@ class NineMensMorrisGame(OpenBoardGame):
 
     num_facts = 5
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
         return str(state.observation_string(seat))
 
     def facts(self, state: pyspiel.State, seat: int) -> Sequence[float]:

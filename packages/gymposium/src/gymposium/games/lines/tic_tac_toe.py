@@ -10,7 +10,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import ORDER
-from gymposium.games.pictures import Picture, cross, grid, last_turn, line_of, ring
+from gymposium.games.pictures import Picture, cross, find_line, grid, last_turn, ring
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
@@ -43,9 +43,9 @@ class TicTacToe:
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = state.observation_string(seat).split()
-        last, won = last_turn(events), line_of(rows, 3)
+        last, won = last_turn(events), find_line(rows, 3)
         board = grid(rows, _DRAWN, row_names="321", column_names="abc", last=last, won=[won])
-        return Picture.of(board, told=f"The board, row by row from the top: {' '.join(rows)}")
+        return Picture.from_parts(board, told=f"The board, row by row from the top: {' '.join(rows)}")
 
 
 @cache  # 5,478 boards per seat and style

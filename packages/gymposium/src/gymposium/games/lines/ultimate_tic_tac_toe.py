@@ -86,7 +86,7 @@ class UltimateTicTacToe:
         # three bands of three lines such as `x.. .o. ...`, then two lines with the player to move and the board
         view: str = state.observation_string(seat)
         rows = view.split()
-        boards = boards_of(view)
+        boards = split_boards(view)
         won = _won("".join(map(winner, boards)), style)
         if style == "compact":
             drawn = "".join([f"{i} {b[:3]}/{b[3:6]}/{b[6:]}\n" for i, b in enumerate(boards, start=1)])
@@ -115,10 +115,10 @@ class UltimateTicTacToe:
         ]
         turn = _turn(state.current_player(), seat, words[-1]).removeprefix(", to move").removeprefix(". ")
         parts = [drawn._replace(places=(*whole, *drawn.places)), *([note(f"{turn}.".lstrip(". "))] if turn else [])]
-        return Picture.of(*parts, told=f"The nine boards, row by row from the top: {' '.join(rows)}")
+        return Picture.from_parts(*parts, told=f"The nine boards, row by row from the top: {' '.join(rows)}")
 
 
-def boards_of(view: str) -> list[str]:
+def split_boards(view: str) -> list[str]:
     """Return the nine cells of each board from an engine view, which begins with three bands of three lines."""
     rows = view.split()
     return [rows[i] + rows[i + 3] + rows[i + 6] for i in _BOARDS]

@@ -131,7 +131,7 @@ class Bargaining:
             *[[f"{whose} would take", *self.taken[offer].split()] for whose, offer in zip(who, offers)],
         ]
         told = "; ".join([" ".join(row) for row in rows])
-        return Picture.of(table(rows, head=["", *self.items], widths=(1.7, 1, 1, 1.4)), told=told)
+        return Picture.from_parts(table(rows, head=["", *self.items], widths=(1.7, 1, 1, 1.4)), told=told)
 
 
 class BargainingGame(OpenSpielGame):

@@ -101,7 +101,7 @@ class CoinGame:
         board = grid(rows, {**_PLAYERS, **coins}, places=places)
         mine, theirs = lines[1 + self.rows], lines[2 + self.rows]
         told = f"{lines[0]}; the board, row by row from the top: {' '.join(rows)}"
-        return Picture.of(board, note(f"Y{lines[0][1:]}.\nCollected: {mine}; {theirs}."), told=told)
+        return Picture.from_parts(board, note(f"Y{lines[0][1:]}.\nCollected: {mine}; {theirs}."), told=told)
 
 
 class CoinGameGame(OpenSpielGame):
@@ -125,8 +125,8 @@ class CoinGameGame(OpenSpielGame):
         bad = min((len(words.colours) - 2) * words.coins, words.length)
         self.utility_range = (float(-(bad**2)), float(most**2 + more**2))
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
-        return f"{super().view_of(state, seat)}\nmoves {self.wording.made(state)}"
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
+        return f"{super().render_view(state, seat)}\nmoves {self.wording.made(state)}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Redraw the partner's color. Nothing else is hidden, and no move depends on it."""

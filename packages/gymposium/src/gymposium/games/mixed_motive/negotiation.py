@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from gymposium.games.openspiel.boards import letters
 from gymposium.games.pictures import Picture, table
-from gymposium.games.rules import CHANCE, Event, Style, game_of
+from gymposium.games.rules import CHANCE, Event, Style, make_game_factory
 
 AGREE = "agree"
 _MOST_OF_A_KIND, _MOST_WORTH = 5, 10
@@ -204,11 +204,13 @@ class Negotiation:
         ]
         told = "; ".join([" ".join(row).strip() for row in rows])
         widths = (2, *[1] * self.kinds, 1.4)
-        return Picture.of(table(rows, head=["", *kinds, "said" if self.talking else ""], widths=widths), told=told)
+        return Picture.from_parts(
+            table(rows, head=["", *kinds, "said" if self.talking else ""], widths=widths), told=told
+        )
 
 
 def _spaced(numbers: Sequence[int]) -> str:
     return " ".join(map(str, numbers))
 
 
-game = game_of(Negotiation)
+game = make_game_factory(Negotiation)

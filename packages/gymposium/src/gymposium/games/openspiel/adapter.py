@@ -170,7 +170,7 @@ class OpenSpielGame:
         """Return the name of a chance outcome in a record: one line, unique among the outcomes of its node."""
         return str(state.action_to_string(CHANCE, action))
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
         view: str = state.observation_string(seat) if self._view_is_board else state.information_state_string(seat)
         if self.hides and state.is_terminal():  # all seats learn the result, even if the engine's view omits it
             return f"{view}\nreturns {state.returns()}"
@@ -205,7 +205,7 @@ class OpenSpielGame:
             return self.outcome(state, action)
         return self.name_moves(state, seat, [action])[0] if self.names is None else self.names[action]
 
-    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
+    def make_tensor(self, state: pyspiel.State, seat: int) -> list[float]:
         if self.tensor_shape is None:
             raise ValueError(f"{self.name} has no tensor observation; use observation='text'.")
         values: list[float] = (
@@ -276,7 +276,7 @@ class OpenSpielMatch:
         return Observation(seat, self.game.told.position(self.state, seat, style), self.legal_moves(seat))
 
     def view(self, seat: int) -> str:
-        return self.game.view_of(self.state, seat)
+        return self.game.render_view(self.state, seat)
 
     def picture(self, seat: int) -> Picture | None:
         words = self.game.told
@@ -287,7 +287,7 @@ class OpenSpielMatch:
     def tensor(self, seat: int) -> np.ndarray:
         import numpy as np
 
-        return np.asarray(self.game.tensor_of(self.state, seat), np.float32).reshape(self.game.tensor_shape or ())
+        return np.asarray(self.game.make_tensor(self.state, seat), np.float32).reshape(self.game.tensor_shape or ())
 
     def apply(self, moves: Mapping[int, str]) -> None:
         self._move(moves)

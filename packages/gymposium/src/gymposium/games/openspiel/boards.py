@@ -79,10 +79,10 @@ def checkered(rows: Sequence[str], pieces: Mapping[str, str], events: Sequence[E
         checkered=True,
         last=last_turn(events),
     )
-    return Picture.of(board, told=f"The board, row by row from the top: {' '.join(rows)}")
+    return Picture.from_parts(board, told=f"The board, row by row from the top: {' '.join(rows)}")
 
 
-def any_of(rows: int) -> str:
+def match_row_numbers(rows: int) -> str:
     """Return a regular expression that matches the row numbers 1 to `rows`."""
     return f"(?:{'|'.join(map(str, range(1, rows + 1)))})"
 
@@ -98,7 +98,9 @@ def action_names(engine: pyspiel.Game) -> list[str]:
     return [state.action_to_string(0, action) for action in range(engine.num_distinct_actions())]
 
 
-def position_of(state: pyspiel.State, seat: int, style: Style, *, mark: str, rows: int, names: Sequence[str]) -> str:
+def render_position(
+    state: pyspiel.State, seat: int, style: Style, *, mark: str, rows: int, names: Sequence[str]
+) -> str:
     """Return the prompt for a seat that plays `mark`, in games where the engine's board only needs spaces added."""
     board: str = state.observation_string(seat)
     if style == "compact":
@@ -162,11 +164,11 @@ class OpenBoardGame(OpenSpielGame):
         The first is the seat, 0 or 1, because the engine's planes are the same for both."""
         return (seat,)
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}{state.current_player()}"
 
-    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
-        values = super().tensor_of(state, seat)
+    def make_tensor(self, state: pyspiel.State, seat: int) -> list[float]:
+        values = super().make_tensor(state, seat)
         for fact in self.facts(state, seat):
             values += [float(fact)] * self._cells
         return values

@@ -5,10 +5,10 @@ names, so that people can click on them. Pictures need no script and load nothin
 light or dark scheme.
 """
 
-from gymposium.games.pictures.boards import edges, grid, line_of, points, walled
+from gymposium.games.pictures.boards import edges, find_line, grid, points, walled
 from gymposium.games.pictures.cards import dice, hand, piles
 from gymposium.games.pictures.hexagons import hexes
-from gymposium.games.pictures.picture import Picture, PicturePart, PicturePlace, last_turn, places_of
+from gymposium.games.pictures.picture import Picture, PicturePart, PicturePlace, find_places, last_turn
 from gymposium.games.pictures.pieces import cross, disc, glyph, ring, tile
 from gymposium.games.pictures.rows import pits, stacks
 from gymposium.games.pictures.tables import code, note, table, track
@@ -22,16 +22,16 @@ __all__ = [
     "dice",
     "disc",
     "edges",
+    "find_line",
+    "find_places",
     "glyph",
     "grid",
     "hand",
     "hexes",
     "last_turn",
-    "line_of",
     "note",
     "piles",
     "pits",
-    "places_of",
     "points",
     "ring",
     "stacks",

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
-from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, box, number, places_of, text, use
+from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, box, find_places, number, text, use
 
 _EDGE = 18.0
 """Width of the margin for row and column names."""
@@ -41,7 +41,7 @@ def grid(
     thick = [f"M{x} 0V{height}M0 {x}H{width}" for x in range(blocks, width, blocks)] if blocks else []
     if isinstance(last, str):
         squares = {one.name: (round((one.x - x0) / scale), round((one.y - y0) / scale)) for one in found}
-        marked = [squares[name] for name in dict.fromkeys(places_of(last, squares))]
+        marked = [squares[name] for name in dict.fromkeys(find_places(last, squares))]
     else:
         marked = [*last]
     standing = [(pieces[what], x, y) for y, row in enumerate(rows) for x, what in enumerate(row) if what in pieces]
@@ -103,7 +103,7 @@ def _frame(
     return scale, x0, y0, "".join(svg), tuple(found)
 
 
-def line_of(rows: Sequence[Sequence[str]], length: int, *, empty: str = ".") -> list[tuple[int, int]]:
+def find_line(rows: Sequence[Sequence[str]], length: int, *, empty: str = ".") -> list[tuple[int, int]]:
     """Return the squares of a line of `length` or more equal pieces, as (column, row), or [].
 
     Lines run across, down and diagonally."""
@@ -147,7 +147,7 @@ def points(
         box(1, 1, WIDTH - 2, highest * step + size + 2, "square"),
         f'<path d="{drawn}" stroke="var(--line)" stroke-width="1.6"/>',
     ]
-    for name in dict.fromkeys(places_of(last, middles)):
+    for name in dict.fromkeys(find_places(last, middles)):
         x, y = middles[name]
         svg.append(
             f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(size * 0.56)}" fill="var(--mark)" '
@@ -220,7 +220,7 @@ def edges(
     height, width = len(boxes), max(map(len, boxes))
     step = min((WIDTH - 44) / width, (WIDTH - 44) / height, 90)
     x0, y0 = (WIDTH - width * step) / 2 + 8, 24.0
-    new = set(places_of(last, names)) | set(last.split())
+    new = set(find_places(last, names)) | set(last.split())
     svg: list[str] = []
     found: list[PicturePlace] = []
     standing = [(owners[who], x, y) for y, row in enumerate(boxes) for x, who in enumerate(row) if who in owners]

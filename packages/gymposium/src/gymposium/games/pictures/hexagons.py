@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, number, places_of, text
+from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, find_places, number, text
 
 
 def hexes(
@@ -34,7 +34,7 @@ def hexes(
         for x, name in enumerate(row)
     }
     content = {name: what for row, cells in zip(names, rows) for name, what in zip(row, cells)}
-    marked = places_of(last, middles)
+    marked = find_places(last, middles)
     chain = _chain(middles, content, marked, across) if won else []
     half = across / 2
     turns = [(half, r / 2), (0.0, r), (-half, r / 2), (-half, -r / 2), (0.0, -r)]

@@ -68,7 +68,7 @@ class Picture:
     """Places on the picture, in the same unit. Two places may have the same name."""
 
     @classmethod
-    def of(cls, *parts: PicturePart, told: str) -> Picture:
+    def from_parts(cls, *parts: PicturePart, told: str) -> Picture:
         """Return a picture with these parts stacked vertically. `told` describes it for people who cannot see it."""
         inside: list[str] = []
         places: list[PicturePlace] = []
@@ -96,7 +96,7 @@ def last_turn(events: Sequence[tuple[int, str]]) -> str:
     return " ".join([move for _, move in mine][::-1])
 
 
-def places_of(move: str, names: Collection[str]) -> list[str]:
+def find_places(move: str, names: Collection[str]) -> list[str]:
     """Return the places that a move names, in order: `e2` and `e4` for `e2e4`.
 
     A move that is a place's name names that place. Otherwise each word counts that consists of place names, with at

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, box, number, places_of, text
+from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, box, find_places, number, text
 
 
 def pits(
@@ -50,7 +50,7 @@ def stacks(
     step, high = (WIDTH - 2) / (len(lower) + 2), 150.0
     half, r = len(lower) // 2, (WIDTH - 2) / (len(lower) + 2) * 0.44
     names = {name for name, _, _ in (*upper, *lower)} | {"bar", "off"}
-    marked = set(places_of(last, names))
+    marked = set(find_places(last, names))
     svg = [box(1, 18, WIDTH - 2, 2 * high, "square")]
     found: list[PicturePlace] = []
     for row, points in enumerate((upper, lower)):

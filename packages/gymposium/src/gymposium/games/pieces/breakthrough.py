@@ -12,11 +12,11 @@ from gymposium.games.openspiel.boards import (
     ORDER,
     OpenBoardGame,
     action_names,
-    any_of,
     checkered,
     letters,
+    match_row_numbers,
     naming,
-    position_of,
+    render_position,
     squares,
 )
 from gymposium.games.pictures import Picture, disc
@@ -41,7 +41,7 @@ class Breakthrough:
         # The engine has two actions for each step, and marks the capture with `*`. The piece on the target square
         # decides which one is legal, and players often omit the mark, so both have the same name.
         self.steps = [name.removesuffix("*") for name in action_names(engine)]
-        self.move_pattern = re.compile(f"[{letters(columns)}]{any_of(rows)}" * 2)
+        self.move_pattern = re.compile(f"[{letters(columns)}]{match_row_numbers(rows)}" * 2)
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         return [self.steps[action] for action in actions]
@@ -70,7 +70,7 @@ class Breakthrough:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        return position_of(state, seat, style, mark=_MARKS[seat], rows=self.rows, names=self.steps)
+        return render_position(state, seat, style, mark=_MARKS[seat], rows=self.rows, names=self.steps)
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = squares(state.observation_string(seat), self.rows)

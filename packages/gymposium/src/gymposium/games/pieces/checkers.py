@@ -19,10 +19,10 @@ from gymposium.games.openspiel.boards import (
     ORDER,
     OpenBoardGame,
     action_names,
-    any_of,
     checkered,
     legal_line,
     letters,
+    match_row_numbers,
     naming,
     result,
     squares,
@@ -57,7 +57,7 @@ class Checkers:
         self.names = action_names(engine)
         self.squares = [re.findall(r"[a-z]\d+", name) for name in self.names]
         self._label = len(str(rows))
-        self.move_pattern = re.compile(f"[{letters(columns)}]{any_of(rows)}" * 2)
+        self.move_pattern = re.compile(f"[{letters(columns)}]{match_row_numbers(rows)}" * 2)
 
     def rules(self, seat: int, style: Style) -> str:
         colour, way = _COLOURS[seat], ("up", "down")[seat]
@@ -153,8 +153,8 @@ class CheckersGame(OpenBoardGame):
         # Before each capture, the quiet moves stay below the draw limit. At least one piece is left at the end.
         self.max_decisions = sum(words.men) * QUIET
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
-        return f"{super().view_of(state, seat)} {self.wording.facts(state)}"
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
+        return f"{super().render_view(state, seat)} {self.wording.facts(state)}"
 
     def facts(self, state: pyspiel.State, seat: int) -> Sequence[float]:
         return seat, self.wording.facts(state)[0] / QUIET

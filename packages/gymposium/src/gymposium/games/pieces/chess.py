@@ -150,7 +150,7 @@ class Chess:
             checkered=True,
             last=last_turn(events),
         )
-        return Picture.of(board, told=f"The position as FEN: {fen}")
+        return Picture.from_parts(board, told=f"The position as FEN: {fen}")
 
     def fen(self, state: pyspiel.State) -> str:
         """Return the position as FEN, with an en passant square only if that capture is legal."""
@@ -236,11 +236,11 @@ class ChessGame(OpenSpielGame):
     def legal(self, state: pyspiel.State, seat: int) -> list[int]:
         return super().legal(state, seat) if self.wording.times(state) < _TIMES else []
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
         return f"{self.wording.fen(state)} {' '.join(self.wording.since(state))}"
 
-    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
-        values, (_, rows, columns) = super().tensor_of(state, seat), self.tensor_shape or ()
+    def make_tensor(self, state: pyspiel.State, seat: int) -> list[float]:
+        values, (_, rows, columns) = super().make_tensor(state, seat), self.tensor_shape or ()
         plane, squares = _REPETITIONS, rows * columns
         times = self.wording.times(state)
         values[plane * squares : (plane + 1) * squares] = [(times - 1) / (_TIMES - 1)] * squares

@@ -14,7 +14,7 @@ from functools import lru_cache
 import pyspiel
 
 from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, any_of, letters, naming, result, to_move
+from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, letters, match_row_numbers, naming, result, to_move
 from gymposium.games.pictures import Picture, disc, grid, last_turn, note, walled
 from gymposium.games.protocol import Event, Style
 
@@ -42,8 +42,8 @@ class Quoridor:
             for x in range(grid)
         ]
         self._labels = [f"{board_size - y // 2:2d}" if y % 2 == 0 else "  " for y in range(grid)]
-        inner = f"[{columns[:-1]}]{any_of(board_size - 1)}[hv]"
-        self.move_pattern = re.compile(f"[{columns}]{any_of(board_size)}|{inner}")
+        inner = f"[{columns[:-1]}]{match_row_numbers(board_size - 1)}[hv]"
+        self.move_pattern = re.compile(f"[{columns}]{match_row_numbers(board_size)}|{inner}")
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         return [self._walls[a] or self._flipped(state.action_to_string(seat, a)) for a in actions]
@@ -114,7 +114,7 @@ class Quoridor:
             last=last_turn(events),
         )
         told = f"Pawns: {', '.join([f'{mark} {square}' for square, mark in pawns.items()])}; walls: {' '.join(walls)}"
-        return Picture.of(drawn, note(f"Walls left: x {left[0]}, o {left[1]}."), told=told)
+        return Picture.from_parts(drawn, note(f"Walls left: x {left[0]}, o {left[1]}."), told=told)
 
     def _pawn(self, rows: list[str], mark: str) -> str:
         y, x = next((y, row.index(mark)) for y, row in enumerate(rows) if mark in row)
@@ -139,7 +139,7 @@ class QuoridorGame(OpenBoardGame):
 
     num_facts = 2
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}{state.move_number()}"
 
     def facts(self, state: pyspiel.State, seat: int) -> Sequence[float]:

@@ -46,7 +46,7 @@ class KuhnPoker:
         moves = known["moves"].split()
         rows = [["you" if turn % 2 == seat else "opponent", move] for turn, move in enumerate(moves)]
         chips = [1 + sum(move == "bet" for turn, move in enumerate(moves) if turn % 2 == by) for by in (seat, 1 - seat)]
-        return Picture.of(
+        return Picture.from_parts(
             hand([known["card"], "?"], "Cards", names=["", ""], notes=["you", "other"]),
             table(rows or [["nobody has acted yet"]]),
             note(f"Chips in the pot: you {chips[0]}, your opponent {chips[1]}."),

@@ -62,7 +62,7 @@ class LeducPoker:
         ]
         mine, _, theirs = known.get("pot", "").partition(" ")
         pot = [note(f"Chips in the pot: you {mine}, your opponent {theirs}.")] if mine else []
-        return Picture.of(
+        return Picture.from_parts(
             hand([card, public or "?", "?"], "Cards", names=["", "", ""], notes=["yours", "public", "other"]),
             table(rows, widths=(1, 3)),
             *pot,

@@ -137,7 +137,7 @@ class UniversalPoker:
         chips, _, shares = known["pot"].partition(" of ")
         parts = shares.split(" ")
         held = [" ".join(pair) for pair in zip(parts[::2], parts[1::2])]
-        return Picture.of(
+        return Picture.from_parts(
             hand(known["cards"].split(), f"Your cards ({self.table.seats[seat]})"),
             hand([*board, *["?"] * (5 - len(board))], "On the table"),
             note(f"The pot holds {chips} chips: {', '.join(held)}."),
@@ -219,14 +219,14 @@ class UniversalPokerGame(OpenSpielGame):
             self._tensor_is_board = True
             self.tensor_shape = tuple(self.engine.observation_tensor_shape())
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
         """Return the engine's view with facts that it omits.
 
         They are the order of turn and river, and the cards shown at the end."""
         history = state.history()
         hand = self.table.read(state.information_state_string(seat), history)
         shown = [listed(holding(history, s)) for s in hand.shown()] if state.is_terminal() else []
-        return f"{super().view_of(state, seat)}\n{' '.join(map(listed, hand.board[2:]))}\n{' '.join(shown)}"
+        return f"{super().render_view(state, seat)}\n{' '.join(map(listed, hand.board[2:]))}\n{' '.join(shown)}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Redeal the cards that the seat cannot see. All deals are equally likely."""

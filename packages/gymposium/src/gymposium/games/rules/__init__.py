@@ -1,11 +1,11 @@
 """Games made from one small class of rules.
 
-An author writes `Rules`: pure functions of an immutable position. `game_of` makes the `Game` and its matches from
-them. It handles events, the chance stream, records, forks and illegal moves:
+An author writes `Rules`: pure functions of an immutable position. `make_game_factory` makes the `Game` and its matches
+from them. It handles events, the chance stream, records, forks and illegal moves:
 
     from typing import NamedTuple
 
-    from gymposium.games.rules import game_of
+    from gymposium.games.rules import make_game_factory
 
     class Heap(NamedTuple):
         left: int
@@ -15,7 +15,7 @@ them. It handles events, the chance stream, records, forks and illegal moves:
         moves = ["take 1", "take 2", "take 3"]
         ...
 
-    game = game_of(Nim)  # the spec's entry_point: "nim:game"
+    game = make_game_factory(Nim)  # the spec's entry_point: "nim:game"
 
 A method that returns a wrong value raises a `RulesError` that names the method, either when the game is made or in the
 match that calls it. A game that does not fit, such as one with too many chance outcomes to list, can implement
@@ -24,7 +24,7 @@ match that calls it. A game that does not fit, such as one with too many chance 
 
 from gymposium.games.protocol import CHANCE, Event, Style
 from gymposium.games.rules.checks import RulesError
-from gymposium.games.rules.factory import game_of
+from gymposium.games.rules.factory import make_game_factory
 from gymposium.games.rules.game import RulesGame, RulesMatch
 from gymposium.games.rules.protocol import HasChance, HasPictures, HasResample, HasTensor, HasView, Rules
 
@@ -41,5 +41,5 @@ __all__ = [
     "RulesGame",
     "RulesMatch",
     "Style",
-    "game_of",
+    "make_game_factory",
 ]

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from gymposium.plugins.specs import GameSpec
 
 
-def game_of(author: Callable[..., Rules[S]]) -> Callable[[GameSpec, Mapping[str, Any]], RulesGame[S]]:
+def make_game_factory(author: Callable[..., Rules[S]]) -> Callable[[GameSpec, Mapping[str, Any]], RulesGame[S]]:
     """Return the factory for a spec's `entry_point`, made from a `Rules` class:
 
         class Nim:
             ...
 
-        game = game_of(Nim)  # entry_point="nim:game"
+        game = make_game_factory(Nim)  # entry_point="nim:game"
 
     The class is called with the game's parameters as keyword arguments, once per set of parameters. Making the game
     raises `PluginError` if a method is missing or returns a wrong value.
@@ -83,11 +83,11 @@ def _ask_everything(game: RulesGame[Any], state: object) -> None:
         for style in get_args(Style):
             _check_text(f"{called}.rules", rules.rules(seat, style))
             _check_text(f"{called}.position", rules.position(state, seat, style))
-        view: object = game.view_of(state, seat)
+        view: object = game.render_view(state, seat)
         if not isinstance(view, str):
             raise RulesError(f"{called}.view must return text, not {view!r}.")
         if game.tensor_shape is not None:
-            game.tensor_of(state, seat)
+            game.make_tensor(state, seat)
 
 
 def _check_text(method: str, text: object) -> None:

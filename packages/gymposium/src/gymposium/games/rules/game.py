@@ -70,10 +70,10 @@ class RulesGame(Generic[S]):
         match._replay(events)
         return match
 
-    def view_of(self, state: S, seat: int) -> str:
+    def render_view(self, state: S, seat: int) -> str:
         return repr(state) if self._view is None else self._view(state, seat)
 
-    def tensor_of(self, state: S, seat: int) -> np.ndarray:
+    def make_tensor(self, state: S, seat: int) -> np.ndarray:
         import numpy as np
 
         if self._tensor is None:
@@ -156,10 +156,10 @@ class RulesMatch(Generic[S]):
         return self._to_move
 
     def legal_moves(self, seat: int) -> list[str] | None:
-        return None if self.game.moves is None else self._legal_of(seat)[1].copy()
+        return None if self.game.moves is None else self._list_legal(seat)[1].copy()
 
     def legal_actions(self, seat: int) -> list[int]:
-        return [] if self.game.moves is None else self._legal_of(seat)[0].copy()
+        return [] if self.game.moves is None else self._list_legal(seat)[0].copy()
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
         text, legal = self.game.author.position(self.state, seat, style), self.legal_moves(seat)
@@ -168,7 +168,7 @@ class RulesMatch(Generic[S]):
         return Observation(seat, text, legal)
 
     def view(self, seat: int) -> str:
-        view = self.game.view_of(self.state, seat)
+        view = self.game.render_view(self.state, seat)
         if self.game.hides and not self._to_move:  # all seats learn the result
             return f"{view}\nreturns {self.returns()}"
         return view
@@ -180,7 +180,7 @@ class RulesMatch(Generic[S]):
         return author.picture(self.state, seat, () if self.game.hides else self.events)
 
     def tensor(self, seat: int) -> np.ndarray:
-        return self.game.tensor_of(self.state, seat)
+        return self.game.make_tensor(self.state, seat)
 
     def apply(self, moves: Mapping[int, str]) -> None:
         self._move(moves)
@@ -213,7 +213,7 @@ class RulesMatch(Generic[S]):
         self.state = state
         self._legal: dict[int, tuple[list[int], list[str]]] = {}
 
-    def _legal_of(self, seat: int) -> tuple[list[int], list[str]]:
+    def _list_legal(self, seat: int) -> tuple[list[int], list[str]]:
         legal = self._legal.get(seat)
         if legal is None:
             legal = self.game.legal(self.state, seat) if seat in self._to_move else ([], [])
@@ -230,7 +230,7 @@ class RulesMatch(Generic[S]):
             if decisions > game.max_decisions:  # the driver reports this first; here it ends playouts
                 raise RulesError(f"{game.called}.max_decisions is {game.max_decisions}, but the match continues.")
         for seat in seats:
-            legal = None if self.game.moves is None else self._legal_of(seat)[1]
+            legal = None if self.game.moves is None else self._list_legal(seat)[1]
             if not isinstance(moves[seat], str) if legal is None else moves[seat] not in legal:
                 raise IllegalMove(seat, moves[seat], legal)
         self._enter(self.game.author.play(self.state, moves))
@@ -250,7 +250,7 @@ class RulesMatch(Generic[S]):
             self._happen(outcomes[chosen][0])
         if self.game.moves is not None:
             for seat in self._to_move:
-                self._legal_of(seat)
+                self._list_legal(seat)
 
     def _happen(self, outcome: str) -> None:
         self._enter(self.game.author.play(self.state, {CHANCE: outcome}))

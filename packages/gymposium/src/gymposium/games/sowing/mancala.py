@@ -83,7 +83,7 @@ class Mancala:
         upper, lower = zip(_NORTH[::-1], map(int, north)), zip(_SOUTH, map(int, south))
         drawn = pits([*upper], [*lower], (int(stores[1]), int(stores[0])), last=last_turn(events)[-1:])
         told = f"Seeds: North {' '.join(north)}, South {' '.join(south)}; stores: South {stores[0]}, North {stores[1]}"
-        return Picture.of(drawn, note(f"You are {SEATS[seat]}, {_SIDES[seat]}."), told=told)
+        return Picture.from_parts(drawn, note(f"You are {SEATS[seat]}, {_SIDES[seat]}."), told=told)
 
 
 def read_kalah(board: str) -> tuple[list[str], list[str], tuple[str, str]]:

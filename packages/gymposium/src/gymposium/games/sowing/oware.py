@@ -116,7 +116,9 @@ class Oware:
         south, north = seeds[: self.houses], seeds[: self.houses - 1 : -1]
         upper, lower = zip(self.rows[1][::-1], north), zip(self.rows[0], south)
         drawn = pits([*upper], [*lower], (stores[1], stores[0]), last=last_turn(events)[-1:])
-        return Picture.of(drawn, note(f"You are {SEATS[seat]}, {_SIDES[seat]}."), told=f"Seeds and stores: {board}")
+        return Picture.from_parts(
+            drawn, note(f"You are {SEATS[seat]}, {_SIDES[seat]}."), told=f"Seeds and stores: {board}"
+        )
 
 
 class OwareMatch(OpenSpielMatch):
@@ -226,7 +228,7 @@ class OwareGame(OpenSpielGame):
     def begin(self, seed: int | None) -> OwareMatch:
         return OwareMatch(self, self.start(), [], seed, None)
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)} {state.move_number()}"
 
 

@@ -16,10 +16,10 @@ from gymposium.games.openspiel.boards import (
     ORDER,
     Frame,
     OpenBoardGame,
-    any_of,
     checkered,
     legal_line,
     letters,
+    match_row_numbers,
     naming_with_corners,
     to_move,
 )
@@ -41,7 +41,7 @@ class Amazons:
         columns = letters(board_size)
         rows = range(board_size, 0, -1)
         self.names = [f"{column}{row}" for row in rows for column in columns]
-        self.move_pattern = re.compile(f"[{columns}]{any_of(board_size)}")
+        self.move_pattern = re.compile(f"[{columns}]{match_row_numbers(board_size)}")
         self._frame = Frame(columns, rows)
         board: str = engine.new_initial_state().observation_string(0).replace("\n", "")
         self._starts = [
@@ -122,14 +122,14 @@ class AmazonsGame(OpenBoardGame):
         planes, *board = self.tensor_shape
         self.tensor_shape = (planes + 1, *board)
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
-        return f"{super().view_of(state, seat)}{under_way(state)}"
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
+        return f"{super().render_view(state, seat)}{under_way(state)}"
 
-    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
+    def make_tensor(self, state: pyspiel.State, seat: int) -> list[float]:
         chosen = [0.0] * self._cells
         for square in under_way(state)[-1:]:
             chosen[square] = 1.0
-        values = super().tensor_of(state, seat)
+        values = super().make_tensor(state, seat)
         return values[: -self._cells] + chosen + values[-self._cells :]
 
 

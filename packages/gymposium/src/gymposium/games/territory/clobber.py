@@ -11,11 +11,11 @@ from gymposium.games.openspiel.adapter import openspiel_game
 from gymposium.games.openspiel.boards import (
     ORDER,
     action_names,
-    any_of,
     checkered,
     letters,
+    match_row_numbers,
     naming_with_corners,
-    position_of,
+    render_position,
     squares,
 )
 from gymposium.games.pictures import Picture, disc
@@ -33,7 +33,7 @@ class Clobber:
     def __init__(self, engine: pyspiel.Game, rows: int, columns: int) -> None:
         self.rows, self.columns = rows, columns
         self.names = action_names(engine)
-        square = f"[{letters(columns)}]{any_of(rows)}"
+        square = f"[{letters(columns)}]{match_row_numbers(rows)}"
         self.move_pattern = re.compile(square * 2)
 
     def rules(self, seat: int, style: Style) -> str:
@@ -50,7 +50,7 @@ class Clobber:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        return position_of(state, seat, style, mark=_MARKS[seat], rows=self.rows, names=self.names)
+        return render_position(state, seat, style, mark=_MARKS[seat], rows=self.rows, names=self.names)
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = squares(state.observation_string(seat), self.rows)

@@ -10,7 +10,7 @@ import numpy as np
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
-from gymposium.games.openspiel.boards import ORDER, any_of, legal_line, letters, naming_with_corners, to_move
+from gymposium.games.openspiel.boards import ORDER, legal_line, letters, match_row_numbers, naming_with_corners, to_move
 from gymposium.games.pictures import Picture, cross, edges, last_turn, note, ring
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
@@ -29,7 +29,7 @@ class DotsAndBoxes:
     def __init__(self, engine: pyspiel.Game, num_rows: int, num_cols: int, utility_margin: bool) -> None:
         self.rows, self.columns, self.margin = num_rows, num_cols, utility_margin
         self.dots = letters(num_cols + 1)
-        dot = f"[{self.dots}]{any_of(num_rows + 1)}"
+        dot = f"[{self.dots}]{match_row_numbers(num_rows + 1)}"
         self.move_pattern = re.compile(dot * 2)
         across = [f"{a}{row}{b}{row}" for row in range(1, num_rows + 2) for a, b in zip(self.dots, self.dots[1:])]
         down = [f"{column}{row}{column}{row + 1}" for row in range(1, num_rows + 1) for column in self.dots]
@@ -82,7 +82,7 @@ class DotsAndBoxes:
         owners = [[lines[2 * y + 1][4 * x + 2].strip() for x in range(self.columns)] for y in range(self.rows)]
         board = edges(owners, _OWNERS, drawn, names=self.names, last=last_turn(events))
         boxes = [sum(row.count(mark) for row in owners) for mark in _MARKS]
-        return Picture.of(
+        return Picture.from_parts(
             board,
             note(f"Boxes: x {boxes[0]}, o {boxes[1]}."),
             told=f"Lines drawn: {' '.join(drawn) or 'none'}",
@@ -109,10 +109,10 @@ class DotsAndBoxesGame(OpenSpielGame):
         # the engine's line count is wrong on non-square boards (dots_and_boxes.h)
         self.max_decisions = len(words.names)
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}{state.current_player()}"
 
-    def tensor_of(self, state: pyspiel.State, seat: int) -> list[float]:
+    def make_tensor(self, state: pyspiel.State, seat: int) -> list[float]:
         """Return planes with an entry per dot.
 
         They are: lines to the right, lines down, x's boxes to the lower right, o's boxes to the lower right, and a

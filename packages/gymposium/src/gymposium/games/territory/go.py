@@ -10,7 +10,7 @@ import pyspiel
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.openspiel.boards import ORDER, Frame, any_of, legal_line
+from gymposium.games.openspiel.boards import ORDER, Frame, legal_line, match_row_numbers
 from gymposium.games.pictures import Picture, disc, grid, last_turn, note
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
@@ -35,7 +35,7 @@ class Go:
         rows = range(1, board_size + 1)
         self.names = [*(f"{column}{row}" for row in rows for column in self._columns), "pass"]
         self._pass = board_size * board_size
-        self.move_pattern = re.compile(f"[{self._columns}]{any_of(board_size)}|pass")
+        self.move_pattern = re.compile(f"[{self._columns}]{match_row_numbers(board_size)}|pass")
         self._frame = Frame(self._columns, range(board_size, 0, -1))
 
     def rules(self, seat: int, style: Style) -> str:
@@ -99,7 +99,7 @@ class Go:
         numbers = [str(row) for row in range(size, 0, -1)]
         last = last_turn(events)
         board = grid(rows, _STONES, row_names=numbers, column_names=self._columns, crossings=True, last=last)
-        return Picture.of(
+        return Picture.from_parts(
             board,
             *([note("The last move was a pass.")] if last.endswith("pass") else []),
             told=f"The board, row by row from the top: {' '.join(rows)}",
@@ -132,7 +132,7 @@ class GoGame(OpenSpielGame):
 
     wording: Go
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
         board: str = state.observation_string(seat)
         # ko bars at most one point, and the last move shows which
         legal = len(state.legal_actions())

@@ -57,7 +57,7 @@ class Othello:
         board = grid(rows, _DRAWN, row_names="12345678", column_names="abcdefgh", last=last_turn(events))
         counts = [sum(row.count(mark) for row in rows) for mark in _MARKS]
         told = f"The board, row by row from the top: {' '.join(map(''.join, rows))}"
-        return Picture.of(board, note(f"Discs: x {counts[0]}, o {counts[1]}."), told=told)
+        return Picture.from_parts(board, note(f"Discs: x {counts[0]}, o {counts[1]}."), told=told)
 
 
 game = openspiel_game("othello", Othello)

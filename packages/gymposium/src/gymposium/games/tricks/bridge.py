@@ -14,14 +14,14 @@ from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, eng
 from gymposium.games.openspiel.wording import compact_facts
 from gymposium.games.pictures import Picture, PicturePart, hand, note, table
 from gymposium.games.protocol import Event, Style
-from gymposium.games.tricks.bridge_history import CARDS, DEALT, MOVES, ORDERS, BridgeHistory, Contract, history_of
+from gymposium.games.tricks.bridge_history import CARDS, DEALT, MOVES, ORDERS, BridgeHistory, Contract, parse_history
 from gymposium.games.tricks.deals import fill
 from gymposium.games.tricks.trick import (
     NAMES,
     RANKS,
     SEATS,
-    all_of,
     by_suit,
+    name_hand,
     played,
     short,
     sides,
@@ -88,7 +88,7 @@ class Bridge:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         history: list[int] = state.history()
-        past = history_of(history, self.dealer)
+        past = parse_history(history, self.dealer)
         over = state.is_terminal()
         contract, tricks = past.contract, past.tricks
         gone = {card for trick in tricks for card in trick.cards}
@@ -99,9 +99,9 @@ class Bridge:
         result = f"{int(state.player_return(seat)):+d}" if over else ""
         if style == "compact":
             moves = " ".join([MOVES[action] for action in state.legal_actions(seat)])
-            lines = [f"hand {all_of(hand, _SHOWN) or 'none'}"]
+            lines = [f"hand {name_hand(hand, _SHOWN) or 'none'}"]
             if dummy is not None:
-                lines.append(f"dummy {all_of(dummy, _SHOWN) or 'none'}")
+                lines.append(f"dummy {name_hand(dummy, _SHOWN) or 'none'}")
             lines.append(f"auction {' '.join(past.calls) or 'none'}")
             if contract is not None:
                 lines.append(f"contract {contract.bid}{_DOUBLED[contract.doubled]} {SEATS[contract.declarer][0]}")
@@ -126,7 +126,7 @@ class Bridge:
         return "\n".join(lines) + "\n"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        past = history_of(state.history(), self.dealer)
+        past = parse_history(state.history(), self.dealer)
         known = compact_facts(self, state, seat)
         calls = known["auction"].split()
         bids = [f"{level}{strain}" for level in range(1, 8) for strain in ("C", "D", "H", "S", "NT")]
@@ -139,7 +139,7 @@ class Bridge:
             parts.append(_cards(known["dummy"], f"The dummy's hand ({SEATS[past.contract.dummy]})"))
         tricks = trick_parts(past.tricks, seat, f"Tricks taken: {known['taken']}") if "taken" in known else []
         contract = f"\nContract: {known['contract']}" if "contract" in known else ""
-        return Picture.of(
+        return Picture.from_parts(
             note(f"Auction, from {SEATS[self.dealer]}: {known['auction'] or 'no call yet'}{contract}"),
             *auction,
             *tricks,
@@ -214,7 +214,7 @@ class BridgeGame(OpenSpielGame):
 
         No player gets a card of a suit that they failed to follow."""
         history = match.state.history()
-        past = history_of(history, self.params["dealer"])
+        past = parse_history(history, self.params["dealer"])
         contract, tricks = past.contract, past.tricks
         order = ORDERS[contract.denomination if contract is not None else "NT"]
         hands = played(tricks)

@@ -56,7 +56,7 @@ class BridgeHistory(NamedTuple):
     """Seat whose card is next. The declarer chooses for the dummy."""
 
 
-def history_of(history: Sequence[int], dealer: int) -> BridgeHistory:
+def parse_history(history: Sequence[int], dealer: int) -> BridgeHistory:
     """Return a deal's history, given the engine's."""
     later = history[DEALT:]
     called = sum(map(_CALL.__le__, later))

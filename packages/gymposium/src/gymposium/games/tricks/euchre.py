@@ -13,13 +13,22 @@ from gymposium.games.openspiel.wording import compact_facts
 from gymposium.games.pictures import Picture, hand, note, table
 from gymposium.games.protocol import Event, Style
 from gymposium.games.tricks.deals import fill
-from gymposium.games.tricks.euchre_history import CARDS, DEALT, MOVES, ORDERS, RANKS, SUITS, EuchreHistory, history_of
+from gymposium.games.tricks.euchre_history import (
+    CARDS,
+    DEALT,
+    MOVES,
+    ORDERS,
+    RANKS,
+    SUITS,
+    EuchreHistory,
+    parse_history,
+)
 from gymposium.games.tricks.trick import (
     NAMES,
     SEATS,
     SUIT_NAMES,
-    all_of,
     by_suit,
+    name_hand,
     played,
     short,
     sides,
@@ -86,7 +95,7 @@ class Euchre:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         history: list[int] = state.history()
-        past = history_of(history, self.lone_defender)
+        past = parse_history(history, self.lone_defender)
         hand = _hand(history, past, seat)
         over = state.is_terminal()
         taken = sides(past.tricks)
@@ -95,7 +104,7 @@ class Euchre:
             moves = " ".join([MOVES[action] for action in state.legal_actions(seat)])
             end = f"result {result}" if over else f"legal {moves or 'none'}"
             return (
-                f"hand {all_of(hand, _SHOWN) or 'none'}\n{_compact(past, seat)}tricks {short(past.tricks)}\n"
+                f"hand {name_hand(hand, _SHOWN) or 'none'}\n{_compact(past, seat)}tricks {short(past.tricks)}\n"
                 f"taken NS {taken[0]} EW {taken[1]}\n{end}\n"
             )
         lines = [] if over else [f"Your hand: {by_suit(hand, _SHOWN) or 'empty'}."]
@@ -109,11 +118,11 @@ class Euchre:
         return "\n".join(lines) + "\n"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        past = history_of(state.history(), self.lone_defender)
+        past = parse_history(state.history(), self.lone_defender)
         known = compact_facts(self, state, seat)
         held = known["hand"].split()
         said = [move for move in known.get("legal", "").split() if move not in held]
-        return Picture.of(
+        return Picture.from_parts(
             note("\n".join([f"{key} {known[key]}" for key in ("dealer", "bids", "trump") if known.get(key)])),
             *trick_parts(past.tricks, seat, f"Tricks taken: {known['taken']}"),
             *([table([said], places=True)] if said else []),
@@ -193,9 +202,9 @@ class EuchreGame(OpenSpielGame):
 
     wording: Euchre
 
-    def view_of(self, state: pyspiel.State, seat: int) -> str:
+    def render_view(self, state: pyspiel.State, seat: int) -> str:
         history = state.history()
-        at = history_of(history, self.wording.lone_defender).discarded_at
+        at = parse_history(history, self.wording.lone_defender).discarded_at
         public = [*history[DEALT:]]
         if at is not None and seat != history[0]:
             public[at - DEALT] = -1
@@ -209,7 +218,7 @@ class EuchreGame(OpenSpielGame):
 
         The other seats get no suit that they failed to follow. The three leftover cards and the discard are redealt
         too."""
-        past = history_of(history, self.wording.lone_defender)
+        past = parse_history(history, self.wording.lone_defender)
         hides_discard = past.discard is not None and seat != past.dealer
         hands = played(past.tricks)
         if hides_discard and past.upcard not in hands[past.dealer]:

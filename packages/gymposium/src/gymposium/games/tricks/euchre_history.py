@@ -57,7 +57,7 @@ class EuchreHistory(NamedTuple):
     tricks: Sequence[Trick] = ()
 
 
-def history_of(history: Sequence[int], lone_defender: bool) -> EuchreHistory:
+def parse_history(history: Sequence[int], lone_defender: bool) -> EuchreHistory:
     """Return a hand's history, given the engine's. `lone_defender` is True if defenders may play alone."""
     dealer, upcard = history[0], CARDS[history[DEALT]]
     rest = iter(enumerate(history[DEALT + 1 :], start=DEALT + 1))

@@ -145,7 +145,7 @@ class Hearts:
         held = [] if state.is_terminal() else list(view.hand)
         points = ", ".join([f"{name} {n}" for name, n in zip(NAMES[seat], view.points, strict=True)])
         chosen = [note(f"Cards that you pass: {' '.join(view.passed) or 'none yet'}")] if not view.tricks else []
-        return Picture.of(
+        return Picture.from_parts(
             *trick_parts(view.tricks, seat, f"Points: {points}"),
             *chosen,
             hand(held, "Your hand"),

@@ -19,8 +19,8 @@ from gymposium.games.tricks.trick import (
     RANKS,
     SEATS,
     SUIT_NAMES,
-    all_of,
     by_suit,
+    name_hand,
     plain_order,
     played,
     short,
@@ -84,7 +84,7 @@ class Spades:
             legal = " ".join([_MOVES[action] for action in state.legal_actions(seat)])
             end = f"result {int(state.player_return(seat)):+d}" if over else f"legal {legal or 'none'}"
             return (
-                f"hand {all_of(hand, _SHOWN) or 'none'}\nbids {' '.join(said) or 'none'}\ntricks {short(tricks)}\n"
+                f"hand {name_hand(hand, _SHOWN) or 'none'}\nbids {' '.join(said) or 'none'}\ntricks {short(tricks)}\n"
                 f"taken N {taken[0]} E {taken[1]} S {taken[2]} W {taken[3]}\n{end}\n"
             )
         names = NAMES[seat]
@@ -110,7 +110,7 @@ class Spades:
         names = NAMES[seat]
         bids = [*said, *["–"] * (4 - len(said))]
         bidding = [table([_MOVES[_NIL : _NIL + 7], _MOVES[_NIL + 7 : _NIL + 14]], places=True)] if len(said) < 4 else []
-        return Picture.of(
+        return Picture.from_parts(
             table([bids], head=[f"{name} bids" if name != "you" else "you bid" for name in names]),
             *bidding,
             *trick_parts(tricks, seat, f"Tricks taken: {known['taken']}"),

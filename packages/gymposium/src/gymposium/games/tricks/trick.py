@@ -97,7 +97,7 @@ def by_suit(hand: AbstractSet[str], suits: Sequence[Sequence[str]]) -> str:
     return ", ".join([" ".join([card for card in suit if card in hand]) for suit in suits if not hand.isdisjoint(suit)])
 
 
-def all_of(hand: AbstractSet[str], suits: Sequence[Sequence[str]]) -> str:
+def name_hand(hand: AbstractSet[str], suits: Sequence[Sequence[str]]) -> str:
     """Return a hand as text like `by_suit`, but without commas."""
     return " ".join([card for suit in suits for card in suit if card in hand])
 

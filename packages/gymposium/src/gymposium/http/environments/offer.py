@@ -59,7 +59,9 @@ class EnvOffer:
     on_illegal: FailurePolicy
 
     @classmethod
-    def of(cls, games: Sequence[str], opponents: Sequence[str] = ("random",), on_illegal: str = "forfeit") -> Self:
+    def from_names(
+        cls, games: Sequence[str], opponents: Sequence[str] = ("random",), on_illegal: str = "forfeit"
+    ) -> Self:
         """Build an offer from these names. A game with parameters has its given name and its full name.
 
         Raises `BadOption`, `UnknownName` and the errors of `load_game` and `make_player`."""

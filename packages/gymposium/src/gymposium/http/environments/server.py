@@ -19,7 +19,7 @@ from gymposium.http.app import api
 from gymposium.http.environments.offer import OPTIONS, EnvOffer
 from gymposium.http.environments.session import EnvSession
 from gymposium.http.environments.wire import SCHEMAS, Incoming, WireError, message
-from gymposium.http.requests import Refused
+from gymposium.http.requests import RequestRefusal
 from gymposium.match import MatchResult
 
 SESSIONS = 64
@@ -67,12 +67,12 @@ class _Server:
             self._write(played)
 
     def _game(self, connection: Request | WebSocket) -> str:
-        """Return the name of the game in the address. Raises `Refused` if it is not offered."""
+        """Return the name of the game in the address. Raises `RequestRefusal` if it is not offered."""
         name = connection.path_params.get("game") or connection.query_params.get("game") or self._offer.first
         try:
             self._offer.game(name)
         except UnknownName as error:
-            raise Refused(404, "unknown_game", str(error)) from None
+            raise RequestRefusal(404, "unknown_game", str(error)) from None
         return str(name)
 
     # -- over HTTP
@@ -107,7 +107,7 @@ class _Server:
         """Play with one client until it disconnects, times out, or sends close."""
         try:
             session = EnvSession(self._offer, self._game(socket), self._keep)
-        except Refused as refused:
+        except RequestRefusal as refused:
             await socket.send_denial_response(refused.response())
             return
         await socket.accept()

@@ -110,7 +110,7 @@ class EngineWorld:
         return self._game.legal(self._state, seat)
 
     def view(self, seat: int) -> str:
-        return self._game.view_of(self._state, seat)
+        return self._game.render_view(self._state, seat)
 
     def apply(self, moves: Mapping[int, int]) -> None:
         state = self._state

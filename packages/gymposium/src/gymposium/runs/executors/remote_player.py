@@ -15,7 +15,7 @@ from gymposium.games.protocol import Event
 from gymposium.games.registry import load_game
 from gymposium.players.asking import ask_player
 from gymposium.players.grammar import make_player
-from gymposium.players.protocol import Ask, MatchContext, Player, Reply, repeats_of
+from gymposium.players.protocol import Ask, MatchContext, Player, Reply, get_repeats
 from gymposium.runs.executors.make import running_executor
 from gymposium.runs.executors.protocol import Executor, ExecutorStart
 
@@ -39,7 +39,7 @@ class AskSnapshot:
     """State of the seat's random stream."""
 
     @classmethod
-    def of(cls, ask: Ask) -> AskSnapshot:
+    def from_ask(cls, ask: Ask) -> AskSnapshot:
         """Take a snapshot of an ask."""
         match = ask._context.match
         return cls(
@@ -84,7 +84,7 @@ class RemotePlayer:
         Raises `BadOption` for a player whose replies depend on more than the ask and its seed, and any error from the
         executor's start."""
         inner = make_player(player)
-        if repeats_of(inner) not in ("quickly", "slowly"):
+        if get_repeats(inner) not in ("quickly", "slowly"):
             raise BadOption(
                 f"remote:{player}: {player} cannot run remotely, because its replies depend on more than the match and "
                 f"its seed. To run a language model remotely, use a server: engine=URL."
@@ -92,7 +92,7 @@ class RemotePlayer:
         self.name = name or f"remote:{player}"
         self.reader, self.style = inner.reader, inner.style
         self.deterministic = bool(getattr(inner, "deterministic", False))
-        self.repeats = repeats_of(inner)
+        self.repeats = get_repeats(inner)
         self._player = player
         stack = ExitStack()
         self._executor: Executor = stack.enter_context(running_executor(executor, start))
@@ -102,7 +102,7 @@ class RemotePlayer:
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         size = -(-len(asks) // self._portions)
         portions = [
-            Portion(self._player, tuple(map(AskSnapshot.of, asks[start : start + size])))
+            Portion(self._player, tuple(map(AskSnapshot.from_ask, asks[start : start + size])))
             for start in range(0, len(asks), size)
         ]
         answers = dict(self._executor.map(answer, portions))

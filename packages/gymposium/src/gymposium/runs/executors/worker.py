@@ -98,7 +98,7 @@ def _play(part: RunPart, players: dict[str, Player], supervisor: Connection) -> 
             for result in played
             for failure in result.ending.failures
         )
-        lines = [RecordLine.of(result) for result in played]
+        lines = [RecordLine.from_match(result) for result in played]
         supervisor.send(BatchPlayed(numbers, lines, faults, broken))
         if broken.total() == len(played) > 1:
             return True

@@ -37,12 +37,12 @@ class Call:
         raise ValueError(f'a call is written {{"name": "...", "{arguments}": {{...}}}}')
 
 
-def move_of(calls: Sequence[Call]) -> str:
+def format_calls(calls: Sequence[Call]) -> str:
     """Return the canonical move that makes these calls in order, one per line."""
     return "\n".join(call.json for call in calls)
 
 
-def calls_of(move: str) -> tuple[Call, ...]:
+def parse_calls(move: str) -> tuple[Call, ...]:
     """Parse the calls in a move: one or more JSON objects, one per line.
 
     Raises `ValueError` for any other text: invalid JSON, a duplicate key, `NaN`, or another form."""

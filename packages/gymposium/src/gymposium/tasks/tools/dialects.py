@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from gymposium.errors import UnknownName
 from gymposium.tasks.tools.calls import Call
-from gymposium.tasks.tools.merging import types_of
+from gymposium.tasks.tools.merging import list_types
 from gymposium.tasks.tools.tool import Tool
 from gymposium.util.strict_json import each_key_once, strict_json
 
@@ -72,7 +72,7 @@ class Llama:
         return json.dumps({"name": written["name"], "parameters": written["arguments"]}, ensure_ascii=False)
 
 
-class _Typed(ABC):
+class _TypedDialect(ABC):
     """Base of dialects that write string arguments verbatim, and others as JSON. The tool's schema says which."""
 
     name: str
@@ -103,7 +103,7 @@ class _Typed(ABC):
         """Return the text of one call."""
 
 
-class Keys(_Typed):
+class Keys(_TypedDialect):
     """Calls with a tag per key and per value, as GLM 4.5 and later write them."""
 
     name = "keys"
@@ -129,7 +129,7 @@ class Keys(_Typed):
         return f"<tool_call>{name}\n{''.join(pairs)}</tool_call>"
 
 
-class Functions(_Typed):
+class Functions(_TypedDialect):
     """Calls with a tag for the function and per parameter, as Qwen3-Coder writes them."""
 
     name = "functions"
@@ -243,7 +243,7 @@ def _value(tool: Tool | None, name: str, text: str) -> Any:
         if "string" in types:
             return text
         raise
-    return text if "string" in types and _type_of(value) not in types - {"string"} else value
+    return text if "string" in types and _name_json_type(value) not in types - {"string"} else value
 
 
 def _types(schema: Any, whole: Mapping[str, Any]) -> Iterator[str]:
@@ -254,7 +254,7 @@ def _types(schema: Any, whole: Mapping[str, Any]) -> Iterator[str]:
         if not isinstance(schema, Mapping):
             continue
         given = [*_listed(schema, "enum"), *([schema["const"]] if "const" in schema else [])]
-        for kind in [*(types_of(schema) or ()), *map(_type_of, given)]:
+        for kind in [*(list_types(schema) or ()), *map(_name_json_type, given)]:
             yield from ("number", "integer") if kind == "number" else (kind,)
         for keyword in ("anyOf", "oneOf", "allOf"):
             waiting += _listed(schema, keyword)
@@ -270,7 +270,7 @@ def _listed(schema: Mapping[str, Any], keyword: str) -> Sequence[Any]:
     return value if isinstance(value, list | tuple) else ()
 
 
-def _type_of(value: Any) -> str:
+def _name_json_type(value: Any) -> str:
     """Return the JSON type of a value."""
     match value:
         case None:

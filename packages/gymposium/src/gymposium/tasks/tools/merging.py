@@ -28,7 +28,7 @@ def merged(schema: Any, other: Any) -> Any:
     return both
 
 
-def types_of(schema: Mapping[str, Any]) -> list[str] | None:
+def list_types(schema: Mapping[str, Any]) -> list[str] | None:
     """Return the types in `type`, or None without `type`. Entries that are not strings are ignored."""
     given = schema.get("type")
     named = given if isinstance(given, list | tuple) else [given]
@@ -59,7 +59,7 @@ def _both(key: str, mine: Any, yours: Any) -> Any:
 
 
 def _types(mine: Any, yours: Any) -> list[str]:
-    mine, yours = types_of({"type": mine}) or [], types_of({"type": yours}) or []
+    mine, yours = list_types({"type": mine}) or [], list_types({"type": yours}) or []
     narrow = [one for one in mine if one in yours or (one == "integer" and "number" in yours)]
     return [*narrow, *(one for one in yours if one == "integer" and "number" in mine and one not in mine)]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gymposium.errors import BadOption
-from gymposium.tasks.tools.calls import Call, calls_of, move_of
+from gymposium.tasks.tools.calls import Call, format_calls, parse_calls
 from gymposium.tasks.tools.dialects import DIALECTS, Dialect
 from gymposium.tasks.tools.tool import Tool
 
@@ -35,7 +35,7 @@ class ToolsReader:
 
     def submission(self, reply: str) -> str | None:
         read = self.parts(reply)
-        return None if read is None else move_of(read[1])
+        return None if read is None else format_calls(read[1])
 
     def parts(self, reply: str) -> tuple[str, tuple[Call, ...]] | None:
         """Split a reply into its thoughts, with their tags, and its calls. None if it lacks the required form."""
@@ -52,12 +52,12 @@ class ToolsReader:
         """Return the canonical reply with this move.
 
         Raises `BadOption` for a move that would be read back differently."""
-        calls = calls_of(move)
+        calls = parse_calls(move)
         try:
             written = self.dialect.write(calls)
         except ValueError as error:
             raise BadOption(f"reply={self.name}: {error}. Use reply=tags. The move: {move}") from None
-        if self.tools and self.submission(written) != move_of(calls):
+        if self.tools and self.submission(written) != format_calls(calls):
             raise BadOption(
                 f"reply={self.name}: the tool's schema would change an argument's type on reading. "
                 f"Use reply=tags. The move: {move}"

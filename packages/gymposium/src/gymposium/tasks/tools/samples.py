@@ -14,7 +14,7 @@ from functools import reduce
 from math import ceil, floor
 from typing import Any
 
-from gymposium.tasks.tools.merging import merged, types_of
+from gymposium.tasks.tools.merging import list_types, merged
 from gymposium.tasks.tools.patterns import REPEATS, NoText, text_for
 
 _TRIES = 50
@@ -101,7 +101,7 @@ class ValueSampler:
             return flat["const"]
         if "enum" in flat:
             return self._one(flat["enum"])
-        types = types_of(flat) or _likely_types(flat)
+        types = list_types(flat) or _likely_types(flat)
         match types[0] if len(types) == 1 else self._one(types):
             case "object":
                 return self._object(flat, depth)
@@ -259,7 +259,7 @@ class ValueSampler:
         """Return the minimum and maximum number. Draft 4 uses booleans for exclusive bounds."""
         low, high = schema.get("minimum"), schema.get("maximum")
         above, below = schema.get("exclusiveMinimum", False), schema.get("exclusiveMaximum", False)
-        gap = 1 if "integer" in (types_of(schema) or ()) else 1e-6 if self._tried >= _BARE else 0.01
+        gap = 1 if "integer" in (list_types(schema) or ()) else 1e-6 if self._tried >= _BARE else 0.01
         if above is True and low is not None:
             low += gap
         elif above is not False and above is not True:
@@ -316,7 +316,7 @@ def _likely_types(schema: Mapping[str, Any]) -> Sequence[str]:
         return [hinted]
     if not isinstance(excluded := schema.get("not"), Mapping):
         return ["string"]
-    without = types_of(excluded) or () if set(excluded) == {"type"} else ()
+    without = list_types(excluded) or () if set(excluded) == {"type"} else ()
     return [name for name in _TYPES if name not in without and not (name == "integer" and "number" in without)]
 
 

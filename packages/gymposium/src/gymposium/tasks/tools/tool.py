@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from gymposium.tasks.tools.merging import types_of
+from gymposium.tasks.tools.merging import list_types
 from gymposium.tasks.tools.schema import Schema
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
@@ -38,7 +38,7 @@ class Tool:
             raise ValueError(
                 f"invalid tool name {self.name!r}: use letters, digits, '_' and '-', at most 64 characters"
             )
-        if "object" not in (types_of(self.parameters) or ["object"]):
+        if "object" not in (list_types(self.parameters) or ["object"]):
             raise ValueError(f"the parameters of tool {self.name} must be a JSON schema of type 'object'")
         object.__setattr__(self, "parameters", {"type": "object", **self.parameters})
         _ = self.schema
@@ -47,7 +47,7 @@ class Tool:
         return hash((self.name, self.description))
 
     @classmethod
-    def of(cls, function: Callable[..., Any]) -> Tool:
+    def from_function(cls, function: Callable[..., Any]) -> Tool:
         """Return the tool that a function implements.
 
         The function's name, docstring and signature become the tool's name, description and parameters.
@@ -100,6 +100,6 @@ class Tool:
         return Schema(self.parameters)
 
 
-def tools_of(game: object) -> tuple[Tool, ...]:
+def list_tools(game: object) -> tuple[Tool, ...]:
     """Return a game's tools, or ()."""
     return getattr(game, "tools", ())

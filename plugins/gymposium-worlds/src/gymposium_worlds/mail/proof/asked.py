@@ -18,7 +18,7 @@ _VALUE = re.compile(rf"{_NOUN}(?: now| is| for me, please)?[.?](?: |$)")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionTarget:
     """Parsed question."""
 
     form: Literal["value", "first", "count"]
@@ -35,16 +35,16 @@ class Asked:
         return self.topic.removeprefix("the ")
 
 
-def read_question(text: str) -> Asked | None:
+def read_question(text: str) -> QuestionTarget | None:
     """Parse a question about a generated mailbox. Returns None if it has another form."""
     if found := _COUNT.search(text):
-        return Asked("count", found["topic"])
+        return QuestionTarget("count", found["topic"])
     if found := _FIRST.search(text):
         claim = found["claim"]
         if out := _OUT.fullmatch(claim):
-            return Asked("first", out["topic"])
+            return QuestionTarget("first", out["topic"])
         stated = _IS.fullmatch(claim)
-        return stated and Asked("first", stated["topic"], stated["noun"], stated["value"])
+        return stated and QuestionTarget("first", stated["topic"], stated["noun"], stated["value"])
     if found := _VALUE.search(text):
-        return Asked("value", found["topic"], found["noun"])
+        return QuestionTarget("value", found["topic"], found["noun"])
     return None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gymposium_worlds.mail.message import Mail
-from gymposium_worlds.mail.proof.asked import Asked
+from gymposium_worlds.mail.proof.asked import QuestionTarget
 from gymposium_worlds.mail.proof.reading import Own, names_of_people, own_words
 
 _DAY = r"[0-9]{1,2} [A-Z][a-z]+ [0-9]{4}"
@@ -86,7 +86,7 @@ class Checker:
         self._mails = [own_words(mail) for mail in sorted(mails, key=lambda mail: mail.sent)]
         self._names = names_of_people(self._mails)
 
-    def findings(self, asked: Asked) -> list[Finding]:
+    def findings(self, asked: QuestionTarget) -> list[Finding]:
         """Return every answer to a question, in any order. The list is empty if the mails do not answer it.
 
         For a value, only the final one is an answer.
@@ -99,7 +99,7 @@ class Checker:
         wanted = [claim for claim in claims if claim.value == self.known(asked.value)]
         return [Finding(wanted[0].own.sender, (wanted[0].own.mail.id,))] if wanted else []
 
-    def stated(self, asked: Asked) -> Sequence[str]:
+    def stated(self, asked: QuestionTarget) -> Sequence[str]:
         """Return all stated values of the attribute in question, earliest first."""
         return [claim.value for claim in self._claims(asked)]
 
@@ -107,7 +107,7 @@ class Checker:
         """Return the header name of the person with this name, or the name unchanged if no mail shows the person."""
         return self._names.get(name, name)
 
-    def _claims(self, asked: Asked) -> list[_Claim]:
+    def _claims(self, asked: QuestionTarget) -> list[_Claim]:
         if not asked.noun:
             return [_Claim(own, "") for own, text in self._about(asked.topic) if _BROKEN.fullmatch(text)]
         claims = []

@@ -6,23 +6,23 @@ from collections import Counter
 from fractions import Fraction
 
 from gymposium_worlds.tables.answers import Answer
-from gymposium_worlds.tables.questions.question import Asker, Maker, TableQuestion, cell, label_of
+from gymposium_worlds.tables.questions.question import Asker, Maker, TableQuestion, cell, find_label
 from gymposium_worlds.tables.questions.totals import average_answer, sum_answer, total
 
 
-def count_of(asker: Asker) -> TableQuestion | None:
+def count_events(asker: Asker) -> TableQuestion | None:
     """Ask how many events belong to one row."""
     owner, event = asker.owner(), asker.database.event
     row = asker.draw.pick(owner.rows)
-    count = Answer("integer", str(len(asker.events_of(owner, lambda one: one == row))))
-    return asker.ask("join.count_of", count, plural=event.plural, noun=owner.noun, name=label_of(owner, row))
+    count = Answer("integer", str(len(asker.select_events(owner, lambda one: one == row))))
+    return asker.ask("join.count_events", count, plural=event.plural, noun=owner.noun, name=find_label(owner, row))
 
 
 def count_where(asker: Asker) -> TableQuestion | None:
     """Ask how many events belong to rows that meet a condition."""
     owner, event = asker.owner(), asker.database.event
     where = asker.condition(owner)
-    count = Answer("integer", str(len(asker.events_of(owner, where.holds))))
+    count = Answer("integer", str(len(asker.select_events(owner, where.holds))))
     return asker.ask("join.count_where", count, plural=event.plural, owners=owner.plural, where=where.words)
 
 
@@ -30,7 +30,7 @@ def count_both(asker: Asker) -> TableQuestion | None:
     """Ask how many events belong to a subject that meets a condition, and to an item that meets another."""
     subject, item, event = asker.database.subject, asker.database.item, asker.database.event
     where, other = asker.condition(subject), asker.condition(item)
-    both = set(asker.events_of(subject, where.holds)) & set(asker.events_of(item, other.holds))
+    both = set(asker.select_events(subject, where.holds)) & set(asker.select_events(item, other.holds))
     if not both:
         return None
     return asker.ask(
@@ -42,9 +42,9 @@ def count_both(asker: Asker) -> TableQuestion | None:
 def count_place(asker: Asker) -> TableQuestion | None:
     """Ask how many events belong to subjects of one place."""
     place, subject, event = asker.database.place, asker.database.subject, asker.database.event
-    row, key = asker.draw.pick(place.rows), subject.place_of("reference", place.name)
-    count = Answer("integer", str(len(asker.events_of(subject, lambda one: one[key] == row[0]))))
-    slots = {"plural": event.plural, "owners": subject.plural, "noun": place.noun, "name": label_of(place, row)}
+    row, key = asker.draw.pick(place.rows), subject.find_place("reference", place.name)
+    count = Answer("integer", str(len(asker.select_events(subject, lambda one: one[key] == row[0]))))
+    slots = {"plural": event.plural, "owners": subject.plural, "noun": place.noun, "name": find_label(place, row)}
     return asker.ask("join.count_place", count, **slots)
 
 
@@ -52,49 +52,57 @@ def count_different(asker: Asker) -> TableQuestion | None:
     """Ask how many different items the events of a subject have, or the other way round."""
     owner, database = asker.owner(), asker.database
     other = database.item if owner is database.subject else database.subject
-    row, key = asker.draw.pick(owner.rows), database.event.place_of("reference", other.name)
-    events = asker.events_of(owner, lambda one: one == row)
+    row, key = asker.draw.pick(owner.rows), database.event.find_place("reference", other.name)
+    events = asker.select_events(owner, lambda one: one == row)
     if not events:
         return None
     count = Answer("integer", str(len({event[key] for event in events})))
-    slots = {"others": other.plural, "plural": database.event.plural, "noun": owner.noun, "name": label_of(owner, row)}
+    slots = {
+        "others": other.plural,
+        "plural": database.event.plural,
+        "noun": owner.noun,
+        "name": find_label(owner, row),
+    }
     return asker.ask("join.count_different", count, **slots)
 
 
-def sum_of(asker: Asker) -> TableQuestion | None:
+def sum_column(asker: Asker) -> TableQuestion | None:
     """Ask for the sum of a column over the events of one row."""
     owner, event = asker.owner(), asker.database.event
-    row, column = asker.draw.pick(owner.rows), asker.draw.pick(event.of_kind("integer", "decimal"))
-    events = asker.events_of(owner, lambda one: one == row)
+    row, column = asker.draw.pick(owner.rows), asker.draw.pick(event.select_columns("integer", "decimal"))
+    events = asker.select_events(owner, lambda one: one == row)
     if not events:
         return None
     answer, after = sum_answer(total(events, event, column), column)
-    slots = {"column": column.phrase, "plural": event.plural, "noun": owner.noun, "name": label_of(owner, row)}
-    return asker.ask("join.sum_of", answer, after, **slots)
+    slots = {"column": column.phrase, "plural": event.plural, "noun": owner.noun, "name": find_label(owner, row)}
+    return asker.ask("join.sum_column", answer, after, **slots)
 
 
 def sum_product(asker: Asker) -> TableQuestion | None:
     """Ask for the sum, over a subject's events, of an event column times an item column."""
     subject, item, event = asker.database.subject, asker.database.item, asker.database.event
     row = asker.draw.pick(subject.rows)
-    column, other = asker.draw.pick(event.of_kind("integer")), asker.draw.pick(item.of_kind("integer", "decimal"))
-    events = asker.events_of(subject, lambda one: one == row)
+    column, other = (
+        asker.draw.pick(event.select_columns("integer")),
+        asker.draw.pick(item.select_columns("integer", "decimal")),
+    )
+    events = asker.select_events(subject, lambda one: one == row)
     if not events:
         return None
-    factor, key = event.columns.index(column), event.place_of("reference", item.name)
+    factor, key = event.columns.index(column), event.find_place("reference", item.name)
     factors = {one[0]: Fraction(str(one[item.columns.index(other)])) for one in item.rows}
     answer, after = sum_answer(
         sum((Fraction(str(one[factor])) * factors[one[key]] for one in events), Fraction(0)), column, other
     )
-    slots = {"plural": event.plural, "noun": subject.noun, "name": label_of(subject, row), "other": item.noun}
+    slots = {"plural": event.plural, "noun": subject.noun, "name": find_label(subject, row), "other": item.noun}
     return asker.ask("join.sum_product", answer, after, column=column.phrase, other_column=other.phrase, **slots)
 
 
 def average_where(asker: Asker) -> TableQuestion | None:
     """Ask for the average of a column over the events of rows that meet a condition."""
     owner, event = asker.owner(), asker.database.event
-    where, column = asker.condition(owner), asker.draw.pick(event.of_kind("integer", "decimal"))
-    if (found := average_answer(asker, asker.events_of(owner, where.holds), event, column)) is None:
+    where, column = asker.condition(owner), asker.draw.pick(event.select_columns("integer", "decimal"))
+    if (found := average_answer(asker, asker.select_events(owner, where.holds), event, column)) is None:
         return None
     slots = {"column": column.phrase, "plural": event.plural, "owners": owner.plural, "where": where.words}
     return asker.ask("join.average_where", *found, **slots)
@@ -103,15 +111,15 @@ def average_where(asker: Asker) -> TableQuestion | None:
 def most(asker: Asker) -> TableQuestion | None:
     """Ask which row has the most events."""
     owner, event = asker.owner(), asker.database.event
-    key = event.place_of("reference", owner.name)
+    key = event.find_place("reference", owner.name)
     (first, count), (_, next_count) = Counter(row[key] for row in event.rows).most_common(2)
     if count == next_count:
         return None
     (winner,) = (row for row in owner.rows if row[0] == first)
-    return asker.ask("join.most", Answer("text", label_of(owner, winner)), noun=owner.noun, plural=event.plural)
+    return asker.ask("join.most", Answer("text", find_label(owner, winner)), noun=owner.noun, plural=event.plural)
 
 
-def owner_of(asker: Asker) -> TableQuestion | None:
+def find_owner(asker: Asker) -> TableQuestion | None:
     """Ask for a cell of an event's row, or of a subject's place."""
     database, draw = asker.database, asker.draw
     owner, table = draw.pick(
@@ -121,7 +129,7 @@ def owner_of(asker: Asker) -> TableQuestion | None:
         draw.pick(table.rows),
         draw.pick([one for one in owner.columns if one.kind not in ("id", "reference")]),
     )
-    key = row[table.place_of("reference", owner.name)]
+    key = row[table.find_place("reference", owner.name)]
     (owning,) = (one for one in owner.rows if one[0] == key)
     value = cell(owning, owner.columns.index(column))
     if value.type == "unknown":
@@ -130,5 +138,6 @@ def owner_of(asker: Asker) -> TableQuestion | None:
 
 
 JOINS: tuple[Maker, ...] = (
-    count_of, count_where, count_both, count_place, count_different, sum_of, sum_product, average_where, most, owner_of,
+    count_events, count_where, count_both, count_place, count_different, sum_column, sum_product, average_where, most,
+    find_owner,
 )  # fmt: skip

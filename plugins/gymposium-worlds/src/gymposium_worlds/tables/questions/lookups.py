@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gymposium_worlds.tables.answers import UNKNOWN, Answer
-from gymposium_worlds.tables.questions.question import Asker, Maker, TableQuestion, cell, label_of
+from gymposium_worlds.tables.questions.question import Asker, Maker, TableQuestion, cell, find_label
 
 
 def named(asker: Asker) -> TableQuestion | None:
@@ -16,13 +16,13 @@ def named(asker: Asker) -> TableQuestion | None:
     value = cell(row, table.columns.index(column))
     if value.type == "unknown":
         return None
-    return asker.ask("lookup.named", value, column=column.phrase, noun=table.noun, name=label_of(table, row))
+    return asker.ask("lookup.named", value, column=column.phrase, noun=table.noun, name=find_label(table, row))
 
 
 def numbered(asker: Asker) -> TableQuestion | None:
     """Ask for a cell of an event, which has no label."""
     table, draw = asker.database.event, asker.draw
-    row, column = draw.pick(table.rows), draw.pick(table.of_kind("category", "integer", "decimal", "date"))
+    row, column = draw.pick(table.rows), draw.pick(table.select_columns("category", "integer", "decimal", "date"))
     value = cell(row, table.columns.index(column))
     return asker.ask("lookup.numbered", value, column=column.phrase, noun=table.noun, id=row[0])
 
@@ -30,12 +30,12 @@ def numbered(asker: Asker) -> TableQuestion | None:
 def reverse(asker: Asker) -> TableQuestion | None:
     """Ask which row has a contact."""
     table = asker.database.subject
-    (column,) = table.of_kind("contact")
+    (column,) = table.select_columns("contact")
     row = asker.draw.pick(table.rows)
     value = row[table.columns.index(column)]
     if value is None:
         return None
-    name = Answer("text", label_of(table, row))
+    name = Answer("text", find_label(table, row))
     return asker.ask("lookup.reverse", name, noun=table.noun, column=column.phrase, value=value)
 
 
@@ -52,7 +52,7 @@ def absent_label(asker: Asker) -> TableQuestion | None:
 def absent_column(asker: Asker) -> TableQuestion | None:
     """Ask for something that no table has a column for."""
     table, draw = asker.named_table(), asker.draw
-    name = label_of(table, draw.pick(table.rows))
+    name = find_label(table, draw.pick(table.rows))
     nothing = Answer("unknown", UNKNOWN)
     return asker.ask("lookup.named", nothing, column=draw.pick(table.absent_columns), noun=table.noun, name=name)
 
@@ -60,19 +60,21 @@ def absent_column(asker: Asker) -> TableQuestion | None:
 def absent_cell(asker: Asker) -> TableQuestion | None:
     """Ask for a contact that is not recorded."""
     table, draw = asker.database.subject, asker.draw
-    place = table.place_of("contact")
+    place = table.find_place("contact")
     without = [row for row in table.rows if row[place] is None]
     if not without:
         return None
     row = draw.pick(without)
     column = table.columns[place]
-    return asker.ask("lookup.named", cell(row, place), column=column.phrase, noun=table.noun, name=label_of(table, row))
+    return asker.ask(
+        "lookup.named", cell(row, place), column=column.phrase, noun=table.noun, name=find_label(table, row)
+    )
 
 
 def absent_event(asker: Asker) -> TableQuestion | None:
     """Ask about an event with an id that none has."""
     table, draw = asker.database.event, asker.draw
-    column = draw.pick(table.of_kind("category", "integer", "decimal", "date"))
+    column = draw.pick(table.select_columns("category", "integer", "decimal", "date"))
     number = len(table.rows) + draw.between(1, 50)
     return asker.ask("lookup.numbered", Answer("unknown", UNKNOWN), column=column.phrase, noun=table.noun, id=number)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gymposium.util.streams import Draw
-from gymposium_worlds.tables.answers import Answer, answer_of
+from gymposium_worlds.tables.answers import Answer, format_answer
 from gymposium_worlds.tables.database import Database, Row, Table, Value
 from gymposium_worlds.tables.questions.conditions import Condition, draw_condition
 from gymposium_worlds.tables.questions.wordings import WORDINGS, Split
@@ -51,10 +51,10 @@ class Asker:
         """Draw a table that has events."""
         return self.draw.pick((self.database.subject, self.database.item))
 
-    def events_of(self, owner: Table, holds: Callable[[Row], bool]) -> list[Row]:
+    def select_events(self, owner: Table, holds: Callable[[Row], bool]) -> list[Row]:
         """Return the events of all `owner` rows that meet a condition."""
         event = self.database.event
-        key = event.place_of("reference", owner.name)
+        key = event.find_place("reference", owner.name)
         owners = {row[0] for row in owner.rows if holds(row)}
         return [row for row in event.rows if row[key] in owners]
 
@@ -63,11 +63,11 @@ Maker = Callable[[Asker], TableQuestion | None]
 """Function that makes a question. It returns None if the question drawn has no unique answer."""
 
 
-def label_of(table: Table, row: Row) -> str:
+def find_label(table: Table, row: Row) -> str:
     """Return the label of a row."""
-    return str(row[table.place_of("label")])
+    return str(row[table.find_place("label")])
 
 
 def cell(row: Row, place: int) -> Answer:
     """Return a cell of a row as an answer."""
-    return answer_of(row[place])
+    return format_answer(row[place])

@@ -7,21 +7,21 @@ from collections.abc import Sequence
 
 from gymposium_worlds.tables.answers import Answer
 from gymposium_worlds.tables.database import Column, Row, Table, Value
-from gymposium_worlds.tables.questions.question import Asker, Maker, TableQuestion, label_of
+from gymposium_worlds.tables.questions.question import Asker, Maker, TableQuestion, find_label
 from gymposium_worlds.tables.questions.wordings import EARLIEST, FEWEST, GREATEST, LATEST, LEAST, MOST
 
 
 def everyone(asker: Asker) -> TableQuestion | None:
     """Ask which row of a table has the greatest or the least value."""
     table = asker.named_table()
-    column = asker.draw.pick(table.of_kind("integer", "decimal", "date"))
+    column = asker.draw.pick(table.select_columns("integer", "decimal", "date"))
     return _superlative(asker, "superlative.all", table, column, table.rows)
 
 
 def among(asker: Asker) -> TableQuestion | None:
     """Ask which row that meets a condition has the greatest or the least value."""
     table = asker.named_table()
-    column, where = asker.draw.pick(table.of_kind("integer", "decimal", "date")), asker.condition(table)
+    column, where = asker.draw.pick(table.select_columns("integer", "decimal", "date")), asker.condition(table)
     rows = [row for row in table.rows if where.holds(row)]
     if len(rows) < 2:
         return None
@@ -37,14 +37,14 @@ def _superlative(
     first, second = (ranked[-1], ranked[-2]) if highest else (ranked[0], ranked[1])
     if first[place] == second[place]:
         return None
-    winner = Answer("text", label_of(table, first))
+    winner = Answer("text", find_label(table, first))
     return asker.ask(form, winner, noun=table.noun, most=words[highest][asker.split], column=column.phrase, **slots)
 
 
 def common(asker: Asker) -> TableQuestion | None:
     """Ask for the most or least frequent value of a category."""
     table, draw = asker.draw.pick(asker.database.tables), asker.draw
-    (column,) = table.of_kind("category")
+    (column,) = table.select_columns("category")
     counted = Counter(row[table.columns.index(column)] for row in table.rows)
     highest = draw.chance(0.5)
     ranked = sorted(counted.items(), key=lambda pair: (pair[1], str(pair[0])), reverse=highest)

@@ -47,7 +47,7 @@ def count_where(asker: Asker) -> TableQuestion | None:
 def sum_where(asker: Asker) -> TableQuestion | None:
     """Ask for the sum of a column over the rows that meet a condition."""
     table = asker.draw.pick(asker.database.tables)
-    where, column = asker.condition(table), asker.draw.pick(table.of_kind("integer", "decimal"))
+    where, column = asker.condition(table), asker.draw.pick(table.select_columns("integer", "decimal"))
     rows = [row for row in table.rows if where.holds(row)]
     answer, after = sum_answer(total(rows, table, column), column)
     return asker.ask("sum.where", answer, after, column=column.phrase, plural=table.plural, where=where.words)
@@ -56,7 +56,7 @@ def sum_where(asker: Asker) -> TableQuestion | None:
 def average_where(asker: Asker) -> TableQuestion | None:
     """Ask for the average of a column over the rows that meet a condition."""
     table = asker.draw.pick(asker.database.tables)
-    where, column = asker.condition(table), asker.draw.pick(table.of_kind("integer", "decimal"))
+    where, column = asker.condition(table), asker.draw.pick(table.select_columns("integer", "decimal"))
     rows = [row for row in table.rows if where.holds(row)]
     if (found := average_answer(asker, rows, table, column)) is None:
         return None

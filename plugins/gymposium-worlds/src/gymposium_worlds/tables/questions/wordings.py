@@ -43,7 +43,7 @@ WORDINGS: dict[str, dict[Split, tuple[str, ...]]] = {
         "train": ("Which {column} is the {most} common among the {plural}?",),
         "test": ("Which {column} do the {most} {plural} have?",),
     },
-    "join.count_of": {
+    "join.check_count": {
         "train": ('How many {plural} belong to the {noun} "{name}"?',),
         "test": ('What is the number of {plural} of the {noun} "{name}"?',),
     },
@@ -63,7 +63,7 @@ WORDINGS: dict[str, dict[Split, tuple[str, ...]]] = {
         "train": ('How many different {others} are there among the {plural} that belong to the {noun} "{name}"?',),
         "test": ('What is the number of different {others} in the {plural} of the {noun} "{name}"?',),
     },
-    "join.sum_of": {
+    "join.sum_column": {
         "train": ('What is the total {column} of the {plural} that belong to the {noun} "{name}"?',),
         "test": ('Taken together, what is the {column} of the {plural} of the {noun} "{name}"?',),
     },

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gymposium_worlds.tables.sql.refusal import Refused
+from gymposium_worlds.tables.sql.refusal import QueryRefusal
 from gymposium_worlds.tables.sql.tokens import AS, CLOSE, COMMA, OPEN, POINT, Token
 
 MOST_USES = 100
@@ -17,8 +17,8 @@ _BEFORE_TABLES = {COMMA, OPEN, Token("word", "from"), Token("word", "join"), Tok
 """Tokens that may precede a table name."""
 
 
-def parts_of(found: Sequence[Token]) -> dict[str, range]:
-    """Return the positions of each part's query, by name. Raises `Refused` if two parts share a name."""
+def find_parts(found: Sequence[Token]) -> dict[str, range]:
+    """Return the positions of each part's query, by name. Raises `QueryRefusal` if two parts share a name."""
     parts: dict[str, range] = {}
     for n, token in enumerate(found):
         start = n + 1
@@ -33,13 +33,13 @@ def parts_of(found: Sequence[Token]) -> dict[str, range]:
             place -= 1
         name = found[place].text
         if name in parts:
-            raise Refused(f"Two parts of WITH are called {name}; give each a name of its own.")
+            raise QueryRefusal(f"Two parts of WITH are called {name}; give each a name of its own.")
         parts[name] = range(start, _closing(found, start))
     return parts
 
 
 def check_uses(found: Sequence[Token], parts: dict[str, range]) -> None:
-    """Raise `Refused` if the parts would be copied too often."""
+    """Raise `QueryRefusal` if the parts would be copied too often."""
     known: dict[str, int] = {}
 
     def copies(places: range, inside: tuple[str, ...]) -> int:
@@ -55,7 +55,9 @@ def check_uses(found: Sequence[Token], parts: dict[str, range]) -> None:
         return total
 
     if copies(range(len(found)), ()) > MOST_USES:
-        raise Refused(f"The parts of WITH are used more than {MOST_USES} times, counting uses in parts that are used.")
+        raise QueryRefusal(
+            f"The parts of WITH are used more than {MOST_USES} times, counting uses in parts that are used."
+        )
 
 
 def _closing(found: Sequence[Token], start: int) -> int:

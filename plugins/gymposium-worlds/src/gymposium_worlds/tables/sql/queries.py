@@ -10,7 +10,7 @@ from gymposium.errors import WorldBroke
 from gymposium_worlds.tables.database import Database
 from gymposium_worlds.tables.sql.guard import ROW_BYTES, SCHEMA, Guard
 from gymposium_worlds.tables.sql.opening import open_database
-from gymposium_worlds.tables.sql.refusal import Refused
+from gymposium_worlds.tables.sql.refusal import QueryRefusal
 from gymposium_worlds.tables.sql.statements import read_statement
 
 MOST_ROWS = 1_000
@@ -45,7 +45,7 @@ class Queries:
         self._guard = Guard(self._connection, tables)
 
     def run(self, sql: str) -> Rows:
-        """Run a query. Raises `Refused` if it is not allowed, is wrong or exceeds a limit, and `WorldBroke` after
+        """Run a query. Raises `QueryRefusal` if it is not allowed, is wrong or exceeds a limit, and `WorldBroke` after
         the CPU time limit."""
         statement = read_statement(sql, self._names)
         self._guard.begin(statement)
@@ -58,7 +58,7 @@ class Queries:
         is_complete = len(rows) <= MOST_ROWS
         if not statement.is_ordered:
             if not is_complete:
-                raise Refused(f"There are more than {MOST_ROWS:,} rows in no order. Add ORDER BY, or a condition.")
+                raise QueryRefusal(f"There are more than {MOST_ROWS:,} rows in no order. Add ORDER BY, or a condition.")
             rows.sort(key=lambda row: [_rank(cell) for cell in row])
         return Rows(columns, rows[:MOST_ROWS], is_complete)
 
@@ -71,12 +71,12 @@ class Queries:
         if guard.is_out_of_time and not guard.is_out_of_steps:
             return WorldBroke("A query took too long to reach its limit on steps.")
         if guard.is_out_of_steps:
-            return Refused(f"The query was stopped after {guard.most_steps:,} steps. Write one that does less.")
+            return QueryRefusal(f"The query was stopped after {guard.most_steps:,} steps. Write one that does less.")
         if guard.refusal:
-            return Refused(guard.refusal)
+            return QueryRefusal(guard.refusal)
         if "too big" in str(error):
-            return Refused(f"A value, a row or a column without AS is longer than {ROW_BYTES} bytes.")
-        return Refused(f"SQLite: {error}.")
+            return QueryRefusal(f"A value, a row or a column without AS is longer than {ROW_BYTES} bytes.")
+        return QueryRefusal(f"SQLite: {error}.")
 
 
 def _rank(cell: Cell) -> tuple[int, int | float | str | bytes]:

@@ -5,5 +5,5 @@ from __future__ import annotations
 from gymposium.errors import GymposiumError
 
 
-class Refused(GymposiumError):
+class QueryRefusal(GymposiumError):
     """Rejected or stopped query. The message tells the player why."""

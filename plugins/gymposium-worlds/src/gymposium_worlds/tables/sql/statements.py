@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from gymposium.util.visible import is_encodable
-from gymposium_worlds.tables.sql.parts import check_uses, parts_of
-from gymposium_worlds.tables.sql.refusal import Refused
+from gymposium_worlds.tables.sql.parts import check_uses, find_parts
+from gymposium_worlds.tables.sql.refusal import QueryRefusal
 from gymposium_worlds.tables.sql.tokens import AS, CLOSE, OPEN, SEMICOLON, Token, tokens
 
 MOST_SQL = 2_000
@@ -31,22 +31,22 @@ class Statement:
 def read_statement(sql: str, names: Collection[str]) -> Statement:
     """Parse a statement for a database with these table and column names, in lower case.
 
-    Raises `Refused` for text that cannot be one query, and for a query that depends on SQLite's build.
+    Raises `QueryRefusal` for text that cannot be one query, and for a query that depends on SQLite's build.
     """
     if len(sql) > MOST_SQL:
-        raise Refused(f"The statement is longer than {MOST_SQL:,} characters.")
+        raise QueryRefusal(f"The statement is longer than {MOST_SQL:,} characters.")
     if _NOT_TEXT.search(sql) or not is_encodable(sql):
-        raise Refused("The statement holds characters that are not text.")
+        raise QueryRefusal("The statement holds characters that are not text.")
     found = tokens(sql)
     while found and found[-1] == SEMICOLON:
         found.pop()
     if not found or found[0] not in (("word", "select"), ("word", "with"), ("word", "values")):
-        raise Refused("Write a query that begins with SELECT, WITH or VALUES; nothing else is available.")
+        raise QueryRefusal("Write a query that begins with SELECT, WITH or VALUES; nothing else is available.")
     if SEMICOLON in found:
-        raise Refused("Write one statement at a time.")
+        raise QueryRefusal("Write one statement at a time.")
     if any(token.kind == "parameter" for token in found):
-        raise Refused("Parameters such as ? are not available; write the value itself.")
-    parts = parts_of(found)
+        raise QueryRefusal("Parameters such as ? are not available; write the value itself.")
+    parts = find_parts(found)
     _check_double_quotes(found, {*names, *parts})
     check_uses(found, parts)
     return Statement(sql, frozenset(parts), _is_ordered(found))
@@ -57,7 +57,7 @@ def _check_double_quotes(found: Sequence[Token], names: Collection[str]) -> None
     aliases = {after.text for before, after in pairwise(found) if before == AS}
     for token in found:
         if token.kind == "double" and token.text not in names and token.text not in aliases:
-            raise Refused(f'"{token.text[:80]}" is no table or column. Write text in single quotes.')
+            raise QueryRefusal(f'"{token.text[:80]}" is no table or column. Write text in single quotes.')
 
 
 def _is_ordered(found: Sequence[Token]) -> bool:
