@@ -180,14 +180,14 @@ def evaluate(
         tag="sb3-eval",
         on_illegal=FailurePolicy.parse(settings.on_illegal),
     )
-    find_seat: dict[str, int] = {}
+    seat_by_match: dict[str, int] = {}
 
     def with_seats() -> Iterator[MatchJob]:
         for job, order in jobs:
-            find_seat[job.id] = order.index(seat or 0)
+            seat_by_match[job.id] = order.index(seat or 0)
             yield job
 
     for played in play(with_seats()):
-        score.add(played, find_seat.pop(played.job.id))
+        score.add(played, seat_by_match.pop(played.job.id))
         each()
     return score

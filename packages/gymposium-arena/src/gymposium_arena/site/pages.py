@@ -145,7 +145,7 @@ def _pairing_page(site: Site, one: str, other: str) -> str:
         other=other,
         joint=joint,
         chart=shares_chart({} if joint is None else {"": joint}),
-        read_parts=meetings,
+        meetings=meetings,
     )
 
 

@@ -57,7 +57,7 @@ class LearningModel(Protocol):
     @property
     def digest(self) -> Callable[[], str] | None:
         """Returns the digest of the learner's weights, as reported by engines that loaded them
-        (`gymposium_agents.engines.protocol.TellsDigests`). None if no such digest exists."""
+        (`gymposium_agents.engines.protocol.DigestReporter`). None if no such digest exists."""
 
     def engine(self) -> TokenEngine:
         """Return an engine that plays the current weights."""

@@ -29,7 +29,7 @@ _version = cache(version)
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What determines a player's replies apart from its code (`gymposium.players.protocol.Identified`)."""
+    """What determines a player's replies apart from its code (`gymposium.players.protocol.IdentifiedPlayer`)."""
 
     files: Mapping[str, str] = field(default_factory=dict)
     """Digests (`file_digest`) of the files that determine its moves, such as weights, an adapter and a tokenizer. Keys

@@ -171,7 +171,7 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
         form="clipped(MOST)",
         pattern=r"clipped(?:\((?P<most>.*)\))?",
         summary="The game's own returns, with the pay of each turn clipped to ±MOST; for credit by turn.",
-        entry_point="gymposium.rewards.clipped:Clipped",
+        entry_point="gymposium.rewards.clipped:ClippedReturns",
         examples=("clipped(1)",),
     )
     yield RewardSpec(
@@ -179,7 +179,7 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
         form="weighted(CRITERION=WEIGHT,...)",
         pattern=r"weighted(?:\((?P<weights>.*)\))?",
         summary="A weighted sum of criteria: accuracy, efficiency, completeness, your own MODULE:FUNCTION.",
-        entry_point="gymposium.rewards.weighted:Weighted",
+        entry_point="gymposium.rewards.weighted:WeightedCriteria",
         opens="code of a module",
         opens_where=":",
         examples=("weighted(accuracy=1,efficiency=0.5,completeness=0.1)",),

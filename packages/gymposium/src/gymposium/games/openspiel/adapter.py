@@ -133,7 +133,7 @@ class OpenSpielGame:
         return self._with(spec=replace(self.spec, recorded=True), name=f"recorded:{self.name}", dealt=())
 
     def recorded(self, events: Sequence[Event]) -> Self:
-        """Return this game with the chance outcomes in these events (`gymposium.games.protocol.Recorded`)."""
+        """Return this game with the chance outcomes in these events (`gymposium.games.protocol.RecordedGame`)."""
         return self._with(dealt=tuple(event.move for event in events if event.seat == CHANCE))
 
     def _with(self, **attributes: Any) -> Self:
