@@ -116,7 +116,7 @@ class Memory:
 
 
 def _first_difference(given: Message, said: Message) -> str:
-    """Return the first field in which a reply sent back by a client differs from the original."""
+    """Return the first field that a client changed in a reply it sent back."""
     if given["content"].strip() != said["content"].strip():
         return "content"
     calls, made = given.get("tool_calls", ()), said.get("tool_calls", ())

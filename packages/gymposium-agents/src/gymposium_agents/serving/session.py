@@ -67,7 +67,7 @@ class Session:
         self.asked_at = time.monotonic()
         """The time of the latest request, or of the beginning before the first request."""
         self.turns: list[ServedTurn] = []
-        """The turns so far, in the order in which replies were completed."""
+        """The turns so far, in the order of completed replies."""
         self.chat = player.chat
         self._policy = player.current_policy
         self.model = model or str(self._policy)

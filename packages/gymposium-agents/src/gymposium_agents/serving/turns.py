@@ -18,7 +18,7 @@ class ServedTurn:
     """One request of a session, and the reply to it."""
 
     number: int
-    """The number of the turn, counted from 0 in the order in which replies were completed."""
+    """The number of the turn, counted from 0 in the order of completed replies."""
     key: str
     """A digest of the request, for recognizing a repeated request."""
     beginning: Beginning

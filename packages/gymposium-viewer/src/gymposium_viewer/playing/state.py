@@ -1,4 +1,4 @@
-"""The state of a match in the browser, from which its page is made.
+"""The state of a match in the browser, the source of its page.
 
 Until the match ends, the state holds only what the person's seat may see. It is made from that seat's
 observations: a line is marked as new if the seat's last observation lacked it. Moves of other seats are listed only in

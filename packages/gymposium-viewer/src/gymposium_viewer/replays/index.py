@@ -22,7 +22,7 @@ from gymposium_viewer.replays.rows import Row, RowReader
 from gymposium_viewer.replays.said import rows_that_say
 
 _SNIFF = 20
-"""Number of lines without a match after which a file is treated as another kind of file."""
+"""Number of lines without a match before a file is treated as another kind of file."""
 
 
 @dataclass(slots=True)

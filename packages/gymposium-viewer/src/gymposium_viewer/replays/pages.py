@@ -243,7 +243,7 @@ class Replays:
 
 
 def _parted(one: Story, other: Story) -> int | None:
-    """Return the first step at which two matches differ, or None."""
+    """Return the first step where two matches differ, or None."""
     courses = [
         [(step.chance, [(act.seat, act.move) for act in step.acts]) for step in story.steps] for story in (one, other)
     ]

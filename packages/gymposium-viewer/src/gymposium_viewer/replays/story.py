@@ -1,4 +1,4 @@
-"""The story of a recorded match, from which its page is made: what each seat observed, was asked, replied and did."""
+"""The story of a recorded match, the source of its page: what each seat observed, was asked, replied and did."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class TokenRow:
     turns: Sequence[int]
     beginning: str
     branches: int | None
-    """The turn after which it branches off; None if it begins anew."""
+    """The turn that it branches off from; None if it begins anew."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class Ending:
     """The end of a match: finished, forfeited by a seat, or broken off.
 
     `over`: the game ended normally. `broke off`: the game's engine failed or a player could not be asked, so the match
-    has no result. Every other kind is a failure by which `seat` forfeits the match: its last reply was `no legal move`,
+    has no result. Every other kind is a failure: `seat` forfeits the match: its last reply was `no legal move`,
     or its player `timed out`, was `out of context` or `crashed`.
 
     Raises `ValueError` for an impossible combination."""

@@ -97,7 +97,7 @@ class Tally:
 
 
 def forfeited(failures: Sequence[Ending], player_seed: int) -> Ending:
-    """Return the ending of a match in which these seats failed in the same step.
+    """Return the ending of a match after these seats failed in the same step.
 
     One of them forfeits; the others are listed in `Ending.others`. The forfeiting seat is drawn from the players' seed,
     because always picking the first would favor the others."""

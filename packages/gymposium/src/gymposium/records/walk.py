@@ -55,7 +55,7 @@ class Decision(Generic[T]):
     opening: bool = False
     """True if the moves were drawn in the match's opening, without asking players."""
     played: MatchResult | None = None
-    """The replay, in a decision with which it ended."""
+    """The replay, in the decision that ended it."""
 
 
 def walk(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:

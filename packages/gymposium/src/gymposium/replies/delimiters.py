@@ -119,7 +119,7 @@ _TURN = re.compile(rf"(?!{_DELIMITER})(?:{'|'.join(_TURN_TOKENS)})\s*+", THOUGHT
 """A control token around the text of a turn, such as `<|im_end|>` or `<|im_start|>assistant`."""
 _LEADING_TURNS = re.compile(f"(?:{_TURN.pattern})*", THOUGHT.flags)
 _LONGEST_TRAILING = 1000
-"""Number of characters at the end of a reply in which tokens are looked for."""
+"""Number of characters that are searched for tokens at the end of a reply."""
 
 _ANSWERS = (
     "(?:(?:final|my)[_-]?)?(?:answer|response|result|output|reply|solution|conclusion|action|choice|decision)"

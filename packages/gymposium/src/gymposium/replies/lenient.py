@@ -317,7 +317,7 @@ def _is_conditional(text: str, found: re.Match[str]) -> bool:
 def _named(
     line: str, move: str, legal: frozenset[str], folded: dict[str, str], pattern: re.Pattern[str] | None
 ) -> str | None:
-    """Return the longest move with which a line begins, without decoration; None if it begins with none. A word or a
+    """Return the longest move at the start of a line, without decoration; None if it begins with none. A word or a
     number is no move if it begins a phrase, such as `Fold equity`."""
     words = line.partition("</")[0].split()[:_MOST_WORDS]
     texts = list[str]()

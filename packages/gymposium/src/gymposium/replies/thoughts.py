@@ -94,7 +94,7 @@ class SplitReply:
     thoughts: str = ""
     """The thoughts, without the delimiters around them."""
     certain: int = 0
-    """Index in the text at which what follows the last thought or turn begins. A move before it is in doubt."""
+    """Index in the text where the last thought or turn ends. A move before it is in doubt."""
     ends_with_closing: bool = False
     """Whether the text ended with a delimiter that closes thoughts, which is removed."""
 
@@ -174,7 +174,7 @@ def find_text(reply: str, *, is_marked: bool) -> SplitReply:
 
 
 def _find_text_start(reply: str, *, is_marked: bool) -> int | None:
-    """Return the index at which free text begins, or None if the reply has none."""
+    """Return the index where free text begins, or None if the reply has none."""
     open_thoughts, start, has_delimiters, is_single = _OpenThoughts(reply), 0, False, False
     for delimiter in THOUGHT.finditer(reply):
         if delimiter.lastgroup == "turn" and not open_thoughts:
@@ -210,7 +210,7 @@ def _find_text_start(reply: str, *, is_marked: bool) -> int | None:
 
 
 def _behind(reply: str, delimiter: re.Match[str]) -> int:
-    """Return the index at which text begins behind a delimiter."""
+    """Return the index where text begins behind a delimiter."""
     space = _SPACE.match(reply, delimiter.end())
     return space.end() if space else delimiter.end()
 
@@ -255,7 +255,7 @@ def remove_stray_closing(reply: str) -> str:
 
 
 def first_turn(reply: str) -> str:
-    """Return the first turn of a reply in which the model runs on into the next turns of the chat; empty if it may be
+    """Return the first turn of a reply that runs on into the next turns of the chat; empty if it may be
     part of a thought.
 
     A turn begins with a control token. In a thought it is a quotation, unless a turn of the assistant follows."""
@@ -269,7 +269,7 @@ def first_turn(reply: str) -> str:
 
 
 def has_invented_turn(reply: str) -> bool:
-    """Return whether the thoughts with which a reply begins end with its turn, and what follows them is a turn that the
+    """Return whether the leading thoughts of a reply end with its turn, and what follows them is a turn that the
     model invents."""
     thoughts = split_leading_thoughts(reply.strip())[0]
     ended = TURN_END.search(thoughts)
@@ -295,7 +295,7 @@ def _balance(text: str) -> tuple[bool, bool]:
 
 
 def split_leading_thoughts(reply: str) -> tuple[str, str]:
-    """Return the thoughts in the `<think>` tags with which a stripped reply begins, and the text behind them.
+    """Return the thoughts in the leading `<think>` tags of a stripped reply, and the text behind them.
 
     The text is empty if the thoughts are not closed, and the whole reply if it does not begin with them."""
     if not reply.startswith("<think>"):

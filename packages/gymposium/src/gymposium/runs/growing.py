@@ -37,7 +37,7 @@ class Growing:
 
     path: Path
     offset: int = 0
-    """Byte offset at which reading goes on, in the content if the file is compressed."""
+    """Byte offset where reading continues, in the content if the file is compressed."""
     number: int = 0
     """Number of lines read so far."""
     rest: GrowingLine | None = None

@@ -21,7 +21,7 @@ from pathlib import Path
 from threading import Lock
 
 SAFE_PATH = "PYTHONSAFEPATH"
-"""The environment variable by which Python leaves the working directory out of `sys.path`."""
+"""The environment variable that makes Python leave the working directory out of `sys.path`."""
 OURS = "gymposium"
 """The value of `SAFE_PATH` that gymposium sets. Python accepts any text."""
 PLUGIN_FILES = "GYMPOSIUM_PLUGIN_FILES"

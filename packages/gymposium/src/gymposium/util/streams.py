@@ -62,6 +62,6 @@ class Draw:
         return options[self.below(len(options))]
 
     def some(self, options: Sequence[T], k: int) -> list[T]:
-        """`k` different options, or all if there are fewer, in the order in which they were drawn."""
+        """`k` different options, or all if there are fewer, in the order of drawing."""
         left = list(options)
         return [left.pop(self.below(len(left))) for _ in range(min(k, len(left)))]

@@ -43,7 +43,7 @@ class Late(Exception):
 
 
 FAILURES = (httpx.TransportError, MalformedAnswer, RequestFailure)
-"""Errors after which a request may be sent again, to the same or another server."""
+"""Errors that allow sending a request again, to the same or another server."""
 
 
 class ServerRefusal(GymposiumError):

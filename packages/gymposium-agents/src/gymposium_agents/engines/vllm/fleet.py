@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class _Again(Exception):
-    """Error after which a request may be retried."""
+    """Error that allows a retry."""
 
 
 class Away(GymposiumError):
