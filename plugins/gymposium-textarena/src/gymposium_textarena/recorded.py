@@ -52,7 +52,7 @@ class RecordedEnv(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no t
         return self._episode
 
     def reset(self, num_players: int, seed: int | None = None) -> Any:
-        """Begin the episode. Raises `BadOption` without a seed, and for a second one."""
+        """Begin the episode. Raises `BadOption` if `seed` is missing or an episode has already begun."""
         if isinstance(seed, bool) or not isinstance(seed, int):
             raise BadOption(f"seed={seed!r}: give a number, so that the episode can be replayed.")
         if self._begun is not None:

@@ -41,7 +41,7 @@ STATE = "tinker.json"
 
 
 class TinkerLearner:
-    """A `Learner` whose model, optimizer (AdamW, with the constants of torch) and reference the service holds."""
+    """A `Learner` that keeps its model, optimizer (AdamW with PyTorch's defaults) and reference on the service."""
 
     critic = None
     tolerance = tolerance_for("bfloat16")

@@ -72,7 +72,7 @@ class MatchEnv(vf.Env[MatchEnvConfig]):
 
 def load_environment(game: str, **settings: Any) -> MatchEnv:
     """Return the environment of a game: `load_environment("goofspiel", opponents="mcts-100", seats="all")`. `settings`
-    are the fields of `MatchesConfig`. Raises `BadOption` for settings that no match can have."""
+    are the fields of `MatchesConfig`. Raises `BadOption` for invalid settings."""
     try:
         return MatchEnv(MatchEnvConfig(taskset=MatchesConfig(id=ID, game=game, **settings)))
     except ValidationError as error:

@@ -27,8 +27,8 @@ class TokenEngine(Protocol):
 
     @property
     def context(self) -> int:
-        """The maximum number of tokens of a prompt and its completion together. A prompt without space for a single
-        token must not be sent."""
+        """The maximum number of tokens of a prompt and its completion together. A prompt must leave room for at least
+        one token."""
 
     def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
         """Return one completion per request, in order. A completion that reaches the end of the context has the finish

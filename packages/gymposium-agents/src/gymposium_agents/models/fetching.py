@@ -69,7 +69,7 @@ MODELS: Mapping[str, FetchableModel] = MappingProxyType(
 
 
 def fetch(name: str, into: Path | None = None, *, say: Say) -> Path:
-    """Make the model directory of a model, unless it already exists, and return it. Default: gymposium/models/NAME in
+    """Create a model's directory if it does not exist, and return its path. Default: gymposium/models/NAME in
     the user's data directory.
 
     Raises `UnknownName` for a model that is not in `MODELS`, `MissingExtra` without the gguf library, and

@@ -31,7 +31,7 @@ class Loss:
 
 
 class ExpectedPoints:
-    """The usual shares of points between players, from the pay-off matrices."""
+    """Expected point shares for each pair of players, from the payoff matrices."""
 
     def __init__(self, results: Results) -> None:
         self._shares: dict[str, dict[tuple[str, str], float]] = {game.game: _shares(game) for game in results.games}

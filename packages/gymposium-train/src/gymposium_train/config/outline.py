@@ -92,7 +92,7 @@ def _shared(matches: int, games: Iterable[Game]) -> str:
 
 
 def model_here(config: TrainConfig) -> dict[str, str]:
-    """Return lines about a model on this machine and its trained parameters."""
+    """Describe a model and its trainable parameters, as labeled lines."""
     model = config.model
     trained = f"a LoRA of rank {model.lora.rank}" if model.tune == "lora" else "all weights"
     counts = _small_counts(model) if model.name is None else _counts(model, model.name)

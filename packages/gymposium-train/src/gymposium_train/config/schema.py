@@ -69,8 +69,8 @@ def find_kind(node: Node, data: Any) -> Any:
 
 
 def properties(node: Node, data: Any = None) -> Mapping[str, Node]:
-    """Return the settings of a table by name. A union has the settings of the kind in its data, and its `kind` may be
-    any of its kinds."""
+    """Return the settings of a table by name. For a union, these are the settings of the kind in `data`; `kind` accepts
+    every kind."""
     node = plain(node)
     if not (kinds := variants(node)):
         return {**node.get("properties", {})}

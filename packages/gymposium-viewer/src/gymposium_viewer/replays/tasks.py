@@ -45,7 +45,7 @@ class ShownCall:
 
     @classmethod
     def from_call(cls, call: Call, result: Result) -> ShownCall:
-        """Return a recorded call."""
+        """Return a recorded call, formatted for display."""
         return cls(
             call.name,
             [(name, shortened(_readable(value), _LONGEST_ARGUMENT)) for name, value in call.arguments.items()],

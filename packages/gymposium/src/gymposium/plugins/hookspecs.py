@@ -138,7 +138,7 @@ def gymposium_sources() -> Iterable[SourceSpec]:
 
 @hookspec
 def gymposium_backends() -> Iterable[BackendSpec]:
-    """Offer backends for training runs, each by its `backend.kind` in a config. A backend holds the learning model.
+    """Offer training backends. A config selects one by `backend.kind`. A backend holds the learning model.
 
     Example: `yield BackendSpec(name="remote", summary="Learning on a service.", entry_point="remote.backend:Remote",
     settings="remote.settings:RemoteSettings")`

@@ -26,7 +26,7 @@ CREATE VIRTUAL TABLE words USING fts5(subject, body, sender, recipients, content
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Search criteria. A mail must match all of them."""
+    """Search criteria. An email must match all of them."""
 
     keywords: Sequence[Sequence[str]] = ()
     """Words that stand next to each other in the subject or the body."""

@@ -331,7 +331,7 @@ class Connection:
 
 
 def _longest_answer(body: dict[str, Any]) -> int:
-    """Return the maximum number of bytes of the answer to a request."""
+    """Return the maximum response size in bytes."""
     tokens: int = len(body.get("prompt", ())) + body.get("max_tokens", 0)
     return MAX_BODY + TOKEN_BYTES * tokens
 

@@ -18,7 +18,7 @@ class Publisher(Protocol):
 
     @property
     def context(self) -> int:
-        """The maximum number of tokens of a prompt and its completion together."""
+        """The context length in tokens: prompt plus completion."""
 
     def publish(self, policy: Policy) -> TokenEngine:
         """Let an engine play the learner's current weights as `policy`, and return it. Keeps the versions that rollouts

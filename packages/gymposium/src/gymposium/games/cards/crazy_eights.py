@@ -200,10 +200,10 @@ class CrazyEightsGame(OpenSpielGame):
 def _redeal(rules: HandRules, history: Sequence[int], seat: int, rng: random.Random) -> dict[int, int]:
     """Return new cards for the other seats, keyed by their index in the history.
 
-    A card that a seat played was dealt to it, or drawn by it, while the stock that last held the card was in use. We
-    choose evenly among the seat's places of that time, in order of time. The number of places does not depend on
-    earlier choices, so all assignments are equally likely. A stock's other cards fill the remaining places in any
-    order."""
+    A card that a seat played was dealt to it, or drawn by it, while the stock that last held the card was in use. Cards
+    are assigned in chronological order, each uniformly to one of the seat's draws of that period. The number of places
+    does not depend on earlier choices, so all assignments are equally likely. A stock's other cards fill the remaining
+    places in any order."""
     pile = [history[rules.first(history)]]
     left = [set(range(len(CARDS))).difference(pile)]
     """Cards of each stock not placed yet; the first stock includes the hands."""
