@@ -311,8 +311,8 @@ def test_many_matches_are_answered_at_once_and_as_they_would_be_alone(trained: P
     [
         ({"game": "tic_tac_tow"}, "Did you mean 'tic_tac_toe'"),
         ({"game": "trace"}, r"takes free text.*gymposium train --game"),
-        ({"seat": 2}, "write a seat from 0 to 1, or 'random'"),
-        ({"seat": "left"}, "write a seat from 0 to 1, or 'random'"),
+        ({"seat": 2}, "must be a seat from 0 to 1, or 'random'"),
+        ({"seat": "left"}, "must be a seat from 0 to 1, or 'random'"),
         ({"on_illegal": "shrug"}, "Use forfeit, random"),
         ({"opponent": "randon"}, "Did you mean 'random'"),
         ({"opponent": "human"}, "name another player"),

@@ -67,7 +67,7 @@ def test_a_port_that_is_taken_is_said(runs: Path) -> None:
         port = address.rstrip("/").rpartition(":")[2]
         done = subprocess.run(command(runs, "--port", port), capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "cannot listen there" in done.stderr
+    assert "Cannot listen on" in done.stderr
     assert "Try --port 0" in done.stderr
 
 

@@ -501,5 +501,5 @@ def test_only_a_server_of_a_folder_plays(runs: Path, tmp_path: Path) -> None:
 
 
 def test_a_name_that_no_game_has_is_refused() -> None:
-    with pytest.raises(GymposiumError, match="not a game name"):
+    with pytest.raises(GymposiumError, match="Invalid game name"):
         choice("game=%3Cscript%3E")

@@ -105,12 +105,12 @@ def test_throughput_says_how_a_peer_is_installed(tmp_path: Path) -> None:
 
 TINY = """
 from random import Random
-from benchmarks.throughput.workers.serving import Kept, Table, serve
+from benchmarks.throughput.workers.serving import MatchToReplay, Table, serve
 
-def keep(seed: int, rng: Random) -> Kept | None:
-    return None if seed % 2 else Kept(seed, range(1 + seed), finished=seed % 4 == 0)
+def keep(seed: int, rng: Random) -> MatchToReplay | None:
+    return None if seed % 2 else MatchToReplay(seed, range(1 + seed), finished=seed % 4 == 0)
 
-def play(kept: Kept) -> None:
+def play(kept: MatchToReplay) -> None:
     print("this is no answer")
     assert kept.seed % 2 == 0
 
@@ -296,6 +296,7 @@ def test_search_strength_plays_both_seats_and_says_how_it_went(tmp_path: Path) -
 def test_disguises_are_walked_once_and_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.syspath_prepend(ROOT)
     walks = import_module("benchmarks.disguises.walks")
     monkeypatch.setattr(walks, "DISGUISES", {"kuhn_poker": "", "pig": ""})
     for done in ("rows kept: 1\nrows kept: 2\n", ""):
@@ -305,7 +306,8 @@ def test_disguises_are_walked_once_and_go_on(
     assert (kuhn["positions"], kuhn["optimum"], pig["positions"], pig["optimum"]) == (40, True, 40, None)
 
 
-def test_players_that_read_no_words_play_the_same_matches_in_disguise() -> None:
+def test_players_that_read_no_words_play_the_same_matches_in_disguise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT)
     play = import_module("benchmarks.disguises.play")
     cell = play.Cell(play.SEARCH, "mcts-5", "tic_tac_toe", 16)
     plain, other = (play.measured(cell, words) for words in ("plain", "disguised"))

@@ -201,7 +201,7 @@ def test_adapters_that_do_not_fit(
         changed(directories[OLD], tmp_path / "bias", bias="all"): "its biases are trained",
         changed(directories[OLD], tmp_path / "saved", modules_to_save=["lm_head"]): "modules_to_save: lm_head",
         changed(directories[OLD], tmp_path / "pissa", init_lora_weights="pissa"): "init_lora_weights='pissa'",
-        changed(directories[OLD], tmp_path / "kind", peft_type="IA3"): "of type 'IA3'; only LORA",
+        changed(directories[OLD], tmp_path / "kind", peft_type="IA3"): "has the type 'IA3', but only LORA",
         changed(directories[OLD], tmp_path / "targets", target_modules=["nowhere"]): "does not fit the model",
     }
     fewer = changed(directories[OLD], tmp_path / "fewer")

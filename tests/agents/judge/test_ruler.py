@@ -289,9 +289,9 @@ def test_what_stands_in_the_brackets() -> None:
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("ruler", BadOption, "write ruler(MODEL?OPTIONS,rubric=TEXT)"),
-        ("ruler()", BadOption, "write ruler(MODEL?OPTIONS,rubric=TEXT)"),
-        ("ruler(m,rubrik=x)", BadOption, "write ruler(MODEL?OPTIONS,rubric=TEXT)"),
+        ("ruler", BadOption, "ruler(MODEL?OPTIONS,rubric=TEXT)"),
+        ("ruler()", BadOption, "ruler(MODEL?OPTIONS,rubric=TEXT)"),
+        ("ruler(m,rubrik=x)", BadOption, "ruler(MODEL?OPTIONS,rubric=TEXT)"),
         ("ruler(m?base_url=http://127.0.0.1:9,rubric= )", BadOption, "rubric= is empty"),
         ("ruler(m?base_url=http://127.0.0.1:9&temperature=1)", BadOption, "temperature 0"),
         ("ruler(m?base_url=http://127.0.0.1:9&context=full)", BadOption, "context= is an option of players"),

@@ -38,7 +38,7 @@ def test_versions_are_listed_and_rolled_back(store: AdapterStore) -> None:
         ["learner", "12", "current"],
     ]
     back = lora("rollback", store.directory, "10")
-    assert (back.returncode, back.stderr) == (0, "learner: version 10 is current.\n")
+    assert (back.returncode, back.stderr) == (0, "learner: version 10 is now current.\n")
     again = lora("rollback", store.directory, "10", "--json")
     path = str(store.directory / "learner-v000010")
     assert json.loads(again.stdout) == {"name": "learner", "version": 10, "path": path}
@@ -72,7 +72,7 @@ def test_a_merged_model_plays(store: AdapterStore, model_directory: Path, tmp_pa
     ("arguments", "message"),
     [
         (("list", "{empty}"), "has no published adapters"),
-        (("rollback", "{store}", "11"), "versions of 'learner' there: 10, 12"),
+        (("rollback", "{store}", "11"), "Its versions of 'learner': 10, 12"),
         (
             ("rollback", "{store}", "10", "--name", "critic"),
             "contains the adapters learner. Choose one",

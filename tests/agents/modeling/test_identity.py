@@ -118,7 +118,7 @@ def test_other_weights_or_tokenizers_under_its_name_are_found(board: Board, fold
             assert "has changed since it was entered: its digest is sha256:" in told.what
     with put_back(file):
         file.write_bytes(whole + b"\n")
-        with pytest.raises(PlayerMismatch, match="is not what was entered: revision files"):
+        with pytest.raises(PlayerMismatch, match="differs from its entry: revision files"):
             make_entrant(entry)
 
 

@@ -51,7 +51,7 @@ def test_a_link_to_another_file_is_not_copied(model_directory: Path, adapter_dir
     shutil.copytree(adapter_directory, tmp_path / "adapter")
     (tmp_path / "adapter" / "player.json").unlink(missing_ok=True)
     (tmp_path / "adapter" / "player.json").symlink_to("../secret")
-    with pytest.raises(GymposiumError, match=r"player\.json is not JSON"):
+    with pytest.raises(GymposiumError, match=r"player\.json is not valid JSON"):
         merge_lora(model_directory, tmp_path / "adapter", tmp_path / "merged")
     assert not (tmp_path / "merged").exists()
 

@@ -272,7 +272,7 @@ def test_options_are_read() -> None:
 
 @pytest.mark.parametrize("reply", ["tools", "tools-hermes", "tools-llama", "tools-keys", "tools-functions"])
 def test_a_form_of_replies_that_the_prompt_does_not_explain_is_refused(reply: str) -> None:
-    with pytest.raises(BadOption, match=f"reply={reply}: .* Use reply=tags"):
+    with pytest.raises(BadOption, match=f"reply={reply} is not supported: .* Use reply=tags"):
         api_player("tiny", f"base_url=http://127.0.0.1:9/v1&reply={reply}")
 
 

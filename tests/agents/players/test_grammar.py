@@ -237,5 +237,5 @@ def test_a_model_that_is_not_there(tmp_path: Path) -> None:
 
 def test_of_a_folder_with_models_the_models_are_named(model_directory: Path, tmp_path: Path) -> None:
     shutil.copytree(model_directory, tmp_path / "run" / "model")
-    with pytest.raises(GymposiumError, match=r"is not a model, but contains '.*run/model': write lm:MODEL"):
+    with pytest.raises(GymposiumError, match=r"is not a model, but contains '.*run/model'. Write lm:MODEL"):
         make_player(f"lm:{tmp_path / 'run'}")

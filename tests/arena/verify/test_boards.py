@@ -306,8 +306,14 @@ def _twice(text: str) -> str:
         (lambda lines: lines.append(""), "the line is empty"),
         (lambda lines: lines.append(_twice(lines.pop())), "the key 'seed' is repeated"),
         (lambda lines: lines.insert(0, lines.pop(0).replace(",", ", ", 1)), "not in gymposium's format"),
-        (lambda lines: lines.insert(0, lines.pop(0).replace('"text":', '"note":1,"text":', 1)), "wrong"),
-        (lambda lines: lines.insert(0, lines.pop(0).replace('"style":', '"note":1,"style":', 1)), "wrong"),
+        (
+            lambda lines: lines.insert(0, lines.pop(0).replace('"text":', '"note":1,"text":', 1)),
+            "missing or invalid",
+        ),
+        (
+            lambda lines: lines.insert(0, lines.pop(0).replace('"style":', '"note":1,"style":', 1)),
+            "missing or invalid",
+        ),
         (
             lambda lines: lines.insert(0, lines.pop(0).replace('"versions":{', '"versions":{"a":"1",')),
             "the record has versions of",

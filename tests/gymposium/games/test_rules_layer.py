@@ -402,7 +402,7 @@ def test_a_sampler_that_shows_the_seat_something_else_is_found_out() -> None:
     game = make_game_factory(MarkedKuhn)(spec(chance=True, information="imperfect"), {})
     match = game.load([Event(CHANCE, "2"), Event(CHANCE, "1")])
     assert match.resample(1, random.Random(0)).view(0) == "0"
-    with pytest.raises(RulesError, match=r"Marked\.resample returned a world that looks different to seat 0"):
+    with pytest.raises(RulesError, match=r"MarkedKuhn\.resample returned a world that looks different to seat 0"):
         match.resample(0, random.Random(0))
 
 

@@ -17,7 +17,7 @@ from gymposium.errors import NoSampler
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.poker.kuhn_poker import KuhnPoker
 from gymposium.games.protocol import CHANCE, Event, Match
-from gymposium.match import MatchJob, play
+from gymposium.match import GameRefused, MatchJob, play
 from gymposium.players.mcts import MctsPlayer, Thought
 from gymposium.players.protocol import Ask, MatchContext
 from gymposium.players.search import engine
@@ -159,7 +159,7 @@ def test_it_cannot_foresee_the_public_card() -> None:
     ],
 )
 def test_what_it_would_search_badly_it_refuses(game: str, why: str) -> None:
-    with pytest.raises(NoSampler, match=f"mcts-5 does not play {game}: {why}.*Use the random player instead"):
+    with pytest.raises(GameRefused, match=f"mcts-5 does not play {game}: {why}.*Use the random player instead"):
         list(play([MatchJob("m", load_game(game), [make_player("mcts-5")] * load_game(game).seats, 0)]))
 
 

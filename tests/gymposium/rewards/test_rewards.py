@@ -244,6 +244,6 @@ def test_a_plugin_cannot_take_the_name_of_a_built_in_reward(tmp_path: Path) -> N
         "def gymposium_rewards():\n"
         "    yield RewardSpec(name='score', form='score', pattern='score', summary='M', entry_point='m:f')\n"
     )
-    with pytest.raises(PluginError, match="yields 'score', which builtin has already"):
+    with pytest.raises(PluginError, match="yields 'score', which builtin already has"):
         Host(autoload=False).load_file(file)
     sys.modules.pop("greedy_rewards", None)

@@ -124,7 +124,7 @@ def test_a_version_of_the_past_keeps_its_weights(model_directory: Path, tmp_path
         it.who.players.let_go(kept)
         it.step()
         assert it.played(kept) == near(expected)  # its files stayed
-        with pytest.raises(GymposiumError, match="does not contain learner-v2"):
+        with pytest.raises(GymposiumError, match="learner-v2"):
             it.who.players.past(Policy("learner", 2))
 
 
@@ -198,7 +198,7 @@ def test_a_run_that_goes_on_publishes_what_it_had(model_directory: Path, tmp_pat
             assert it.played() == near(at_checkpoint)
             assert it.played(first) == near(past)
             it.who.players.keep()
-            with pytest.raises(GymposiumError, match="does not contain learner-v3"):
+            with pytest.raises(GymposiumError, match="learner-v3"):
                 it.who.players.past(third)
             for _ in range(2):
                 learn(it.learner, it.loaded, 3 - steps)

@@ -96,7 +96,7 @@ def gymposium_credits():
 def test_a_credit_with_a_built_in_name_is_a_broken_plugin(tmp_path: Path) -> None:
     file = tmp_path / "clash.py"
     file.write_text(CLASH, encoding="utf-8")
-    with pytest.raises(PluginError, match="gymposium_credits yields 'grpo', which train has already"):
+    with pytest.raises(PluginError, match="gymposium_credits yields 'grpo', which train already has"):
         Host().load_file(file)
 
 

@@ -124,7 +124,7 @@ def test_errors_have_openais_form_and_say_what_to_do(ask: Ask) -> None:
         ({**HELLO, "chat_template_kwargs": {}}, 400, "chat_template_kwargs"),
         ({**HELLO, "lora_path": "/etc"}, 400, "lora_path"),
         ({"messages": []}, 400, "messages"),
-        ({"messages": [{"role": "user", "content": "long " * 9000}]}, 400, "the model reads"),
+        ({"messages": [{"role": "user", "content": "long " * 9000}]}, 400, "the model's context"),
         ([], 400, "object"),
     ]:
         response = ask("POST", path, body)

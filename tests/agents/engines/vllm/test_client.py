@@ -83,7 +83,7 @@ def choice(ids: object, logprobs: object) -> bytes:
 )
 def test_an_answer_that_is_none_is_a_failure_of_the_server(server: Faltering, engine: VllmEngine, body: bytes) -> None:
     server.garbled = body
-    with pytest.raises(GymposiumError, match=f"failed {ATTEMPTS} times: (Garbled|BadBody)") as caught:
+    with pytest.raises(GymposiumError, match=f"failed {ATTEMPTS} times: (MalformedAnswer|BadBody)") as caught:
         engine.generate([request()], Sampling())
     assert len(str(caught.value)) < 1_000
     assert len(server.asked) == ATTEMPTS
@@ -179,7 +179,7 @@ def test_a_stream_that_goes_on_otherwise_after_a_failure_is_an_error(server: Fal
 def test_a_stream_that_is_none_is_a_failure_of_the_server(server: Faltering, engine: VllmEngine, body: bytes) -> None:
     server.garbled = body
     watched, _ = watching()
-    with pytest.raises(GymposiumError, match=f"failed {ATTEMPTS} times: (Garbled|BadBody)"):
+    with pytest.raises(GymposiumError, match=f"failed {ATTEMPTS} times: (MalformedAnswer|BadBody)"):
         engine.generate([watched], Sampling())
     assert len(server.asked) == ATTEMPTS
 

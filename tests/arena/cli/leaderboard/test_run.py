@@ -58,7 +58,7 @@ def matches(board: Path) -> dict[str, Record]:
 
 CRASHES = {
     "raises": {"ZeroDivisionError: odd"},
-    "malformed": {"TypeError: player odd-malformed gave a dict where a Reply is wanted"},
+    "malformed": {"TypeError: player odd-malformed returned a dict where a Reply is wanted"},
     "dies": {"its process ended (exit code 3)"},
 }
 

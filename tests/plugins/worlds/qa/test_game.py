@@ -70,10 +70,13 @@ def test_what_is_for_arithmetic_is_refused_beside_a_file() -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"", "there are no questions in it"),
-        (b'{"question": "?", "answer": 1}\n{"question": "?"}\n', "line 2 is no question"),
-        (b'\n{"question": "?", "answer": 1}\n\n{"question": "?"}\n', "line 4 is no question"),
-        (b'{"question": "?", "question": "!", "answer": 1}\n', "line 1 is no question: the key 'question' is repeated"),
+        (b"", "contains no questions"),
+        (b'{"question": "?", "answer": 1}\n{"question": "?"}\n', "line 2 is not a valid question"),
+        (b'\n{"question": "?", "answer": 1}\n\n{"question": "?"}\n', "line 4 is not a valid question"),
+        (
+            b'{"question": "?", "question": "!", "answer": 1}\n',
+            "line 1 is not a valid question: the key 'question' is repeated",
+        ),
         (b"\xff\xfe", "cannot be read"),
         (None, "cannot be read"),
     ],

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gymposium_worlds.tables.contents import make_database
 from gymposium_worlds.tables.sql.queries import Queries
-from gymposium_worlds.tables.sql.refusal import Refused
+from gymposium_worlds.tables.sql.refusal import QueryRefusal
 
 database = make_database("train-1", 400)
 queries, t, long = Queries(database), database.event.name, "x" * 370
@@ -36,7 +36,7 @@ for sql in (
     try:
         queries.run(sql)
         raise SystemExit("not stopped: " + sql)
-    except Refused as refused:
+    except QueryRefusal as refused:
         assert "steps" in str(refused), refused
 print((peak() - before) / 1024)
 """

@@ -33,7 +33,7 @@ class ExactPlayer:
         """Raise `TooLarge` with the reason for a game of another kind. The size is seen at the first move."""
         check_solvable(game)
         if game.spec.utility != "zero_sum":
-            raise TooLarge(f"exact does not play {game.name}: what one seat gets is not what the other loses.")
+            raise TooLarge(f"exact does not play {game.name}, because the game is not zero-sum.")
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(ask.rng.choice(self._best(ask))) for ask in asks]

@@ -43,7 +43,7 @@ WORDINGS: dict[str, dict[Split, tuple[str, ...]]] = {
         "train": ("Which {column} is the {most} common among the {plural}?",),
         "test": ("Which {column} do the {most} {plural} have?",),
     },
-    "join.check_count": {
+    "join.count_events": {
         "train": ('How many {plural} belong to the {noun} "{name}"?',),
         "test": ('What is the number of {plural} of the {noun} "{name}"?',),
     },
