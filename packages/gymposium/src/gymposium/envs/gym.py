@@ -17,14 +17,13 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
     """A text game against opponents.
 
     Actions are text, such as `"b2"`, or an index into the game's action space. An episode's rewards add up to the
-    seat's
-    return. A match depends only on the seed passed to `reset`, or else on `np_random`.
+    seat's return. A match depends only on the seed passed to `reset`, or else on `np_random`.
 
     Keywords:
 
     - `game`: a name such as `"goofspiel"`, or a `Game`.
     - `opponent`: one player for all other seats, or a sequence with one per seat, as names (`"random"`, `"mcts-100"`)
-    or player objects.
+      or player objects.
     - `seat`: the learner's seat, or `"random"` to draw it for each match.
     - `on_illegal`: the policy for illegal replies by the learner and opponents.
     - `reply`: the form of text replies: `"move"`, `"tags"` or `"json"`.

@@ -32,9 +32,9 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
     Keywords are those of `TextGameEnv`, plus two more:
 
     - `autoreset_mode`: when a new match begins after one ends. `"NextStep"`: in the next step, which ignores its
-    action. `"SameStep"`: in the same step; `info["final_obs"]` and `info["final_info"]` describe the end of the old
-    match. `"Disabled"`: by `reset` with the option `reset_mask`. - `max_episode_steps`: the number of steps before a
-    match is truncated; None for no limit.
+      action. `"SameStep"`: in the same step; `info["final_obs"]` and `info["final_info"]` describe the end of the old
+      match. `"Disabled"`: by `reset` with the option `reset_mask`.
+    - `max_episode_steps`: the number of steps before a match is truncated; None for no limit.
 
     Actions are an array of indices, or a sequence of indices and texts. Observations are a tuple of texts, an array,
     or a dict of these. Infos have Gymnasium's vector form: each key has a mask `_key`.

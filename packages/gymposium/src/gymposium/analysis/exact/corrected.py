@@ -6,10 +6,10 @@ Variance Reduction Technique for Agent Evaluation in Imperfect Information Games
 has the mean of the plain one. A good table removes more variance.
 
 - *One policy is known.* For the other seat, the match is a decision process with known odds: chance and the known
-policy determine its next information state and its final return. The corrected return starts with the table's value of
-the match. For each of the seat's moves, it adds the expected value after the move minus the value before it. This
-averages over all hands that the known player may hold (AIVAT's imaginary observations). - *None is known.* For each
-chance event, the value before it minus the value after it is added to the return.
+  policy determine its next information state and its final return. The corrected return starts with the table's value
+  of the match. For each of the seat's moves, it adds the expected value after the move minus the value before it. This
+  averages over all hands that the known player may hold (AIVAT's imaginary observations).
+- *None is known.* For each chance event, the value before it minus the value after it is added to the return.
 - *Both are known.* The corrected return is the exact value.
 
 Values are those of the table against itself.
