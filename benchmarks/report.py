@@ -29,15 +29,24 @@ def about(*distributions: str) -> dict[str, Any]:
             versions[name] = version(name)
         except PackageNotFoundError:
             versions[name] = None
-    spec = getattr(sys.modules["__main__"], "__spec__", None)
     return {
-        "command": " ".join(["python -m", spec.name.removesuffix(".__main__") if spec else sys.argv[0], *sys.argv[1:]]),
+        "command": _command(),
         "date": datetime.now(UTC).date().isoformat(),
         "commit": _commit(),
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "versions": versions,
     }
+
+
+def _command() -> str:
+    """Return the command without `--out`, the folder on this machine that does not change a result."""
+    spec = getattr(sys.modules["__main__"], "__spec__", None)
+    arguments = sys.argv[1:]
+    if "--out" in arguments:
+        at = arguments.index("--out")
+        del arguments[at : at + 2]
+    return " ".join(["python -m", spec.name.removesuffix(".__main__") if spec else sys.argv[0], *arguments])
 
 
 def _commit() -> str | None:
