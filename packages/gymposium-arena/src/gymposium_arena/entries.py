@@ -22,7 +22,7 @@ from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import check_named_player, check_player, make_player
 from gymposium.players.identity import FITTED_FILES, FITTED_TO, Fact, Identity, digest_of_files, locate_code
-from gymposium.players.protocol import IdentifiedPlayer, Player, Repeats, get_repeats, is_deterministic
+from gymposium.players.protocol import IdentifiedPlayer, Player, Repeats, check_plays, get_repeats, is_deterministic
 from gymposium.records.record import versions
 from gymposium.replies.prompt import PROMPT_VERSION, prompt_for
 from gymposium.util.json_file import FileModel, read_model
@@ -164,9 +164,7 @@ def _check_plays(player: Player, game: Game, *, tries: bool) -> None:
     """Raise `BadOption` if the player refuses the game. With `tries`, a quick player of the core is also asked for the
     first move of a match, because some see the size of a game only then."""
     try:
-        check = getattr(player, "check_game", None)  # of `Choosy`
-        if check is not None:
-            check(game)
+        check_plays(player, game)
         is_core = check_player(player.name)[0].entry_point.startswith("gymposium.")
         if tries and is_core and get_repeats(player) == "quickly" and game.seats > 1:
             Table(game, seats=range(1, game.seats), opponents=[player], seed=0).close()

@@ -38,8 +38,9 @@ def usage_errors(root: Any = None) -> Iterator[None]:
 
 def parse_strictly(command: Any) -> None:
     """Make a command and its subcommands raise `BadOption` for arguments that Typer silently accepts.
-    that is given several times and takes one value, of which the last would win, an option with empty text, and a path
-    that `_check_path` refuses."""
+
+    These are a repeated single-value option, where the last value would win, an option with empty text, and a path that
+    `_check_path` rejects."""
     make_parser = command.make_parser
     command.make_parser = lambda context: strict_parser(make_parser(context), command)
     for below in getattr(command, "commands", {}).values():

@@ -11,7 +11,7 @@ from gymposium.games.registry import load_game
 from gymposium.match.failures import FailurePolicy, Tally
 from gymposium.players.asking import ask_player
 from gymposium.players.grammar import make_opponents
-from gymposium.players.protocol import Ask, MatchContext, Player, legal_moves
+from gymposium.players.protocol import Ask, MatchContext, Player, check_plays, legal_moves
 from gymposium.replies.reading import Reading, bound, read, read_action
 from gymposium.util.streams import derived_seed, stream
 
@@ -52,9 +52,7 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
             raise BadOption(
                 f"on_illegal={self.policy} is not supported: a bot has no penalties. Use forfeit, retry(n) or random."
             )
-        check = getattr(self.player, "check_game", None)
-        if check is not None:
-            check(self.game)
+        check_plays(self.player, self.game)
         self._seat, self._seed, self._number = player_id, seed, 0
         self._context: MatchContext | None = None
 

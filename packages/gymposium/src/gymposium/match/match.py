@@ -18,7 +18,7 @@ from gymposium.match.guard import Answer, PlayerFailure
 from gymposium.match.opening import open_match
 from gymposium.match.promises import check_length, check_returns
 from gymposium.match.result import EngineError, GameRefused, MatchJob, MatchResult, Turn
-from gymposium.players.protocol import Ask, MatchContext, Reply, legal_moves
+from gymposium.players.protocol import Ask, MatchContext, Reply, check_plays, legal_moves
 from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import bound, read, read_action
 from gymposium.tasks.tools import list_tools
@@ -89,12 +89,10 @@ class RunningMatch:
         Raises `EngineError` if the game's engine fails, and `GameRefused` if a player rejects this game (`Choosy`)."""
         job = self.job
         for seat, player in enumerate(job.players):
-            check = getattr(player, "check_game", None)  # of `Choosy`
-            if check is not None:
-                try:
-                    check(job.game)
-                except GymposiumError as error:
-                    raise GameRefused(self._so_far(f"seat {seat} could not be asked: {error}"), error) from error
+            try:
+                check_plays(player, job.game)
+            except GymposiumError as error:
+                raise GameRefused(self._so_far(f"seat {seat} could not be asked: {error}"), error) from error
         try:
             self.match, self.opening = open_match(job.game, job.seed, job.opening)
             if self.opening:

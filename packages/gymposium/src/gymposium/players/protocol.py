@@ -303,6 +303,13 @@ class Choosy(Protocol):
         ...
 
 
+def check_plays(player: Player, game: Game) -> None:
+    """Raise `GymposiumError` if the player rejects the game (`Choosy`)."""
+    check = getattr(player, "check_game", None)  # isinstance(player, Choosy) is slow, and this is asked for each match
+    if check is not None:
+        check(game)
+
+
 class Deterministic(Protocol):
     """Optional protocol: a player that says whether equal asks get equal replies.
 

@@ -19,7 +19,7 @@ from gymposium.match.result import check_integer, check_type
 from gymposium.match.seating import MatchPlan, Series, assign_seats
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.grammar import resolve_player
-from gymposium.players.protocol import Player, get_repeats
+from gymposium.players.protocol import Player, check_plays, get_repeats
 from gymposium.plugins.command_line import command_line
 from gymposium.records import Record, RecordLine, recorded
 from gymposium.records.scores import Score
@@ -107,9 +107,7 @@ class Comparison:
         self._watchdog = None if settings.watchdog is None else Watchdog(settings.watchdog)
         self.players = make_players(self.game, given)
         for player in dict.fromkeys(self.players):
-            check = getattr(player, "check_game", None)  # of `Choosy`
-            if check is not None:
-                check(self.game)
+            check_plays(player, self.game)
         self.scores = [Score() for _ in self.players]
         self.break_offs = BreakOffs()
         # matches with equal ids are equal: the id contains a digest of everything that they depend on
