@@ -81,7 +81,7 @@ PLUGINS = [
     Broken(
         "raises in the middle of a hook", "RuntimeError: no licence", spec(after="raise RuntimeError('no licence')")
     ),
-    Broken("takes a built-in game's name", "'chess', which builtin has", spec(game="chess")),
+    Broken("takes a built-in game's name", "'chess', which builtin already has", spec(game="chess")),
     Broken("prints when it is imported", "'hello' to stdout", "print('hello')" + OFFERS),
     Broken("prints in a hook", "'hello' to stdout", spec(before="print('hello')")),
     Broken("writes to descriptor 1", "'raw' to stdout", "import os\nos.write(1, b'raw')" + OFFERS),
