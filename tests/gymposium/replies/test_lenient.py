@@ -773,6 +773,30 @@ def test_text_behind_a_move_that_chooses_another_withdraws_it(moves: Moves, move
             assert read(text, legal, GENERAL[f"{name}-lenient"], pattern) == Reading("unparsable"), text
 
 
+ENGLISH = ["check", "call", "fold", "pass", "bet", "raise", "all-in", "hit", "stand", "up", "left", "stop", "as", "a"]
+"""Moves that are also words of English."""
+
+
+@pytest.mark.parametrize("word", ENGLISH)
+def test_a_word_within_a_sentence_is_no_move(word: str) -> None:
+    legal = [*ENGLISH, "raise 5"]
+    for sentence in (
+        *("Wait, let me {} this once more.", "Actually, {} it what you like.", "Hmm, wait. {} on that: it is dear."),
+        *("Actually, that is the best one to {}.", "On reflection, they may {}, and I win.", "No, wait, they {}"),
+        *("Let me reconsider: {}? No.", "Scratch that idea, {}ing is dear.", "I changed my mind about the {} twice."),
+    ):
+        text = sentence.format(word)
+        for behind in (text, text.capitalize()):
+            for reply in (f"<move>raise 5</move>\n{behind}", f"{behind}\n<move>raise 5</move>"):
+                assert read(reply, legal, GENERAL["tags-lenient"], None).move == "raise 5", reply
+    for chosen in (
+        *("Actually, **{}** is better.", "Wait, '{}' is cheaper.", "Wait. Move: {}", "Actually, {}.", "Wait, no. {}!"),
+        *("Actually, let me think.\n{}", "Hmm, wait: `{}`", "On second thought: {}", "Wait. I choose {}."),
+    ):
+        reply = f"<move>raise 5</move>\n{chosen.format(word)}"
+        assert read(reply, legal, GENERAL["tags-lenient"], None) == Reading("unparsable"), reply
+
+
 @pytest.mark.parametrize(
     "text",
     [

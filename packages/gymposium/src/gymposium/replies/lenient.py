@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_args
@@ -129,6 +130,8 @@ _UNCERTAIN = re.compile(
 _LATER = re.compile(rf"{_UNCERTAIN.pattern}|\b(?:next|later|afterwards?)\b", re.IGNORECASE)
 """What says that a sentence is about another turn."""
 _SENTENCE_END = re.compile(r"[.!?…\n]")
+_SENTENCE_BREAK = re.compile(r"[.!?…:;—–][*_`\"'”’)]*$|^\W+$")
+"""What ends the word before a sentence."""
 _CHANGE = re.compile(
     r"(?:^|[.:;!?…(—–]|\b(?:no|but|hmm+|oh|ah|oops|sorry)\b)[\s*_>\"'“(,.!…—–-]{0,9}+"
     r"(?:wait|actually|on\s+(?:second\s+thought|reflection)|scratch\s+that"
@@ -280,15 +283,12 @@ def is_withdrawn(move: str, behind: str, legal: Sequence[str], pattern: re.Patte
     )
     if len(lines) > _MOST_LABELS:
         return True
-    exact, folded = frozenset(legal), {one.casefold(): one for one in legal}
-    named = {_named(line, move, exact, folded, pattern) for line in lines}
-    named.add(_last_line(behind, exact, folded))
-    if any(one is not None and one.casefold() != move.casefold() for one in named) or any(
-        one in exact and one != move for one in named
-    ):
+    moves = index_moves(legal if move in legal else [*legal, move])
+    named = {_named(line, moves, pattern) for line in lines} | {_last_line(behind, moves)}
+    if any(one not in (None, move) and (one in legal or _fold(one) != _fold(move)) for one in named):
         return True
     change = _CHANGE.search(behind)
-    return change is not None and _has_other_move(behind[change.end() :], move, folded)
+    return change is not None and _has_other_move(behind[change.end() :], move, moves)
 
 
 def is_text_withdrawn(text: str, behind: str) -> bool:
@@ -314,9 +314,25 @@ def _is_conditional(text: str, found: re.Match[str]) -> bool:
     return _UNCERTAIN.search(before) is not None or _LATER.search(line) is not None
 
 
-def _named(
-    line: str, move: str, legal: frozenset[str], folded: dict[str, str], pattern: re.Pattern[str] | None
-) -> str | None:
+def index_moves(legal: Sequence[str]) -> dict[str, list[str]]:
+    """Return the legal moves, grouped by what is left without case and white space, for `find_legal`."""
+    moves = defaultdict[str, list[str]](list)
+    for move in legal:
+        moves[_fold(move)].append(move)
+    return moves
+
+
+def find_legal(text: str, moves: Mapping[str, Sequence[str]]) -> str | None:
+    """Return the move of `index_moves` that a text is, or else the only one that differs in case or white space."""
+    equal = moves.get(_fold(text), ())
+    return text if text in equal else equal[0] if len(equal) == 1 else None
+
+
+def _fold(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _named(line: str, moves: Mapping[str, Sequence[str]], pattern: re.Pattern[str] | None) -> str | None:
     """Return the longest move at the start of a line, without decoration; None if it begins with none. A word or a
     number is no move if it begins a phrase, such as `Fold equity`."""
     words = line.partition("</")[0].split()[:_MOST_WORDS]
@@ -326,72 +342,64 @@ def _named(
         is_alone = not following[:1].isalnum() or not begin[-1].isalnum() or following.strip(_EDGES).lower() in _REASONS
         options = (begin, undress(begin)[0], begin.strip(_EDGES))
         texts += [text for text in options if is_alone or not (text.isalpha() or text.isdigit())]
-    for text in texts:
-        if text in legal:
-            return text
-        if text.casefold() == move.casefold():
-            return move
-        if text.casefold() in folded:
-            return folded[text.casefold()]
-    shapes = (
-        text for text in texts if pattern is not None and (pattern.fullmatch(text) or pattern.fullmatch(text.lower()))
-    )
-    return next(shapes, None)
+    named = next((move for text in texts if (move := find_legal(text, moves)) is not None), None)
+    if named is not None or pattern is None:
+        return named
+    return next((text for text in texts if pattern.fullmatch(text) or pattern.fullmatch(text.lower())), None)
 
 
-def _last_line(behind: str, legal: frozenset[str], folded: dict[str, str]) -> str | None:
+def _last_line(behind: str, moves: Mapping[str, Sequence[str]]) -> str | None:
     """Return the move that the last line consists of; None if it is no move, or part of a list of others."""
     lines = [line for line in behind.split("\n")[1:] if line.strip("`~ \t\r")]
-    if not lines or (last := _move_alone(lines[-1], legal, folded)) is None:
+    if not lines or (last := _move_alone(lines[-1], moves)) is None:
         return None
-    above = (line for line in reversed(lines[-_MOST_LISTED:]) if _move_alone(line, legal, folded) is None)
+    above = (line for line in reversed(lines[-_MOST_LISTED:]) if _move_alone(line, moves) is None)
     title = next(above, behind.partition("\n")[0]).rstrip("*_ \t\r")
     if title.endswith((":", "：")) and (_INTRODUCES_LIST.search(title) or not _INTRODUCES_CHOICE.search(title)):
         return None
     return last
 
 
-def _move_alone(line: str, legal: frozenset[str], folded: dict[str, str]) -> str | None:
-    """Return the legal move that a line consists of, without decoration."""
+def _move_alone(line: str, moves: Mapping[str, Sequence[str]]) -> str | None:
+    """Return the move that a line consists of, without decoration."""
     if len(line) > _LONGEST_DECORATED:
         return None
-    plain = undress(line)[0]
-    for text in (plain, undress(_LIST_MARKER.sub("", line.strip(), count=1))[0]):
-        if text in legal or text.casefold() in folded:
-            return text if text in legal else folded[text.casefold()]
-    return None
+    item = _LIST_MARKER.sub("", line.strip(), count=1)
+    return find_legal(undress(line)[0], moves) or find_legal(undress(item)[0], moves)
 
 
-def _has_other_move(text: str, move: str, folded: dict[str, str]) -> bool:
-    """Whether a text names another legal move that it does not reject. A move of one letter or digit must be set off,
-    or end a sentence."""
+def _has_other_move(text: str, move: str, moves: Mapping[str, Sequence[str]]) -> bool:
+    """Whether a text names another legal move as a move, and does not reject it."""
     longest = dict[str, int]()
-    for one in {*folded, move.casefold()}:
+    for one in filter(None, moves):
         words = one.split()
-        longest[words[0].strip(_EDGES)] = max(longest.get(words[0].strip(_EDGES), 0), len(words)) if words else 0
+        longest[words[0].strip(_EDGES)] = max(longest.get(words[0].strip(_EDGES), 0), len(words))
     for line in text.split("\n"):
         words, at = line.replace("</", " </").split(), 0
         while at < len(words):
             count = min(longest.get(words[at].strip(_EDGES).casefold(), 0), _MOST_WORDS, len(words) - at)
             named = None
             while count > 0 and named is None:
-                begin = " ".join(words[at : at + count]).casefold()
-                named = next(
-                    (one for one in (begin, begin.strip(_EDGES)) if one in folded or one == move.casefold()), None
-                )
+                begin = " ".join(words[at : at + count])
+                named = find_legal(begin, moves) or find_legal(begin.strip(_EDGES), moves)
                 count -= named is None
-            if named is not None and named != move.casefold() and _is_chosen(words, at, at + count, named):
+            if named not in (None, move) and _is_chosen(words, at, at + count):
                 return True
             at += max(count, 1)
     return False
 
 
-def _is_chosen(words: list[str], start: int, end: int, move: str) -> bool:
-    """Whether the words of a line from `start` to `end` name a move, and the words around them do not reject it."""
-    last = words[end - 1]
-    is_set_off = not words[start][0].isalnum() and not last.rstrip(".,;:!?")[-1:].isalnum()
-    if len(move) == 1 and not (is_set_off or end == len(words) or last.endswith((".", "!", "?"))):
-        return False
+def _is_chosen(words: list[str], start: int, end: int) -> bool:
+    """Whether the words of a line from `start` to `end` name a move, and the words around them do not reject it. A
+    single word without a digit, such as `check`, must be set off or a sentence; a single digit may also end one."""
+    first, last = words[start], words[end - 1]
+    is_set_off = not first[0].isalnum() and not last.rstrip(".,;:!?")[-1:].isalnum()
+    if end == start + 1 and not is_set_off:
+        is_word = not any(map(str.isdigit, first))
+        begins = start == 0 or _SENTENCE_BREAK.search(words[start - 1]) is not None
+        ends = end == len(words) or last.endswith((".", "!"))
+        if (is_word and not (begins and ends)) or (len(first.strip(_EDGES)) == 1 and not ends):
+            return False
     before = " ".join(words[max(0, start - 2) : start]).lower()
     if before.endswith(("than", "not", "unlike", "instead of")):
         return False

@@ -21,8 +21,10 @@ from gymposium.replies.lenient import (
     Found,
     Repair,
     find_final_mark,
+    find_legal,
     find_marks,
     find_move,
+    index_moves,
     is_text_withdrawn,
     is_withdrawn,
     load_object,
@@ -374,7 +376,7 @@ def _read_leniently(
         again = read(bare, legal, READERS["move"], pattern, calls=calls)
         if _is_certain(again, pattern):
             reading, repairs = again, repairs | undressed
-        elif (folded := _fold(submission, legal or ()) or _fold(bare, legal or ())) is not None:
+        elif folded := find_legal(submission, moves := index_moves(legal or ())) or find_legal(bare, moves):
             reading, repairs = Reading("move", folded), repairs | undressed | {"text"}
     if found is not None and legal is not None and is_withdrawn(reading.move or "", found.behind, legal, pattern):
         return Reading("unparsable")
@@ -383,13 +385,6 @@ def _read_leniently(
     if reading.kind != "unparsable":
         reading.repaired = tuple(repair for repair in REPAIRS if repair in repairs)
     return reading
-
-
-def _fold(text: str, legal: Sequence[str]) -> str | None:
-    """Return the only legal move that differs from a text in case or white space; None if there is none, or several."""
-    text = " ".join(text.split()).casefold()
-    equal = [move for move in legal if " ".join(move.split()).casefold() == text]
-    return equal[0] if len(equal) == 1 else None
 
 
 def _is_certain(reading: Reading, pattern: re.Pattern[str] | None) -> bool:
