@@ -419,10 +419,37 @@ def test_a_move_before_another_turn_of_the_assistant_is_in_doubt(turn: str) -> N
         assert read_by(f"{name}-lenient", f"Maybe {other}?{turn}I play b2") == Reading("unparsable")
 
 
-def test_turns_of_plain_text_leave_two_moves() -> None:
-    invented = "\n\nUser: I play c1. Your move?\n\nAssistant: <move>{}</move>"
-    assert read_by("tags-lenient", f"<move>b2</move>{invented.format('a3')}") == Reading("unparsable")
-    assert read_by("tags-lenient", f"<move>b2</move>{invented.format('b2')}").move == "b2"
+PLAIN_TURNS = ["User:", "USER:", "Human:", "### Human:", "**User:**", "Observation:", "> Observation 2:", "System :"]
+"""Lines that begin a turn of another without control tokens."""
+
+
+@pytest.mark.parametrize("turn", PLAIN_TURNS)
+def test_a_plain_line_behind_the_answer_begins_what_is_invented(turn: str) -> None:
+    for name in READERS:
+        first, second = READERS[name].answer("b2"), READERS[name].answer("a3")
+        for behind in (
+            f"{turn} I play c1.",
+            f"{turn}\nWait, c1 it is.\n{turn} And now?",
+            f"{turn} Your move?\n\nAssistant: <think>hm</think>{second}\n{turn} And now?",
+            f"{turn} Your move?\n\nAssistant: <think>hm <move>b1",
+        ):
+            reading = read_by(f"{name}-lenient", f"{first}\n\n{behind}")
+            assert (reading.kind, reading.move, reading.repaired) == ("move", "b2", ("text",)), behind
+        thoughts = f"<think>\n{turn} maybe {second}\n{turn} taken.\n</think>\n"
+        assert read_by(f"{name}-lenient", f"{thoughts}{first}\n{turn} I play c1.\n{second}").move == "b2"
+
+
+@pytest.mark.parametrize("turn", PLAIN_TURNS)
+def test_a_plain_line_before_the_answer_begins_no_turn(turn: str) -> None:
+    for name in READERS:
+        mark, other = READERS[name].answer("b2"), READERS[name].answer("a3")
+        assert read_by(f"{name}-lenient", f"Maybe {other}.\n{turn} it is taken.\n</think>\n{mark}").move == "b2"
+        assert read_by(f"{name}-lenient", f"Hm.\n{turn} a3 is taken.\n<move>b2</move>").move == "b2"
+        assert read_by(f"{name}-lenient", json.dumps({"note": f"x\n{turn} y", "move": "b2"})).move == "b2"
+        text = f"Hi\n{turn} hello"
+        assert read_by(f"{name}-lenient", READERS[name].answer(text), None).move == text
+    marked = f"<move>Hi\n{turn} hello</move>\n{turn} ho\n<move>Ho</move>"
+    assert read_by("tags-lenient", marked, None).move == f"Hi\n{turn} hello"
 
 
 def test_marked_free_text_may_name_turns() -> None:
@@ -1083,6 +1110,8 @@ def test_free_text_keeps_its_white_space_and_its_fences() -> None:
         *("<move>b2</move>" + text for text in ("\n```" * 100_000, "\nb2" * 150_000, "\nI choose x" * 50_000)),
         *("<move>b2</move>" + text for text in ("<reasoning></reasoning>" * 20_000, "`<move>`" * 60_000)),
         *('{"a": "\n\\d' * 60_000, '{"move": "b2", "a": "\n\\d"} ' * 10_000, "[" * 900 + "b2" + "]" * 90),
+        *(text * 10_000 for text in ("<move>b2</move>\nUser: </think>", "<think><move>a3</move>\nUser: ")),
+        *("b2" + "\nUser:" * 100_000, "<move>b2</move>" + "\nUser: {" * 30_000),
         *("<" * MAX_REPLY, "<|a|>" * 200_000, "<|a|> b " * 120_000, "<answer>" * 120_000, r"\boxed{" * 140_000),
     ],
     ids=[
@@ -1093,6 +1122,7 @@ def test_free_text_keeps_its_white_space_and_its_fences() -> None:
         *("closing brackets", "brackets", "details", "turns"),
         *("changes", "changed lines", "changed word", "fence lines", "listed", "choices", "thoughts behind"),
         *("quoted tags", "broken escapes", "escapes", "decoration"),
+        *("closed turns", "open turns", "bare turns", "turns with objects"),
         *("angles", "tokens", "tokens and text", "answers", "boxes"),
     ],
 )

@@ -82,6 +82,10 @@ def _header(roles: str) -> str:
 
 USER_TURN = re.compile(rf"{_header(_OTHERS)}|</s>\s{{0,9}}(?:<s>)?\s{{0,9}}\[INST\]", re.IGNORECASE)
 """What begins a turn that is not the assistant's."""
+PLAIN_TURN = re.compile(
+    rf"^[ \t>#*_\[<]{{0,9}}+(?:{_OTHERS})(?: \d{{1,3}})?[*_\]>]{{0,3}}+ ?[:：]", re.IGNORECASE | re.MULTILINE
+)
+"""A line that begins such a turn without a control token, such as `User:`."""
 TURN_END = re.compile(
     r"<[|｜](?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|end▁of▁sentence|END_OF_TURN_TOKEN)[|｜]>|<end_of_turn>|</s>"
 )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 from gymposium.errors import BadOption, UnknownName
-from gymposium.replies.delimiters import ASSISTANT_TURN, strip_turn_tokens
+from gymposium.replies.delimiters import ASSISTANT_TURN, PLAIN_TURN, strip_turn_tokens
 from gymposium.replies.lenient import (
     REPAIRS,
     Found,
@@ -35,6 +35,7 @@ from gymposium.replies.lenient import (
 from gymposium.replies.thoughts import (
     SplitReply,
     find_answer,
+    find_plain_turn,
     find_text,
     find_trailing_thoughts,
     first_turn,
@@ -222,7 +223,7 @@ class LenientReader:
     def _first_turn(self, reply: str, is_free_text: bool) -> str:
         """Return the first turn of a reply, without control tokens around it. Free text may name such tokens: all turns
         are returned unless the first one holds a complete mark, or another one of the assistant follows bare text."""
-        reply = strip_turn_tokens(reply)
+        reply = self._cut_plain_turn(strip_turn_tokens(reply), is_free_text)
         first = strip_turn_tokens(first_turn(reply))
         if not is_free_text or first == reply:
             return first
@@ -230,6 +231,16 @@ class LenientReader:
             return first if ASSISTANT_TURN.search(reply, len(first)) else reply
         mark = find_final_mark(first)
         return first if mark is not None and mark.is_complete else reply
+
+    def _cut_plain_turn(self, reply: str, is_free_text: bool) -> str:
+        """Return a reply up to a line such as `User:` behind its answer: a complete mark, or any text if a move is
+        asked for without a mark and the reply has none."""
+        if PLAIN_TURN.search(reply) is None or not self._has_marks(is_free_text):
+            return reply
+        marks = [(mark.start, mark.end) for mark in find_marks(reply) if mark.is_complete and mark.text is not None]
+        if not marks and not isinstance(self.strict, MoveReader):
+            return reply
+        return reply[: find_plain_turn(reply, marks or None)].rstrip()
 
     def _split(self, reply: str, *, is_free_text: bool) -> SplitReply:
         if is_free_text:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from gymposium.replies.delimiters import (
     ASSISTANT_TURN,
@@ -12,6 +15,7 @@ from gymposium.replies.delimiters import (
     BRACKET_TOKENS,
     LONGEST_THOUGHT_DELIMITER,
     PAIRS,
+    PLAIN_TURN,
     THOUGHT,
     THOUGHT_NAME,
     TOKEN_STYLES,
@@ -26,6 +30,7 @@ _FINAL = ("gpt_oss", "message")
 _NAMED_STYLES = ("tag", "bracket", "details", "fence")
 """Styles whose delimiters have a name."""
 _BLANK = re.compile(r"[\s.…]*")
+_VISIBLE = re.compile(r"\S")
 _SPACE = re.compile(r"\s*+")
 _LINE_END = re.compile(r"[ \t\r]*+(?:\n|\Z)")
 
@@ -266,6 +271,45 @@ def first_turn(reply: str) -> str:
     if _balance(first)[0]:
         return "" if ASSISTANT_TURN.search(rest) else reply
     return "" if _balance(rest)[1] else first
+
+
+def find_plain_turn(reply: str, marks: Iterable[tuple[int, int]] | None) -> int | None:
+    """Return the index of the first line that begins an invented turn without a control token, such as `User:`; None
+    if a reply has no such line outside of thoughts. It stands behind one of the marks from a start to an end that is no
+    part of a thought, or without marks (None) behind any text."""
+    turns = [turn.start() for turn in PLAIN_TURN.finditer(reply)]
+    spans = _outside_thoughts(reply) if turns else []
+    if marks is None:
+        begin = next((text.start() for span in spans if (text := _VISIBLE.search(reply, *span))), None)
+    else:
+        begin = next((end for start, end in marks if _is_within(start, spans)), None)
+    return next((turn for turn in turns if begin is not None and turn > begin and _is_within(turn, spans)), None)
+
+
+def _outside_thoughts(reply: str) -> list[tuple[int, int]]:
+    """Return the starts and ends of the parts of a reply that stand in no thought."""
+    open_thoughts, spans, at = _OpenThoughts(reply), list[tuple[int, int]](), 0
+    for delimiter in THOUGHT.finditer(reply):
+        if (parsed := open_thoughts.parse(delimiter)) is None:
+            continue
+        style, name, closes = parsed
+        if not closes:
+            if not open_thoughts:
+                spans.append((at, delimiter.start()))
+            open_thoughts.push(style, name)
+            continue
+        if open_thoughts:
+            open_thoughts.pop(style, name)
+        elif style not in _FINAL:
+            spans.clear()
+        if not open_thoughts:
+            at = delimiter.end()
+    return spans if open_thoughts else [*spans, (at, len(reply))]
+
+
+def _is_within(index: int, spans: Sequence[tuple[int, int]]) -> bool:
+    at = bisect(spans, index, key=itemgetter(0))
+    return at > 0 and index < spans[at - 1][1]
 
 
 def has_invented_turn(reply: str) -> bool:
