@@ -179,7 +179,7 @@ def test_a_file_of_another_game_is_refused(trained: Path, tmp_path: Path) -> Non
     with pytest.raises(BadOption, match="reads 27 numbers and chooses among 9 actions, but kuhn_poker has a tensor of"):
         one("kuhn_poker", own, players[1])
     write_note(tmp_path / "own.zip", load_game("tic_tac_toe"))
-    with pytest.raises(BadOption, match="has a note of its game already"):
+    with pytest.raises(BadOption, match="already has a note about its game"):
         write_note(tmp_path / "own.zip", load_game("tic_tac_toe"))
     shutil.copy(trained, tmp_path / "old.zip")
     policy = read_policy(trained)
@@ -217,7 +217,7 @@ def test_a_strangers_file_runs_nothing(trained: Path, tmp_path: Path) -> None:
     assert one("tic_tac_toe", player, player).ending.seat is None
     buffer = io.BytesIO()
     torch.save({"action_net.weight": Bomb()}, buffer)
-    with pytest.raises(BadOption, match="is not a file that stable-baselines3 saved"):
+    with pytest.raises(BadOption, match="was not saved by stable-baselines3"):
         read_policy(rewritten(trained, tmp_path / "armed_too.zip", {"policy.pth": buffer.getvalue()}))
     assert not (tmp_path / "ran").exists()
     with pytest.raises(TypeError):
@@ -247,7 +247,7 @@ def test_weights_that_are_not_those_of_a_policy_are_refused(
     with zipfile.ZipFile(trained) as archive:
         weights = {**torch.load(io.BytesIO(archive.read("policy.pth")), weights_only=True), **change}
     torch.save({name: value for name, value in weights.items() if value is not None}, kept := io.BytesIO())
-    with pytest.raises(BadOption, match="its weights are not those of an MLP policy"):
+    with pytest.raises(BadOption, match="its weights do not belong to an MLP policy"):
         read_policy(rewritten(trained, tmp_path / "odd.zip", {"policy.pth": kept.getvalue()}))
 
 
@@ -273,9 +273,9 @@ def test_files_that_are_no_policies_say_so(tmp_path: Path) -> None:
         archive.writestr("readme.txt", "hello")
     for name, message in {
         "nowhere.zip": r"There is no file .*gymposium sb3 train",
-        "text.zip": "is not a file that stable-baselines3 saved",
-        "other.zip": "is not a file that stable-baselines3 saved: .*policy.pth",
-        "dqn.zip": r"holds no plain MLP policy with discrete actions \(it holds q_net",
+        "text.zip": "was not saved by stable-baselines3",
+        "other.zip": "was not saved by stable-baselines3: .*policy.pth",
+        "dqn.zip": r"is not a plain MLP policy with discrete actions \(it holds q_net",
     }.items():
         with pytest.raises(BadOption, match=message):
             make_player(f"sb3:{tmp_path / name}")
@@ -315,9 +315,9 @@ def test_many_matches_are_answered_at_once_and_as_they_would_be_alone(trained: P
         ({"seat": "left"}, "must be a seat from 0 to 1, or 'random'"),
         ({"on_illegal": "shrug"}, "Use forfeit, random"),
         ({"opponent": "randon"}, "Did you mean 'random'"),
-        ({"opponent": "human"}, "name another player"),
+        ({"opponent": "human"}, "Choose another player"),
         ({"decisions": 63}, "64 is the least"),
-        ({"decisions": 64, "budget": 1.0}, "give one of them"),
+        ({"decisions": 64, "budget": 1.0}, "Give one of them"),
         ({"budget": 0.0}, "more than 0 CPU seconds"),
     ],
 )
@@ -338,7 +338,7 @@ def test_frames_are_never_more_than_asked_for() -> None:
 
 
 def test_what_stands_there_is_not_written_over(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(BadOption, match="exists already"):
+    with pytest.raises(BadOption, match="already exists"):
         out_path(trained)
     with pytest.raises(BadOption, match=r"name one FILE\.zip"):
         out_path(Path("policy"))
@@ -359,7 +359,7 @@ def test_the_whole_command(tmp_path: Path) -> None:
     assert "Saved to k.zip after 128 decisions" in done.stderr
     again = subprocess.run([*command, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert again.returncode == 2
-    assert "exists already" in again.stderr
+    assert "already exists" in again.stderr
     assert "Traceback" not in again.stderr
 
 

@@ -389,7 +389,7 @@ def test_a_file_without_a_program_that_counts(tmp_path: Path) -> None:
     with pytest.warns(ProgramSkipped), pytest.raises(BadParameter, match="gymposium trace check"):
         trace(source=str(path)).new(0)
     path.write_text("\n\n", encoding="utf-8")
-    with pytest.raises(BadParameter, match="no programs in it"):
+    with pytest.raises(BadParameter, match="it has no programs"):
         Trace(trace().spec, {**trace().params, "source": str(path)}).new(0)
 
 
@@ -434,7 +434,7 @@ def test_sources_stand_in_names(source: str) -> None:
 def test_a_source_that_cannot_be_read() -> None:
     with pytest.raises(BadParameter, match="Write generated, the path of a JSONL file, or hub:NAME"):
         read_rows("/nowhere/at/all.jsonl")
-    with pytest.raises(BadParameter, match="difficulty is for generated programs"):
+    with pytest.raises(BadParameter, match="difficulty applies only to generated programs"):
         trace(source="x.jsonl", difficulty=4)
     for wrong in ({"difficulty": 0}, {"difficulty": 6}, {"prints": -1}, {"prints": 21}):
         with pytest.raises(BadParameter, match=next(iter(wrong))):

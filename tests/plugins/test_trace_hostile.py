@@ -59,7 +59,7 @@ def nested_finally(depth: int) -> str:
 COSTLY = {
     "x = 1\n" * 100_000: "longer than 20000 characters",
     "\n" * 2_001: "more than 2000",
-    "print(1)\0": "a null character",
+    "print(1)\0": "a NUL character",
     "print('\ud800')": "a lone surrogate",
     "print(" + "-" * 19_000 + "1)": "too deep",
     "print(" + "+1" * 9_000 + ")": "too deep",

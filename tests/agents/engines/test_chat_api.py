@@ -518,7 +518,7 @@ def no_answer(status: int, message: str = "no", **error: Any) -> Callable[[], An
         (no_answer(401, "bad key"), r"THEIR_KEY must hold a key .*may use tiny.*bad key"),
         (no_answer(403), r"refuses the request \(403\).*THEIR_KEY"),
         (no_answer(404, "no such model"), r"no model called 'tiny'.*base_url=.*no such model"),
-        (no_answer(429), r"\(429; attempts: 2\).*rpm= and at_once="),
+        (no_answer(429), r"\(429; attempts: 2\).*rpm= or at_once="),
         (no_answer(400, "unknown field seed"), r"refuses the request \(400\).*seed=false.*unknown field seed"),
         (lambda: Answer(body=b"<html>hello</html>"), r"not with a chat completion.*<html>hello"),
         (lambda: Answer(body={"error": {"message": "upstream is down"}}), r"upstream is down"),
@@ -580,7 +580,9 @@ def test_an_error_of_any_form_is_told_in_the_words_of_the_service(error: Any) ->
 def test_a_server_that_is_not_there() -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    with pytest.raises(GymposiumError, match=rf"http://127.0.0.1:{port}/v1 cannot be reached.*is the server running"):
+    with pytest.raises(
+        GymposiumError, match=rf"http://127.0.0.1:{port}/v1 cannot be reached.*Check that the server is running"
+    ):
         ask(ApiSettings("tiny", f"http://127.0.0.1:{port}", retries=0))
 
 
@@ -879,7 +881,7 @@ def test_a_passing_failure_with_another_status_is_tried_again(status: int, body:
         (
             429,
             {"Retry-After": "754"},
-            r"\(429; attempts: 1; the service asks to wait 754 s before the next\): ask less",
+            r"\(429; attempts: 1; the service asks to wait 754 s before the next\): lower rpm",
         ),
         (429, {"retry-after-ms": "754000"}, r"\(429; attempts: 1; the service asks to wait 754 s"),
         (429, {"Retry-After": "Fri, 01 Jan 2100 00:00:00 GMT"}, r"attempts: 1; the service asks to wait [\d.e+]+ s"),

@@ -51,7 +51,7 @@ FAULTS: dict[str, tuple[Answer, str]] = {
     "content is an object": (completion({"text": "b2"}), "content is not text"),
     "content is a list of text": (completion(["b2"]), "content is not text"),
     "part without text": (completion([{"type": "text"}]), "content is not text"),
-    "part of an unknown type": (completion([{"type": "image_url"}]), "not known here: ['image_url']"),
+    "part of an unknown type": (completion([{"type": "image_url"}]), "of unknown types: ['image_url']"),
     "two choices and none is the first": (Answer(body={"choices": [{"index": 1}, {"index": 2}]}), "no first choice"),
     "too many characters": (completion("x" * 1_000_001), "1,000,000 are read"),
     "too many bytes": (completion("x" * MAX_BODY), "more than 4,194,304 bytes"),

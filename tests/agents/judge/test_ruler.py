@@ -181,7 +181,7 @@ def test_tokens_and_cost_are_accounted_for_refused_answers_too() -> None:
         (completion("Both are fine."), "the judge's answer was not the JSON asked for", "Both are fine."),
         (completion(None), "the judge's answer was not the JSON asked for", ""),
         (completion(scored({"1": 1.0})), "the judge did not score each trajectory once", "1 scores for 2"),
-        (completion(scored({"1": 1.0, "7": 0.0})), "the judge did not score each trajectory once", "none called 7"),
+        (completion(scored({"1": 1.0, "7": 0.0})), "the judge did not score each trajectory once", "Unknown ids: 7"),
         (completion(scored({"1": 1.0, "2": 2.0})), "the judge gave a score that is no number from 0 to 1", "2.0 for 2"),
         (completion(scored({"1": 1.0, "2": 0.0}), "length"), "the judge's answer was cut off", "4096 tokens"),
         (completion(scored({"1": 1.0, "2": 0.0}), "content_filter"), "the judge's answer was cut off", ""),

@@ -105,7 +105,7 @@ def test_no_match_is_appended_to_a_compressed_file(copy: Copy, plugin: Path) -> 
     with pytest.raises(BadRecord, match="is not a gzip file"):
         play_board(copy.board, 1)
     file.touch()
-    with pytest.raises(BadOption, match="are both there"):
+    with pytest.raises(BadOption, match="both exist"):
         copy.findings(only="mcts-5")
 
 

@@ -448,7 +448,7 @@ def test_a_file_without_a_record_is_an_error(gymposium: Run, tmp_path: Path, tex
     for verb in ("replay", "verify"):
         done = gymposium(verb, "other")
         assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr.splitlines()[0] == f"error: other: holds no match record: {why}"
+        assert done.stderr.splitlines()[0] == f"error: other: has no match record: {why}"
     data = json.loads(gymposium("verify", "other", "--json").stdout)
     assert data["problems"] == len(data["files"][0]["problems"]) == 1
 

@@ -169,7 +169,7 @@ def test_nothing_is_appended_to_a_compressed_file(tmp_path: Path, records: list[
             RecordWriter(path)
         with pytest.raises(BadOption):
             compress_records(path)
-    with pytest.raises(BadOption, match="is there, and would hold the same matches"):
+    with pytest.raises(BadOption, match="exists and would have the same matches"):
         write_records(plain, records)
     assert (compressed.read_bytes(), [*tmp_path.iterdir()]) == (before, [compressed])
 
@@ -188,7 +188,7 @@ def test_a_file_in_both_forms_is_refused(tmp_path: Path, records: list[Record]) 
     assert find_form(tmp_path / "matches.jsonl") == tmp_path / "matches.jsonl.gz"
     (tmp_path / "matches.jsonl").touch()
     for find in (find_form, lambda path: match_files(path.parent)):
-        with pytest.raises(BadOption, match=r"matches\.jsonl and matches\.jsonl\.gz are both there"):
+        with pytest.raises(BadOption, match=r"matches\.jsonl and matches\.jsonl\.gz both exist"):
             find(tmp_path / "matches.jsonl")
 
 

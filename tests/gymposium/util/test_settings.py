@@ -86,7 +86,7 @@ class Odd:
 
 @pytest.mark.parametrize("given", [{"where": "x"}, {"pair": [1, "x"]}])
 def test_a_type_that_no_file_can_give_is_the_plugins_fault(given: dict[str, Any]) -> None:
-    with pytest.raises(PluginError, match="which no config file can give"):
+    with pytest.raises(PluginError, match="which a config file cannot express"):
         read_settings("[loggers.odd]", Odd, given)
     with pytest.raises(PluginError, match="must be a dataclass"):
         read_settings("[loggers.odd]", dict, given)

@@ -65,7 +65,7 @@ def test_a_plugin_that_is_broken_is_left_out(gymposium: Run, tmp_path: Path) -> 
         (None, "GYMPOSIUM_CONFIG: {file} cannot be read (No such file or directory)."),
         ("x = [", "{file} is not TOML: "),
         ("plugins = 3", "{file}: plugins is 3; give a list of files"),
-        ("seed = 3", "{file}: seed stands alone; put defaults under the command's name, such as [run]."),
+        ("seed = 3", "{file}: seed is outside a table. Put defaults under the command's name, such as [run]."),
         ("[rnu]\nseed = 3", "There is no command in {file} called 'rnu'. Did you mean 'run'"),
         ("[run]\nsed = 3", "There is no option of {file}: [run] called 'sed'. Did you mean 'seed'"),
         ("[run]\nseed = 'x'", "{file}: [run] seed is 'x'. Use an integer."),

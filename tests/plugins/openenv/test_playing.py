@@ -211,11 +211,11 @@ def test_redirections_are_not_followed(serving) -> None:
     ("answer", "why"),
     [
         (None, "The connection was lost"),
-        ("no json", "The server sent no JSON"),
+        ("no json", "The server sent invalid JSON"),
         ('{"type": "state", "data": {}}', "something other than an observation"),
         ('{"type": "error", "data": {"message": "it broke", "code": "EXECUTION_ERROR"}}', "refused step: it broke"),
         (shown(reward="1"), "which is not a number"),
-        (shown(reward=True, done=True).replace("true", "1e999", 1), "The server sent no JSON"),
+        (shown(reward=True, done=True).replace("true", "1e999", 1), "The server sent invalid JSON"),
         (shown(reward=3.0, done=True), "outside 0 to 1. Set min_return and max_return"),
     ],
 )

@@ -75,7 +75,7 @@ def test_policies_are_snapshots(engine: TinkerEngine, model_directory: Path, cli
     assert scores[0] == pytest.approx(scores[1], abs=1e-6)
     assert scores[2] > scores[1] + 0.1
     engine.retire(first)
-    with pytest.raises(GymposiumError, match="The engine holds no learner-v0, only base, learner-v1"):
+    with pytest.raises(GymposiumError, match=r"Unknown policy learner-v0\. The engine holds base, learner-v1"):
         engine.generate([request(policy=first)], Sampling())
     with pytest.raises(BadOption, match=r"temperature 1, not 0\.5"):
         engine.score([(PROMPT, (9,))], temperature=0.5)
@@ -84,5 +84,5 @@ def test_policies_are_snapshots(engine: TinkerEngine, model_directory: Path, cli
 def test_no_player_can_name_it(model_directory: Path) -> None:
     from gymposium.players.grammar import make_player
 
-    with pytest.raises(BadOption, match="engine=tinker samples from the model that a training run holds there"):
+    with pytest.raises(BadOption, match="engine=tinker is not available to players"):
         make_player(f"lm:{model_directory}?engine=tinker")

@@ -90,7 +90,7 @@ def test_tokenizers_that_differ_are_refused(
     size = SmallModel(hidden=32, layers=2, heads=2, feed_forward=64, vocabulary=352)
     make_small_model(other, game_texts[:50], seed=2, size=size)
     config = make_config(other, server.url, backend={"model": str(model_directory)})
-    with pytest.raises(BadConfig, match=rf"model.name = {other}: its tokenizer is not that of {model_directory}"):
+    with pytest.raises(BadConfig, match=rf"model.name = {other}: its tokenizer differs from that of {model_directory}"):
         check(config)
     same = tmp_path / "same"
     shutil.copytree(model_directory, same)

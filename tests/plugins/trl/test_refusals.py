@@ -159,7 +159,7 @@ def test_templates(
     if refused is None:
         check_template(*arguments, chat)
     else:
-        with pytest.raises(BadOption, match=f"rewrites what went before a message of the {refused}"):
+        with pytest.raises(BadOption, match=f"rewrites earlier messages before a message of the {refused}"):
             check_template(*arguments, chat)
         if family != "gpt-oss":  # of whose template it is not known what ends a reply
             check_template(*arguments, Chat(family_tokenizer(family), history="kept"))

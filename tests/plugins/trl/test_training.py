@@ -321,7 +321,7 @@ def test_a_group_that_cannot_be_rated_is_left_out(
     trainer = trainer_for(rollout, model_directory, tmp_path)
     rows = [trainer.train_dataset[number]["prompt"] for number in (0, 1) for _ in range(COPIES)]
     trajectories = rollout(rows, trainer)["trajectory"]
-    with pytest.warns(UserWarning, match=r"get no reward\. The group was not rated: the judge is away\.$"):
+    with pytest.warns(UserWarning, match=r"could not be rated\. The group was not rated: the judge is away\.$"):
         rewards = rollout.reward(rows, trajectories, lambda name, value: None)
     assert rewards == [None] * COPIES + [0.0, 1.0, 2.0, 3.0]
 

@@ -150,7 +150,7 @@ def test_a_resumed_evaluation_plays_the_matches_that_broke_off(tmp_path: Path) -
 )
 def test_a_line_that_is_no_episode_is_named(line: bytes, tmp_path: Path) -> None:
     (tmp_path / "traces.jsonl").write_bytes(b'{"traces": []}\n' + line + b"\n")
-    with pytest.raises(BadRecord, match=r"traces\.jsonl:2 (is not an episode|holds a record that is not)"):
+    with pytest.raises(BadRecord, match=r"traces\.jsonl:2 (is not an episode|has a record that is not)"):
         list(read_records(tmp_path))
 
 

@@ -28,7 +28,7 @@ from .evaluations import ID, evaluate
         ({"game": "goofspiel(num_cards=0)"}, "num_cards"),
         ({"game": "chess", "opponents": "mtcs-20"}, "There is no player called 'mtcs-20'"),
         ({"game": "chess", "opponents": "human"}, "a person at a terminal cannot be asked"),
-        ({"game": "hearts", "opponents": "random,random"}, "2 players are named for 3 other seats"),
+        ({"game": "hearts", "opponents": "random,random"}, "got 2 players for 3 other seats"),
         ({"game": "chess", "seats": 2}, "a seat from 0 to 1"),
         ({"game": "chess", "seats": "0,0"}, "each once"),
         ({"game": "chess", "seats": []}, "write 'each', 'all'"),
@@ -88,7 +88,7 @@ def test_a_reward_that_compares_matches_is_refused(monkeypatch: pytest.MonkeyPat
         __call__ = submit
 
     monkeypatch.setattr("gymposium_verifiers.matches.make_reward", lambda text: CheckedReward(text, Judge()))
-    with pytest.raises(BadOption, match="an episode of verifiers is one match"):
+    with pytest.raises(BadOption, match="a verifiers episode is one match"):
         load_environment("chess", reward="ruler")
 
 
@@ -110,7 +110,7 @@ def test_a_task_of_other_matches_is_not_played() -> None:
 
 def test_the_harness_plays_no_other_tasks() -> None:
     data = vf.TaskData(prompt="What is 2 + 2?")
-    with pytest.raises(BadOption, match="choose another one for other tasks"):
+    with pytest.raises(BadOption, match="Choose another one"):
         asyncio.run(ChatHarness(ChatHarnessConfig(id=ID)).session(None, None, None, "", "", {}, data))
 
 

@@ -56,7 +56,7 @@ def test_the_checkpoint_of_another_learner_is_refused(model_directory: Path, tmp
     _, learner = fresh(model_directory, seed=1)
     saved = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
     _, other = fresh(model_directory, seed=1, loss=Loss())
-    with pytest.raises(GymposiumError, match=r"another learner's|does not match this learner"):
+    with pytest.raises(GymposiumError, match=r"does not match this learner"):
         load_checkpoint(saved, other)
 
 
@@ -86,7 +86,7 @@ def test_other_tensors_than_a_learners_are_refused(
     tensors = load_file(saved / "learner-00001.safetensors")
     damage(tensors)
     save_file(tensors, saved / "learner-00001.safetensors")
-    with pytest.raises(GymposiumError, match=r"Cannot read|another learner's|does not match this learner"):
+    with pytest.raises(GymposiumError, match=r"Cannot read|does not match this learner"):
         load_checkpoint(saved, fresh(model_directory, seed=1)[1])
 
 

@@ -22,7 +22,7 @@ class Luck:
         nothing has to be loaded for them."""
         check_small(game)
         if not game.spec.chance:
-            raise TooLarge(f"{game.name} has no chance to correct for.")
+            raise TooLarge(f"{game.name} has no chance events, so there is no luck to correct for.")
         self.table: FixedTable = fixed_table(game)
         self._corrector = Corrector(self.table.policy)
         found = {player: _find_policy(game, player) for player in players}

@@ -44,7 +44,8 @@ class BoardReviews:
         if (file.judge, file.table) != (game.file.judge, game.file.table):
             raise BadRecord(
                 f"{matches} was reviewed by {file.judge}, but other matches of {record.game} by {game.file.judge} or "
-                f"another table. Review all of them alike:  {command_line('review', 'BOARD', '--judge', file.judge)}"
+                f"another table. Review all of them with one judge: "
+                + command_line("review", "BOARD", "--judge", file.judge)
             )
         for outcome in read_outcomes([record]):
             key = (outcome.players, outcome.digest)

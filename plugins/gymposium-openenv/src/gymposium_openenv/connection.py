@@ -119,7 +119,7 @@ class Connection:
         except (OSError, WebSocketException) as error:
             raise WorldBroke(f"The connection was lost: {visible(str(error))}") from error
         except ValueError as error:
-            raise WorldBroke(f"The server sent no JSON: {error}") from error
+            raise WorldBroke(f"The server sent invalid JSON: {error}") from error
         match answer:
             case {"type": "observation", "data": {"observation": dict()} as shown}:
                 return dict(shown)

@@ -60,7 +60,7 @@ class RayExecutor:
         def died(job: Job, how: str) -> list[Job]:
             if job.deaths < MOST_DEATHS:
                 return [job]
-            raise GymposiumError(f"A worker of the Ray cluster died {MOST_DEATHS} times in the same work: {how}")
+            raise GymposiumError(f"Workers of the Ray cluster died {MOST_DEATHS} times on the same task: {how}")
 
         jobs = (Job("call", (function, number, item)) for number, item in enumerate(items))
         for _, result in self._team.run(jobs, died):

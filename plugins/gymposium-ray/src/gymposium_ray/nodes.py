@@ -68,7 +68,8 @@ class Nodes:
         if not self._addresses:
             reasons = (f"{alive[node]}: {self._refused[node]}" for node in alive)
             raise GymposiumError(
-                f"No node of the Ray cluster can be used. Install on each what is installed here. {'; '.join(reasons)}."
+                f"The Ray cluster has no usable node. Install the same packages on each node as here. "
+                f"{'; '.join(reasons)}."
             )
         return bool(refused)
 

@@ -132,7 +132,7 @@ class Team:
             ready, _ = ray.wait([*self._starting, *self._working], num_returns=1, timeout=PATIENCE)
         except RayError as error:
             raise GymposiumError(
-                f"The Ray cluster is gone ({cause(error)}). What was finished is on disk: run the same command again."
+                f"The Ray cluster was lost ({cause(error)}). Finished work is saved: run the same command again."
             ) from error
         return list(ready)
 

@@ -156,9 +156,9 @@ def out_path(given: Path | None) -> Path:
     if given is None:
         return new_folder("sb3") / "policy.zip"
     if given.suffix != ".zip":
-        raise BadOption(f"--out {given}: stable-baselines3 writes zip files; name one FILE.zip.")
+        raise BadOption(f"--out {given}: stable-baselines3 writes zip files. Name a file that ends in .zip.")
     if given.exists():
-        raise BadOption(f"--out {given} exists already: name another file, or remove it.")
+        raise BadOption(f"--out {given} already exists. Choose another file, or remove it.")
     return check_writable("--out", given)
 
 

@@ -105,16 +105,16 @@ def read_policy(path: str | Path) -> PolicyFile:
             note = json.loads(_member(archive, NOTE, MAX_JSON)) if NOTE in archive.namelist() else {}
     except _FAULTS as error:
         reason = " ".join(str(error).split())
-        raise BadOption(f"{path} is not a file that stable-baselines3 saved: {reason}") from error
+        raise BadOption(f"{path} was not saved by stable-baselines3: {reason}") from error
     if not (isinstance(weights, dict) and isinstance(about, dict) and isinstance(note, dict)):
-        raise BadOption(f"{path} is not a file that stable-baselines3 saved.")
+        raise BadOption(f"{path} was not saved by stable-baselines3.")
     try:
         return _policy(path, weights, about, note)
     except BadOption:
         raise
     except _FAULTS as error:
         raise BadOption(
-            f"{path}: its weights are not those of an MLP policy ({type(error).__name__}: {error})."
+            f"{path}: its weights do not belong to an MLP policy ({type(error).__name__}: {error})."
         ) from error
 
 
@@ -144,7 +144,7 @@ def write_note(path: str | Path, game: Game, **facts: Any) -> None:
     note = {"game": game.name, "game_version": game.spec.version, **facts}
     with zipfile.ZipFile(path, "a") as archive:
         if NOTE in archive.namelist():
-            raise BadOption(f"{path} has a note of its game already. Save the model again first.")
+            raise BadOption(f"{path} already has a note about its game. Save the model again first.")
         archive.writestr(NOTE, json.dumps(note, indent=2) + "\n")
 
 
@@ -153,7 +153,7 @@ def _policy(path: Path, weights: Mapping[str, Tensor], about: Mapping[str, Any],
     if "action_net.weight" not in weights or unknown:
         what = f" (it holds {unknown[0]})" if unknown else ""
         raise BadOption(
-            f"{path} holds no plain MLP policy with discrete actions{what}. Train PPO, MaskablePPO or A2C with "
+            f"{path} is not a plain MLP policy with discrete actions{what}. Train PPO, MaskablePPO or A2C with "
             f"'MlpPolicy' on a game's tensor:  gymposium sb3 train GAME"
         )
     numbers = sorted(int(name.split(".")[2]) for name in weights if re.fullmatch(rf"{_HIDDEN}\d+\.weight", name))
@@ -184,9 +184,9 @@ def _checked(weights: Mapping[str, Tensor], name: str, dimensions: int) -> Tenso
     Raises `ValueError` if it is sparse, expanded from fewer numbers, or of another shape or kind."""
     tensor = weights[name]
     if tensor.layout != torch.strided or tensor.device.type != "cpu" or not tensor.is_contiguous():
-        raise ValueError(f"{name} is not stored in full")
+        raise ValueError(f"{name} is incomplete")
     if tensor.dim() != dimensions or not tensor.is_floating_point() or not tensor.isfinite().all():
-        raise ValueError(f"{name} does not hold finite numbers in {dimensions} dimensions")
+        raise ValueError(f"{name} must have finite numbers in {dimensions} dimensions")
     return tensor
 
 

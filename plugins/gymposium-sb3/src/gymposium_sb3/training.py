@@ -74,18 +74,22 @@ class Settings:
                 + command_line("train", "--game", game.name)
             )
         if game.tensor_shape is None:
-            raise BadOption(f"{game.name} has no tensor observation, which PPO needs. gymposium info shows a game's.")
+            raise BadOption(
+                f"{game.name} has no tensor observation, which PPO needs. gymposium info shows which games have one."
+            )
         check_seat(self.seat, game.seats)
         FailurePolicy.parse(self.on_illegal)
         if self.budget is not None and self.decisions is not None:
-            raise BadOption("--decisions and --budget both say when training ends: give one of them.")
+            raise BadOption("--decisions conflicts with --budget. Give one of them.")
         if self.budget is not None and not self.budget > 0:
             raise BadOption(f"--budget {self.budget:g}: must be more than 0 CPU seconds.")
         if self.decisions is not None and self.decisions < BATCH:
             raise BadOption(f"--decisions {self.decisions}: {BATCH} is the least, which is one minibatch.")
         if game.seats > 1:
             if self.opponent == "human":
-                raise BadOption("--opponent human: training takes too many matches for a person; name another player.")
+                raise BadOption(
+                    "--opponent human: training needs too many matches for a person. Choose another player."
+                )
             make_player(self.opponent)
         return game
 

@@ -55,13 +55,15 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
         given = dict(players or {})
         for seat in given:
             if seat not in range(self.game.seats):
-                raise BadOption(f"players: {self.game.name} has the seats 0 to {self.game.seats - 1}, not {seat!r}.")
+                raise BadOption(f"players: {self.game.name} has seats 0 to {self.game.seats - 1}, not {seat!r}.")
         if len(given) == self.game.seats:
-            raise BadOption("players: leave a seat to an agent. gymposium.match.play plays matches of players alone.")
+            raise BadOption(
+                "players: leave a seat to an agent. To play matches without agents, use gymposium.match.play."
+            )
         if _has_one_result(self.game) and not all(map(math.isfinite, self.game.utility_range)):
             least, greatest = self.game.utility_range
             raise BadOption(
-                f"{self.game.name} pays from {least:g} to {greatest:g}, which has no place on TextArena's scale."
+                f"{self.game.name} pays from {least:g} to {greatest:g}, which cannot be scaled to TextArena's range."
             )
         self._seats = [seat for seat in range(self.game.seats) if seat not in given]
         self._opponents = make_opponents([given[seat] for seat in sorted(given)], len(given))
@@ -76,7 +78,7 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
     def table(self) -> Table:
         """The match. Raises `NotAsked` before the first reset."""
         if self._table is None:
-            raise NotAsked(f"No episode has begun: call reset(num_players={self.game.seats}).")
+            raise NotAsked(f"No episode has begun. Call reset(num_players={self.game.seats}).")
         return self._table
 
     @property
@@ -113,7 +115,7 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
         if not isinstance(action, str):
             raise WrongType("An action", "text", action)
         if table.over and not self._ended_in_reset:
-            raise NotAsked("The episode is over: call reset() for another one.")
+            raise NotAsked("The episode is over. Call reset() to start another.")
         if not table.over:
             seat = state.current_player_id
             table.answer(seat, action)

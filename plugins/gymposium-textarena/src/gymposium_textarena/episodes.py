@@ -48,7 +48,7 @@ class Episode:
         try:
             data = strict_json(line)
         except ValueError as error:
-            raise BadRecord(f"it is no JSON: {error}") from error
+            raise BadRecord(f"it is not JSON: {error}") from error
         match data:
             case {
                 "format": "textarena-episode-1",
@@ -68,7 +68,7 @@ class Episode:
             ):
                 done = tuple((player, text) for player, text in actions)
                 return cls(env, version, seed, players, done, rewards, info, digest)
-        raise BadRecord(f"it is no object of the format {FORMAT!r} with the fields {', '.join(_FIELDS)}")
+        raise BadRecord(f"it is not an object in format {FORMAT!r} with the fields {', '.join(_FIELDS)}")
 
 
 def read_episodes(path: str | Path) -> Iterator[Episode]:
@@ -79,7 +79,7 @@ def read_episodes(path: str | Path) -> Iterator[Episode]:
         for number, line in enumerate(plain_lines(path), start=1):
             yield _episode(line, f"{path}, line {number}")
     except OSError as error:
-        raise BadRecord(f"{path} cannot be read ({reason(error)}). Name a file that Recorded wrote.") from error
+        raise BadRecord(f"{path} cannot be read ({reason(error)}). Name a file written by Recorded.") from error
 
 
 def _episode(line: bytes, where: str) -> Episode:

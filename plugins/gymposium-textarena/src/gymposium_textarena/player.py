@@ -65,7 +65,7 @@ class TextArenaPlayer:
         now = prompt(ask.observe(self.style), ask.reason, rules=not before)
         said: object = self.agent("\n".join((*before, now)))
         if not isinstance(said, str):
-            raise BadAgent(f"{self.name} returned {said!r} of type {type(said).__name__} in place of text.")
+            raise BadAgent(f"{self.name} returned {said!r} of type {type(said).__name__} instead of text.")
         if self.context == "full":
             ask.memory[_MEMORY] = (*before, now, f"[Player {ask.seat}] {said}\n")
         return Reply(said, usage=Usage(seconds=time.perf_counter() - began))

@@ -31,10 +31,10 @@ class RecordedEnv(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no t
             wrappers.insert(0, type(inner))
             inner = inner.env
         if isinstance(inner, GymposiumEnv):
-            raise BadOption("gymposium's games record themselves: use GymposiumEnv.record().")
+            raise BadOption("gymposium's games have their own records. Use GymposiumEnv.record().")
         self._id: str = getattr(inner, "env_id", "")
         if self._id not in ENV_REGISTRY or (ENV_REGISTRY[self._id].default_wrappers or []) != wrappers:
-            raise BadOption(f"{env!r} is not as textarena.make returned it: wrap it in Recorded first.")
+            raise BadOption(f"{env!r} has other wrappers. Wrap what textarena.make returned in Recorded first.")
         self._path = path
         self._begun: tuple[int, int] | None = None
         self._turn: tuple[int, Any] | None = None
@@ -48,15 +48,15 @@ class RecordedEnv(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no t
     def episode(self) -> Episode:
         """The episode. Raises `GymposiumError` before its end and `close`."""
         if self._episode is None:
-            raise GymposiumError("The episode is not over: play it to the end, and call close().")
+            raise GymposiumError("The episode is not over. Finish it, then call close().")
         return self._episode
 
     def reset(self, num_players: int, seed: int | None = None) -> Any:
         """Begin the episode. Raises `BadOption` if `seed` is missing or an episode has already begun."""
         if isinstance(seed, bool) or not isinstance(seed, int):
-            raise BadOption(f"seed={seed!r}: give a number, so that the episode can be replayed.")
+            raise BadOption(f"seed={seed!r}: give a number. Without a seed, the episode cannot be replayed.")
         if self._begun is not None:
-            raise BadOption("Recorded is for one episode. Call textarena.make and Recorded again.")
+            raise BadOption("Recorded supports a single episode. Call textarena.make and Recorded again.")
         self._begun = (num_players, seed)
         return self.env.reset(num_players=num_players, seed=seed)
 

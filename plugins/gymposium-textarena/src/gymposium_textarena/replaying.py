@@ -121,7 +121,7 @@ def _difference(episode: Episode) -> str:
 def _no_connection(event: str, arguments: tuple[Any, ...]) -> None:
     """An audit hook (`sys.addaudithook`)."""
     if event in _CONNECTS:
-        raise PermissionError("A replay opens no connection.")
+        raise PermissionError("A replay cannot open connections.")
 
 
 def _serve() -> None:

@@ -60,8 +60,7 @@ def logprobs(output: ForwardBackwardOutput, data: Sequence[Datum]) -> list[Tenso
     targets, returned = [len(one.loss_fn_inputs["target_tokens"].data) for one in data], [len(row) for row in found]
     if returned != targets:
         raise GymposiumError(
-            f"The Tinker service returned log-probabilities for {_counts(returned)}, and was asked for "
-            f"{_counts(targets)}."
+            f"The Tinker service returned log-probabilities for {_counts(returned)} instead of {_counts(targets)}."
         )
     return found
 

@@ -70,7 +70,7 @@ class TinkerEngine:
 
     def _client(self, policy: Policy) -> SamplingClient:
         if policy not in self._clients:
-            raise GymposiumError(f"The engine holds no {policy}, only {', '.join(map(str, self._clients))}.")
+            raise GymposiumError(f"Unknown policy {policy}. The engine holds {', '.join(map(str, self._clients))}.")
         return self._clients[policy]
 
 
@@ -95,7 +95,7 @@ def _slice_reply(scores: Sequence[float | None], prompt: Tokens, reply: Tokens) 
     found = scores[len(prompt) - missing :]
     if missing not in (0, 1) or None in found:
         raise GymposiumError(
-            f"The Tinker service returned {sum(score is not None for score in scores)} log-probabilities of "
+            f"The Tinker service returned {sum(score is not None for score in scores)} log-probabilities for "
             f"{len(prompt) + len(reply)} tokens."
         )
     return tuple(float(score) for score in found if score is not None)
@@ -103,4 +103,4 @@ def _slice_reply(scores: Sequence[float | None], prompt: Tokens, reply: Tokens) 
 
 def no_engine(start: EngineStart, settings: NoSettings) -> NoReturn:
     """The factory of the engine `tinker`, which only the backend of a run can make. Raises `BadOption`."""
-    raise BadOption("engine=tinker samples from the model that a training run holds there, so no player can name it.")
+    raise BadOption("engine=tinker is not available to players, because it samples from a training run's model.")

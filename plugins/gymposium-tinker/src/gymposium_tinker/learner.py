@@ -139,7 +139,7 @@ class TinkerLearner:
         state = read_state(directory / STATE)
         if (state["reference"] is None) != (self._reference_path is None):
             raise GymposiumError(
-                "The checkpoint is another learner's: only one of them has a reference policy. Resume with the "
+                "The checkpoint does not match this learner: only one of them has a reference policy. Resume with the "
                 "settings that the run began with."
             )
         with explained():
@@ -176,7 +176,7 @@ class TinkerLearner:
         self.policy_version += 1
         if not found.isfinite().all():
             raise GymposiumError(
-                "The service computed log-probabilities that are not finite. Begin a new run with a lower "
+                "The service returned non-finite log-probabilities. Start a new run with a lower "
                 "optimizer.learning_rate."
             )
         if first:

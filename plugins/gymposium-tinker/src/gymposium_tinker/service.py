@@ -36,7 +36,7 @@ def key() -> str:
     of failed requests with the key, is switched off unless the user has set TINKER_TELEMETRY."""
     os.environ.setdefault("TINKER_TELEMETRY", "0")
     if not os.environ.get(KEY):
-        raise BadOption(f"{KEY} is not set: put the key of your Tinker account into this environment variable.")
+        raise BadOption(f"{KEY} is not set. Set this environment variable to your Tinker API key.")
     return os.environ[KEY]
 
 
@@ -156,6 +156,6 @@ def check_tokenizers(settings: TinkerSettings, model: str, chat: Chat) -> None:
     ours = chat.tokenizer
     if ours.get_vocab() != theirs.get_vocab() or any(ours.encode(text) != theirs.encode(text) for text in PROBES):
         raise BadOption(
-            f"model.name = {chat.tokenizer.name_or_path}: its tokenizer is not that of {model} on the service, so its "
-            f"tokens would mean other text there. Name a model with the same tokenizer, or leave backend.model out."
+            f"model.name = {chat.tokenizer.name_or_path}: its tokenizer differs from that of {model} on the service. "
+            f"Use a model with the same tokenizer, or omit backend.model."
         )

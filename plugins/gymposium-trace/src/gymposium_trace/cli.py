@@ -47,7 +47,7 @@ def show(
     """
     loaded = load_game(game)
     if not isinstance(loaded, Trace):
-        raise BadOption(f"{game!r} is not code tracing. Write trace, or trace(difficulty=5).")
+        raise BadOption(f"{game!r} is not a code-tracing game. Use trace or trace(difficulty=5).")
     task = loaded.new(seed).task
     if as_json:
         parts = {"program": task.program, "inputs": task.inputs, "truth": task.truth, "python": task.python or None}
@@ -77,7 +77,7 @@ def check(
         gymposium trace check hub:owner/name:train --json
     """
     if source == "generated":
-        raise BadParameter("Generated programs need no check: name a file or a data set.")
+        raise BadParameter("Generated programs need no check. Name a file or a data set.")
     programs = GivenPrograms(source, lambda: read_rows(source), prints)
     skipped: dict[int, str] = {}
     for number in range(len(programs.rows)):

@@ -50,7 +50,7 @@ class Trace(OneReplyGame):
         _check_source(params["source"])
         default = next(p.default for p in spec.parameters if p.name == "difficulty")
         if params["source"] != "generated" and params["difficulty"] != default:
-            raise BadParameter("difficulty is for generated programs: leave it out if you name a source.")
+            raise BadParameter("difficulty applies only to generated programs. Omit it when you name a source.")
         self.source = open_source(**params)
         self._task = lru_cache(maxsize=1024)(self.source.draw)  # the matches of a group share their seed
 
@@ -150,8 +150,8 @@ def _check_source(source: str) -> None:
         kept = False
     if not kept:
         raise BadParameter(
-            f"source={source!r} cannot be written in the name of a game, which records need: a path with commas, line "
-            "breaks, brackets that do not match or spaces at its ends. Rename the file, or make a link to it."
+            f"source={source!r} cannot be part of a game's name, because the path has commas, line breaks, unmatched "
+            "brackets or spaces at its ends. Rename the file, or link to it."
         )
 
 

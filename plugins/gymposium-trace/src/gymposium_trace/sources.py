@@ -65,7 +65,7 @@ class GeneratedPrograms:
                 raise GymposiumError(f"The program of seed {seed}: {error}. Is the machine overloaded?") from error
             except UnusableProgram:
                 continue
-        raise GymposiumError(f"No program of difficulty {self._difficulty} counts for seed {seed}.")
+        raise GymposiumError(f"Seed {seed} gives no valid program of difficulty {self._difficulty}.")
 
 
 class GivenPrograms:
@@ -85,7 +85,7 @@ class GivenPrograms:
         """All programs of the source, read on first use. Raises `BadParameter`."""
         rows = self._read()
         if not len(rows):
-            raise BadParameter(f"source={self.name}: there are no programs in it.")
+            raise BadParameter(f"source={self.name}: it has no programs.")
         return rows
 
     def draw(self, seed: int) -> Task:
@@ -99,7 +99,7 @@ class GivenPrograms:
                     warnings.warn(f"{self.name}: program {number} is skipped: {error}.", ProgramSkipped, stacklevel=2)
                 self.skipped[number] = str(error)
         raise BadParameter(
-            f"source={self.name}: no program that counts was found in {_TRIES} tries. "
+            f"source={self.name}: no valid program found in {_TRIES} tries. "
             f"`{command_line('trace', 'check', self.name)}` says what is wrong with each program."
         )
 

@@ -67,11 +67,11 @@ def check_size(program: str, inputs: str) -> None:
     if (lines := len(program.splitlines())) > MOST_LINES:
         raise UnusableProgram(f"it has {lines} lines, more than {MOST_LINES}")
     if "\0" in program:
-        raise UnusableProgram("it holds a null character")
+        raise UnusableProgram("it contains a NUL character")
     try:
         (program + inputs).encode()
     except UnicodeEncodeError as error:
-        raise UnusableProgram("it, or its input, holds a lone surrogate") from error
+        raise UnusableProgram("it, or its input, contains a lone surrogate") from error
 
 
 def make_task(program: str, inputs: str, backend: Backend, limits: Limits, *, ours: bool) -> Task:
@@ -89,7 +89,7 @@ def make_task(program: str, inputs: str, backend: Backend, limits: Limits, *, ou
     try:
         truth = first.stdout.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UnusableProgram("what it prints is not UTF-8") from error
+        raise UnusableProgram("its output is not UTF-8") from error
     if not truth.strip():
         raise UnusableProgram("it prints nothing")
     most = MOST_TRUTH_OURS if ours else MOST_TRUTH

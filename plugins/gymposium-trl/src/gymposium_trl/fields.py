@@ -45,8 +45,8 @@ def _row(trajectory: Trajectory) -> tuple[list[int], list[int], list[float], lis
     rows = token_rows([turn.trace for turn in trajectory.turns])
     if len(rows) > 1:
         raise GymposiumError(
-            f"History was rewritten in match {trajectory.match}, so that its tokens are {len(rows)} rows; TRL takes "
-            f"one. Please report this with the chat template."
+            f"The chat template rewrote the history of match {trajectory.match}, which split its tokens into "
+            f"{len(rows)} rows. TRL needs one row per match. Please report this with the chat template."
         )
     (row,) = rows
     start = row.mask.index(1)

@@ -31,7 +31,7 @@ class MatchPrompt(NamedTuple):
         another game than `game`."""
         named = _FORM.fullmatch(text) if isinstance(text, str) else None
         if named is None:
-            raise BadOption(f"The prompt {text!r} names no match: make the dataset with Rollout.dataset().")
+            raise BadOption(f"The prompt {text!r} does not name a match. Make the dataset with Rollout.dataset().")
         match = cls(named[1], int(named[2]), int(named[3]))
         if match.game != game.name or match.seat >= game.seats:
             raise BadOption(

@@ -37,7 +37,7 @@ def check_context(game: Game, settings: PlayerSettings, on_illegal: FailurePolic
     if not context(settings.context).grows and not _has_one_turn(game, on_illegal):
         raise BadOption(
             f"context={settings.context}: each turn would be a separate row, but TRL takes one row per match. "
-            f"Leave it out, or use context=full."
+            f"Omit it, or use context=full."
         )
 
 
@@ -56,10 +56,10 @@ def check_template(game: Game, settings: PlayerSettings, on_illegal: FailurePoli
     for after in afters:
         if not chat.grows(after, thoughts=thoughts):
             raise BadOption(
-                f"The chat template of {chat.tokenizer.name_or_path!r} rewrites what went before a message of the "
-                f"{after}, so a match would be several rows, and TRL takes one row for each match. Write "
-                f"history='kept', take a model whose template keeps history, or set tokenizer.chat_template to such a "
-                f"template: trl.chat_template_utils.get_training_chat_template(tokenizer) has some."
+                f"The chat template of {chat.tokenizer.name_or_path!r} rewrites earlier messages before a message of "
+                f"the {after}, so a match would be several rows, but TRL needs one row per match. Use history='kept', "
+                f"a model whose template keeps history, or a template of "
+                f"trl.chat_template_utils.get_training_chat_template(tokenizer)."
             )
 
 
@@ -74,8 +74,8 @@ def get_tokenizer(trainer: Any) -> PreTrainedTokenizerBase:
     tokenizer = trainer.processing_class
     if not isinstance(tokenizer, PreTrainedTokenizerBase):
         raise BadOption(
-            f"processing_class is a {type(tokenizer).__name__}: matches are text. Give the trainer a tokenizer, and a "
-            f"model of text alone."
+            f"processing_class is a {type(tokenizer).__name__}, but matches are text. Give the trainer a tokenizer "
+            f"and a text-only model."
         )
     return tokenizer
 

@@ -100,7 +100,7 @@ class Rollout:
         Raises `BadOption` for a size below 1, and for seats that the game does not have."""
         chosen = [*range(self.game.seats)] if seats is None else [seats] if isinstance(seats, int) else [*seats]
         if size < 1:
-            raise BadOption(f"size={size}: a dataset has at least one row.")
+            raise BadOption(f"size={size}: a dataset needs at least one row.")
         if not chosen or not {*chosen} <= {*range(self.game.seats)}:
             raise BadOption(f"seats={seats!r}: write a seat from 0 to {self.game.seats - 1}, or a list of them.")
         rows = [
@@ -151,7 +151,7 @@ class Rollout:
         learned = [[one for place in group if (one := trajectory[place]) is not None] for group in groups]
         for group, rated in zip(groups, self._rated.rate(learned), strict=True):
             if isinstance(rated, UnratedGroup):
-                warnings.warn(f"The matches of a group get no reward. {rated}", stacklevel=2)
+                warnings.warn(f"A group could not be rated. {rated}", stacklevel=2)
                 continue
             for place, reward in zip(group, rated, strict=True):
                 rewards[place] = reward

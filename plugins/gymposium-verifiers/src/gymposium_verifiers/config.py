@@ -99,5 +99,5 @@ def _check_agent(role: str, harness: vf.HarnessConfig, runtime: vf.RuntimeConfig
     elif matches.calls_tools:
         raise BadOption(
             f"{role}.harness.id={harness.id}: {matches.game.name} offers tools, which that harness does not pass on. "
-            f"Leave out the harness, or use taskset.reply=tags, which describes the tools in the prompt."
+            f"Omit the harness, or use taskset.reply=tags, which describes the tools in the prompt."
         )

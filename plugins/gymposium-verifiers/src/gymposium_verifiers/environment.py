@@ -33,7 +33,7 @@ class MatchEnv(vf.Env[MatchEnvConfig]):
         """Raise `BadOption` for a taskset without matches, and the errors of `make_player`."""
         super().__init__(config)
         if not isinstance(self.taskset, MatchTaskset):
-            raise BadOption(f"The taskset {config.taskset.id!r} has no matches to play: take {ID}.")
+            raise BadOption(f"The taskset {config.taskset.id!r} has no matches to play. Use {ID}.")
         self.matches: Matches = self.taskset.matches
         names = self.matches.opponents if self.matches.has_opponents else ()
         self._opponents: dict[str, Player] = {name: SharedPlayer(make_player(name)) for name in names}
@@ -50,7 +50,7 @@ class MatchEnv(vf.Env[MatchEnvConfig]):
         Raises `SeatStopped` and `EngineError` if the match breaks off; nothing is scored then."""
         matches, data = self.matches, task.data
         if data.game != matches.game.name:
-            raise BadOption(f"This is a task of {data.game}, and the environment plays {matches.game.name}.")
+            raise BadOption(f"This task belongs to {data.game}, but the environment plays {matches.game.name}.")
         players = {seat: getattr(agents, f"player{seat}") for seat in data.seats}
         names = {seat: agent.config.model for seat, agent in players.items()}
         table = await asyncio.to_thread(matches.table, Row(data.seed, data.seats), names, self._opponents)

@@ -24,9 +24,7 @@ class ChatSession(vf.HarnessSession):
         """The arguments are those of `vf.HarnessSession`. Raises `BadOption` for a task that is no match."""
         super().__init__(*given)
         if not isinstance(self.data, MatchData):
-            raise BadOption(
-                "This harness plays the matches of gymposium-verifiers: choose another one for other tasks."
-            )
+            raise BadOption("This harness supports only tasks of gymposium-verifiers. Choose another one.")
         self._client = AsyncOpenAI(
             base_url=self.endpoint,
             api_key=self.secret,
@@ -71,4 +69,4 @@ class ChatHarness(vf.Harness[ChatHarnessConfig]):
 
     async def launch(self, *given: Any) -> vf.ProgramResult:
         """Do nothing: a harness with its own sessions launches no program."""
-        raise NotImplementedError("sessions of this harness launch no program")
+        raise NotImplementedError("this harness does not launch programs")

@@ -82,13 +82,13 @@ class Matches:
         for lineup in lineups:
             others = loaded.seats - len(lineup)
             if len(named) not in (1, others):
-                raise BadOption(f"opponents: {len(named)} players are named for {others} other seats.")
+                raise BadOption(f"opponents: got {len(named)} players for {others} other seats.")
         how = _reader(reply, loaded)
         prompt_for(loaded, prompt, how)
         made = make_reward(reward)
         if hasattr(made.function, "submit"):
             raise BadOption(
-                f"reward={reward!r} compares the matches of a group, and an episode of verifiers is one match: take "
+                f"reward={reward!r} compares the matches of a group, but a verifiers episode is one match. Use "
                 f"returns, score, clipped(…) or weighted(…)."
             )
         return cls(
@@ -133,8 +133,8 @@ class Matches:
         the record; `players` are the opponents by name. Raises `BadOption` for a row of other matches."""
         if row.seats not in self.lineups or row.seed < 0:
             raise BadOption(
-                f"The task has seed {row.seed} and seats {row.seats}, which is no task of {self.game.name} with these "
-                f"settings: load the tasks with the settings of the environment."
+                f"The task has seed {row.seed} and seats {row.seats}, which do not belong to {self.game.name} "
+                f"with these settings. Load the tasks with the environment's settings."
             )
         others = cycle(self.opponents)
         seated = [

@@ -40,7 +40,7 @@ def _records_in(line: bytes, where: str) -> list[Record]:
     try:
         return [Record.parse(record) for record in lines]
     except BadRecord as error:
-        raise BadRecord(f"{where} holds a record that is {error}.") from error
+        raise BadRecord(f"{where} has a record that is {error}.") from error
 
 
 def save_records(run: str | Path, to: str | Path) -> int:

@@ -331,7 +331,7 @@ def test_a_request_is_not_answered_by_the_base_model_when_its_policy_was_retired
         assert arrived.wait(60)
         engine.retire(LEARNER)
         go_on.set()
-        with pytest.raises(GymposiumError, match="learner-v1 was retired before"):
+        with pytest.raises(GymposiumError, match="learner-v1 was retired while"):
             futures[1].result(60)
     assert {body["model"] for body in servers[0].asked} == {"learner-v1"}
 

@@ -91,7 +91,7 @@ def test_the_csv_file_of_the_maildir(tmp_path: Path) -> None:
         ({**MAIL, "date": "0001-01-01T00:00:00+14:00"}, 'line 2: "date" is .0001-.*: in UTC it is outside'),
         ({**MAIL, "date": "9999-12-31T23:59:59-14:00"}, 'line 2: "date" is .9999-.*: in UTC it is outside'),
         ({**MAIL, "message_id": "a\0"}, 'line 2: "message_id" has a NUL'),
-        ({**MAIL, "message_id": "a\x1b"}, r'line 2: "message_id" is .a\\x1b.: an id has visible'),
+        ({**MAIL, "message_id": "a\x1b"}, r'line 2: "message_id" is .a\\x1b.: an id must be visible'),
         ({**MAIL, "from": " "}, 'line 2: "from" is empty'),
         ({**MAIL, "subject": 7}, 'line 2: "subject" is 7: it must be text'),
         *(
@@ -126,7 +126,7 @@ def test_bad_mails_are_refused(tmp_path: Path, row: Any, message: str) -> None:
         ({**QUESTION, "answer": 42}, 'line 1: "answer" is 42: it must be text'),
         ({**QUESTION, "message_ids": []}, "line 1: .message_ids. is .*must be a list"),
         ({**QUESTION, "message_ids": ["m2"]}, "line 1: the inbox has no mail 'm2'"),
-        ("", "there are no questions"),
+        ("", "it has no questions"),
     ],
 )
 def test_bad_questions_are_refused(tmp_path: Path, row: Any, message: str) -> None:
@@ -179,9 +179,9 @@ def test_pipes_are_refused(tmp_path: Path, name: str) -> None:
 
 
 def test_files_are_named_together_and_without_other_parameters(mail: Callable[..., ToolGame]) -> None:
-    with pytest.raises(BadParameter, match="inbox is given without questions"):
+    with pytest.raises(BadParameter, match="inbox needs questions"):
         mail(inbox="a.jsonl")
-    with pytest.raises(BadParameter, match="mails is for generated mailboxes"):
+    with pytest.raises(BadParameter, match="mails applies only to generated mailboxes"):
         mail(inbox="a.jsonl", questions="b.jsonl", mails=20)
     with pytest.raises(BadParameter, match="cannot be written in the name of a game"):
         mail(inbox="a,b.jsonl", questions="b.jsonl")

@@ -63,7 +63,7 @@ def test_a_file_of_questions(tmp_path: Path) -> None:
 
 
 def test_what_is_for_arithmetic_is_refused_beside_a_file() -> None:
-    with pytest.raises(BadParameter, match="split is for arithmetic"):
+    with pytest.raises(BadParameter, match="split applies only to arithmetic"):
         load_game("qa", file="mine.jsonl", split="test")
 
 

@@ -108,18 +108,18 @@ def explained(error: OpenAIError, settings: ApiSettings) -> ApiError:
     where, tries = settings.base_url, settings.retries + 1
     if isinstance(error, openai.APITimeoutError):
         return ApiError(
-            f"{where} did not answer within {settings.timeout:g} s (attempts: {tries}): raise the limit with timeout=, "
-            f"ask for shorter replies with max_tokens=, or for fewer at once with at_once=."
+            f"{where} did not answer within {settings.timeout:g} s (attempts: {tries}). Raise timeout=, or lower "
+            f"max_tokens= or at_once=."
         )
     if isinstance(error, openai.APIConnectionError) and isinstance(error.__cause__, BadBody):
-        return ApiError(f"The answer of {where} cannot be read (attempts: {tries}): {error.__cause__}.")
+        return ApiError(f"The answer from {where} cannot be read (attempts: {tries}): {error.__cause__}.")
     if isinstance(error, openai.APIConnectionError):
         return ApiError(
-            f"{where} cannot be reached ({_short(str(error.__cause__ or error))}; attempts: {tries}): is the server "
-            f"running, and is base_url= its address?"
+            f"{where} cannot be reached ({_short(str(error.__cause__ or error))}; attempts: {tries}). Check that "
+            f"the server is running and that base_url= is its address."
         )
     if not isinstance(error, openai.APIStatusError):
-        return ApiError(f"{where} could not be asked: {_short(str(error))}")
+        return ApiError(f"Cannot send a request to {where}: {_short(str(error))}")
     return _explained_status(error, settings)
 
 
@@ -143,11 +143,11 @@ def _explained_status(error: APIStatusError, settings: ApiSettings) -> ApiError:
         return ApiError(f"{where} failed ({status}; {attempts}): try later, or see its log. It says: {said}")
     if status == 429:
         return ApiError(
-            f"{where} refuses the request for rate limits or quota (429; {attempts}): ask less with rpm= and at_once=, "
-            f"or raise the quota of the key. It says: {said}"
+            f"{where} refuses the request for rate limits or quota (429; {attempts}): lower rpm= or at_once=, or raise "
+            f"the key's quota. It says: {said}"
         )
     if status == 402 or _NO_CREDIT.search(text):
-        return ApiError(f"{where} requires payment ({status}): add credit to the account of the key. It says: {said}")
+        return ApiError(f"{where} requires payment ({status}): add credit to the key's account. It says: {said}")
     if status == 401 or (status == 403 and not _WRONG_COUNTRY.search(text)) or _WRONG_KEY.search(text):
         key = "it requires a key; name the environment variable that holds one with key=NAME."
         if settings.variable is not None:

@@ -234,7 +234,7 @@ def _content(content: Any) -> str:
     if not all(isinstance(kind, str) for kind in types) or not all(isinstance(text, str) for text in texts):
         raise _NoReply("its content is not text")
     if unknown := {*types} - _TEXTS - _NO_TEXTS:
-        raise _NoReply(f"its content has parts of a type that is not known here: {visible(str(sorted(unknown)))}")
+        raise _NoReply(f"its content has parts of unknown types: {visible(str(sorted(unknown)))}")
     text = "".join(texts)
     if not is_encodable(text):
         raise _NoReply("its text has a lone surrogate")

@@ -34,7 +34,7 @@ def read_scores(answer: str, ids: Sequence[str]) -> dict[str, float]:
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise UnratedGroup(NOT_EACH_ONCE, f"It gave several scores for {', '.join(map(_short, twice))}.")
     if unknown := sorted({*names} - {*ids}):
-        raise UnratedGroup(NOT_EACH_ONCE, f"There is none called {', '.join(map(_short, unknown))}.")
+        raise UnratedGroup(NOT_EACH_ONCE, f"Unknown ids: {', '.join(map(_short, unknown))}.")
     scores = {name: _score(name, score) for name, score in entries}
     return {name: scores[name] for name in ids}
 

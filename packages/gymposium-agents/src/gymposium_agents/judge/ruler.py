@@ -107,7 +107,7 @@ class Ruler:
         with self._counting:
             self._account.add(completion)
         if completion.finish_reason == "length":
-            raise UnratedGroup(CUT_OFF, f"It may have {self._sampling.max_tokens} tokens; max_tokens= gives it more.")
+            raise UnratedGroup(CUT_OFF, f"Its limit is {self._sampling.max_tokens} tokens. Raise max_tokens=.")
         return read_scores(completion.text, ids)
 
     def _count(self, why: UnratedGroup) -> None:

@@ -105,8 +105,8 @@ def _files(directory: Path) -> tuple[list[Path], tuple[str, ...]]:
     files = [file for file in entries if file.is_file() and any(fnmatch(file.name, form) for form in _SHARED)]
     if link := next((file for file in files if leads_out(file, directory)), None):
         raise GymposiumError(
-            f"{link} is a symbolic link to {os.path.realpath(link)}, which would be published. Replace it by a copy if "
-            f"that is what you want."
+            f"{link} is a symbolic link to {os.path.realpath(link)}, which would be published. Replace it with a copy "
+            f"if that is what you want."
         )
     return files, tuple(entry.name for entry in entries if entry not in files)
 

@@ -56,8 +56,8 @@ def put_back(
         whole = None if tensors is None else tensors[key]
         if whole is not None and (whole.shape, whole.is_floating_point()) != (like.shape, like.is_floating_point()):
             raise GymposiumError(
-                f"The checkpoint is another learner's: {key} is {whole.dtype} of the shape {tuple(whole.shape)}, not "
-                f"{like.dtype} of {tuple(like.shape)}. Resume with the settings that the run began with."
+                f"The checkpoint does not match this learner: {key} is {whole.dtype} with shape {tuple(whole.shape)}, "
+                f"not {like.dtype} with {tuple(like.shape)}. Resume with the run's original settings."
             )
         return broadcast_tensor(whole, like, world)
 

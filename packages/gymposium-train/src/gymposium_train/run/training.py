@@ -365,8 +365,8 @@ class _Steps:
 def _nothing_to_learn(steps: int, rollout: StepRollout[Any], training: Training) -> GymposiumError:
     unrated = "".join(f" {count} groups could not be rated: {why}" for why, count in training.unrated.most_common(3))
     return GymposiumError(
-        f"In {steps} steps in a row there was nothing to learn: all matches of each group earned the same reward, "
-        f"could not be rated, or had no row that was short enough.{unrated} Replies were read as {rollout.readings}. "
+        f"{steps} consecutive steps had nothing to learn from: all matches of each group earned the same reward, "
+        f"could not be rated, or had only rows that were too long.{unrated} Replies were read as {rollout.readings}. "
         f"Try a longer cold start, a weaker opponent, or larger groups. If replies are cut off, raise "
         f"prompting.max_tokens."
     )

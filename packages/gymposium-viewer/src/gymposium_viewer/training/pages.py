@@ -220,14 +220,14 @@ class Training:
     def _group(self, request: Request) -> Response:
         opened, (step, number) = self._open(request), (request.path_params[name] for name in ("step", "number"))
         if (step, number) not in opened.samples.places():
-            raise HTTPException(404, f"The run {opened.run.name} kept no group {number} of step {step}.")
+            raise HTTPException(404, f"The run {opened.run.name} did not keep group {number} of step {step}.")
         return HTMLResponse(self._group_page(opened, step, number))
 
     def _match(self, request: Request) -> Response:
         opened, match = self._open(request), request.query_params.get("id", "")
         line = find_line_numbers(opened.run.matches, {match}).get(match)
         if line is None:
-            raise HTTPException(404, f"The run has recorded no match {match!r}.")
+            raise HTTPException(404, f"The run has no match {match!r}.")
         up = "../" * request.url.path.strip("/").count("/")
         return RedirectResponse(up + in_url(self._match_path(opened, line)), status_code=303)
 
@@ -244,7 +244,7 @@ class Training:
         name = request.path_params["name"]
         opened = self._library.open(name)
         if opened is None:
-            raise HTTPException(404, f"There is no training run {name}.")
+            raise HTTPException(404, f"Unknown training run {name}.")
         return opened
 
 

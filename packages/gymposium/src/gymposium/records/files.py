@@ -113,7 +113,7 @@ def write_records(path: str | Path, records: Iterable[Record]) -> None:
     path = Path(path)
     other = plain_path(path) if is_compressed(path) else compressed_path(path)
     if other.exists():
-        raise BadOption(f"{other} is there, and would hold the same matches as {path.name}. Remove it.")
+        raise BadOption(f"{other} exists and would have the same matches as {path.name}. Remove it.")
     path.parent.mkdir(parents=True, exist_ok=True)
     with replaced_content(path) as file:
         for record in records:
@@ -190,4 +190,4 @@ def parse_records(lines: Iterable[str], path: str | Path) -> Iterator[tuple[int,
 def no_records(path: str | Path, problems: Sequence[Problem]) -> Problem:
     """Return the problem of a file without records. `problems` are those of its lines."""
     why = f"line {problems[0].where.rpartition(':')[2]} is {problems[0].what}" if problems else "it is empty"
-    return Problem(str(path), f"holds no match record: {why}")
+    return Problem(str(path), f"has no match record: {why}")

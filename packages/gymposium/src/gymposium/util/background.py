@@ -41,7 +41,7 @@ class BackgroundLoop:
                 self._submitted.add(coroutine)
                 return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         coroutine.close()
-        raise GymposiumError("It is closed, so it cannot be asked. Make another.")
+        raise GymposiumError("It is closed. Create a new one.")
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine to its end and return its result."""

@@ -52,7 +52,7 @@ class LineWriter:
         except OSError:
             if self.path.is_symlink():
                 raise BadOption(
-                    f"{self.path} is a symbolic link, and no link is appended to. Name its target."
+                    f"{self.path} is a symbolic link, and links are not appended to. Name its target."
                 ) from None
             raise
         try:
@@ -61,7 +61,7 @@ class LineWriter:
             if not (self._regular or stat.S_ISCHR(found.st_mode)):
                 raise BadOption(f"{self.path} is not a regular file. Remove it, or name another file.")
             if self._regular and found.st_nlink > 1:
-                raise BadOption(f"{self.path} has another name elsewhere (a hard link). Replace it by a copy.")
+                raise BadOption(f"{self.path} is a hard link. Replace it with a copy.")
             self._lock(wait=wait)
             self.size, rest = self._split_last_line()
             """Size of the file in bytes."""

@@ -81,7 +81,7 @@ def find_form(path: Path) -> Path:
     if not packed.exists():
         return path
     if path.exists():
-        raise BadOption(f"{path} and {packed.name} are both there. Remove one of them.")
+        raise BadOption(f"{path} and {packed.name} both exist. Remove one of them.")
     return packed
 
 

@@ -74,7 +74,7 @@ def _fitting(where: str, hint: Any, value: Any) -> Any:
             return _UNFIT
         items = tuple(_fitting(where, get_args(hint)[0], item) for item in value)
         return _UNFIT if any(item is _UNFIT for item in items) else items
-    raise PluginError(f"{where} is of the type {hint!r}, which no config file can give.")
+    raise PluginError(f"{where} is of the type {hint!r}, which a config file cannot express.")
 
 
 def _in_words(hint: Any, where: str) -> str:
@@ -87,7 +87,7 @@ def _in_words(hint: Any, where: str) -> str:
         return " or ".join(_in_words(part, where) for part in get_args(hint) if part is not type(None))
     if _is_list(hint):
         return f"a list, each item {_in_words(get_args(hint)[0], where)}"
-    raise PluginError(f"{where} is of the type {hint!r}, which no config file can give.")
+    raise PluginError(f"{where} is of the type {hint!r}, which a config file cannot express.")
 
 
 def _is_list(hint: Any) -> bool:

@@ -48,7 +48,7 @@ def user_file() -> UserFile:
         raise BadOption(f'{path}: {PLUGINS} is {plugins!r}; give a list of files, such as ["~/games/my_game.py"].')
     for name, table in data.items():
         if not isinstance(table, dict):
-            raise BadOption(f"{path}: {name} stands alone; put defaults under the command's name, such as [run].")
+            raise BadOption(f"{path}: {name} is outside a table. Put defaults under the command's name, such as [run].")
     return UserFile(path, tuple(path.parent / Path(plugin).expanduser() for plugin in plugins), data)
 
 

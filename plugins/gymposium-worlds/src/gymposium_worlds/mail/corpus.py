@@ -60,7 +60,7 @@ def read_mails(path: str) -> list[Mail]:
         except _BadEntry as error:
             raise BadParameter(f"inbox={path}, line {number}: {error}.") from error
     if not mails:
-        raise BadParameter(f"inbox={path}: there are no mails in it.")
+        raise BadParameter(f"inbox={path}: it has no mails.")
     _check_ids(path, mails)
     return mails
 
@@ -79,7 +79,7 @@ def read_questions(path: str, mails: Sequence[Mail]) -> list[Mapping[str, Any]]:
         except _BadEntry as error:
             raise BadParameter(f"questions={path}, line {number}: {error}.") from error
     if not questions:
-        raise BadParameter(f"questions={path}: there are no questions in it.")
+        raise BadParameter(f"questions={path}: it has no questions.")
     return questions
 
 
@@ -96,7 +96,7 @@ def _question(row: Mapping[str, Any], known: set[str]) -> Mapping[str, Any]:
     question, answer = (_filled(name, row.get(name)) for name in ("question", "answer"))
     sources = row.get("message_ids")
     if not isinstance(sources, list) or not sources or not all(isinstance(one, str) for one in sources):
-        raise _BadEntry(f'"message_ids" is {shorten(sources)}: it must be a list of ids, and not empty')
+        raise _BadEntry(f'"message_ids" is {shorten(sources)}: it must be a list of at least one id')
     if len(sources) > _MOST_SOURCES:
         raise _BadEntry(f'"message_ids" has {len(sources):,} ids, more than {_MOST_SOURCES}')
     if missing := [one for one in sources if one not in known]:
@@ -154,7 +154,7 @@ def _from_message(message: EmailMessage) -> Mail:
 def _mail(message_id: str, sent: datetime, sender: str, recipients: Sequence[str], subject: str, body: str) -> Mail:
     _text("message_id", message_id)
     if message_id.split() != [message_id] or not message_id.isprintable():
-        raise _BadEntry(f'"message_id" is {shorten(message_id)}: an id has visible characters without white space')
+        raise _BadEntry(f'"message_id" is {shorten(message_id)}: an id must be visible characters without white space')
     _filled("from", sender)
     to = _text("to", ", ".join(recipients))
     _text("subject", subject)
@@ -162,7 +162,7 @@ def _mail(message_id: str, sent: datetime, sender: str, recipients: Sequence[str
     try:
         at = sent if sent.tzinfo is None else sent.astimezone(UTC)
     except OverflowError as error:
-        raise _BadEntry(f'"date" is {sent.isoformat()!r}: in UTC it is outside of the years 1 to 9999') from error
+        raise _BadEntry(f'"date" is {sent.isoformat()!r}: in UTC it is outside the years 1 to 9999') from error
     return Mail(message_id, at.isoformat(" ", "minutes")[:16], sender, to, subject, body.replace("\r\n", "\n"))
 
 

@@ -21,5 +21,5 @@ def _tasks(given: Mapping[str, Any], *, inbox: str, questions: str, max_calls: i
     if not inbox and not questions:
         return MailTasks(max_calls=max_calls, **generated)
     if changed := [name for name in given if name in generated]:
-        raise BadParameter(f"{changed[0]} is for generated mailboxes: leave it out if you name an inbox.")
+        raise BadParameter(f"{changed[0]} applies only to generated mailboxes. Omit it when you name an inbox.")
     return GivenTasks(inbox, questions, max_calls)

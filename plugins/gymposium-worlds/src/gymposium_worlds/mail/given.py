@@ -33,7 +33,7 @@ class GivenTasks:
         for name, other in (("inbox", "questions"), ("questions", "inbox")):
             path = getattr(self, name)
             if not path:
-                raise BadParameter(f"{other} is given without {name}: name both files, or neither.")
+                raise BadParameter(f"{other} needs {name}. Name both files, or neither.")
             _check_path(name, path)
 
     @property
@@ -80,6 +80,6 @@ def _check_path(name: str, path: str) -> None:
         kept = False
     if not kept:
         raise BadParameter(
-            f"{name}={path!r} cannot be written in the name of a game, which records need: a path with commas, line "
-            "breaks, brackets that do not match or spaces at its ends. Rename the file, or make a link to it."
+            f"{name}={path!r} cannot be part of a game's name, because the path has commas, line breaks, unmatched "
+            "brackets or spaces at its ends. Rename the file, or link to it."
         )

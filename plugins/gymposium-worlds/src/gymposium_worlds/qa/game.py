@@ -67,7 +67,7 @@ def _source(given: Mapping[str, Any], *, file: str, **made_up: Any) -> Source:
     if not file:
         return Arithmetic(**made_up)
     if changed := [name for name in given if name in made_up]:
-        raise BadParameter(f"{changed[0]} is for arithmetic: leave it out if you name a file.")
+        raise BadParameter(f"{changed[0]} applies only to arithmetic questions. Omit it when you name a file.")
     return DataFile(file)
 
 

@@ -202,7 +202,7 @@ class Fleet:
         """Make one attempt at a server, in the name of `policy`. If the server is at fault, marks it as lost and raises
         `_Again`."""
         if policy != BASE and policy not in self.adapters:
-            raise GymposiumError(f"{policy} was retired before a request in its name was answered.")
+            raise GymposiumError(f"{policy} was retired while one of its requests was waiting.")
         before, connection = member.recoveries, member.connection
         cause: Exception | None
         try:

@@ -98,8 +98,8 @@ class Arriving:
             return self._watch(token)
         if self._seen[place] != token:
             raise GymposiumError(
-                "The vLLM server went away in the middle of a reply, and another one was sampled when the request was "
-                "sent again. A part of the first one has been shown already; send the request once more."
+                "The vLLM server stopped in the middle of a reply, after part of it was shown, and the retry sampled "
+                "another reply. Send the request again."
             )
         return False
 
