@@ -45,7 +45,10 @@ def test_a_deleted_folder_is_a_clear_error(start: str, verb: str, tmp_path: Path
     )
 
 
-@pytest.mark.parametrize("module", ["gymposium", "gymposium_agents", "gymposium_train"])
+PACKAGES = sorted(path.name for path in Path(__file__).resolve().parents[3].glob("packages/*/src/*"))
+
+
+@pytest.mark.parametrize("module", PACKAGES)
 def test_each_package_runs_the_command(module: str, tmp_path: Path) -> None:
     done = shell(f"{sys.executable} -m {module} --version", tmp_path)
     assert (done.returncode, done.stdout.startswith("gymposium "), done.stderr) == (0, True, "")

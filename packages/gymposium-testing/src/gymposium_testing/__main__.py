@@ -1,0 +1,6 @@
+"""The `gymposium` command as `python -m gymposium_testing`."""
+
+from gymposium.__main__ import main
+
+if __name__ == "__main__":
+    main()
