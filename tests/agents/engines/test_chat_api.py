@@ -8,6 +8,7 @@ import logging
 import re
 import socket
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,7 @@ from tests.agents.chat_server import Answer, ChatRequest, ChatServer, chat_serve
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.chat.tokens import Sampling
 from gymposium_agents.engines import chat_api, failures_in_answers as failures
-from gymposium_agents.engines.api_errors import PromptTooLong
+from gymposium_agents.engines.api_errors import PromptTooLong, rate_limit_headers
 from gymposium_agents.engines.api_settings import ApiSettings, Prices
 from gymposium_agents.engines.api_wire import Pace
 from gymposium_agents.engines.chat_api import OpenAIChatEngine
@@ -413,6 +414,14 @@ REFUSALS = {
             "metadata": {"raw": json.dumps({"error": {"message": f"Unsupported parameter: '{name}'"}})},
         }
     },
+    "litellm": lambda name: {
+        "error": {
+            "message": f"litellm.UnsupportedParamsError: anthropic does not support parameters: ['{name}']",
+            "type": "None",
+            "param": "None",
+            "code": "400",
+        }
+    },
     "gemini": lambda name: [{"error": {"code": 400, "message": f'Unknown name "{name}": Cannot find field.'}}],
     **{
         words: lambda name, words=words: {"error": {"message": words.format(name)}}
@@ -487,12 +496,21 @@ def test_the_limit_has_the_name_that_the_option_gives(limit: str) -> None:
         "temperature must be 0.1 or less",
         "max_tokens: only 4 tokens are allowed",
         "max_tokens must be set to 4",
+        "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens",
+        "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]",
+        "`max_completion_tokens` must be less than or equal to `40960`",
+        "Unable to submit: it has a maxOutputTokens value of 100000 but the supported range is from 1 to 65537",
+        "`temperature` must be strictly positive",
     ],
 )
 def test_a_value_out_of_range_is_an_error_and_no_refused_field(message: str) -> None:
-    with chat_server(lambda asked, number: refusal(400, message)) as server, pytest.raises(GymposiumError):
+    with chat_server(lambda asked, number: refusal(400, message)) as server, pytest.raises(GymposiumError) as caught:
         ask(local(server))
     assert len(server.asked) == 1
+    if message not in ("max_tokens: only 4 tokens are allowed", "max_tokens must be set to 4"):
+        option = "temperature=" if "temperature" in message else "max_tokens="
+        assert f"set {option} to a value that it accepts" in str(caught.value)
+        assert "does not know" not in str(caught.value)
 
 
 def test_a_service_that_refuses_both_limits_ends_the_request() -> None:
@@ -901,6 +919,41 @@ def test_an_error_says_how_often_the_service_was_asked(status: int, headers: dic
 
 
 @pytest.mark.parametrize(
+    ("words", "attempt", "seconds"),
+    [
+        ("You exceeded your current quota. Please retry in 34.074824224s.", 0, 34.074824224),
+        ("Rate limit reached. Please try again in 7m12.5s. Need more tokens?", 5, 432.5),
+        ("Please try again in 350ms.", 1, 0.35),
+        ("Please try again in 1h2m3s", 1, 3723),
+        ("Please retry after 26 seconds.", 0, 26),
+        ("Try again in 2 minutes", 0, 120),
+        *(
+            ("temporarily rate-limited upstream. Please retry shortly", attempt, pause)
+            for attempt, pause in ((0, 1), (3, 8), (5, 30), (900, 30))
+        ),
+    ],
+)
+def test_a_rate_limit_without_a_header_names_its_wait_in_words_or_waits_a_minute_in_all(
+    words: str, attempt: int, seconds: float
+) -> None:
+    headers = rate_limit_headers(json.dumps(error(words, code=429)).encode(), attempt)
+    assert float(headers["retry-after"]) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("status", [429, 200])
+def test_the_wait_in_the_words_of_a_rate_limit_is_obeyed(status: int) -> None:
+    limited = Answer(status, error("Please retry in 20ms.", code=429))
+    with chat_server(lambda asked, number: completion("b2") if number == 6 else limited) as server:
+        began = time.monotonic()
+        assert ask(local(server)).text == "b2"
+    assert time.monotonic() - began < 10  # without the words, six retries take longer
+    late = Answer(status, error("Please retry in 12m34s.", code=429))
+    with chat_server(lambda asked, number: late) as server, pytest.raises(GymposiumError, match="to wait 754 s"):
+        ask(local(server))
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
     ("status", "body", "says"),
     [
         (
@@ -926,6 +979,12 @@ def test_an_error_says_how_often_the_service_was_asked(status: int, headers: dic
             ),
             r"\(413\): lower max_tokens=.*Limit 6000",
         ),
+        (
+            429,
+            error("Insufficient balance or no resource package. Please recharge.", code="1113"),
+            r"requires payment \(429\): add credit",
+        ),
+        (429, error("余额不足或无可用资源包,请充值。", code="1113"), r"requires payment \(429\): add credit"),
         (403, error("Country, region, or territory not supported"), r"\(403\)\. It says: Country, region"),
         (400, error("User location is not supported for the API use."), r"\(400\)\. It says: User location"),
         (400, error("no"), r"\(400\)\. It says: no$"),

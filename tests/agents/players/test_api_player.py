@@ -95,6 +95,20 @@ def test_a_whole_conversation_is_told_where_it_is_asked_for_and_a_retry_its_reas
     assert "could not be read" in server.asked[2].messages[-1]["content"]
 
 
+@pytest.mark.parametrize("text", [None, "", " \n"])
+@pytest.mark.parametrize("context", ["full", "truncated", "last-2"])
+def test_no_message_of_a_conversation_is_empty(context: str, text: str | None) -> None:
+    def answer(asked: ChatRequest, number: int) -> Answer:
+        if not all(message["content"].strip() for message in asked.messages):
+            return refusal(400, "all messages must have non-empty content")
+        return completion(text) if number == 1 else first_legal(asked)
+
+    with chat_server(answer) as server:
+        played = played_through(api_player("tiny", f"base_url={server.url}&context={context}"), on_illegal=RETRY)
+    assert [turn.reading for turn in played.turns if turn.seat == 0][:3] == ["move", "unparsable", "move"]
+    assert server.asked[2].messages[-2]["content"] == "[no reply]"
+
+
 def test_the_state_alone_is_told_unless_asked_otherwise() -> None:
     with chat_server(first_legal) as server:
         played_through(api_player("tiny", f"base_url={server.url}"))
@@ -110,6 +124,7 @@ def test_a_prompt_that_is_too_long_ends_the_match_with_that_reason() -> None:
         played = played_through(player, on_illegal=RETRY)
     assert played.ending == Ending("out of context", 0)
     assert "1 of its matches ended out of context" in player.remarks()[0]
+    assert "lower it if it is large" in player.remarks()[0]
     assert len(server.asked) == 2
 
 

@@ -72,7 +72,7 @@ _TRANSIENT = re.compile(
 )
 _NO_CREDIT = re.compile(
     r"credit balance is too low|doesn't have any credits|(insufficient|not enough|out of) (balance|credits?|funds)|"
-    r"insufficient_(balance|credits?|funds)",
+    r"insufficient_(balance|credits?|funds)|余额不足",
     re.IGNORECASE,
 )
 _WRONG_KEY = re.compile(
@@ -90,6 +90,21 @@ _NAMES_A_FIELD = re.compile(
     re.IGNORECASE,
 )
 """Words of an error about a field of the request."""
+_SIZED = re.compile(r"temperature|max_?\w*tokens", re.IGNORECASE)
+"""Fields whose values the user chooses, also in the spelling of Gemini (`maxOutputTokens`)."""
+OUT_OF_RANGE = re.compile(
+    r"\bbetween\b|\brange\b|\b(less|greater|more|lower|higher|smaller|larger) than|\bat (most|least)\b|\bup to\b|"
+    r"\btoo (large|small|high|low|big|long)\b|\bor (less|more|greater|fewer|lower|higher)\b|\bexceed|[<>]=|[≤≥]|"
+    r"\b(min|max)(imum)?\b|\bnon-?negative\b|\bpositive\b",
+    re.IGNORECASE,
+)
+"""Words for a value out of range: then the user must change the value."""
+_WAIT = re.compile(r"\b(?:retry|try again) (?:in|after) (?P<time>(?:\d+(?:\.\d+)? ?[hms][a-z]*\s?)+)", re.IGNORECASE)
+"""How services name a wait in words: `Please retry in 34.07s`, `try again in 7m12s`, `retry after 26 seconds`."""
+_PART = re.compile(r"(\d+(?:\.\d+)?) ?(ms|h|m|s)", re.IGNORECASE)
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
+_LONGEST_PAUSE = 30
+"""Maximum number of seconds before a retry for which the service names no wait."""
 
 
 class ApiError(GymposiumError):
@@ -141,13 +156,13 @@ def _explained_status(error: APIStatusError, settings: ApiSettings) -> ApiError:
         )
     if kind == "transient" or status >= 500:
         return ApiError(f"{where} failed ({status}; {attempts}): try later, or see its log. It says: {said}")
+    if status == 402 or _NO_CREDIT.search(text):
+        return ApiError(f"{where} requires payment ({status}): add credit to the key's account. It says: {said}")
     if status == 429:
         return ApiError(
             f"{where} refuses the request for rate limits or quota (429; {attempts}): lower rpm= or at_once=, or raise "
             f"the key's quota. It says: {said}"
         )
-    if status == 402 or _NO_CREDIT.search(text):
-        return ApiError(f"{where} requires payment ({status}): add credit to the key's account. It says: {said}")
     if status == 401 or (status == 403 and not _WRONG_COUNTRY.search(text)) or _WRONG_KEY.search(text):
         key = "it requires a key; name the environment variable that holds one with key=NAME."
         if settings.variable is not None:
@@ -170,6 +185,11 @@ def _explained_status(error: APIStatusError, settings: ApiSettings) -> ApiError:
         return ApiError(
             f"{where} refuses the request as too large (413): lower max_tokens=, which counts as well, or send less "
             f"with context=state. It says: {said}"
+        )
+    if (field := _SIZED.search(text)) and OUT_OF_RANGE.search(text):
+        option = "temperature=" if field[0].lower() == "temperature" else "max_tokens="
+        return ApiError(
+            f"{where} refuses the request ({status}): set {option} to a value that it accepts. It says: {said}"
         )
     if _NAMES_A_FIELD.search(text):
         hint = (
@@ -196,6 +216,18 @@ def find_kind(status: int, content: bytes) -> Kind | None:
     if _CUT_OFF.search(text):
         return "cut off"
     return "tool call" if _TOOL_CALL.search(text) else None
+
+
+def rate_limit_headers(content: bytes, attempt: int) -> dict[str, str]:
+    """Return the headers that a 429 without `Retry-After` should have had. Retries are useless without credit, and wait
+    as long as the words of the service say. If they name no wait, all six retries together take a minute, because most
+    services count requests by the minute. `attempt` counts from 0."""
+    text = _searched(content)
+    if _NO_CREDIT.search(text):
+        return {"x-should-retry": "false"}
+    if (named := _WAIT.search(text)) is None:
+        return {"retry-after": str(min(2**attempt, _LONGEST_PAUSE))}
+    return {"retry-after": str(sum(float(part[1]) * _UNITS[part[2].lower()] for part in _PART.finditer(named["time"])))}
 
 
 def _searched(content: bytes) -> str:

@@ -18,7 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from gymposium.http.responses import read_body
-from gymposium_agents.engines.api_errors import RETRY_COUNT, find_kind
+from gymposium_agents.engines.api_errors import RETRY_COUNT, find_kind, rate_limit_headers
 from gymposium_agents.engines.api_settings import ApiSettings
 from gymposium_agents.engines.failures_in_answers import find_failure
 from gymposium_agents.engines.secrets import without_secret
@@ -58,7 +58,8 @@ class Wire(httpx.AsyncBaseTransport):
         )
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        if int(request.headers.get(RETRY_COUNT, "0")):
+        attempt = int(request.headers.get(RETRY_COUNT, "0"))
+        if attempt:
             self._counts["retries"] += 1
         if self._pace is not None:
             await asyncio.sleep(self._pace.wait(time.monotonic()))
@@ -83,6 +84,8 @@ class Wire(httpx.AsyncBaseTransport):
             status, content = failure  # the library retries it like any failure with this status
         if _SHOULD_RETRY not in headers and (kind := find_kind(status, content)) is not None:
             headers[_SHOULD_RETRY] = "true" if kind == "transient" else "false"
+        if status == 429 and not headers.keys() & {*_NEEDED}:
+            headers |= rate_limit_headers(content, attempt)
         return httpx.Response(status, headers=headers, content=content, request=request)
 
     async def aclose(self) -> None:

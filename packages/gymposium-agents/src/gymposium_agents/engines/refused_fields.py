@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from gymposium_agents.engines.api_errors import error_words
+from gymposium_agents.engines.api_errors import OUT_OF_RANGE, error_words
 
 if TYPE_CHECKING:
     from openai import APIStatusError
@@ -34,13 +34,6 @@ _FIXED = re.compile(
     re.IGNORECASE,
 )
 """Words for an optional field with a single value that the service accepts."""
-_RANGE = re.compile(
-    r"\bbetween\b|\brange\b|\b(less|greater|more|lower|higher|smaller|larger) than|\bat (most|least)\b|\bup to\b|"
-    r"\btoo (large|small|high|low|big|long)\b|\bor (less|more|greater|fewer|lower|higher)\b|\bexceed|[<>]=|[≤≥]|"
-    r"\b(min|max)(imum)?\b|\bnon-?negative\b|\bpositive\b",
-    re.IGNORECASE,
-)
-"""Words for a value out of range: then the user must change the value."""
 
 
 def find_refused(error: APIStatusError, sent: Collection[str]) -> str | None:
@@ -49,15 +42,14 @@ def find_refused(error: APIStatusError, sent: Collection[str]) -> str | None:
         return None
     fields = [name for name in (*LIMITS, *OPTIONAL) if name in sent]
     message = error_words(error.body) or error.message
-    if error.param:
+    if error.param and error.param != "None":  # LiteLLM writes Python's None as text
         named = [name for name in fields if name == str(error.param).rpartition(".")[2]]
     else:
         named = [name for name in fields if re.search(rf"(?<!\w){name}(?!\w)", message, re.IGNORECASE)]
     if not named or error.code in _CODES:
         return named[0] if named else None
-    if _RANGE.search(message) or not (_REFUSED.search(message) or (named[0] in OPTIONAL and _FIXED.search(message))):
-        return None
-    return named[0]
+    is_refused = _REFUSED.search(message) or (named[0] in OPTIONAL and _FIXED.search(message))
+    return named[0] if is_refused and not OUT_OF_RANGE.search(message) else None
 
 
 class AcceptedFields:

@@ -26,6 +26,9 @@ from gymposium_agents.engines.api_settings import ApiSettings, Prices
 from gymposium_agents.engines.futures import results, then
 from gymposium_agents.engines.protocol import ChatCompletion, ChatEngine
 
+_NO_REPLY = "[no reply]"
+"""Stands for an empty reply in later messages, because some services refuse messages without text."""
+
 
 @dataclass(slots=True)
 class ChatTurn:
@@ -91,7 +94,7 @@ class ApiPlayer:
             except PromptTooLong:
                 self._without_room += 1
                 return Reply("", "context")
-            past.append(replace(now, reply=completion.text))
+            past.append(replace(now, reply=completion.text if completion.text.strip() else _NO_REPLY))
             usage = Usage(
                 completion.prompt_tokens, completion.completion_tokens, time.monotonic() - began, completion.cost
             )
@@ -101,8 +104,10 @@ class ApiPlayer:
 
     def remarks(self) -> list[str]:
         """Return advice about prompts without space for a reply, if any, and the remarks of the engine."""
-        room = "the service's context"
-        advice = [out_of_context(self._without_room, room)] if self._without_room else []
+        advice = list[str]()
+        if self._without_room:
+            told = out_of_context(self._without_room, "the service's context")
+            advice = [f"{told} Most services count max_tokens= as well: lower it if it is large."]
         return advice + list_remarks(self.engine)
 
 
