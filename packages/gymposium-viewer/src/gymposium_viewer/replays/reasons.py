@@ -56,16 +56,14 @@ def why(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) -> str
     if submission is None:
         if isinstance(how, LenientReader):
             marks = [mark.text for mark in find_marks(how.find_answer(text, is_free_text=is_free).text)]
-            moves = dict.fromkeys(move.strip() for move in marks if move is not None)
+            moves = dict.fromkeys(map(str.strip, marks))
             if len(moves) > 1:
                 return f"It has several final moves: {', '.join(f'“{move}”' for move in moves)}."
-            if marks and marks[-1] is None:
-                return "Its last move marker is malformed."
         form = how.instructions("compact", wanted="your text" if legal is None else "one legal move")
         return f"It does not have the requested form: {form}" if form else "It is not a tool call."
     written = submission.strip()
     if written in (legal or ()):
-        return f"It marks “{written}”, but names another move after it."
+        return f"It marks “{written}”, but only after a turn that the model invented."
     if not written:
         return "The place for the move is empty." if not bare else "It is empty."
     where = "" if bare else " in the place of the move"

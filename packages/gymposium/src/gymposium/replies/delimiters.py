@@ -139,13 +139,6 @@ _WRAPPED = [
     re.compile(rf"(?:{opens})(?P<inside>.*?)(?:{closes})", re.IGNORECASE | re.DOTALL) for opens, closes in _WRAPPERS
 ]
 
-_OPENED = re.compile(
-    rf"(?:<(?:{_ANSWERS})>|\[(?:{_ANSWERS})\]|\\boxed\{{(?:\\(?:text|math)\w{{0,4}}\{{)?|<\|begin_of_(?:box|solution)\|>|<\|START_RESPONSE\|>)"
-    r"\s{0,9}+(?P<inside>[^\n]{0,80})",
-    re.IGNORECASE,
-)
-"""What opens an answer, and what follows it in its line."""
-
 
 def strip_turn_tokens(reply: str) -> str:
     """Return a reply without white space and control tokens of turns at its beginning and its end."""
@@ -164,8 +157,3 @@ def unwrap_answer(text: str) -> str:
     """Return the text in the tags or the box around a whole answer, or the text if it has none."""
     matches = (wrapped.fullmatch(text) for wrapped in _WRAPPED)
     return next((match["inside"].strip() for match in matches if match), text)
-
-
-def find_answers(text: str) -> list[str]:
-    """Return what may begin the answers in tags or boxes in a text, up to what closes it or the end of its line."""
-    return [re.split(r"</|\[/|\}|<\|", answer["inside"], maxsplit=1)[0] for answer in _OPENED.finditer(text)]

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, Protocol
 
 from gymposium.errors import BadOption, UnknownName
@@ -25,8 +26,6 @@ from gymposium.replies.lenient import (
     find_marks,
     find_move,
     index_moves,
-    is_text_withdrawn,
-    is_withdrawn,
     load_object,
     tolerate,
     undress,
@@ -198,9 +197,12 @@ class LenientReader:
             answer = replace(self._split(ended, is_free_text=is_free_text), ends_with_closing=True)
         return replace(answer, text=strip_turn_tokens(answer.text)) if answer.certain == 0 else answer
 
-    def repair(self, reply: str, *, is_free_text: bool = False) -> Found | None:
+    def repair(
+        self, reply: str, move: Callable[[str], str | None] = str.strip, *, is_free_text: bool = False
+    ) -> Found | None:
         """Return the text of the move in a reply that does not have the strict form, and what was repaired; None if
-        there is nothing to repair, or no move. In free text that is asked for without a mark, no mark is looked for."""
+        there is nothing to repair, or no move. `move` is as in `find_final_mark`. In free text that is asked for
+        without a mark, no mark is looked for."""
         answer = self.find_answer(reply, is_free_text=is_free_text)
         bare = self._first_turn(reply, is_free_text)
         allowed = split_leading_thoughts(bare)[1].strip() if isinstance(self.strict, TagsReader) else bare
@@ -210,7 +212,7 @@ class LenientReader:
         if bare != reply.strip() or strip_turn_tokens(allowed) != allowed:
             repairs.add("text")
         if self._has_marks(is_free_text):
-            found = find_move(answer, self.strict.name, is_free_text=is_free_text)
+            found = find_move(answer, self.strict.name, move, is_free_text=is_free_text)
             if found is not None:
                 return replace(found, repairs=repairs | found.repairs)
         if answer.ends_with_closing:
@@ -237,7 +239,7 @@ class LenientReader:
         asked for without a mark and the reply has none."""
         if PLAIN_TURN.search(reply) is None or not self._has_marks(is_free_text):
             return reply
-        marks = [(mark.start, mark.end) for mark in find_marks(reply) if mark.is_complete and mark.text is not None]
+        marks = [(mark.start, mark.end) for mark in find_marks(reply) if mark.is_complete]
         if not marks and not isinstance(self.strict, MoveReader):
             return reply
         return reply[: find_plain_turn(reply, marks or None)].rstrip()
@@ -375,27 +377,43 @@ def _read_leniently(
     is_anything = is_free_text and isinstance(how.strict, MoveReader)
     if cut_off or len(text) > MAX_REPLY or (_is_certain(reading, pattern) and not is_anything):
         return reading
-    found = how.repair(text, is_free_text=is_free_text)
+    undressed = partial(_read_undressed, legal=legal, moves=index_moves(legal or ()), pattern=pattern, calls=calls)
+
+    def move(mark: str) -> str | None:
+        reading = undressed(mark)[0]
+        return reading.move if _is_certain(reading, pattern) else None
+
+    found = how.repair(text, is_free_text=True) if is_free_text else how.repair(text, move)
     submission = how.strict.submission(text) if found is None else found.move
-    repairs: set[Repair] = set() if found is None else found.repairs
     if submission is None:
         return reading
-    if found is not None:
-        reading = read(submission, legal, READERS["move"], pattern, calls=calls)
-    if not _is_certain(reading, pattern):
-        bare, undressed = undress(submission)
-        again = read(bare, legal, READERS["move"], pattern, calls=calls)
-        if _is_certain(again, pattern):
-            reading, repairs = again, repairs | undressed
-        elif folded := find_legal(submission, moves := index_moves(legal or ())) or find_legal(bare, moves):
-            reading, repairs = Reading("move", folded), repairs | undressed | {"text"}
-    if found is not None and legal is not None and is_withdrawn(reading.move or "", found.behind, legal, pattern):
-        return Reading("unparsable")
-    if found is not None and is_free_text and is_text_withdrawn(found.move, found.behind):
-        return Reading("unparsable")
+    reading, repairs = undressed(submission)
     if reading.kind != "unparsable":
+        repairs = repairs if found is None else repairs | found.repairs
         reading.repaired = tuple(repair for repair in REPAIRS if repair in repairs)
     return reading
+
+
+def _read_undressed(
+    text: str,
+    legal: Sequence[str] | None,
+    moves: Mapping[str, Sequence[str]],
+    pattern: re.Pattern[str] | None,
+    *,
+    calls: bool,
+) -> tuple[Reading, set[Repair]]:
+    """Read the text of a move, also with decoration around it, or in other case or white space. `moves` are the legal
+    moves by `index_moves`. Also return what was repaired."""
+    reading = read(text, legal, READERS["move"], pattern, calls=calls)
+    if _is_certain(reading, pattern):
+        return reading, set()
+    bare, repairs = undress(text)
+    again = read(bare, legal, READERS["move"], pattern, calls=calls)
+    if _is_certain(again, pattern):
+        return again, repairs
+    if folded := find_legal(text, moves) or find_legal(bare, moves):
+        return Reading("move", folded), {*repairs, "text"}
+    return reading, set()
 
 
 def _is_certain(reading: Reading, pattern: re.Pattern[str] | None) -> bool:
