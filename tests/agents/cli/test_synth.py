@@ -170,6 +170,7 @@ def test_more_matches_and_other_data_of_them_are_made_by_resuming(tmp_path: Path
     data = (tmp_path / "a" / "data.jsonl").read_bytes()
     with pytest.raises(GymposiumError, match="never overwritten"):
         made("--resume", tmp_path / "a", "--keep", "all")
+    assert "move data.jsonl away" in " ".join((command.__doc__ or "").split())
     with pytest.raises(GymposiumError, match="Remove --seed"):
         made("--resume", tmp_path / "a", "--seed", "1")
     with pytest.raises(GymposiumError, match="already has 10 planned matches"):
@@ -185,9 +186,13 @@ def test_more_matches_and_other_data_of_them_are_made_by_resuming(tmp_path: Path
     assert len(parse_lines(tmp_path / "a" / "matches.jsonl")) == 14
 
 
-def test_where_nothing_is_kept_no_data_is_written(tmp_path: Path) -> None:
-    with pytest.raises(GymposiumError, match=r"No seat of 10 matches .*another outcome 20"):
-        made(*ASKED, "--keep", "draw", "--out", tmp_path / "a")
+def test_where_nothing_is_kept_no_data_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for asked in ((*ASKED, "--keep", "draw", "--out", tmp_path / "a"), ("--resume", tmp_path / "a")):
+        with pytest.raises(GymposiumError, match=r"No seat of 10 matches .*another outcome 20") as error:
+            made(*asked)
+        for changed in ("--keep all", "-n 20"):
+            assert f"gymposium synth --resume {tmp_path / 'a'} {changed}" in str(error.value)
+        assert "Resume with" not in capsys.readouterr().err
     assert sorted(file.name for file in (tmp_path / "a").iterdir()) == [
         "matches.jsonl",
         "matches.manifest.json",

@@ -174,7 +174,7 @@ def command(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Continue the run in this folder, optionally with more matches (-n) or other data options",
+            help="Continue the run in this folder. Move data.jsonl away to add matches (-n) or change data options",
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -188,7 +188,8 @@ def command(
 
     Whole matches are written as messages, single turns as prompt and completion. TRL and other trainers use these
     formats. The folder of the run contains data.jsonl, the matches and manifest.json. --resume continues an interrupted
-    run, adds matches, or makes other data.
+    run, adds matches, or makes other data. Data is never overwritten: move data.jsonl away before you add matches or
+    make other data.
 
     Examples:
 
@@ -196,6 +197,7 @@ def command(
     gymposium synth --game tic_tac_toe --players mcts-100,random -n 500 --by 1 --keep win,draw --out moves
     gymposium synth --game kuhn_poker --players "lm:MODEL?reply=tags&temperature=0.8,random" --reply tags
     gymposium synth --game 2048 --players random -n 400 --keep "return>=1500"
+    mv moves/data.jsonl moves-500.jsonl
     gymposium synth --resume moves -n 1000
     """
     if resume is not None:
@@ -305,7 +307,17 @@ class _Session:
                 schedule=self._schedule,
                 advance=partial(bar.advance, task),
             )
-            return self._write(players, folder, log)
+            made = self._write(players, folder, log)
+        if made is None:  # the same settings would keep nothing again
+            keeps_all, plays_more = (
+                command_line("synth", "--resume", str(folder.path), *changed, allow=self.allow)
+                for changed in (("--keep", "all"), ("-n", str(2 * settings.matches)))
+            )
+            raise GymposiumError(
+                f"No seat of {self.counts.matches} matches was kept ({_reasons(self.counts)}). Use stronger players, "
+                f"keep other outcomes with  {keeps_all}  or play more matches with  {plays_more}"
+            )
+        return made
 
     def _count_spending(self, records: Iterable[Record]) -> Iterator[Record]:
         for record in records:
@@ -313,7 +325,8 @@ class _Session:
             self.crashes.add(record)
             yield record
 
-    def _write(self, players: Mapping[str, Player], folder: RunFolder, log: RunMatches) -> dict[str, Any]:
+    def _write(self, players: Mapping[str, Player], folder: RunFolder, log: RunMatches) -> dict[str, Any] | None:
+        """Write the data and the manifest. Returns the manifest, or None if no seat is kept."""
         settings, counts = self.settings, self.counts
         if settings.by is not None:
             self.wanted = replace(self.wanted, by=players[self.texts[settings.by - 1]].name)
@@ -324,10 +337,7 @@ class _Session:
         if not data:
             if not counts.matches and (told := self.break_offs.in_words):
                 raise GymposiumError(told)
-            raise GymposiumError(
-                f"No seat of {counts.matches} matches was kept ({_reasons(counts)}). Play more matches with -n "
-                f"(recorded ones are reused), keep other outcomes with --keep, or use stronger players."
-            )
+            return None
         replace_text(folder.path / "data.jsonl", data)
         manifest = {
             "format": FORMAT,
