@@ -12,10 +12,13 @@ from transformers import PreTrainedTokenizerFast
 from gymposium.tasks.tools import Call
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.rows import token_rows
-from gymposium_agents.chat.tokens import Sampling
+from gymposium_agents.chat.tokens import BASE, Completion, Sampling
 from gymposium_agents.players.player import LanguageModelPlayer
+from gymposium_agents.serving.replies import format_message, read
+from gymposium_agents.serving.requests import CompletionRequest
 from gymposium_agents.serving.session import CHARACTERS_PER_TOKEN, ContextFull, Session
 from gymposium_agents.serving.turns import in_rows
+from gymposium_agents.serving.watching import Watch
 
 from .scripted import CONTEXT, Script, ask, result, said, session, user
 
@@ -259,3 +262,32 @@ def test_a_reply_that_is_cut_off_is_closed_before_the_next_message(chat: Chat) -
     behind = len(one.tokens.prompt) + len(one.tokens.completion.ids)
     assert two.beginning == "grown"
     assert two.tokens.prompt[behind] == chat.end
+
+
+THOUGHTS = ["<think>\n{}</think>", "[THINK]{}[/THINK]", "<|channel>thought\n{}<channel|>", "[reasoning]{}[/reasoning]"]
+THOUGHTS += ["<reasoning>{}</reasoning>", "◁think▷{}◁/think▷", "<|begin_of_thought|>{}<|end_of_thought|>"]
+THOUGHTS += ['<details type="reasoning">{}</details>', "Here is my thought process:{}Here is my response:"]
+
+
+@pytest.mark.parametrize("thoughts", THOUGHTS)
+@pytest.mark.parametrize("content", ["\n\nb2", "<move>b2</move>", "b2 or </think> [reasoning] <think>"])
+def test_thoughts_in_any_form_are_separated_whole_and_in_a_stream(chat: Chat, thoughts: str, content: str) -> None:
+    request = CompletionRequest.read({"messages": [user("Go.")]})
+    for text, wanted in ((thoughts.format("hm, c3?") + content, content), (content, content)):
+        ids = chat.reply(text)
+        said = read(request, chat, Completion(ids, (0.0,) * len(ids), "stop", BASE))
+        assert (said.thoughts + said.message["content"], said.message["content"]) == (text, wanted)
+        message = format_message(said, "x")
+        assert message.get("reasoning_content") == ("hm, c3?" if text != content else None)
+        shown: list[str] = []
+        watch = Watch(request, chat, shown.append)
+        for token in ids:
+            watch(token)
+        assert watch.shown == "".join(shown)
+        assert wanted.startswith(watch.shown)
+        assert watch.shown == wanted or text == content
+    text = "It is the centre, [reasoning] or <think> is no thought." + "x" * 300
+    watch = Watch(request, chat, lambda piece: None)
+    for token in chat.reply(text):
+        watch(token)
+    assert watch.shown == text

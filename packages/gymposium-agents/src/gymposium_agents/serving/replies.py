@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gymposium.replies.thoughts import find_leading_thoughts
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.tokens import Completion, Message
@@ -20,7 +21,7 @@ class ParsedReply:
     message: Message
     """The reply as a client gets it and sends it back: its text without thoughts, and its tool calls."""
     thoughts: str
-    """The thoughts before it, with their tags. Empty without thoughts."""
+    """The thoughts before it, with their delimiters. Empty without thoughts."""
 
 
 def read(request: CompletionRequest, chat: Chat, completion: Completion) -> ParsedReply:
@@ -30,10 +31,8 @@ def read(request: CompletionRequest, chat: Chat, completion: Completion) -> Pars
     text = chat.read(completion.ids)
     ends = [at for stop in request.stop if (at := text.find(stop, len(chat.opened))) >= 0]
     text = text[: min(ends, default=len(text))]
-    thoughts, content = "", text
-    if text.lstrip().startswith("<think>"):
-        before, closed, behind = text.partition("</think>")
-        thoughts, content = f"{before}{closed}", behind
+    _, _, behind = find_leading_thoughts(text) or (0, 0, 0)
+    thoughts, content = text[:behind], text[behind:]
     if request.tools and chat.dialect is not None and completion.finish_reason == "stop":
         begins = max(0, content.find(chat.dialect.opening))
         parts = ToolsReader(chat.dialect, request.tools).parts(content[begins:])
@@ -70,7 +69,8 @@ def format_message(said: ParsedReply, name: str) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": said.message["content"] or (None if calls else "")}
     message["refusal"] = None
     if said.thoughts:
-        message["reasoning_content"] = said.thoughts.removeprefix("<think>").removesuffix("</think>").strip()
+        start, end, _ = find_leading_thoughts(said.thoughts) or (0, None, 0)
+        message["reasoning_content"] = said.thoughts[start:end].strip()
     if calls:
         message["tool_calls"] = [
             {

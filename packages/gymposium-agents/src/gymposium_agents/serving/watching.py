@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gymposium.replies.delimiters import LONGEST_THOUGHT_DELIMITER
+from gymposium.replies.thoughts import find_leading_thoughts, may_begin_thoughts
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.serving.requests import CompletionRequest
-
-_OPENING, _CLOSING = "<think>", "</think>"
 
 
 class Watch:
@@ -22,6 +22,10 @@ class Watch:
         self._decode = chat.decoder()
         self._begins = len(chat.opened)
         self._text = chat.opened
+        self._behind: int | None = None
+        """The index behind the leading thoughts, once it is known."""
+        self._searched = 0
+        """The length of the text without the end of these thoughts."""
         self._show = None if request.tools else show
         self.shown: str = ""
         """The content passed on so far."""
@@ -46,14 +50,23 @@ class Watch:
 
     def _content(self) -> str:
         """Return the content so far, without an end that may become a stop text."""
-        text = self._text
-        if text.lstrip().startswith(_OPENING):
-            text = text.partition(_CLOSING)[2]
-        elif _OPENING.startswith(text.lstrip()):
+        if self._behind is None:
+            self._behind = self._find_behind()
+        if self._behind is None:
             return ""
+        text = self._text[self._behind :]
         most = max((len(stop) for stop in self._stop), default=1) - 1
         held = next((n for n in range(min(most, len(text)), 0, -1) if self._may_stop(text[-n:])), 0)
         return text[: len(text) - held]
+
+    def _find_behind(self) -> int | None:
+        """Return the index behind the leading thoughts, or None while these may begin or go on."""
+        text = self._text
+        if not may_begin_thoughts(text):
+            return 0
+        thoughts = find_leading_thoughts(text, self._searched)
+        self._searched = max(0, len(text) - LONGEST_THOUGHT_DELIMITER)
+        return thoughts[2] if thoughts is not None and thoughts[1] < thoughts[2] else None
 
     def _may_stop(self, end: str) -> bool:
         return any(stop.startswith(end) for stop in self._stop)

@@ -93,11 +93,15 @@ TURN_END = re.compile(
 ASSISTANT_TURN = re.compile(_header("assistant|model|ai|chatbot"), re.IGNORECASE)
 """What begins a turn of the assistant."""
 
-_FIRST = r"(?=<[|｜\\/\w:.-]|&lt;|\[[|\\/\w:.-]|\]~|◁|a(?:na|ss)|comm|here|to=|\.{3}done|\A/|`{3}|~{3})"
+FIRST = re.compile(
+    r"(?=<[|｜\\/\w:.-]|&lt;|\[[|\\/\w:.-]|\]~|◁|a(?:na|ss)|comm|here|to=|\.{3}done|\A/|`{3}|~{3})", re.IGNORECASE
+)
 """The first characters of all delimiters: a look at them makes the search several times faster."""
+LONGEST_FIRST = 4
+"""The number of characters that tell whether a text begins with one of those that may open thoughts."""
 _DELIMITER = "|".join((_DETAILS, *_NAMED, *_PAIRED, _FENCE))
 THOUGHT = re.compile(
-    f"{_FIRST}(?:{_DELIMITER}|(?P<turn>{ASSISTANT_TURN.pattern}))",
+    f"{FIRST.pattern}(?:{_DELIMITER}|(?P<turn>{ASSISTANT_TURN.pattern}))",
     re.IGNORECASE | re.MULTILINE,
 )
 """A delimiter of thoughts, or the beginning of a turn of the assistant. The last group is its style; the group

@@ -13,6 +13,8 @@ from gymposium.replies.delimiters import (
     ASSISTANT_TURN,
     BRACKET_CLOSING,
     BRACKET_TOKENS,
+    FIRST,
+    LONGEST_FIRST,
     LONGEST_THOUGHT_DELIMITER,
     PAIRS,
     PLAIN_TURN,
@@ -224,6 +226,33 @@ def _begins_line(reply: str, at: int) -> bool:
     """Return whether only spaces stand before an index in its line; the last 100 characters are read."""
     before = reply[max(0, at - 100) : at]
     return not before.rpartition("\n")[2].strip() and ("\n" in before or at <= 100)
+
+
+def find_leading_thoughts(reply: str, searched: int = 0) -> tuple[int, int, int] | None:
+    """Return the start and the end of the thoughts that a reply begins with, without their delimiters, and the index
+    behind them; None if it begins with none. Thoughts that are not closed end with the reply. They end with the first
+    delimiter of their style that closes, and the text before `searched` is known to hold none."""
+    text = reply.lstrip()
+    blank = len(reply) - len(text)
+    if (opening := THOUGHT.match(text)) is None:
+        return None
+    open_thoughts = _OpenThoughts(text if opening.lastgroup == "bracket" else "")
+    if (parsed := open_thoughts.parse(opening)) is None or parsed[2]:
+        return None
+    open_thoughts.push(*parsed[:2])
+    for delimiter in THOUGHT.finditer(text, max(opening.end(), searched - blank)):
+        closing = open_thoughts.parse(delimiter)
+        if closing is not None and closing[0] == parsed[0] and closing[2]:
+            return blank + opening.end(), blank + delimiter.start(), blank + delimiter.end()
+    return blank + opening.end(), len(reply), len(reply)
+
+
+def may_begin_thoughts(reply: str) -> bool:
+    """Return whether a reply that may grow begins with a delimiter of thoughts, or may yet."""
+    text = reply.lstrip()
+    if len(text) < LONGEST_FIRST or THOUGHT.match(text) is not None:
+        return True
+    return len(text) < LONGEST_THOUGHT_DELIMITER and FIRST.match(text) is not None
 
 
 def find_trailing_thoughts(reply: str) -> int | None:
