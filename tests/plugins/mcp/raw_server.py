@@ -44,6 +44,10 @@ def called(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
             file.write(text + "\n")
             file.seek(0)
             return result(f"{notes}: {' '.join(file.read().split())}")
+    if text.startswith("bytes "):
+        sys.stdout.buffer.write(bytes.fromhex(text.removeprefix("bytes ")) + b"\n")
+        sys.stdout.buffer.flush()
+        return None
     match text:
         case "die":
             print("Traceback: out of memory", file=sys.stderr, flush=True)

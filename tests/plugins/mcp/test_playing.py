@@ -203,8 +203,18 @@ def test_a_line_without_end_is_not_held_in_memory(game: ToolGame, monkeypatch: p
     for _ in range(2):  # the next match has a new server
         match = game.new(0)
         match.apply({0: call("echo", "x" * 150_000)})
-        with pytest.raises(WorldBroke, match=r"the server wrote a line of more than 16,777,216 characters\.$"):
+        with pytest.raises(WorldBroke, match=r"the server wrote a line of more than 200,000 characters\.$"):
             match.apply({0: call("misbehave", "endless")})
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"), [("ff", r"\\xff\\n"), ("7b22e9227d", r'\\xe9"}\\n'), ("c328", r"\\xc3\(\\n")]
+)
+def test_bytes_that_are_not_utf_8_end_a_call_at_once(written: str, shown: str, game: ToolGame) -> None:
+    match = game.new(0)
+    with pytest.raises(WorldBroke, match=rf"the server wrote b'{shown}', which is not UTF-8, to its standard output\."):
+        match.apply({0: call("misbehave", f"bytes {written}")})
+    assert played(game, call("answer", "4")).paid == (1.0,)
 
 
 def test_an_error_of_the_server_breaks_the_match(game: ToolGame) -> None:

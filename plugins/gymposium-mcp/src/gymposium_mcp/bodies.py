@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextvars import ContextVar
 from typing import Any
-
-import mcp.client.stdio
-from anyio.streams.text import TextReceiveStream
 
 from gymposium.errors import GymposiumError
 
@@ -47,26 +45,41 @@ def _same_server(one: Any, other: Any) -> bool:
     return one.host == other.host and ((one.scheme, one.port) == (other.scheme, other.port) or upgraded)
 
 
-on_long_line: ContextVar[Callable[[], GymposiumError] | None] = ContextVar("on_long_line", default=None)
-"""In the task of a session, what ends it when a program writes a line of more than `MOST_BYTES` characters, and returns
-the error. None sets no limit."""
+on_bad_output: ContextVar[Callable[[str], GymposiumError] | None] = ContextVar("on_bad_output", default=None)
+"""In the task of a session, what ends it for a reason, and returns the error: when a program writes a line of more than
+`MOST_BYTES` characters, or bytes that are not UTF-8. None sets no limit."""
+BOUNDED_UTF8 = "gymposium_mcp_bounded_utf8"
+"""The encoding of a program's standard output. `mcp` takes an encoding and nothing else to read it with, and would hold
+a line in memory until its end."""
 
 
-class _BoundedText(TextReceiveStream):
-    """The standard output of a program. `mcp` holds a line in memory until its end."""
-
+class _BoundedDecoder(codecs.getincrementaldecoder("utf-8")):  # type: ignore[misc]
     _length = 0
 
-    async def receive(self) -> str:
-        text = await super().receive()
+    def decode(self, data: Any, final: bool = False) -> str:
+        end_session = on_bad_output.get()
+        try:
+            text: str = super().decode(data, final)
+        except UnicodeDecodeError as error:
+            if end_session is None:
+                raise
+            wrong = error.object[error.start : error.start + 8]
+            raise end_session(f"the server wrote {wrong!r}, which is not UTF-8, to its standard output.") from error
         end = text.rfind("\n")
         self._length = len(text) - end - 1 if end >= 0 else self._length + len(text)
-        if self._length > MOST_BYTES and (end_session := on_long_line.get()):
-            raise end_session()
+        if self._length > MOST_BYTES and end_session is not None:
+            raise end_session(f"the server wrote a line of more than {MOST_BYTES:,} characters.")
         return text
 
 
-mcp.client.stdio.TextReceiveStream = _BoundedText  # type: ignore[attr-defined]
+def _find_codec(name: str) -> codecs.CodecInfo | None:
+    if name != BOUNDED_UTF8:
+        return None
+    utf8 = codecs.lookup("utf-8")
+    return codecs.CodecInfo(utf8.encode, utf8.decode, incrementaldecoder=_BoundedDecoder, name=name)
+
+
+codecs.register(_find_codec)
 # without a handler, each line that is no message would be a traceback on the standard error
 for name in ("mcp", "client"):
     logging.getLogger(name).addHandler(logging.NullHandler())

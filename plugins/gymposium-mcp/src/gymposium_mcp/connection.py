@@ -25,7 +25,7 @@ from gymposium.plugins.allowed import check_variable
 from gymposium.tasks import Result
 from gymposium.tasks.tools import Call
 from gymposium.util.child_process import python_command
-from gymposium_mcp.bodies import HEADERS, MOST_BYTES, bound_body, on_long_line
+from gymposium_mcp.bodies import BOUNDED_UTF8, HEADERS, bound_body, on_bad_output
 from gymposium_mcp.match_folder import MatchFolder
 from gymposium_mcp.results import parse_result
 from gymposium_mcp.settings import WorldSettings
@@ -106,7 +106,7 @@ class Connection:
             self._session.exception()  # or asyncio would warn that it was never retrieved
 
     async def _run(self) -> None:
-        on_long_line.set(self._end_for_long_line)
+        on_bad_output.set(self._end_for)
         try:
             async with AsyncExitStack() as stack:
                 read, write = (await stack.enter_async_context(self._streams()))[:2]
@@ -155,11 +155,11 @@ class Connection:
         """Return the error for a server that has ended."""
         return GymposiumError(f"{self._settings.path}: {self._why}{await self._last_words()}")
 
-    def _end_for_long_line(self) -> GymposiumError:
+    def _end_for(self, why: str) -> GymposiumError:
         """End the session, which `mcp` alone would do when the program ends."""
-        self._why = f"the server wrote a line of more than {MOST_BYTES:,} characters."
+        self._why = why
         self._ended.set()
-        return GymposiumError(f"{self._settings.path}: {self._why}")
+        return GymposiumError(f"{self._settings.path}: {why}")
 
     async def _last_words(self) -> str:
         """Return the program's last output, as a sentence, without the values of its secret variables."""
@@ -195,6 +195,7 @@ class Connection:
                 args=arguments,
                 env={name: self._variable(name) for name in server.env},
                 cwd=self._settings.folder if self.folder is None else self.folder.path,
+                encoding=BOUNDED_UTF8,
             )
             async with stdio_client(parameters, errlog=wrote) as streams:
                 wrote.close()  # from now on only the program writes
