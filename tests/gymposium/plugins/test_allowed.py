@@ -85,6 +85,10 @@ def test_games_that_a_file_may_name(game: str) -> None:
         ("gym:my/x:Text-v0", "imports a module"),
         ("gym:TextTicTacToe-v0(opponent=human)", "passes opponent"),
         ("trace(source=/etc/passwd)", "source opens a file"),
+        (f"recorded:{IMPORTS}", "imports a module"),
+        (f"recorded:recorded:{IMPORTS}", "imports a module"),
+        (f" recorded: recorded:recorded:{READS}", "filename is text"),
+        ("recorded:recorded:trace(source=/etc/passwd)", "source opens a file"),
     ],
 )
 def test_games_that_only_the_user_may_name(game: str, why: str) -> None:

@@ -30,7 +30,7 @@ def load_game(name: str, **params: Any) -> Game:
     if not isinstance(name, str):
         raise WrongType("The name of a game", "text such as 'tic_tac_toe' or 'goofspiel(num_cards=8)'", name)
     if chance_is_recorded(name):
-        return _with_recorded_chance(load_game(name.strip().removeprefix(_RECORDED), **params))
+        return _with_recorded_chance(load_game(_without_recorded(name), **params))
     base, written = game_and_parameters(name)
     for key in params:
         if key in written:
@@ -42,6 +42,14 @@ def load_game(name: str, **params: Any) -> Game:
     if DISGUISE.name in {**written, **params}:
         check_first_party("disguise", base, host().disguises, host().plugins)
     return _load(base, tuple(sorted(find_spec(base).check_params({**written, **params}).items())))
+
+
+def _without_recorded(name: str) -> str:
+    """Return a game's name without `recorded:`, even if it is repeated: checks and `load_game` must see one game."""
+    name = name.strip()
+    while chance_is_recorded(name):
+        name = name.removeprefix(_RECORDED).strip()
+    return name
 
 
 def _with_recorded_chance(game: Game) -> Game:
@@ -101,15 +109,14 @@ def check_named_game(name: str) -> None:
 
 def _variables(name: str) -> list[str]:
     """Return the environment variables whose values a game sends."""
-    base, params = game_and_parameters(name.strip().removeprefix(_RECORDED))
+    base, params = game_and_parameters(_without_recorded(name))
     spec = host().games.get(base)
     return [params[one.name] for one in spec.parameters if one.is_variable and one.name in params] if spec else []
 
 
 def game_opens(name: str) -> str:
     """Return why a file must not name this game, as a clause, or "" if it may."""
-    name = name.strip().removeprefix(_RECORDED)
-    base, params = game_and_parameters(name)
+    base, params = game_and_parameters(_without_recorded(name))
     if base.startswith("gym:"):
         from gymposium.games.gym_env import OWN
 
@@ -137,7 +144,7 @@ def needs_isolation(name: str) -> bool:
     """Return whether untrusted records of this game must be replayed in a separate process.
 
     True for `openspiel:NAME`, because engines do not check all parameters and moves."""
-    return name.strip().removeprefix(_RECORDED).startswith("openspiel:")
+    return _without_recorded(name).startswith("openspiel:")
 
 
 @lru_cache(maxsize=64)
@@ -147,8 +154,7 @@ def _try_out(name: str) -> None:
 
 def _play_a_little(name: str) -> None:
     """Make the game and play some random moves, to see whether the engine kills the process."""
-    name = name.strip().removeprefix(_RECORDED)
-    match, rng = load_game(name).new(0), stream(0, "try")
+    match, rng = load_game(_without_recorded(name)).new(0), stream(0, "try")
     for _ in range(20):
         moves = {}
         for seat in match.to_move():
