@@ -87,7 +87,13 @@ PLAYERS = {
 }
 REWARDS = {
     "weighted": ["weighted(trap_module:run=1)", "weighted(accuracy=1,trap_module:run=0)"],
-    "ruler": ["ruler(m?base_url={url})", "ruler(m?key=GATE_SECRET)"],
+    "ruler": [
+        "ruler(m?base_url={url})",
+        "ruler(m?key=GATE_SECRET)",
+        " ruler(m?base_url={url})",
+        "ruler(m%2C?base_url={url})",
+        "ruler(m?temperature=%2C&key=GATE_SECRET)",
+    ],
 }
 CONFIGURED = {
     "vllm": {"url": "http://192.0.2.1:8000", "arguments": ["--middleware", "trap_module.run"]},

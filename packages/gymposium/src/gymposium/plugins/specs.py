@@ -327,11 +327,15 @@ class FormSpec(Spec):
 
     def opened(self, text: str) -> str:
         """Return the noun for what a text of this form opens, or ""."""
-        return self.opens if self.opens and re.search(self.opens_where, unquote_plus(text)) else ""
+        spellings = (text, unquote_plus(text))  # an encoded comma is none to `parse`
+        return self.opens if self.opens and any(re.search(self.opens_where, one) for one in spellings) else ""
 
     def variables(self, text: str) -> list[str]:
         """Return the environment variables in a text of this form."""
-        return re.findall(self.variable, unquote_plus(text)) if self.variable else []
+        if not self.variable:
+            return []
+        found = [*map(unquote_plus, re.findall(self.variable, text)), *re.findall(self.variable, unquote_plus(text))]
+        return list(dict.fromkeys(found))
 
     def parse(self, text: str) -> dict[str, str | None] | None:
         """Return the named groups in `text`, or None if it does not have this form."""
@@ -431,8 +435,8 @@ class ConfiguredSpec(Spec):
     import anything heavy."""
     opens: Mapping[str, str] = field(default_factory=dict)
     """Nouns for what settings open: `{"url": "an address", "run": "a command"}`. The empty name is for the object
-    without any setting. A config file may have such a setting only if the user types or allows it. Addresses on this
-    machine need no permission."""
+    without any setting. A config file may have such a setting only if the user types or allows it. If the noun
+    begins with `an address`, addresses on this machine need no permission."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

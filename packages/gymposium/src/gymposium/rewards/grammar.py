@@ -36,6 +36,7 @@ def find_reward(text: str) -> RewardSpec | None:
 
 def check_named_reward(text: str) -> None:
     """Check a reward's name in a file. Raises `NotAllowed` if it opens something that the user has not allowed."""
+    text = text.strip()  # as `make_reward` reads it
     spec = find_reward(text)
     if spec is not None and (opened := spec.opened(text)):
         check_allowed(text, f"it opens {opened}", spec.variables(text))
