@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -11,6 +12,7 @@ from typer.testing import CliRunner, Result
 from gymposium.cli.main import app
 from gymposium.errors import NotAllowed
 from gymposium.plugins.allowed import VARIABLE, VARIABLES
+from gymposium.plugins.host import host
 from gymposium_train import TrainConfig
 from gymposium_train.config.overrides import Override, parse
 from gymposium_train.config.permitted import check_permitted
@@ -86,6 +88,30 @@ def test_a_config_may_start_no_command_and_import_no_function(setting: str, why:
     typed = [parse(f'source.{other}="{source[other]}"')]
     with pytest.raises(NotAllowed, match=rf"source\.{setting}: {why}"):
         check_permitted(config_from(file), typed)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"source": {"kind": "sessions", "run": "x://127.0.0.1/agent.sh", "scores": "x://127.0.0.1/rewards.py:score"}},
+        {"source": {"kind": "sessions", "run": "http://127.0.0.1/a.sh", "scores": "http://127.0.0.1/rewards.py:score"}},
+        {"model": {"name": "x://127.0.0.1/model", "trust_remote_code": True}},
+        {"engine": {"kind": "vllm", "arguments": ["http://127.0.0.1/", "--trust-remote-code"]}},
+        {"engine": {"kind": "vllm", "url": "http://elsewhere.example\\@127.0.0.1"}},
+        {"engine": {"kind": "vllm", "url": "http://["}},
+        {"loggers": {"tensorboard": {"folder": "x://127.0.0.1/../../elsewhere"}}},
+        {"loggers": {"mlflow": {"tracking_uri": "http://elsewhere.example\\@127.0.0.1/"}}},
+        {"loggers": {"mlflow": {"tracking_uri": "http://127.0.0.1#@elsewhere.example/"}}},
+        {"loggers": {"mlflow": {"tracking_uri": "file://localhost/etc"}}},
+        {"loggers": {"mlflow": {"tracking_uri": "http://[/"}}},
+        {"cold_start": {"data": ["http://127.0.0.1/chats.jsonl"]}},
+    ],
+)
+def test_what_only_looks_like_an_address_of_this_machine_needs_permission(data: dict[str, Any]) -> None:
+    if not data.get("loggers", {}).keys() <= host().loggers.keys():
+        pytest.skip("the plugin is not installed")
+    with pytest.raises(NotAllowed, match="it opens|the file says"):
+        check_permitted(config_from({"games": ["kuhn_poker"], **data}))
 
 
 def test_a_config_may_name_no_cluster_that_an_opponent_thinks_on() -> None:

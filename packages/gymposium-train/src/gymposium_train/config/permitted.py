@@ -8,10 +8,10 @@ learner's model and servers on this machine.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from gymposium.errors import GymposiumError, NotAllowed
 from gymposium.games.registry import check_named_game
@@ -27,6 +27,12 @@ from gymposium_train.util.settings import Settings
 
 _OWN = ("self", "past")
 """Opponents that are versions of the learner's model."""
+_ADDRESS = "an address"
+"""Beginning of the nouns for addresses, which may be of servers on this machine."""
+_URL = re.compile(
+    r"https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?(?:/[a-z0-9._~/-]*)?", re.ASCII | re.IGNORECASE
+)
+"""Addresses that all libraries read alike. They disagree about the host in `http://one\\@two`."""
 Check = Callable[[str], None]
 
 
@@ -94,7 +100,8 @@ def _list_plugin_checks(
             value = " ".join(map(str, value))
         for text in _texts(value):
             if name in opens or "://" in text:
-                yield (*path, name), text, _refusal(f"it opens {opens.get(name, 'an address')}")
+                noun = opens.get(name, _ADDRESS)
+                yield (*path, name), text, _refusal(f"it opens {noun}", is_address=noun.startswith(_ADDRESS))
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -107,15 +114,19 @@ def _texts(value: Any) -> Iterator[str]:
         yield from (text for one in value for text in _texts(one))
 
 
-def _refusal(why: str) -> Check:
-    """Return a check that accepts only names allowed by the user and addresses of servers on this machine."""
+def _refusal(why: str, *, is_address: bool = False) -> Check:
+    """Return a check that accepts only names allowed by the user and, for an address, servers on this machine."""
 
     def check(name: str) -> None:
-        local = "://" in name and is_loopback(urlsplit(name).hostname or "")
-        if name and not local and not is_allowed(name):
+        if name and not (is_address and _is_local(name)) and not is_allowed(name):
             raise NotAllowed(name, why, f"--allow {shlex.quote(name)}")
 
     return check
+
+
+def _is_local(address: str) -> bool:
+    url = _URL.fullmatch(address)
+    return url is not None and is_loopback(url[1].strip("[]").lower())
 
 
 def _known_player(name: str) -> None:
