@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ import typer
 from tests.commands import run_command
 from typer.testing import CliRunner
 
-from gymposium.errors import GymposiumError
+from gymposium.errors import GymposiumError, NotAllowed
+from gymposium.plugins.allowed import VARIABLE
 from gymposium.records import Record, read_records, verify_file
-from gymposium_agents.cli.eval import command
+from gymposium.runs.folder import RunFolder
+from gymposium_agents.cli.eval import EvalSettings, command
 
 PLAYERS = '''
 """A player that presses Ctrl-C in its third call, and one that fails in every way."""
@@ -244,6 +247,20 @@ def test_a_run_that_was_stopped_goes_on_to_the_same_figures(run: Any, tmp_path: 
     refused = run("eval", "--resume", where, "--seed", "2", "mcts-5")
     assert refused.returncode == 2
     assert "Remove PLAYER, --seed" in " ".join(refused.stderr.split())
+
+
+def test_a_run_that_is_resumed_chooses_no_options_of_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "lm:a")
+    settings = {"start_server": True, "server_option": ["lora_rank=8", "more=--trust-remote-code"]}
+    whole = {**asdict(EvalSettings("lm:a", ("tic_tac_toe",), *[None] * 5, False, "rounds", 1, False, ())), **settings}
+    RunFolder.create(tmp_path / "a", "eval", whole)
+    with pytest.raises(NotAllowed, match=r"'more=--trust-remote-code'.*whatever the server's options name"):
+        evaluated("--resume", tmp_path / "a")
+    monkeypatch.setenv(VARIABLE, "lm:a\nmore=--trust-remote-code")
+    with pytest.raises(GymposiumError, match="gymposium engine setup"):
+        evaluated("--resume", tmp_path / "a")
 
 
 def evaluated(*arguments: str | Path) -> None:

@@ -14,7 +14,7 @@ import typer
 from tests.commands import run_command
 from typer.testing import CliRunner
 
-from gymposium.errors import GymposiumError
+from gymposium.errors import GymposiumError, NotAllowed
 from gymposium.records import verify_file
 from gymposium_agents.cli.synth import command
 
@@ -184,6 +184,16 @@ def test_more_matches_and_other_data_of_them_are_made_by_resuming(tmp_path: Path
     assert (tmp_path / "a" / "matches.jsonl").read_bytes().startswith(ten)
     made("--resume", tmp_path / "a")  # everything is done already
     assert len(parse_lines(tmp_path / "a" / "matches.jsonl")) == 14
+
+
+def test_a_run_that_is_resumed_chooses_no_options_of_the_server(tmp_path: Path) -> None:
+    made(*ASKED, "--out", tmp_path / "a")
+    file = tmp_path / "a" / "settings.json"
+    stored = json.loads(file.read_text())
+    stored["settings"] |= {"start_server": True, "server_option": ["more=--trust-remote-code"]}
+    file.write_text(json.dumps(stored))
+    with pytest.raises(NotAllowed, match="whatever the server's options name"):
+        made("--resume", tmp_path / "a")
 
 
 def test_where_nothing_is_kept_no_data_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,7 +50,7 @@ from gymposium.runs.playing import BreakOffs, play_missing, read_schedule, split
 from gymposium.util.settings import read_settings
 from gymposium.util.visible import plural
 from gymposium_agents.cli.blocks import blocks, overview
-from gymposium_agents.cli.own_server import ServerOptions, seated_players
+from gymposium_agents.cli.own_server import ServerOptions, check_server_options, powerful_options, seated_players
 from gymposium_agents.players.evaluate import Evaluation, check_share, contestants, find_seat
 from gymposium_agents.players.presets import Preset, preset as find_preset, takes_options, with_defaults
 
@@ -195,6 +195,7 @@ def command(
         check_settings(
             settings.game, [settings.player, *(split_names(settings.opponents) if settings.opponents else ())]
         )
+        check_server_options(settings.server_option)
     elif player is None:
         raise BadOption("Name a player:  gymposium eval mcts-100 --game tic_tac_toe  (or --resume DIR)")
     else:
@@ -301,6 +302,7 @@ class _Session:
         self._schedule = read_schedule(settings.schedule)
         self._at_once = settings.at_once
         self.allow = to_allow(settings.game, [settings.player, *plan.opponents])
+        self.allow += powerful_options(settings.server_option)
         """The names of the run that need the user's permission."""
         self.break_offs = BreakOffs()
         self.results = [(game, opponent, Evaluation.from_game(game)) for game, opponent in plan.pairings]

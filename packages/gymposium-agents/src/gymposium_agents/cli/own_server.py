@@ -13,6 +13,7 @@ from gymposium.cli.text import busy, note
 from gymposium.errors import BadOption, UnknownName
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
+from gymposium.plugins.allowed import check_allowed
 from gymposium.plugins.host import host
 from gymposium_agents.chat.settings import parse_options, typed_options
 from gymposium_agents.players.presets import with_defaults
@@ -32,6 +33,18 @@ ServerOptions = Annotated[
         ),
     ),
 ]
+
+
+def powerful_options(options: Sequence[str]) -> list[str]:
+    """Return the server options that a run's settings may contain only with the user's permission: vLLM's own, which
+    may name code and files."""
+    return [option for option in options if option.partition("=")[0] == "more"]
+
+
+def check_server_options(options: Sequence[str]) -> None:
+    """Raise `NotAllowed` for server options in a run's settings that need permission."""
+    for option in powerful_options(options):
+        check_allowed(option, "it opens whatever the server's options name")
 
 
 @contextmanager

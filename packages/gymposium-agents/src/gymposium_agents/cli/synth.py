@@ -60,7 +60,7 @@ from gymposium.tasks.tools import list_tools
 from gymposium.util.durable import replace_text
 from gymposium.util.settings import read_settings
 from gymposium_agents.chat.settings import PlayerSettings, find_reply_form
-from gymposium_agents.cli.own_server import ServerOptions, seated_players
+from gymposium_agents.cli.own_server import ServerOptions, check_server_options, powerful_options, seated_players
 from gymposium_agents.players.synth import Keep, SynthCounts, SynthSelection, choose_per, gather
 
 MATCHES = 1000
@@ -206,6 +206,8 @@ def command(
         stored: SynthSettings = read_settings(f"{resume}/settings.json", SynthSettings, folder.settings)
         check_settings([stored.game], split_names(stored.players))
         anew = {name: value for name, value in ctx.params.items() if name in given_options(ctx) and name in _NAMES}
+        if "server_option" not in anew:
+            check_server_options(stored.server_option)
         settings = replace(stored, **anew | {"server_option": tuple(anew.get("server_option", stored.server_option))})
         if settings.matches < stored.matches:
             raise BadOption(f"-n {settings.matches} is too low: {resume} already has {stored.matches} planned matches.")
@@ -265,7 +267,7 @@ class _Session:
         self.spending, self.crashes = Spending(), PlayerCrashes()
         self._schedule = read_schedule(settings.schedule)
         self.texts = split_names(settings.players)
-        self.allow = to_allow([settings.game], self.texts)
+        self.allow = [*to_allow([settings.game], self.texts), *powerful_options(settings.server_option)]
         if game_opens(self.game.name):
             allow(self.game.name)  # the user typed or allowed it, and the records of the run name it
         thinking = "true" if settings.thinking else "false"
