@@ -110,7 +110,7 @@ def test_a_config_may_start_no_command_and_import_no_function(setting: str, why:
 def test_what_only_looks_like_an_address_of_this_machine_needs_permission(data: dict[str, Any]) -> None:
     if not data.get("loggers", {}).keys() <= host().loggers.keys():
         pytest.skip("the plugin is not installed")
-    with pytest.raises(NotAllowed, match="it opens|the file says"):
+    with pytest.raises(NotAllowed, match=r"it opens|the file says"):
         check_permitted(config_from({"games": ["kuhn_poker"], **data}))
 
 

@@ -29,9 +29,7 @@ _OWN = ("self", "past")
 """Opponents that are versions of the learner's model."""
 _ADDRESS = "an address"
 """Beginning of the nouns for addresses, which may be of servers on this machine."""
-_URL = re.compile(
-    r"https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?(?:/[a-z0-9._~/-]*)?", re.ASCII | re.IGNORECASE
-)
+_URL = re.compile(r"https?://([a-zA-Z0-9.-]+|\[[0-9a-fA-F:]+\])(:[0-9]{1,5})?(/[a-zA-Z0-9._~/-]*)?")
 """Addresses that all libraries read alike. They disagree about the host in `http://one\\@two`."""
 Check = Callable[[str], None]
 
