@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -65,6 +66,22 @@ def test_a_frozen_head_gives_the_states_gradient_alone() -> None:
     head.layer.requires_grad_(False)
     expected = torch.autograd.grad(spelled_out(head, states, ids, 1.0)[0].sum(), states)
     torch.testing.assert_close(torch.autograd.grad(head.logprobs(states, ids)[0].sum(), states), expected)
+
+
+def test_in_16_bits_the_gradient_does_not_depend_on_the_number_of_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = torch.Generator().manual_seed(1)
+    layer = nn.Linear(HIDDEN, VOCABULARY, bias=True, dtype=torch.bfloat16)
+    states = torch.randn(600, HIDDEN, generator=generator).to(torch.bfloat16).abs()
+    ids = torch.randint(0, 3, (600, 1), generator=generator)
+
+    def gradients(layer: nn.Linear, states: Tensor) -> list[Tensor]:
+        found = Head(layer, VOCABULARY).logprobs(states, ids)[0]
+        return [of.float() for of in torch.autograd.grad(found.sum(), [*layer.parameters()])]
+
+    exact = gradients(copy.deepcopy(layer).float(), states.float())
+    monkeypatch.setattr(room, "LOGIT_BYTES", 8 * VOCABULARY * 4)  # 150 pieces
+    for mine, wanted in zip(gradients(layer, states), exact, strict=True):
+        assert (mine - wanted).abs().max() <= 0.004 * wanted.abs().max()
 
 
 def test_in_16_bits_values_and_gradients_are_rounded_and_no_more() -> None:

@@ -308,6 +308,15 @@ def test_imitation_beside_reinforcement_adds_its_gradient(loaded: LoadedModel, r
     torch.testing.assert_close(grads(0.7) - none, 0.7 * imitated, atol=1e-5, rtol=1e-3)
 
 
+def test_imitation_does_not_move_the_policy_while_only_the_critic_learns(loaded: LoadedModel, rows: list[Row]) -> None:
+    pairs = [(loaded.chat.prompt("x . o"), loaded.chat.reply("b2"))]
+    mine = learner(loaded, critic=Critic())
+    mine.annotate(rows)
+    before = {name: p.clone() for name, p in mine.named.items()}
+    mine.update(rows, learning_rate=1e-2, policy_learns=False, auxiliary_sft=iter([(1.0, pairs)] * 4))
+    assert all(torch.equal(p, before[name]) for name, p in mine.named.items())
+
+
 def test_a_gradient_that_is_not_finite_is_skipped_described_and_then_stops_the_run(
     loaded: LoadedModel, rows: list[Row], tmp_path: Path
 ) -> None:

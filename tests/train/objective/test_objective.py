@@ -48,6 +48,17 @@ def test_ppo_is_the_formula(new: float, old: float, advantage: float) -> None:
 
 
 @pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("difference", [1e3, -1e3, math.inf])
+def test_losses_and_gradients_are_finite_however_far_two_policies_are_apart(name: str, difference: float) -> None:
+    logprobs = torch.full((5,), -1.0, requires_grad=True)
+    advantages = torch.tensor([1.0, -1.0, 0.0, 1.0, -1.0])
+    found = losses(name, logprobs, logprobs.detach() - difference, advantages)
+    weights = torch.tensor([1.0, 1.0, 1.0, 0.0, 0.0])
+    assert found.isfinite().all()
+    assert gradient(found * weights, logprobs).isfinite().all()
+
+
+@pytest.mark.parametrize("name", LOSSES)
 def test_on_policy_the_gradient_is_the_policy_gradient(name: str) -> None:
     logprobs = logs(0.4, 0.6, 0.1, 0.9, 0.5).requires_grad_()
     advantages = torch.tensor([1.5, -0.7], dtype=torch.float64)[TURN]

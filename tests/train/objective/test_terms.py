@@ -22,6 +22,7 @@ from gymposium_train.objective.terms import (
     entropy,
     entropy_among,
     illegality,
+    importance,
     k1,
     k2,
     k3,
@@ -150,6 +151,16 @@ def test_weights_for_the_engine_by_hand() -> None:
     torch.testing.assert_close(masked(OLD, ENGINE, 0.4, 3.0), torch.tensor([0.0, 0.0, 1.0, 0.5]))
     assert masked_turns(OLD, ENGINE, TURN, 0.8, 1.25).tolist() == [1.0, 1.0, 0.0, 0.0]
     assert masked_turns(OLD, ENGINE, TURN, 0.7, 0.75).tolist() == [0.0, 0.0, 1.0, 1.0]
+
+
+def test_a_token_that_the_learner_or_the_engine_rules_out_has_a_finite_weight() -> None:
+    old, engine = torch.tensor([-1.0, -math.inf, -1.0]), torch.tensor([-math.inf, -1.0, -1.0])
+    turn = torch.tensor([0, 0, 1])
+    assert truncated(old, engine, 2.0).tolist() == pytest.approx([2.0, 0.0, 1.0], abs=1e-6)
+    assert masked(old, engine, 0.5, 2.0).tolist() == [0.0, 0.0, 1.0]
+    assert masked_turns(old, engine, turn, 0.5, 2.0).isfinite().all()
+    assert mismatch_kl(old, engine).isfinite().all()
+    assert importance(old, engine).isfinite().all()
 
 
 def test_a_turn_is_not_left_out_for_its_length() -> None:

@@ -161,7 +161,7 @@ class LocalLearner:
                         self.loss.note_start(result.batch, result.logprobs, mine)
                     loss = self._loss(result, turns, entropy_weight, kl_weight, policy_learns, mine)
                     (batches * loss).backward()  # type: ignore[no-untyped-call]
-                if auxiliary_sft is not None:
+                if auxiliary_sft is not None and policy_learns:
                     weight, demonstrations = next(auxiliary_sft)
                     self._imitate(demonstrations, weight, mine)
             of_batch = self._merge_metrics(mine)

@@ -92,7 +92,7 @@ class Learner(Protocol):
         is its minibatch's part of that mean times the number of minibatches. The mean gradient over a pass is therefore
         that of all rows. `entropy_weight` applies to the entropy among tokens that continue a legal reply
         (`Span.legal`). `kl_weight` defaults to the weight in the loss. With `policy_learns=False`, only the critic is
-        trained. Returns metrics by name.
+        trained, and `auxiliary_sft` is not used. Returns metrics by name.
 
         Raises `BadOption` for an `entropy_weight` above 0 if a turn has no `legal`."""
         ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from gymposium_train.objective.ppo import ClippedSettings, Ppo
-from gymposium_train.objective.protocol import PolicyTokens, mean_over_turns
+from gymposium_train.objective.protocol import PolicyTokens, log_ratio, mean_over_turns
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -25,4 +25,4 @@ class Gspo(Ppo):
 
     def ratio(self, tokens: PolicyTokens) -> Tensor:
         """Return the ratio of each token's turn, the geometric mean of its tokens' ratios: [M]."""
-        return mean_over_turns(tokens.logprobs - tokens.proximal, tokens.turn).exp()
+        return mean_over_turns(log_ratio(tokens.logprobs, tokens.proximal), tokens.turn).exp()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from gymposium_train.objective.protocol import mean_over_turns
+from gymposium_train.objective.protocol import log_ratio, mean_over_turns
 from gymposium_train.objective.terms import k3
 
 
@@ -21,14 +21,14 @@ from gymposium_train.objective.terms import k3
 def truncated(old: Tensor, engine: Tensor, cap: float) -> Tensor:
     """Return the ratio old / engine of each token, at most `cap` (truncated importance sampling: Yao et al., 2025, with
     2). Truncation adds bias and bounds the weights."""
-    return (old - engine).exp().clamp(max=cap)
+    return log_ratio(old, engine).exp().clamp(max=cap)
 
 
 @torch.no_grad()
 def masked(old: Tensor, engine: Tensor, low: float, high: float) -> Tensor:
     """Return the ratio old / engine of each token if it is within `low` … `high`, else 0 (IcePop: Ling team, 2025, with
     0.5 and 5). Tokens with a larger disagreement teach nothing."""
-    ratio = (old - engine).exp()
+    ratio = log_ratio(old, engine).exp()
     return ratio * _within(ratio, low, high)
 
 
@@ -37,7 +37,7 @@ def masked_turns(old: Tensor, engine: Tensor, turn: Tensor, low: float, high: fl
     """Return 1 for the tokens of turns whose ratio is within `low` … `high`, else 0 (Liu et al., 2025, "When speed
     kills stability"). A turn's ratio is the geometric mean of its tokens' ratios. It does not grow with length, so long
     turns are not penalized. Multiply it by one of the weights above."""
-    ratio = mean_over_turns(old - engine, turn).exp()
+    ratio = mean_over_turns(log_ratio(old, engine), turn).exp()
     return _within(ratio, low, high)
 
 

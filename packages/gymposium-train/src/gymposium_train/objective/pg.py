@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from gymposium_train.objective.protocol import Objective, ObjectiveSettings, PolicyTokens, outside
+from gymposium_train.objective.protocol import Objective, ObjectiveSettings, PolicyTokens, log_ratio, outside
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,8 +31,8 @@ class Pg(Objective):
     settings: PgSettings
 
     def __call__(self, tokens: PolicyTokens) -> Tensor:
-        weight = (tokens.logprobs - tokens.proximal).exp().clamp(max=self.settings.cap).detach()
+        weight = log_ratio(tokens.logprobs, tokens.proximal).exp().clamp(max=self.settings.cap).detach()
         return -weight * tokens.advantages * tokens.logprobs
 
     def clipped(self, tokens: PolicyTokens) -> Tensor:
-        return outside((tokens.logprobs - tokens.proximal).exp(), -math.inf, self.settings.cap)
+        return outside(log_ratio(tokens.logprobs, tokens.proximal).exp(), -math.inf, self.settings.cap)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from gymposium_train.objective.protocol import Objective, ObjectiveSettings, PolicyTokens, outside
+from gymposium_train.objective.protocol import Objective, ObjectiveSettings, PolicyTokens, log_ratio, outside
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -37,7 +37,7 @@ class ClippedObjective(Objective):
 
     def ratio(self, tokens: PolicyTokens) -> Tensor:
         """Return the ratio of each token, before clipping: [M]."""
-        return (tokens.logprobs - tokens.proximal).exp()
+        return log_ratio(tokens.logprobs, tokens.proximal).exp()
 
     def clip(self, ratio: Tensor) -> Tensor:
         """Return the ratios clipped to 1 - `clip_low` … 1 + `clip_high`."""

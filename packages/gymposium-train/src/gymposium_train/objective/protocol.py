@@ -16,6 +16,9 @@ from gymposium_train.util.settings import Settings
 if TYPE_CHECKING:
     from torch import Tensor
 
+LARGEST_LOG_RATIO = 20.0
+"""Bound of log-ratios, in nats."""
+
 Aggregation = Literal["token", "turn", "sequence"] | Annotated[float, Field(gt=0.0)]
 
 
@@ -73,6 +76,12 @@ def mean_over_turns(values: Tensor, turn: Tensor) -> Tensor:
     turns = int(turn.max()) + 1 if turn.numel() else 0
     sums = values.new_zeros(turns).index_add(0, turn, values)
     return (sums / turn.bincount(minlength=turns))[turn]
+
+
+def log_ratio(logprobs: Tensor, sampled: Tensor) -> Tensor:
+    """Return the logarithm of the ratio of each token's probabilities, given their logarithms: [M]. It is clamped to
+    -`LARGEST_LOG_RATIO` … `LARGEST_LOG_RATIO`, so that all ratios are finite. A clamped token has no gradient."""
+    return (logprobs - sampled).clamp(-LARGEST_LOG_RATIO, LARGEST_LOG_RATIO)
 
 
 def outside(ratio: Tensor, low: float, high: float) -> Tensor:

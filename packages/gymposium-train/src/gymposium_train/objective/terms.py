@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from gymposium.errors import BadOption
+from gymposium_train.objective.protocol import log_ratio
 
 
 def k1(logprobs: Tensor, reference: Tensor) -> Tensor:
@@ -37,14 +38,14 @@ def importance(logprobs: Tensor, sampled: Tensor) -> Tensor:
     and ∇k2 = log(π / ref) ∇log π, the mean gradient of the loss sg(π / μ) k2 is that of the KL (Tang & Munos, 2025, for
     μ = π; Liu et al., 2025, arXiv 2510.01555, on the ratio). A ratio with a gradient would give the gradient of E_π[k2]
     instead. The distribution of states remains that of μ, as in PPO."""
-    return (logprobs - sampled).detach().exp()
+    return log_ratio(logprobs, sampled).detach().exp()
 
 
 def k3(logprobs: Tensor, reference: Tensor) -> Tensor:
     """Return Schulman's estimate of KL(policy ‖ reference) (2020, "Approximating KL divergence"), unbiased and never
     below 0, for reports. As a loss, its gradient is that of the reverse, KL(reference ‖ policy) (Tang & Munos,
     2025)."""
-    difference = reference - logprobs
+    difference = log_ratio(reference, logprobs)
     return difference.expm1() - difference
 
 
