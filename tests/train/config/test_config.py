@@ -300,6 +300,26 @@ def test_groups_grow_and_rates_fall() -> None:
     assert [pace.over(done) for done in (0, 4, 5)] == [False, False, True]
 
 
+@pytest.mark.parametrize(
+    ("schedule", "shares"),
+    [
+        ("linear", [1.0, 0.775, 0.55, 0.325, 0.1]),
+        ("cosine", [1.0, 0.8682, 0.55, 0.2318, 0.1]),
+        ("constant", [1.0, 1.0, 1.0, 1.0, 1.0]),
+    ],
+)
+def test_the_schedule_of_the_learning_rate(schedule: str, shares: list[float]) -> None:
+    config = changed(BASE, "steps=5", "optimizer.warmup_steps=0", f"optimizer.schedule={schedule}")
+    rates = [learning_rate(config, Pace(config)(step), step) for step in range(5)]
+    assert [rate / config.optimizer.learning_rate for rate in rates] == pytest.approx(shares, abs=1e-4)
+
+
+@pytest.mark.parametrize("wrong", ["beta1=1", "beta2=-0.1", "weight_decay=-1", "schedule=step"])
+def test_settings_of_adamw_are_checked(wrong: str) -> None:
+    with pytest.raises(BadOption, match=rf"optimizer\.{wrong.partition('=')[0]}"):
+        changed(BASE, f"optimizer.{wrong}")
+
+
 def test_a_budget_is_used_up_whatever_a_step_takes() -> None:
     """It ends with the step that comes nearest to it, and is counted from what the cold start left of it."""
     pace = Pace(changed(BASE, "budget=100"), used=40.0)

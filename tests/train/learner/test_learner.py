@@ -62,6 +62,25 @@ def test_it_makes_good_completions_likelier_and_bad_ones_less(loaded: LoadedMode
     assert mine.policy_version == 3
 
 
+@pytest.mark.parametrize("decay", [0.0, 0.5])
+def test_adamw_uses_its_betas_and_decays_the_policy_alone(loaded: LoadedModel, rows: list[Row], decay: float) -> None:
+    settings = Optimizer(epochs=1, minibatches=1, beta1=0.5, beta2=0.8, weight_decay=decay, max_grad_norm=1e9)
+    for row in rows:
+        for span in row.spans:
+            span.target = 1.0
+    mine = learner(loaded, settings, critic=Critic(learning_rate=1e-2))
+    mine.annotate(rows)
+    theirs = {name: p.detach().clone().requires_grad_() for name, p in mine.named.items()}
+    mine.update(rows, learning_rate=1e-2)
+    groups = mine._stepper.optimizer.param_groups
+    assert [(group["betas"], group["weight_decay"]) for group in groups] == [((0.5, 0.8), decay), ((0.5, 0.8), 0.0)]
+    for name, p in theirs.items():
+        p.grad = mine.named[name].grad
+    torch.optim.AdamW(theirs.values(), lr=1e-2, betas=(0.5, 0.8), weight_decay=decay).step()
+    for name, p in theirs.items():
+        torch.testing.assert_close(mine.named[name], p)
+
+
 def test_only_the_adapter_moves(loaded: LoadedModel, rows: list[Row]) -> None:
     before = {name: p.clone() for name, p in loaded.model.named_parameters()}
     learner(loaded).update(rows, learning_rate=1e-2)

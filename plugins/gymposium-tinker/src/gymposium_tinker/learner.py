@@ -41,7 +41,7 @@ STATE = "tinker.json"
 
 
 class TinkerLearner:
-    """A `Learner` that keeps its model, optimizer (AdamW with PyTorch's defaults) and reference on the service."""
+    """A `Learner` that keeps its model, optimizer (AdamW) and reference on the service."""
 
     critic = None
     tolerance = tolerance_for("bfloat16")
@@ -205,14 +205,14 @@ class TinkerLearner:
         return self.client.forward_backward(imitated(demonstrations, weight), "cross_entropy")
 
     def _optimizer_step(self, learning_rate: float) -> APIFuture[OptimStepResponse]:
-        """Send an optimizer step, with the constants of `torch.optim.AdamW`."""
+        """Send an optimizer step, with the settings of the run and the epsilon of `torch.optim.AdamW`."""
         return self.client.optim_step(
             AdamParams(
                 learning_rate=learning_rate,
-                beta1=0.9,
-                beta2=0.999,
+                beta1=self._settings.beta1,
+                beta2=self._settings.beta2,
                 eps=1e-8,
-                weight_decay=0.0,
+                weight_decay=self._settings.weight_decay,
                 grad_clip_norm=self._settings.max_grad_norm,
             )
         )

@@ -106,10 +106,18 @@ class Optimizer(Settings):
     several times faster with `bf16`."""
     learning_rate: float = Field(default=1e-3, gt=0.0)
     """Peak learning rate."""
+    schedule: Literal["linear", "cosine", "constant"] = "linear"
+    """How the learning rate decreases from its peak: linearly, along half a cosine, or not at all."""
     final_rate: float = Field(default=0.1, ge=0.0, le=1.0)
-    """Final learning rate as a share of the peak. It decreases linearly."""
+    """Final learning rate as a share of the peak. Not used with `schedule=constant`."""
     warmup_steps: int = Field(default=3, ge=0)
     """Number of steps while the learning rate rises."""
+    beta1: float = Field(default=0.9, ge=0.0, lt=1.0)
+    """Decay rate of AdamW's first moment, the mean of the gradients."""
+    beta2: float = Field(default=0.999, ge=0.0, lt=1.0)
+    """Decay rate of AdamW's second moment, the mean of their squares."""
+    weight_decay: float = Field(default=0.0, ge=0.0)
+    """AdamW's weight decay: each step multiplies the policy's weights by 1 - learning rate x `weight_decay`."""
     epochs: int = Field(default=2, ge=1)
     """Number of passes over the rows of a step."""
     minibatches: int = Field(default=8, ge=1)

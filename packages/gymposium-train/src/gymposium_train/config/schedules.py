@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from gymposium_train.config.root import TrainConfig
 
 
@@ -57,8 +59,9 @@ def kl_weight(config: TrainConfig, progress: float) -> float:
 
 
 def learning_rate(config: TrainConfig, progress: float, step: int) -> float:
-    """Return the learning rate of this step, counted from 0: a linear rise over the first steps, then a linear
-    decay."""
+    """Return the learning rate of this step, counted from 0: a linear rise over the first steps, times the decay of
+    the schedule."""
     settings = config.optimizer
     rise = min(1.0, (step + 1) / max(1, settings.warmup_steps))
-    return settings.learning_rate * rise * (1.0 - (1.0 - settings.final_rate) * progress)
+    fallen = {"linear": progress, "cosine": 0.5 - 0.5 * math.cos(math.pi * progress), "constant": 0.0}
+    return settings.learning_rate * rise * (1.0 - (1.0 - settings.final_rate) * fallen[settings.schedule])

@@ -29,6 +29,7 @@ USES = (
     Use(("rollout.decisions",), lambda c: c.rollout.groups is None, "without rollout.groups"),
     Use(("legality",), lambda c: c.prompting.reply == "move", "with prompting.reply=move"),
     Use(("kl.final_share", "kl.estimator", "kl.refresh"), lambda c: c.kl.weight > 0, "with a kl.weight above 0"),
+    Use(("optimizer.final_rate",), lambda c: c.optimizer.schedule != "constant", "without optimizer.schedule=constant"),
     Use(("entropy.final_share",), lambda c: c.entropy.weight > 0, "with an entropy.weight above 0"),
     Use(
         ("optimizer.target_kl",),

@@ -93,9 +93,8 @@ class LocalLearner:
         self._stepper = Stepper(
             self._masters.named,
             {f"critic.{name}": p for name, p in self.critic.named_parameters()} if self.critic else {},
-            max_grad_norm=settings.max_grad_norm,
-            max_bad_steps=settings.max_bad_steps,
-            dumps=dumps if world.leads else None,
+            settings,
+            dumps if world.leads else None,
         )
 
     @torch.no_grad()

@@ -13,6 +13,7 @@ from torch import nn
 
 from gymposium.errors import GymposiumError
 from gymposium.util.durable import replace_text
+from gymposium_train.config.learn import Optimizer
 from gymposium_train.learner.parallel.parts import full
 
 
@@ -23,17 +24,20 @@ class Stepper:
         self,
         policy: Mapping[str, nn.Parameter],
         critic: Mapping[str, nn.Parameter],
-        *,
-        max_grad_norm: float,
-        max_bad_steps: int,
+        settings: Optimizer,
         dumps: Path | None,
     ) -> None:
         self.named = {**policy, **critic}
         self._groups = [dict(policy), dict(critic)] if critic else [dict(policy)]
-        self._max_grad_norm, self._max_bad_steps, self._dumps = max_grad_norm, max_bad_steps, dumps
-        self.optimizer = torch.optim.AdamW(
-            [{"params": [*group.values()]} for group in self._groups], lr=0.0, weight_decay=0.0
-        )
+        self._settings, self._dumps = settings, dumps
+        decays = (settings.weight_decay, 0.0)
+        groups = [
+            {"params": [*group.values()], "weight_decay": decay}
+            for group, decay in zip(self._groups, decays, strict=False)
+        ]
+        # fused kernels have no temporary copy of the weights, which the estimate of memory does not count
+        is_fused = all(parameter.is_cuda for parameter in self.named.values()) or None
+        self.optimizer = torch.optim.AdamW(groups, lr=0.0, betas=(settings.beta1, settings.beta2), fused=is_fused)
         self.bad_in_a_row = 0
 
     def step(self, rates: Iterable[float], what: Callable[[], dict[str, Any]]) -> tuple[float, bool]:
@@ -45,14 +49,14 @@ class Stepper:
         norms = []
         for settings, group, rate in zip(self.optimizer.param_groups, self._groups, rates, strict=False):
             settings["lr"] = rate
-            norms.append(float(full(torch.nn.utils.clip_grad_norm_([*group.values()], self._max_grad_norm))))
+            norms.append(float(full(torch.nn.utils.clip_grad_norm_([*group.values()], self._settings.max_grad_norm))))
         if all(map(math.isfinite, norms)):
             self.bad_in_a_row = 0
             self.optimizer.step()
             return norms[0], True
         self.bad_in_a_row += 1
         dump = self._dump(norms, what)
-        if self.bad_in_a_row >= self._max_bad_steps:
+        if self.bad_in_a_row >= self._settings.max_bad_steps:
             described = f" See {dump} for the last one." if dump else ""
             raise GymposiumError(
                 f"The gradient was not finite in {self.bad_in_a_row} consecutive optimizer steps.{described} Start a "
