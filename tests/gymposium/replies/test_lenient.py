@@ -518,10 +518,16 @@ Moves = tuple[list[str], re.Pattern[str]]
         ("move", "Move: Raise\u202f5.", "raise 5"),
         ("tags", "<move>raise\u00a05</move>", "raise 5"),
         ("tags", "<move>Raise 6</move>", None),
+        *(("tags", f"<move>all{dash}in</move>", "all-in") for dash in "‐‑–—−－"),
+        *(("json", json.dumps({"move": move}), "2x3 1/4") for move in ("2×3 1/4", "2x3 1⁄4", "２x３ １/４")),
+        ("move", "All‑In", "all-in"),
+        ("tags", "<move>all‑in</move> is my `<move>`, not <move>all-in</move>", "all-in"),
+        ("tags", "<move>all in</move>", None),
     ],
 )
-def test_a_move_in_another_case_or_with_other_spaces_is_read(name: str, text: str, move: str | None) -> None:
-    reading = read(text, WORDS[0], GENERAL[f"{name}-lenient"], WORDS[1])
+def test_a_move_in_another_case_or_typography_is_read(name: str, text: str, move: str | None) -> None:
+    legal = [*WORDS[0], "all-in", "2x3 1/4"]
+    reading = read(text, legal, GENERAL[f"{name}-lenient"], WORDS[1])
     assert reading == (Reading("move", move, repaired=("text",)) if move else Reading("unparsable"))
 
 
@@ -560,6 +566,7 @@ def test_backslashes_in_free_text_remain() -> None:
 DECORATED = [
     "[b2]",
     "[[b2]]",
+    "(b2)",
     "“b2”",
     "‘b2’",
     "$b2$",
@@ -912,6 +919,7 @@ def test_free_text_keeps_its_white_space_and_its_fences() -> None:
         *('{"a": "\n\\d' * 60_000, '{"move": "b2", "a": "\n\\d"} ' * 10_000, "[" * 900 + "b2" + "]" * 90),
         *(text * 10_000 for text in ("<move>b2</move>\nUser: </think>", "<think><move>a3</move>\nUser: ")),
         *("b2" + "\nUser:" * 100_000, "<move>b2</move>" + "\nUser: {" * 30_000),
+        "<move>" + "\u0315\u0300" * 400_000,
         *("<" * MAX_REPLY, "<|a|>" * 200_000, "<|a|> b " * 120_000, "<answer>" * 120_000, r"\boxed{" * 140_000),
     ],
     ids=[
@@ -923,7 +931,7 @@ def test_free_text_keeps_its_white_space_and_its_fences() -> None:
         *("changes", "changed lines", "changed word", "fence lines", "listed", "choices", "thoughts behind"),
         *("quoted tags", "broken escapes", "escapes", "decoration"),
         *("closed turns", "open turns", "bare turns", "turns with objects"),
-        *("angles", "tokens", "tokens and text", "answers", "boxes"),
+        *("accents", "angles", "tokens", "tokens and text", "answers", "boxes"),
     ],
 )
 def test_huge_replies_are_read_in_time_that_grows_with_their_length(text: str) -> None:

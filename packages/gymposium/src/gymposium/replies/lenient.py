@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -52,10 +53,12 @@ _INFO = re.compile(r"[^\S\n]*+[\w.+-]*+[^\S\n]*+\n")
 _LONGEST_DECORATED = 1000
 _MOST_LAYERS = 5
 """Number of fences, tags and boxes around each other that are removed from a move."""
+_TWINS = str.maketrans({**dict.fromkeys("‐‑‒–—−", "-"), "⁄": "/", "×": "x"})
+"""Typographic characters that models write in place of those of a move, as in `all‑in` or `2×3`."""
 _INVISIBLE = "\ufeff\u200b\u2060"
 _DECORATION = re.compile(
     r"""(?P<quote>\*\*|__|\$\$?|["'`*_])(?P<quoted>.+)(?P=quote)|(?P<sentence>.+)\."""
-    r"""|(?:\[(?=.+\])|[“„«‘](?=.+[”“»’])|\\\((?=.+\\\))|\\(?:text|math)\w{0,4}\{(?=.+\}))(?P<enclosed>.+?)(?:\]|[”“»’]|\\\)|\})"""
+    r"""|(?:\[(?=.+\])|\((?=.+\))|[“„«‘](?=.+[”“»’])|\\\((?=.+\\\))|\\(?:text|math)\w{0,4}\{(?=.+\}))(?P<enclosed>.+?)(?:\]|\)|[”“»’]|\\\)|\})"""
     r"|[*_#\s]*(?:(?:my|the|final|best) )*(?:move|answer)[*_]*(?:\s*:[*_]*|[ \t\r]*\n)(?P<named>.+)",
     re.IGNORECASE | re.DOTALL,
 )
@@ -135,7 +138,7 @@ def find_move(
 
 
 def index_moves(legal: Sequence[str]) -> dict[str, list[str]]:
-    """Return the legal moves, grouped by what is left without case and white space, for `find_legal`."""
+    """Return the legal moves, grouped by what is left without case, spacing and typography, for `find_legal`."""
     moves = defaultdict[str, list[str]](list)
     for move in legal:
         moves[_fold(move)].append(move)
@@ -143,13 +146,16 @@ def index_moves(legal: Sequence[str]) -> dict[str, list[str]]:
 
 
 def find_legal(text: str, moves: Mapping[str, Sequence[str]]) -> str | None:
-    """Return the move of `index_moves` that a text is, or else the only one that differs in case or white space."""
+    """Return the move of `index_moves` that a text is, or else the only one that differs in case, spacing or
+    typography."""
     equal = moves.get(_fold(text), ())
     return text if text in equal else equal[0] if len(equal) == 1 else None
 
 
 def _fold(text: str) -> str:
-    return " ".join(text.split()).casefold()
+    if len(text) > _LONGEST_DECORATED:  # no move, and the time to normalize it may grow with the square
+        return text
+    return " ".join(unicodedata.normalize("NFKC", text).translate(_TWINS).split()).casefold()
 
 
 def _is_whole(answer: str, final: MoveMark) -> bool:
