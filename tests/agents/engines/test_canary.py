@@ -106,6 +106,25 @@ def test_prefixes_cached_under_old_weights_stop(model_directory: Path) -> None:
     assert canary(engine, loaded) < 1e-5
 
 
+def test_one_token_far_off_is_reported_and_does_not_stop(model_directory: Path) -> None:
+    """In 16 bits, a single token of a large model may differ by more than the mean of all tokens does."""
+    learner = fresh(model_directory)
+    engine = learner.engine()
+    engine.weights_changed(LEARNED)
+    plain, checker = scorer(learner), make_canary(learner, "bfloat16", [f"{RULES}{text}" for text in range(8)])
+
+    def score(pairs: Sequence[tuple[tuple[int, ...], tuple[int, ...]]], by: float = 0.5) -> list[list[float]]:
+        first, *others = plain(pairs)
+        return [[first[0] + by, *first[1:]], *others]
+
+    agreement = checker.check(engine, LEARNED, score)
+    assert agreement.largest == pytest.approx(0.5, abs=1e-4)
+    assert agreement.mean < 0.1
+    for by in (1e3, math.nan):
+        with pytest.raises(EngineDisagrees, match="on average"):
+            checker.check(engine, LEARNED, partial(score, by=by))
+
+
 def test_an_engine_that_says_that_another_policy_answered_stops(model_directory: Path) -> None:
     loaded = fresh(model_directory)
 

@@ -47,10 +47,10 @@ def test_prompts_leave_room_for_a_reply_or_the_run_says_what_to_do(tiny: LoadedM
 
 
 def test_the_coarsest_numbers_say_how_near_is_right(tiny: LoadedModel, model_directory: Path) -> None:
-    assert compute_tolerance(tiny.model, torch.float32) == 1e-4
-    assert compute_tolerance(tiny.model, torch.float16) == 0.04
+    assert compute_tolerance(tiny.model, torch.float32) == 5e-5
+    assert compute_tolerance(tiny.model, torch.float16) == 0.015
     pytest.importorskip("bitsandbytes")
     quantized = load_model(model_directory, load="4bit").model
-    assert compute_tolerance(quantized, quantized.dtype) == 1e-4
+    assert compute_tolerance(quantized, quantized.dtype) == 5e-5
     quantized.config.quantization_config.bnb_4bit_compute_dtype = torch.bfloat16  # as on a GPU
-    assert compute_tolerance(quantized, quantized.dtype) == 0.3
+    assert compute_tolerance(quantized, quantized.dtype) == 0.1

@@ -15,8 +15,8 @@ from torch import Tensor
 
 OUT_OF_ROUNDING = 1.5
 """The moves are compared if the learner's variance exceeds that of rounding by this factor."""
-ROUNDING_SHARE = 1 / 60
-"""Minimum standard deviation of rounding, as a share of the tolerance for a log-probability. Engine and learner may
+ROUNDING_SHARE = 1 / 20
+"""Minimum standard deviation of rounding, as a share of the tolerance for the mean. Engine and learner may
 agree bitwise at one version and not at the next. For bfloat16, the minimum is 0.005 nats."""
 
 

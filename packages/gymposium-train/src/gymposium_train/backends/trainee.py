@@ -154,6 +154,7 @@ class Trainee:
         """Publish the learner's weights to the engine, check that the engine plays them, and return metrics:
 
         - `sync/canary`: the largest difference between the two sets of log-probabilities, in nats
+        - `sync/canary_mean`: their mean difference
         - `sync/correlation`: the correlation between their changes since the last publish, if larger than rounding
         - `perf/seconds_publish`
 
@@ -161,7 +162,11 @@ class Trainee:
         started = time.perf_counter()
         policy = Policy(self._name, self.learner.policy_version)
         agreement = self.players.publish(policy, lambda engine: self._checked(engine, policy))
-        metrics = {"sync/canary": agreement.largest, "perf/seconds_publish": time.perf_counter() - started}
+        metrics = {
+            "sync/canary": agreement.largest,
+            "sync/canary_mean": agreement.mean,
+            "perf/seconds_publish": time.perf_counter() - started,
+        }
         if agreement.correlation is not None:
             metrics["sync/correlation"] = agreement.correlation
         return metrics
