@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from gymposium.util.strict_json import LARGEST_AMOUNT
 from gymposium_viewer.replays.index import Index
 from gymposium_viewer.replays.match_filter import MatchFilter, list_facts
 from gymposium_viewer.replays.rows import Row, RowReader
+from gymposium_viewer.replays.said import rows_that_say
 
 _LIKE_KEYS = ['","game":"', '],"seed":', '],"returns":[', ',"prompts":[', '"reading":"illegal"', '{"id":"', "\\", '"']
 texts = st.text(st.characters(), max_size=12) | st.sampled_from(_LIKE_KEYS)
@@ -61,6 +63,24 @@ def test_pieces_of_a_line_tell_what_the_whole_line_tells(
     assert repr(by_pieces) == repr(in_full)
     assert (by_pieces.id, by_pieces.replies) == (match_id, len(said))
     assert RowReader("f")._by_parts(line.encode(), 1, 0) is not None, "the quick way is never gone"
+
+
+@pytest.mark.parametrize(
+    ("written", "odd"),
+    [
+        ('"returns":[', f'"returns":[1{"0" * 400},'),
+        ('"returns":[', '"returns":[NaN,'),
+        ('"players":[', f'"players":[{"[" * 50_000}{"]" * 50_000},'),
+        ('"text":', f'"tokens":[1,{"9" * 5000}],"text":'),
+    ],
+    ids=["integer", "nan", "nesting", "tokens"],
+)
+def test_odd_values_in_a_line_end_nothing(written: str, odd: str, tmp_path: Path) -> None:
+    line = a_record().line()
+    (tmp_path / "m.jsonl").write_text(f"{line}\n{line.replace(written, odd, 1)}\n")
+    index = build_index(tmp_path)
+    assert index.rows[0].line == 1
+    assert len(index.rows) + len(index.problems) == 2
 
 
 def test_every_line_is_listed_or_named(runs: Path) -> None:
@@ -239,6 +259,24 @@ def test_search_finds_what_stands_in_replies(tmp_path: Path, said: list[list[str
 
     wanted = [number for number, replies in enumerate(said, 1) if any(low(text) in low(reply) for reply in replies)]
     assert [row.line for row in selected(build_index(tmp_path), said=text)] == wanted
+
+
+@pytest.mark.parametrize("spaced", [False, True])
+@pytest.mark.parametrize("where", ["reports", "turns"])
+def test_a_search_takes_time_that_grows_with_the_lines(where: str, spaced: bool, tmp_path: Path) -> None:
+    """Even if the text is everywhere, but in no reply of the wanted reading."""
+    record = a_record()
+    if where == "reports":
+        record.reports = [{"q" * 1_000_000: 1.0}]
+    else:
+        record.turns = [{"seat": 0, "reading": "move", "text": "q" * 1_000_000}]
+    line = record.line()
+    (tmp_path / "m.jsonl").write_text((json.dumps(json.loads(line)) if spaced else line.strip()) + "\n")
+    began = time.process_time()
+    assert selected(build_index(tmp_path), said="q", failed="illegal") == []
+    [row] = build_index(tmp_path).rows
+    assert [*rows_that_say([row], tmp_path / "m.jsonl", "q", ["illegal"])] == []
+    assert time.process_time() - began < 20
 
 
 def test_orders_by_tokens_and_date(tmp_path: Path) -> None:

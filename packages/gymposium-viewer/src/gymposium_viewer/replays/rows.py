@@ -18,11 +18,12 @@ from typing import Any
 from gymposium.errors import BadRecord
 from gymposium.match.ending import Ending
 from gymposium.records import FORMAT, Record
+from gymposium.util.strict_json import strict_json
 
 _BEGIN, _END = b'{"id":"', f',"format":"{FORMAT}"}}'.encode()
 _READING = b'"reading":"'
 _TOKENS = b'"tokens":['
-_WRITTEN = re.compile(rb'"tokens":\[(?:\d+|null),(\d+)\]')
+_WRITTEN = re.compile(rb'"tokens":\[(?:\d+|null),(\d{1,16})\]')
 _FAILED = (b'"reading":"illegal"', b'"reading":"unparsable"', b'"reading":"cut off"')
 
 
@@ -113,10 +114,10 @@ class RowReader:
         try:
             name, head, tail = line[len(_BEGIN) : game], line[game + 2 : seed + 1], line[returns + 2 : prompts]
             if head not in self._lineups:
-                data = json.loads(b"{%b}" % head)
+                data = strict_json(f"{{{head.decode()}}}")
                 self._lineups[head] = _lineup(data["game"], data["players"])
             if tail not in self._results:
-                data = json.loads(b"{%b}" % tail)
+                data = strict_json(f"{{{tail.decode()}}}")
                 self._results[tail] = _result(data["returns"], data["results"], Ending.parse(data["ending"]))
             row = Row(
                 self.file,
@@ -129,12 +130,12 @@ class RowReader:
                 self._results[tail],
                 line.count(_READING),
             )
+            if _TOKENS in line:
+                row.tokens = sum(int(written[1]) for written in _WRITTEN.finditer(line, after, returns))
         except (KeyError, TypeError, ValueError):
             return None
         if line.count(b'"reading":"move"') != row.replies:
             row.illegal, row.unparsable, row.cut_off = map(line.count, _FAILED)
-        if _TOKENS in line:
-            row.tokens = sum(int(written[1]) for written in _WRITTEN.finditer(line, after, returns))
         return row
 
     def _in_full(self, line: bytes, number: int, offset: int) -> Row:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from gymposium.errors import BadRecord
 from gymposium.records import Record
+from gymposium.replies.reading import KINDS
 from gymposium.util.plain_file import open_content
 from gymposium_viewer.replays.rows import Row
 
@@ -23,6 +24,8 @@ _BLOCK = 1 << 22
 """Number of bytes searched at once."""
 
 _READING, _TEXT = b'"reading":"', b'","text":"'
+_LONGEST = len(_READING) + max(map(len, KINDS))
+"""Length of the part of a reply before its text."""
 _WHOLE = re.compile(rb'(?:[^"\\]++|\\u[0-9a-f]{4}|\\[^u])*+')
 """Whole characters and escapes of a text, without its end."""
 
@@ -70,22 +73,47 @@ def _rows_with(data: bytes, needle: bytes, starts: Sequence[int], wanted: Sequen
     while at >= 0:
         place = bisect_right(starts, at) - 1
         end = starts[place + 1] if place + 1 < len(starts) else len(data)
-        if _in_a_reply(data, starts[place], end, at, needle, wanted):
+        if _says(data[starts[place] : end], needle, wanted):
             yield place
-            at = data.find(needle, end)
-        else:
-            at = data.find(needle, at + 1)
+        at = data.find(needle, end)
 
 
-def _in_a_reply(data: bytes, start: int, end: int, at: int, needle: bytes, wanted: Sequence[bytes]) -> bool:
-    """Return whether the text at `at` is in a reply with one of the wanted readings."""
-    text = data.rfind(_TEXT, start, at)
-    if text < 0:
-        return data.find(_TEXT, at, end) < 0 and _in_other_spelling(data[start:end], needle, wanted)
-    if not _WHOLE.fullmatch(data, text + len(_TEXT), at):
-        return False
-    reading = data.rfind(_READING, start, text)
-    return reading >= 0 and (not wanted or data[reading + len(_READING) : text] in wanted)
+def _says(line: bytes, needle: bytes, wanted: Sequence[bytes]) -> bool:
+    """Return whether a reply in this line, with one of the wanted readings, contains the text. Each part of the line is
+    read once."""
+    at = line.find(_TEXT)
+    if at < 0:
+        return _in_other_spelling(line, needle, wanted)
+    while at >= 0:
+        reading = line.rfind(_READING, max(0, at - _LONGEST), at)
+        begin = at + len(_TEXT)
+        end = _end_of_whole(line, begin, len(line))
+        if (
+            reading >= 0
+            and (not wanted or line[reading + len(_READING) : at] in wanted)
+            and _holds(line, needle, begin, end)
+        ):
+            return True
+        at = line.find(_TEXT, end)
+    return False
+
+
+def _holds(line: bytes, needle: bytes, begin: int, end: int) -> bool:
+    """Return whether a text holds another that does not begin within an escape."""
+    at = line.find(needle, begin, end)
+    while at >= 0:
+        begin = _end_of_whole(line, begin, at)
+        if begin == at:
+            return True
+        at = line.find(needle, at + 1, end)
+    return False
+
+
+def _end_of_whole(line: bytes, begin: int, end: int) -> int:
+    """Return where the whole characters and escapes from `begin` end."""
+    found = _WHOLE.match(line, begin, end)
+    assert found is not None, "it may be empty"
+    return found.end()
 
 
 def _in_other_spelling(line: bytes, needle: bytes, wanted: Sequence[bytes]) -> bool:
