@@ -125,6 +125,70 @@ def test_what_cannot_be_read_is_named(serve: Any, text: Any, training_run: Any, 
     assert "rollout/reward" in page  # readable data is shown
 
 
+_SCORE = '{"return": [0.5, null, null], "matches": 1, "counts": {"readings": {}}, "results": {}}'
+_RESULTS = '{"evaluations": {"cold start": {"tic_tac_toe": {"random": SCORE}}}, EXTRA}'
+_TRAJECTORY = {
+    "match": None,
+    "policy": 0,
+    "result": "win",
+    "end": None,
+    "return": 1.0,
+    "reward": 1.0,
+    "parts": {},
+    "readings": [],
+    "rewards": [],
+    "advantages": [],
+    "values": [],
+    "targets": [],
+}
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        '"cold_start_cpu_seconds": "long"',
+        '"cold_start_cpu_seconds": "nan"',
+        '"gains": {"cold start": {"tic_tac_toe": {"random": "gain"}}}',
+        '"gains": {"cold start": {"tic_tac_toe": 5}}',
+        '"optima": {"tic_tac_toe": {"best return": {"return": "x", "win": 1, "draw": 0, "loss": 0}}}',
+        '"ranges": 5',
+    ],
+)
+def test_results_of_other_types_are_named(extra: str, serve: Any, text: Any, training_run: Any, tmp_path: Path) -> None:
+    run = training_run()
+    run.log(1)
+    for score in (_SCORE, _SCORE.replace("0.5", '"much"')):
+        (run.path / "results.json").write_text(_RESULTS.replace("SCORE", score).replace("EXTRA", extra))
+        assert "rollout/reward" in text(serve(tmp_path), "runs/training/first/index.html")
+
+
+@pytest.mark.parametrize(
+    "odd", [{"parts": 5}, {"parts": {"x": 10**400}}, {"reward": 10**400}, {"rows": [5]}, {"reward": "x", "rows": []}]
+)
+def test_samples_of_other_types_are_named(
+    odd: dict[str, Any], serve: Any, text: Any, training_run: Any, tmp_path: Path
+) -> None:
+    run = training_run()
+    run.log(1)
+    group = {"game": "tic_tac_toe", "seat": 0, "opponent": "random", "version": None, "stage": 1, "tied": False}
+    for trajectories in ([_TRAJECTORY | odd], [odd], [5], 5):
+        line = {"step": 1, "group": 0, "format": "gymposium-samples-1", **group, "trajectories": trajectories}
+        run.add("samples.jsonl", json.dumps(line) + "\n")
+    run.add("samples.jsonl", f'{{"format":"gymposium-samples-1","step":{"9" * 5000},"group":0,"trajectories":[]}}\n')
+    page = text(serve(tmp_path), "runs/training/first/index.html")
+    assert "5 things could not be read" in page
+
+
+@pytest.mark.parametrize("config", ['{"stages": [{"opponents": 5}]}', '{"rollout": 5, "games": 5, "model": []}'])
+def test_a_config_of_other_types_has_a_page(
+    config: str, serve: Any, text: Any, training_run: Any, tmp_path: Path
+) -> None:
+    run = training_run()
+    run.log(1)
+    (run.path / "config.json").write_text(config)
+    assert "rollout/reward" in text(serve(tmp_path), "runs/training/first/index.html")
+
+
 def test_steps_come_as_they_are_written_and_only_whole(serve: Any, get: Any, training_run: Any, tmp_path: Path) -> None:
     run = training_run()
     run.log(1)

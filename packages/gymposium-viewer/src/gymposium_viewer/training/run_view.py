@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from gymposium.records import Problem
 from gymposium.runs.curves import TRAIN
 from gymposium.runs.metric_docs import about
 from gymposium.runs.results import LearningCurve, ResultRow, learning_curves, lines, spent, verdict
 from gymposium.runs.samples import first_replies
+from gymposium.util.strict_json import is_number
 from gymposium_viewer.training.library import OpenRun
 
 FINISHED = "finished"
@@ -115,10 +116,13 @@ def view_run(opened: OpenRun) -> RunView:
     """Return the data of a run's page."""
     config, versions, measured = opened.run.config(), opened.run.versions(), _measured(opened)
     curves, rows, seconds = ([], [], {}) if isinstance(measured, Problem) else measured
-    unread = [part for part in (versions, measured) if isinstance(part, Problem)]
+    facts: dict[str, str] | Problem = {}
+    if not isinstance(config, Problem):
+        facts = _derived(opened, "config.json", lambda: _facts(config, opened.run.results()))
+    unread = [part for part in (versions, measured, facts) if isinstance(part, Problem)]
     return RunView(
         summary(opened),
-        facts={} if isinstance(config, Problem) else _facts(config, opened.run.results()),
+        facts={} if isinstance(facts, Problem) else facts,
         figures=_figures(opened),
         curves=curves,
         lines=rows,
@@ -138,11 +142,24 @@ def _measured(opened: OpenRun) -> tuple[list[LearningCurve], list[ResultRow], di
         return config
     if isinstance(results, Problem):
         return results
+    return _derived(
+        opened,
+        "results.json",
+        lambda: ([*learning_curves(config, results, opened.curves)], lines(config, results), spent(results)),
+    )
+
+
+_MALFORMED = (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
+"""Exceptions from values of other types than a file has."""
+T = TypeVar("T")
+
+
+def _derived(opened: OpenRun, name: str, derive: Callable[[], T]) -> T | Problem:
+    """Return what follows from a file of the run, or its problem if values in it have other types."""
     try:
-        curves = learning_curves(config, results, opened.curves)
-        return curves, lines(config, results), spent(results)
-    except (AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError) as error:
-        where = str(opened.run.path / "results.json")
+        return derive()
+    except _MALFORMED as error:
+        where = str(opened.run.path / name)
         return Problem(where, f"is not in this version's format ({type(error).__name__}: {error})")
 
 
@@ -150,7 +167,7 @@ def _verdict(opened: OpenRun) -> str:
     results = opened.run.results()
     try:
         found = None if isinstance(results, Problem) else verdict(results)
-    except (AttributeError, KeyError, TypeError):  # `_measured` reports the wrong format
+    except _MALFORMED:  # `_measured` reports the wrong format
         return ""
     return "" if found is None else found.text
 
@@ -161,9 +178,9 @@ def _replies(opened: OpenRun) -> dict[int, list[tuple[str, float]]]:
     for step, line in first:
         try:
             found = first_replies(json.loads(line or b""))
-        except (ValueError, LookupError, TypeError, RecursionError):  # the group's page reports what is wrong
+        except (*_MALFORMED, RecursionError):  # the group's page reports what is wrong
             continue
-        if found:
+        if found and all(is_number(reward) for _, reward in found):
             replies[step] = found
     return replies
 

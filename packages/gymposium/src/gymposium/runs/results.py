@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, Final
 
 from gymposium.runs.curves import COLD_START, TRAIN, Curves
+from gymposium.util.strict_json import is_number
 
 BEFORE: Final = "cold start"
 AFTER: Final = "trained"
@@ -149,7 +150,7 @@ def player_name(config: Mapping[str, Any], what: str) -> str:
 
 def spent(results: Mapping[str, Any]) -> dict[str, float]:
     """Return the CPU seconds per stage of the run."""
-    return {name: results[key] for key, name in SPENT.items() if key in results}
+    return {name: _number(results[key]) for key, name in SPENT.items() if key in results}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,14 +215,22 @@ def _learning_curve(config: Mapping[str, Any], game: str, results: Mapping[str, 
             levels[label] = _headline(scores[opponent])[0]
     optima = results.get("optima", {}).get(game, {})
     if "best return" in optima and opponent == "random":
-        levels[OPTIMUM] = optima["best return"]["return"]
+        levels[OPTIMUM] = _number(optima["best return"]["return"])
     return LearningCurve(game, opponent, points, levels)
 
 
 def _headline(score: Mapping[str, Any]) -> list[float]:
     """Return the mean return with its interval, which collapses to the value if there are too few matches."""
     value, low, high = score["return"]
-    return [value, value if low is None else low, value if high is None else high]
+    return [_number(value), _number(value if low is None else low), _number(value if high is None else high)]
+
+
+def _number(value: Any) -> float:
+    """Return a number of a file. Raises `TypeError` for anything else."""
+    if not is_number(value):
+        raise TypeError(f"{value!r:.40} is not a number")
+    number: float = value
+    return number
 
 
 def _list_game_rows(config: Mapping[str, Any], game: str, results: Mapping[str, Any]) -> Iterator[ResultRow]:

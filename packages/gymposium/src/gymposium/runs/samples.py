@@ -102,11 +102,11 @@ def parse(line: bytes) -> KeptGroup:
         raise BadRecord(f"not samples in format {FORMAT!r}")
     try:
         return _group(data)
-    except (KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadRecord(f"fields are missing or invalid ({error})") from error
 
 
-_PLACE = re.compile(rb'\{"format":"[\w-]*","step":(\d+),"group":(\d+),')
+_PLACE = re.compile(rb'\{"format":"[\w-]*","step":(\d{1,15}),"group":(\d{1,15}),')
 """Start of a line as written by training. It identifies the group without parsing thousands of tokens."""
 
 
