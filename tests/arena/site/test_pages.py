@@ -236,6 +236,7 @@ def test_worst_losses_and_conduct_stand_on_a_player_s_page(site: Path, results: 
     assert conduct.replies["cut off"]
     assert conduct.replies["unparsable"]
     assert "no legal move replay" in page
+    assert re.search(r"Worst losses The least expected first, forfeits last: \d+ of \d+ lost matches\.", page)
     replies = sum(conduct.replies.values())
     assert f"Replies {replies}" in page
     assert f"Cut off {conduct.replies['cut off']} {conduct.replies['cut off'] / replies:.1%}" in page
