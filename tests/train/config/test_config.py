@@ -325,17 +325,17 @@ def test_a_budget_is_used_up_whatever_a_step_takes() -> None:
     pace = Pace(changed(BASE, "budget=100"), used=40.0)
     assert pace(0) == 0.0
     progress = []
-    for step, used in enumerate((60.0, 76.0, 88.0, 95.0)):
+    for step, seconds in enumerate((20.0, 16.0, 12.0, 7.0)):
         assert not pace.over(step)
-        pace.note(used)
+        pace.step(seconds)
         progress.append(pace(step + 1))
     assert progress == pytest.approx([1 / 3, 0.6, 0.8, 55 / 60])
     assert not pace.over(4)
-    pace.note(99.0)
+    pace.step(4.0)
     assert pace.over(5)
     late = Pace(changed(BASE, "budget=100"), used=130.0)
     assert not late.over(0), "a run takes one step at least"
-    late.note(131.0)
+    late.step(1.0)
     assert late.over(1)
 
 

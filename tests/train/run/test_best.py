@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,14 @@ def test_a_policy_is_better_by_units_of_the_interval() -> None:
 
 
 def test_the_best_point_is_lost_where_the_last_is_clearly_worse() -> None:
-    best = Best(0, {"a": (0.1, 0.1)})
+    before = {"a": (0.1, 0.1)}
+    best = Best(0, before, before)
     assert best.note(10, {"a": (0.5, 0.1)})
     assert not best.note(20, {"a": (0.4, 0.1)})
     assert not best.is_lost, "within the interval of the difference"
     assert not best.note(30, {"a": (0.3, 0.1)})
     assert best.is_lost
-    again = Best.restored(best.state())
+    again = Best.restored(asdict(best))
     assert (again.step, again.is_lost) == (10, True)
 
 

@@ -17,7 +17,13 @@ from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_train.config import Kl, Optimizer
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import LocalLearner, Loss, tensor_files
-from gymposium_train.run.checkpoints import complete_checkpoints, load_checkpoint, remove_broken, save_checkpoint
+from gymposium_train.run.checkpoints import (
+    CheckpointKeeper,
+    complete_checkpoints,
+    load_checkpoint,
+    remove_broken,
+    save_checkpoint,
+)
 
 LOSS = Loss(kl=Kl(weight=0.1), critic=Critic())
 """With a reference and a critic: more to remember than weights."""
@@ -159,12 +165,30 @@ def test_the_newest_are_kept(model_directory: Path, tmp_path: Path) -> None:
 
 def test_one_is_kept_besides_the_newest(model_directory: Path, tmp_path: Path) -> None:
     _, learner = fresh(model_directory, seed=1)
-    first = save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
+    save_checkpoint(tmp_path, learner, {"step": 1}, keep=2)
     for step in (2, 3, 4):
-        save_checkpoint(tmp_path, learner, {"step": step}, keep=2, besides=first)
+        save_checkpoint(tmp_path, learner, {"step": step}, keep=2, besides=1)
     assert [p.name for p in complete_checkpoints(tmp_path)] == ["step-00001", "step-00003", "step-00004"]
     save_checkpoint(tmp_path, learner, {"step": 5}, keep=2)
     assert [p.name for p in complete_checkpoints(tmp_path)] == ["step-00004", "step-00005"]
+
+
+def test_a_rollback_ends_at_the_last_healthy_checkpoint_with_a_new_version(
+    model_directory: Path, tmp_path: Path
+) -> None:
+    loaded, learner = fresh(model_directory, seed=1)
+    keeper = CheckpointKeeper(tmp_path, learner, keep=2)
+    assert keeper.healthy == 0, "that of the untrained policy, in a new run"
+    for step in range(4):
+        keeper.save({"step": step})
+        teach(loaded, learner, 1)
+        keeper.note_healthy(min(step, 1))
+    assert keeper.healthy == 1, "the newest one known to be healthy"
+    assert [p.name for p in complete_checkpoints(tmp_path)] == ["step-00001", "step-00002", "step-00003"]
+    assert keeper.roll_back() == {"step": 1}
+    assert [p.name for p in complete_checkpoints(tmp_path)] == ["step-00001"]
+    assert learner.policy_version == 5, "4 versions were published before"
+    assert CheckpointKeeper(tmp_path, learner, keep=2).healthy == 1
 
 
 def test_where_it_cannot_be_written_the_older_ones_stay(model_directory: Path, tmp_path: Path) -> None:

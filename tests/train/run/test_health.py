@@ -9,8 +9,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from gymposium_train.config.schedules import Pace
 from gymposium_train.run.checkpoints import complete_checkpoints
-from gymposium_train.run.health import MOST_SETBACKS, Health
+from gymposium_train.run.health import MAX_IDLE_STEPS, MOST_SETBACKS, Health, StopRule
+from gymposium_train.run.measures import CurveSchedule
 from gymposium_train.run.start import start_run
 
 
@@ -32,6 +34,49 @@ def test_an_update_is_too_large_by_its_kl_or_by_what_was_clipped() -> None:
     assert health.check_update({"train/approx_kl": 0.05, "train/clipfrac": 0.3}) == ""
     assert "0.8 nats per token" in health.check_update({"train/approx_kl": 0.8})
     assert "70% of the tokens" in health.check_update({"train/approx_kl": 0.05, "train/clipfrac": 0.7})
+
+
+def test_a_run_ends_after_its_steps_too_many_rollbacks_or_tied_steps(quick_config: Any) -> None:
+    health = Health()
+    stop = StopRule(Pace(quick_config("steps=4", "control=false")), health)
+    for _ in range(MAX_IDLE_STEPS - 1):
+        stop.note({"train/rows": 0, "rollout/groups_tied": 2, "rollout/groups": 2})
+    assert [stop.is_over(done) for done in (3, 3, 4, 3)] == [False, False, True, False], "asking changes nothing"
+    stop.note({"train/rows": 0})
+    assert (stop.tied, stop.idle, stop.is_over(3)) == (0, MAX_IDLE_STEPS, False)
+    stop.note({"train/rows": 1, "rollout/groups_tied": 1, "rollout/groups": 2})
+    assert (stop.tied, stop.idle) == (0, 0)
+    for _ in range(MAX_IDLE_STEPS):
+        stop.note({"train/rows": 0, "rollout/groups_tied": 2, "rollout/groups": 2})
+    assert stop.is_over(3)
+    health.setbacks, stop.tied = MOST_SETBACKS + 1, 0
+    assert stop.is_over(3)
+
+
+@pytest.mark.parametrize(("every", "due"), [(0, []), (3, [3, 6, 7]), (None, [1, 2, 3, 4, 5, 6, 7])])
+def test_the_curve_has_a_point_every_so_often_and_at_the_end(
+    quick_config: Any, every: int | None, due: list[int]
+) -> None:
+    pace = Pace(quick_config("steps=7", "control=false"))
+    curve, found = CurveSchedule(every, pace, 0), []
+    for done in range(1, 8):
+        answers = [curve.is_due(done, is_over=pace.over(done)) for _ in range(2)]
+        assert answers[0] == answers[1], "asking changes nothing"
+        found += [done] if answers[0] else []
+        curve.note(done)
+    assert found == due
+
+
+def test_a_budget_limits_the_time_for_points(quick_config: Any) -> None:
+    """Each step reaches another tenth of the budget, but points may take only a tenth of the time."""
+    pace = Pace(quick_config("budget=100.0", "control=false", without=("steps", "rollout.growth")))
+    curve, due = CurveSchedule(None, pace, 0), []
+    for done in range(1, 5):
+        pace.step(12.0)
+        due.append(curve.is_due(done, is_over=False))
+        curve.note(done)
+        pace.spend(5.0 if done == 2 else 0.0)
+    assert due == [True, True, False, True]
 
 
 def test_a_run_goes_back_a_few_times_and_then_ends_with_the_last_good_weights(
@@ -65,7 +110,7 @@ def test_the_weights_to_which_a_run_goes_back_are_kept_while_it_needs_them(
 ) -> None:
     """The replies of steps 4 and 5 count as failed, those of step 5 after it went back: the last good weights are older
     than the newest checkpoints by then."""
-    found = iter([0.1, 0.1, 0.1, 0.9, 0.9, 0.1])
+    found = iter([0.1, 0.1, 0.1, 0.1, 0.9, 0.9, 0.1])  # the first step asks twice
     monkeypatch.setattr("gymposium_train.run.health.failed_share", lambda metrics: next(found))
     config = quick_config(
         "steps=6", "checkpoints.every=1", "checkpoints.keep=2", "engine.staleness=0", "evaluation.every=0",

@@ -17,22 +17,31 @@ class Pace:
         """The number of steps, or None for a run with a budget."""
         self.budget = config.budget
         """The budget in CPU seconds."""
-        self.used = self._begin = used
+        self.used = self.begin = used
+        self.between = 0.0
+        """CPU seconds used between steps, since the run began or was resumed."""
         self._last = 0.0
 
-    def note(self, used: float) -> None:
-        """Note the CPU seconds used at the end of a step."""
-        self._last, self.used = used - self.used, used
+    @property
+    def trained(self) -> float:
+        """CPU seconds used since the first step."""
+        return self.used - self.begin
 
-    def spend(self, used: float) -> None:
+    def step(self, seconds: float) -> None:
+        """Note the CPU seconds of a step."""
+        self._last = seconds
+        self.used += seconds
+
+    def spend(self, seconds: float) -> None:
         """Note CPU seconds used between two steps."""
-        self.used = used
+        self.between += seconds
+        self.used += seconds
 
     def __call__(self, step: int) -> float:
         """Return the progress at this step, counted from 0."""
         if self.steps is not None:
             return step / max(1, self.steps - 1)
-        return min(1.0, max(0.0, self.used - self._begin) / max(1e-9, self.budget - self._begin))
+        return min(1.0, max(0.0, self.trained) / max(1e-9, self.budget - self.begin))
 
     def over(self, done: int) -> bool:
         """Return True if the run ends after `done` steps. A budget ends with the step that comes closest to it,

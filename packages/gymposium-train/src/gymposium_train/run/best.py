@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
@@ -33,13 +34,14 @@ def _units(one: tuple[float, float], other: tuple[float, float]) -> float:
     return difference / half if half else float(difference > 0) - float(difference < 0)
 
 
+@dataclass(slots=True)
 class Best:
     """The step with the best point so far, stored in checkpoints."""
 
-    def __init__(self, step: int, returns: Returns) -> None:
-        self.step, self.returns = step, returns
-        self.last = returns
-        """The returns at the latest point."""
+    step: int
+    returns: Returns
+    last: Returns
+    """The returns at the latest point."""
 
     def note(self, step: int, returns: Returns) -> bool:
         """Note a new point. Returns True if it is the best so far."""
@@ -54,13 +56,8 @@ class Best:
         """True if the latest point is clearly worse than the best one."""
         return advantage(self.returns, self.last) > 1.0
 
-    def state(self) -> dict[str, Any]:
-        """Return the state for a checkpoint."""
-        return {"step": self.step, "returns": self.returns, "last": self.last}
-
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> Best:
-        """Restore what `state` returned."""
-        best = cls(int(state["step"]), {game: tuple(found) for game, found in state["returns"].items()})
-        best.last = {game: tuple(found) for game, found in state["last"].items()}
-        return best
+        """Restore what `asdict` returned."""
+        returns, last = ({game: tuple(found) for game, found in state[key].items()} for key in ("returns", "last"))
+        return cls(int(state["step"]), returns, last)

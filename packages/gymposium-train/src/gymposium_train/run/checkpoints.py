@@ -24,11 +24,11 @@ _NAME = re.compile(r"step-[0-9]{1,18}")
 
 
 def save_checkpoint(
-    directory: Path, learner: Learner, state: Mapping[str, Any], *, keep: int, besides: Path | None = None
+    directory: Path, learner: Learner, state: Mapping[str, Any], *, keep: int, besides: int | None = None
 ) -> Path:
-    """Write the checkpoint of `state["step"]` atomically, and remove all but the newest `keep` checkpoints and
-    `besides`."""
-    target = directory / f"step-{state['step']:05d}"
+    """Write the checkpoint of `state["step"]` atomically, and remove all but the newest `keep` checkpoints and that of
+    step `besides`."""
+    target = checkpoint_path(directory, state["step"])
     sweep(directory, "step-")
     if target.exists():
         remove_directory(target)
@@ -36,9 +36,14 @@ def save_checkpoint(
         learner.save_state(staging)
         (staging / STATE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
     for old in complete_checkpoints(directory)[:-keep]:
-        if old != besides:
+        if read_step(old) != besides:
             remove_directory(old)
     return target
+
+
+def checkpoint_path(directory: Path, step: int) -> Path:
+    """Return the path of a step's checkpoint."""
+    return directory / f"step-{step:05d}"
 
 
 def complete_checkpoints(directory: Path) -> list[Path]:
@@ -71,3 +76,37 @@ def load_checkpoint(checkpoint: Path, learner: Learner) -> dict[str, Any]:
     state = read_state(checkpoint / STATE)
     learner.load_state(checkpoint)
     return state
+
+
+def remove_later(directory: Path, step: int) -> None:
+    """Remove the checkpoints of steps after `step`."""
+    for path in complete_checkpoints(directory):
+        if read_step(path) > step:
+            remove_directory(path)
+
+
+class CheckpointKeeper:
+    """The checkpoints of a run: the newest ones, and the last healthy one until a newer one is known to be healthy."""
+
+    def __init__(self, directory: Path, learner: Learner, keep: int) -> None:
+        self._directory, self._learner, self._keep = directory, learner, keep
+        self.healthy = next(map(read_step, complete_checkpoints(directory)), 0)
+        """The step of the last healthy checkpoint. At first that of the oldest one, or 0 in a new run."""
+
+    def save(self, state: Mapping[str, Any]) -> Path:
+        """Write the checkpoint of `state["step"]`, and remove old ones."""
+        return save_checkpoint(self._directory, self._learner, state, keep=self._keep, besides=self.healthy)
+
+    def note_healthy(self, step: int) -> None:
+        """Note that the policy was healthy at this step."""
+        steps = map(read_step, complete_checkpoints(self._directory))
+        self.healthy = max((saved for saved in steps if saved <= step), default=self.healthy)
+
+    def roll_back(self) -> dict[str, Any]:
+        """Restore the learner from the last healthy checkpoint, and remove later ones. Returns its state. Policy
+        version numbers keep increasing, so that none is published twice."""
+        version = self._learner.policy_version
+        remove_later(self._directory, self.healthy)
+        state = load_checkpoint(checkpoint_path(self._directory, self.healthy), self._learner)
+        self._learner.policy_version = version + 1
+        return state

@@ -1,4 +1,4 @@
-"""The health of a run: signs that an update broke the policy, and rollbacks to an earlier state."""
+"""The health of a run: signs that an update broke the policy, the end of a run that cannot learn, and warnings."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from gymposium_train.config.schedules import Pace
 from gymposium_train.rollout import Group
 from gymposium_train.rollout.results import failed_share
 
@@ -18,6 +19,8 @@ CLIP_LIMIT = 0.6
 """Share of clipped tokens above which an update was too large."""
 MOST_SETBACKS = 3
 """Maximum number of rollbacks. After that, the run ends with the state it rolled back to."""
+MAX_IDLE_STEPS = 10
+"""Number of consecutive steps without rows to learn from that ends a run."""
 SHOWN = 3
 """Number of replies to show."""
 
@@ -55,15 +58,49 @@ class Health:
         return ""
 
 
-def failed_replies(groups: Sequence[Group]) -> list[str]:
-    """Return the first failed replies of a step, at most `SHOWN`."""
-    return [turn.text for turn in islice((turn for turn in _turns(groups) if turn.reading != "move"), SHOWN)]
+@dataclass(slots=True)
+class StopRule:
+    """When a run ends: after its last step, after too many rollbacks, or once its groups stay tied."""
+
+    pace: Pace
+    health: Health
+    idle: int = 0
+    """Number of latest consecutive steps without rows to learn from."""
+    tied: int = 0
+    """Number of latest consecutive steps with only tied groups."""
+
+    def note(self, metrics: Mapping[str, Any]) -> None:
+        """Note the metrics of a step."""
+        self.idle = 0 if metrics["train/rows"] else self.idle + 1
+        self.tied = self.tied + 1 if 0 < metrics.get("rollout/groups_tied", 0) == metrics["rollout/groups"] else 0
+
+    def is_over(self, done: int) -> bool:
+        """Return True if the run ends after `done` steps."""
+        return self.health.setbacks > MOST_SETBACKS or self.tied == MAX_IDLE_STEPS or self.pace.over(done)
 
 
-def some_replies(groups: Sequence[Group]) -> list[str]:
-    """Return the first replies of a step, at most `SHOWN`."""
-    return [turn.text for turn in islice(_turns(groups), SHOWN)]
+def describe_problems(step: int, metrics: Mapping[str, Any], groups: Sequence[Group], tied: int) -> Iterator[str]:
+    """Describe what keeps a run from learning at a step, counted from 1: replies that failed before any update, or only
+    tied groups, now in `tied` steps in a row."""
+    if step == 1 and (failed := failed_share(metrics)) > FAILED_LIMIT:
+        yield (
+            f"Step {step}: {failed:.0%} of the replies fail before any update: {quote_replies(groups, failed=True)}. "
+            f"The run may never start to learn. If replies are cut off, raise prompting.max_tokens. Otherwise use a "
+            f"longer cold start or, without one, prompts that name the form of a reply (prompting.reply=tags)."
+        )
+    if tied == 1:
+        yield (
+            f"Step {step}: all matches of each group earned the same reward, so there was nothing to learn. Replies: "
+            f"{quote_replies(groups)}."
+        )
+    elif tied == MAX_IDLE_STEPS:
+        yield (
+            f"Step {step}: the {MAX_IDLE_STEPS}th step in a row with equal rewards in every group. Training ends. Try "
+            f"a longer cold start, another opponent, or larger groups (rollout.group_size)."
+        )
 
 
-def _turns(groups: Sequence[Group]) -> Iterator[Any]:
-    return (turn for group in groups for trajectory in group.trajectories for turn in trajectory.turns)
+def quote_replies(groups: Sequence[Group], *, failed: bool = False) -> str:
+    """Quote the first replies of a step, at most `SHOWN`. With `failed`, only replies without a move."""
+    turns = (turn for group in groups for trajectory in group.trajectories for turn in trajectory.turns)
+    return ", ".join(repr(turn.text) for turn in islice((t for t in turns if not failed or t.reading != "move"), SHOWN))

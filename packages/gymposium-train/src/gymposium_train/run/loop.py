@@ -43,8 +43,6 @@ class Training:
     reward: CheckedReward
     pace: Pace
     """The progress of the run, used by schedules."""
-    rate_scale: float = 1.0
-    """Scale of the learning rate."""
     keep: Callable[[int, Sequence[RatedGroup]], object] = lambda step, groups: None
     """Called with each step, counted from 1, and its rated groups."""
     auxiliary_sft: Callable[[int], Iterator[list[Demonstration]]] | None = None
@@ -68,10 +66,11 @@ class Training:
         rollout.metrics |= {"perf/seconds_rollout": seconds, "perf/tokens_per_second_rollout": sampled / seconds}
         return rollout
 
-    def learn(self, step: int, rollout: StepRollout[Any]) -> dict[str, Any]:
-        """Learn from a rollout, and return the metrics of the step. Without rows to learn from, there is no update."""
+    def learn(self, step: int, rollout: StepRollout[Any], rate_scale: float = 1.0) -> dict[str, Any]:
+        """Learn from a rollout, and return the metrics of the step. Without rows to learn from, there is no update.
+        `rate_scale` scales the learning rate."""
         config, learner, progress = self.config, self.trainee.learner, self.pace(step)
-        rate = learning_rate(config, progress, step) * self.rate_scale
+        rate = learning_rate(config, progress, step) * rate_scale
         started, begun = time.perf_counter(), time.process_time()
         if config.kl.refresh and step and step % config.kl.refresh == 0:
             learner.refresh_reference()

@@ -19,10 +19,37 @@ from gymposium.players.protocol import Player
 from gymposium.util.streams import stream
 from gymposium_agents.players.evaluate import evaluate
 from gymposium_train.config import Evaluation
+from gymposium_train.config.schedules import Pace
 from gymposium_train.config.stages import ALONE
 from gymposium_train.run.best import Returns, read_returns
 from gymposium_train.run.live import format_result
 from gymposium_train.run.under_way import UnderWay
+
+MEASURING = 0.1
+"""Largest share of training CPU seconds that a run with a budget spends on optional points of the learning curve."""
+
+
+class CurveSchedule:
+    """The steps after which the learning curve has a point: every so many, by default one per tenth of the run, and the
+    last one. A run with a budget limits the time that it spends on them."""
+
+    def __init__(self, every: int | None, pace: Pace, done: int) -> None:
+        self._every, self._pace = every, pace
+        self._tenths = self._count_tenths(done)
+
+    def is_due(self, done: int, *, is_over: bool) -> bool:
+        """Return True if the curve has a point after `done` steps."""
+        if self._every is not None:
+            return self._every > 0 and (is_over or done % self._every == 0)
+        affordable = self._pace.steps is not None or self._pace.between <= MEASURING * self._pace.trained
+        return is_over or (affordable and self._count_tenths(done) > self._tenths)
+
+    def note(self, done: int) -> None:
+        """Note that `done` steps are done, with or without a point."""
+        self._tenths = self._count_tenths(done)
+
+    def _count_tenths(self, done: int) -> int:
+        return int(10 * (self._pace(done) if self._pace.steps is None else done / self._pace.steps))
 
 
 def panel(settings: Evaluation, game: Game) -> dict[str, int]:

@@ -10,7 +10,7 @@ from typing import Any
 from gymposium_train.backends.protocol import BackendStart, make_backend
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.directory import RunDirectory, is_whole
-from gymposium_train.run.checkpoints import complete_checkpoints, read_step
+from gymposium_train.run.checkpoints import checkpoint_path, complete_checkpoints, read_step
 from gymposium_train.serving.errors import NotFound
 
 
@@ -33,7 +33,7 @@ class ServedCheckpoints:
         """Promote a checkpoint: keep its weights as a usable model or adapter. Idempotent. Raises `NotFound` if the
         checkpoint does not exist."""
         run = RunDirectory(self.directory)
-        place = run.promoted / f"step-{step:05d}"
+        place = checkpoint_path(run.promoted, step)
         with self._one_at_a_time:
             if not is_whole(place):
                 saved = next((path for path in complete_checkpoints(run.checkpoints) if read_step(path) == step), None)
