@@ -49,6 +49,21 @@ def test_a_player_is_entered_once_and_last(board: Board) -> None:
 
 
 @pytest.mark.parametrize(
+    ("refused", "why"),
+    [("mcst-5", "mcst-5"), ("cfr-5", "cannot be entered in tic_tac_toe"), ("random", "already on the board")],
+)
+def test_none_of_several_players_is_entered_if_one_is_refused(board: Board, refused: str, why: str) -> None:
+    before = board.entries()
+    for players in (["mcts-5", refused], [refused, "mcts-5"], ["mcts-5", "mcts-6", refused, "mcts-7"]):
+        with pytest.raises(BadOption, match=f"^--add {refused}: .*{why}.* None of the {len(players)} players was"):
+            board.add_all(players, 7)
+        assert board.entries() == before
+    added = board.add_all(["mcts-5", "mcts-6", "mcts-5"], 7)
+    assert [(entry.player, entry.number) for entry in added] == [("mcts-5", 2), ("mcts-6", 3), ("mcts-5", 2)]
+    assert board.entries() == [*before, *added[:2]]
+
+
+@pytest.mark.parametrize(
     ("player", "game", "why"),
     [
         ("cfr-5", "tic_tac_toe", "has perfect information"),

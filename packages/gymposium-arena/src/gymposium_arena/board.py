@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from gymposium.errors import BadOption, BadRecord
+from gymposium.errors import BadOption, BadRecord, GymposiumError
 from gymposium.players.grammar import check_player
 from gymposium.plugins.command_line import command_line
 from gymposium.records import Problem, Record, board_files, read_records
@@ -113,30 +113,44 @@ class Board:
         keeps its entry. `label` is its display name, `by` the person who enters it, `made` the date.
 
         Raises `BadOption` if the player is on the board with other values."""
-        check_player(player)
-        entries = self.entries()
-        for entry in entries:
-            if entry.player == player:
-                given: dict[str, tuple[object, object]]
-                given = {"--seed": (seed, entry.seed), "--label": (label, entry.label), "--by": (by, entry.by)}
-                given["--game"] = ({*games} or None, {*entry.games})
-                for option, (wanted, stored) in given.items():
-                    if wanted is not None and wanted != stored:
-                        there = f"without {option}" if stored is None else f"with {_shown(stored)}"
-                        raise BadOption(
-                            f"{option}: {player} is already on the board {there}, not with {_shown(wanted)}. Leave out "
-                            f"{option}."
-                        )
-                return entry
+        return self.add_all([player], seed, games, label=label, by=by, made=made)[0]
+
+    def add_all(
+        self,
+        players: Sequence[str],
+        seed: int | None,
+        games: Sequence[str] = (),
+        *,
+        label: str | None = None,
+        by: str | None = None,
+        made: str | None = None,
+    ) -> list[Entry]:
+        """Enter players like `add`, or none of them if one is refused."""
         known = [game.name for game in self.suite.games]
-        for game in games:
-            if game not in known:
-                raise BadOption(f"The suite {self.suite.name} has no game {game}. Its games: {', '.join(known)}.")
-        entry = new_entry(
-            self.suite, player, len(entries), seed, own=False, games=games or known, label=label, by=by, made=made
-        )
-        self.write_entry(entry)
-        return entry
+        before = self.entries()
+        entries, added = {entry.player: entry for entry in before}, list[Entry]()
+        for player in players:
+            try:
+                check_player(player)
+                if player in entries:
+                    _check_same(entries[player], seed, games, label, by)
+                elif unknown := [game for game in games if game not in known]:
+                    raise BadOption(
+                        f"The suite {self.suite.name} has no game {unknown[0]}. Its games: {', '.join(known)}."
+                    )
+                else:
+                    entries[player] = new_entry(
+                        self.suite, player, len(entries), seed,
+                        own=False, games=games or known, label=label, by=by, made=made,
+                    )  # fmt: skip
+            except GymposiumError as error:
+                if len(players) == 1:
+                    raise
+                raise BadOption(f"--add {player}: {error} None of the {len(players)} players was added.") from error
+            added.append(entries[player])
+        for entry in [*entries.values()][len(before) :]:
+            self.write_entry(entry)
+        return added
 
     def files(self) -> list[Path]:
         """Return all match files, sorted by name."""
@@ -173,6 +187,20 @@ def _shown(value: object) -> str:
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_text(path, text)
+
+
+def _check_same(entry: Entry, seed: int | None, games: Sequence[str], label: str | None, by: str | None) -> None:
+    """Raise `BadOption` if a player is added again with other values."""
+    given: dict[str, tuple[object, object]]
+    given = {"--seed": (seed, entry.seed), "--label": (label, entry.label), "--by": (by, entry.by)}
+    given["--game"] = ({*games} or None, {*entry.games})
+    for option, (wanted, stored) in given.items():
+        if wanted is not None and wanted != stored:
+            there = f"without {option}" if stored is None else f"with {_shown(stored)}"
+            raise BadOption(
+                f"{option}: {entry.player} is already on the board {there}, not with {_shown(wanted)}. Leave out "
+                f"{option}."
+            )
 
 
 def _difference(there: Suite, wanted: Suite) -> str:

@@ -106,8 +106,7 @@ def run_suite(
     for entry in opened.entries() if add else ():
         check_named_player(entry.player)  # before entering a player that could not meet it
     allow(*to_allow((), add or ()))  # also for the workers, which read the names from the entries
-    for player in add or ():
-        opened.add(player, seed, game or (), label=label, by=by, made=datetime.now(UTC).date().isoformat())
+    opened.add_all(add or (), seed, game or (), label=label, by=by, made=datetime.now(UTC).date().isoformat())
     last: Tournament | None = None
 
     def kept() -> str:
