@@ -217,6 +217,16 @@ def test_where_replies_were_cut_off_the_option_to_raise_is_named(gymposium: Run,
     assert "drawn at random" not in done.stderr
 
 
+@pytest.mark.parametrize(("withheld", "says"), [(1, "long: 1 of 6 replies was cut off. Raise max_tokens."), (2, "")])
+def test_no_token_limit_is_blamed_for_replies_that_a_service_withheld(
+    gymposium: Run, tmp_path: Path, withheld: int, says: str
+) -> None:
+    (tmp_path / "long.py").write_text(f"{LONG_WINDED}\n    withheld = {withheld}\n")
+    done = gymposium("--plugin", "long.py", "run", "tic_tac_toe", "--players", "long,long", "-n", "2", *HERE)
+    assert done.stderr.count("cut off") == done.stderr.count("Raise max_tokens") == bool(says)
+    assert says in done.stderr
+
+
 SAYING = """
 from gymposium import OpponentSpec, hookimpl
 from gymposium.players.protocol import Reply

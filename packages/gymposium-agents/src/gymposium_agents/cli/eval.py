@@ -21,6 +21,7 @@ from gymposium.cli.executors import (
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import (
     ScheduleOption,
+    count_withheld,
     note_failed_replies,
     note_remarks,
     note_repeats,
@@ -228,7 +229,8 @@ def command(
         print_json({**played, "games": session.as_data(), "record": str(folder.matches)})
     elif session.finished:
         _print(plan, protocol, session)
-    note_failed_replies(plan.player, [evaluation.overall for _, _, evaluation in session.results])
+    overall = [evaluation.overall for _, _, evaluation in session.results]
+    note_failed_replies(plan.player, overall, count_withheld([players[plan.player]]))
     note(f"Recorded in {folder.matches}")
     check_break_offs(session.break_offs, session.finished, folder, session.allow)
 

@@ -109,7 +109,8 @@ class OpenAIChatEngine:
         """Return sentences about unusual events so far, such as retries."""
         sentences = {
             "retries": "{} {request} had to be sent again.",
-            "withheld": "{} {reply} {was} cut off by the service's content filter.",
+            "withheld": "{} {reply} {was} cut off by the service's content filter. A larger max_tokens does not help: "
+            "change the prompt or the model.",
             "tool calls": "{} {reply} held tool calls, which were not offered and are not read: turn off the tool-call "
             "parser of the server.",
             "all thoughts": "{} {reply} {was} empty, because the service put the whole reply into the thoughts "

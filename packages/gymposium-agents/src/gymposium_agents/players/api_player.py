@@ -102,6 +102,12 @@ class ApiPlayer:
 
         return then(self.engine.submit(messages, self.sampling, seed), answered)
 
+    @property
+    def withheld(self) -> int:
+        """The number of replies that the service's content filter cut off."""
+        counts: Mapping[str, int] = getattr(self.engine, "counts", {})
+        return counts.get("withheld", 0)
+
     def remarks(self) -> list[str]:
         """Return advice about prompts without space for a reply, if any, and the remarks of the engine."""
         advice = list[str]()

@@ -24,7 +24,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Player, is_deterministic
 from gymposium.plugins.command_line import command_line
 from gymposium.records.scores import Score
-from gymposium.util.visible import visible
+from gymposium.util.visible import plural, visible
 
 SeedOption = Annotated[int, typer.Option(metavar="N", help="Seed everything random")]
 PolicyOption = Annotated[
@@ -92,20 +92,20 @@ _EXAMPLE = 160
 """Maximum number of characters shown from a reply in a note."""
 
 
-def note_failed_replies(player: str, scores: Sequence[Score]) -> None:
-    """Print on stderr how to fix a player's cut-off and unparsable replies."""
+def note_failed_replies(player: str, scores: Sequence[Score], withheld: int = 0) -> None:
+    """Print on stderr how to fix a player's cut-off and unparsable replies. No token limit cut off the `withheld` ones:
+    the player's remarks tell of them."""
     replies = sum(sum(score.readings.values()) for score in scores)
-    cut_off = sum(score.readings["cut off"] for score in scores)
+    cut_off = max(0, sum(score.readings["cut off"] for score in scores) - withheld)
     looping = sum(score.looping for score in scores)
+    of_all = f"{player}: {cut_off} of {replies} {plural(replies, 'reply', 'replies')} {plural(cut_off, 'was', 'were')}"
     if cut_off and 2 * looping > cut_off:
         note(
-            f"{player}: {cut_off} of {replies} replies were cut off, {looping} of them in a loop that repeats the same "
-            "text to the end. A larger max_tokens does not help there. Raise the temperature, as in temperature=0.6, "
-            "or "
-            f"use another model."
+            f"{of_all} cut off, {looping} of them in a loop that repeats the same text to the end. A larger max_tokens "
+            f"does not help there. Raise the temperature, as in temperature=0.6, or use another model."
         )
     elif cut_off:
-        note(f"{player}: {cut_off} of {replies} replies were cut off. Raise max_tokens.")
+        note(f"{of_all} cut off. Raise max_tokens.")
     unparsable = sum(score.readings["unparsable"] for score in scores)
     if unparsable:
         examples = [score.unparsable_example or "" for score in scores]
@@ -119,7 +119,14 @@ def note_failed_replies(player: str, scores: Sequence[Score]) -> None:
             advice = f"reading=lenient, an option of language models, finds a move in {marked} of them"
         else:
             advice = "ask a language model for another form, with reply=tags, reply=json or reply=move, and prompt=full"
-        note(f"{player}: {unparsable} of {replies} replies were unparsable, such as {_quoted(example)}: {advice}.")
+        nouns = f"{plural(replies, 'reply', 'replies')} {plural(unparsable, 'was', 'were')}"
+        note(f"{player}: {unparsable} of {replies} {nouns} unparsable, such as {_quoted(example)}: {advice}.")
+
+
+def count_withheld(players: Iterable[Player | None]) -> int:
+    """Return the number of replies that services of these players withheld in this process."""
+    different = {id(player): player for player in players}.values()
+    return sum(getattr(player, "withheld", 0) for player in different)
 
 
 def _quoted(reply: str) -> str:

@@ -23,6 +23,7 @@ from gymposium.cli.matches import (
     PolicyOption,
     ScheduleOption,
     SeedOption,
+    count_withheld,
     note_failed_replies,
     note_remarks,
     note_repeats,
@@ -166,4 +167,6 @@ def _note_failed_replies(comparison: Comparison) -> None:
     """Print how to fix each player's cut-off and unparsable replies."""
     names = [player.name for player in comparison.players]
     for name in dict.fromkeys(names):
-        note_failed_replies(name, [score for mine, score in zip(names, comparison.scores, strict=True) if mine == name])
+        mine = [number for number, other in enumerate(names) if other == name]
+        withheld = count_withheld(comparison.players[number] for number in mine)
+        note_failed_replies(name, [comparison.scores[number] for number in mine], withheld)
