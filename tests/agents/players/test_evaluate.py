@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from gymposium.errors import BadOption
+from gymposium.errors import BadOption, GymposiumError, WrongType
 from gymposium.games.registry import load_game
 from gymposium.match import MatchResult, Schedule
 from gymposium.players.grammar import make_player
@@ -55,6 +57,17 @@ def test_both_schedules_find_the_same() -> None:
         return [sum(score.returns) for score in evaluation.by_seat]
 
     assert found("streaming") == found("rounds")
+
+
+@pytest.mark.parametrize("name", ["matches", "seed", "at_once"])
+@pytest.mark.parametrize("value", [2.5, True, "2", None, -2])
+def test_a_number_that_is_no_integer_or_too_small_is_refused(name: str, value: Any) -> None:
+    if (name, value) == ("seed", -2):
+        return
+    wrong: type[GymposiumError] = BadOption if value == -2 else WrongType
+    numbers: dict[str, Any] = {"matches": 2, "seed": 0, name: value}
+    with pytest.raises(wrong, match=rf": {name}( must be an integer, not {value!r}|=-2 must be at least 1)"):
+        evaluate(make_player("random"), make_player("random"), load_game("kuhn_poker"), tag="t", **numbers)
 
 
 def test_an_uneven_share_of_seats_is_refused() -> None:

@@ -23,6 +23,7 @@ from typing import Literal
 
 from gymposium.errors import IllegalMove
 from gymposium.games.protocol import Event, Game, Match
+from gymposium.match.result import check_integer
 from gymposium.replies.prompt import Prompt
 from gymposium.replies.reading import READERS, read
 from gymposium.util.streams import stream
@@ -120,6 +121,9 @@ def check_leaks(game: Game, seed: int = 0, *, matches: int = 20, tries: int = 12
 
     At each decision it tries `tries` alterations, one search from scratch with as many steps and one sample, until
     `events` events have been replayed. Equal arguments give equal reports."""
+    check_integer("check_leaks: seed", seed)
+    for name, value in (("matches", matches), ("tries", tries), ("events", events)):
+        check_integer(f"check_leaks: {name}", value, least=1)
     check = _Check(game, seed)
     for world in Finder(game, seed, matches=matches, tries=tries, events=events):
         check.compare(world)

@@ -11,6 +11,7 @@ from inspect_ai.dataset import Sample
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
+from gymposium.match.result import check_integer
 from gymposium.match.seating import assign_seats, derive_seeds, even_share
 
 MATCHES = 100
@@ -74,9 +75,3 @@ def samples(game: str | Game, *, matches: int | None = None, seed: int = 0, seat
         mine = assign_seats(number, opened.seats, swap=True).index(0) if swap else int(seat)
         planned.append(MatchSeat(opened.name, number, match_seed, player_seed, mine).sample)
     return planned
-
-
-def check_integer(name: str, value: object, *, least: int | None = None) -> None:
-    """Raise `BadOption` for anything but an integer, and for one below `least`."""
-    if isinstance(value, bool) or not isinstance(value, int) or (least is not None and value < least):
-        raise BadOption(f"{name}={value!r}: use an integer{'' if least is None else f' from {least}'}.")

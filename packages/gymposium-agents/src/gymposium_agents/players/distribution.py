@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Protocol
 
 from gymposium.errors import GymposiumError
+from gymposium.match.result import check_integer
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask
 from gymposium.replies.reading import LenientReader, Reader, TagsReader, read
@@ -100,8 +101,7 @@ def estimate_distributions(player: PromptedModel, asks: Sequence[Ask], samples: 
 
     Raises `GymposiumError` if a game lists no moves, a prompt leaves no space for a reply, or the player reads past
     turns missing from the ask."""
-    if samples < 1:
-        raise GymposiumError(f"samples={samples} is too low. An estimate needs at least one reply.")
+    check_integer("samples", samples, least=1)
     legal, prompts = [_legal(ask) for ask in asks], [_prompt(player, ask) for ask in asks]
 
     def requests() -> Iterator[tuple[int, TokenRequest]]:

@@ -10,6 +10,7 @@ from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.match import FORFEIT, MatchJob, MatchResult, Schedule, play
 from gymposium.match.failures import FailurePolicy
+from gymposium.match.result import check_integer
 from gymposium.match.seating import assign_seats, seated_jobs
 from gymposium.players.protocol import Player
 from gymposium.records import Record, recorded
@@ -80,7 +81,8 @@ def evaluate(
     count them. The player rotates over the seats. The matches of one round over the seats share their deal. `each` is
     called with every finished match. Match ids begin with `tag`.
 
-    Raises `BadOption` if the seats cannot share the matches evenly, or the opponent is missing."""
+    Raises `BadOption` if the seats cannot share the matches evenly, or the opponent is missing, and `WrongType` for
+    numbers that are no integers."""
     jobs = contest(player, opponent, game, matches, seed=seed, tag=tag, on_illegal=on_illegal)
     evaluation = Evaluation.from_game(game)
     for played in recorded(play(jobs, at_once=at_once, schedule=schedule), each):
@@ -102,6 +104,8 @@ def contest(
 ) -> Iterator[MatchJob]:
     """Yield the matches of an evaluation. `first` is the number of the first match in the run's plan. Raises
     `BadOption` like `evaluate`."""
+    check_integer("evaluate: matches", matches, least=1)
+    check_integer("evaluate: seed", seed)
     check_share(matches, game)
     players = contestants(player, opponent, game)
     jobs = seated_jobs(game, players, matches, seed=seed, swap=True, tag=tag, on_illegal=on_illegal, first=first)

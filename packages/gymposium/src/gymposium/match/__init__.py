@@ -16,7 +16,7 @@ from gymposium.match.guard import Answer, Guard, PlayerFailure
 from gymposium.match.match import RunningMatch, prompt_hash
 from gymposium.match.opening import open_match
 from gymposium.match.promises import BrokenPromise
-from gymposium.match.result import FORFEIT, EngineError, GameRefused, MatchJob, MatchResult, Turn
+from gymposium.match.result import FORFEIT, EngineError, GameRefused, MatchJob, MatchResult, Turn, check_integer
 from gymposium.match.rounds import ask_players, collect_replies, rounds
 from gymposium.match.streaming import streaming
 from gymposium.match.watchdog import Watchdog
@@ -68,6 +68,7 @@ def play(
 
     Raises `BadOption` for an unknown schedule. Without a guard, raises `EngineError` with the match so far if a game's
     engine fails, and every exception from a player."""
+    check_integer("play: at_once", at_once, least=1)
     if schedule not in SCHEDULES:
         raise BadOption(f"Unknown schedule={schedule!r}. Use {' or '.join(map(repr, SCHEDULES))}.")
     return SCHEDULES[schedule](jobs, at_once, watchdog, guard)

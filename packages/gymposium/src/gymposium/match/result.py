@@ -78,13 +78,15 @@ def check_type(what: str, value: object, kind: type, expected: str) -> None:
         raise WrongType(what, expected, value)
 
 
-def check_integer(what: str, value: object) -> None:
+def check_integer(what: str, value: object, *, least: int | None = None) -> None:
     """Raise `WrongType` unless an argument is an integer, Python's or NumPy's and no boolean, and `BadOption` if it has
-    more than 64 bits."""
+    more than 64 bits or is below `least`."""
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise WrongType(what, "an integer", value)
     if not is_integer(index(value)):
         raise BadOption(f"{what}={value}: give an integer of at most 64 bits.")
+    if least is not None and index(value) < least:
+        raise BadOption(f"{what}={value} must be at least {least}.")
 
 
 @dataclass(slots=True)
