@@ -162,7 +162,7 @@ def put(*path: Any) -> Callable[[dict[str, Any]], None]:
         (lambda data: data["events"].append([0, "call"]), "after the end of the match"),
         (put("on_illegal", "sometimes"), "Unknown policy"),
         (put("prompts", 0, "reader", "mve"), "way of replying"),
-        (put("players", ["random"]), "the record has 1 players"),
+        (put("players", ["random"]), "the record has 1 player$"),
         (put("prompts", 1, "hash", "000000000000"), "prompt differs: seat 1 read one of digest '000000000000'"),
         (put("prompts", 0, "style", "full"), "prompt differs: seat 0"),
         (put("prompts", 0, "style", "terse"), "write 'full' or 'compact'"),

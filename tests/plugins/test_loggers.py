@@ -378,7 +378,7 @@ def test_langfuse_stops_a_run_at_the_start_where_it_is_refused(
 def test_what_langfuse_refuses_in_the_middle_is_raised(tmp_path: Path, langfuse: Stand) -> None:
     loggers = make_loggers({"langfuse": {"host": langfuse.url}}, start(tmp_path))
     langfuse.answers["/api/public/scores"] = (207, {"accepted": 2, "rejected": 1, "errors": [{"message": "too long"}]})
-    with pytest.raises(LoggerError, match=r"1 scores of step 0 were rejected: .*too long"):
+    with pytest.raises(LoggerError, match=r"1 score of step 0 was rejected: .*too long"):
         log(loggers, 0, 0)
     langfuse.answers["/api/public/otel/v1/traces"] = (403, {"message": "Forbidden"})
     with pytest.raises(LoggerError, match=r"Logger langfuse failed at step 1: .*403.* resume the run"):

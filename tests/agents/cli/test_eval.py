@@ -298,7 +298,7 @@ def evaluated(*arguments: str | Path) -> None:
         ),
         (
             "lm:a --game tic_tac_toe --start-server --server-option servers=2 --server-option devices=1",
-            "1 GPUs cannot be divided evenly among 2 servers",
+            "1 GPU cannot be divided evenly among 2 servers",
         ),
         ("random --game tic_tac_toe --out /dev/null/m", "--out /dev/null/m: cannot be written"),
     ],

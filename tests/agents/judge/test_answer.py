@@ -67,7 +67,7 @@ def test_whatever_is_scored_is_read_again(given: dict[str, float], rng: object) 
         ('{"scores": [1, 0]}', NO_JSON, ""),
         ('{"scores": [{"id": "1", "score": 0, "score": 1}, {"id": "2", "score": 0}]}', NO_JSON, ""),
         (f'{GOOD[:-1]}, "scores": []}}', NO_JSON, ""),
-        (scores(("1", 1)), NOT_EACH_ONCE, "1 scores for 2"),
+        (scores(("1", 1)), NOT_EACH_ONCE, "1 score for 2"),
         (scores(("1", 1), ("2", 0), ("3", 0)), NOT_EACH_ONCE, "3 scores for 2"),
         (scores(), NOT_EACH_ONCE, "0 scores for 2"),
         (scores(("1", 1), ("1", 0)), NOT_EACH_ONCE, "several scores for 1"),

@@ -165,7 +165,7 @@ def test_tokens_and_cost_are_accounted_for_refused_answers_too() -> None:
     assert (account.prompt_tokens, account.completion_tokens) == (20, 4)
     assert account.cost == pytest.approx(2 * (10 * 1000 + 2 * 2000) / 1e6)
     assert CheckedReward("ruler", rate).remarks() == [
-        "The judge rated 1 groups in 3 answers, 20 tokens in and 4 out (1 answers uncounted), cost 0.0280.",
+        "The judge rated 1 group in 3 answers, 20 tokens in and 4 out (1 answer uncounted), cost 0.0280.",
         "2 groups were not rated: the judge's answer was not the JSON asked for.",
         "1 reply came without token counts: sums and costs leave them out.",
     ]
@@ -180,7 +180,7 @@ def test_tokens_and_cost_are_accounted_for_refused_answers_too() -> None:
     [
         (completion("Both are fine."), "the judge's answer was not the JSON asked for", "Both are fine."),
         (completion(None), "the judge's answer was not the JSON asked for", ""),
-        (completion(scored({"1": 1.0})), "the judge did not score each trajectory once", "1 scores for 2"),
+        (completion(scored({"1": 1.0})), "the judge did not score each trajectory once", "1 score for 2"),
         (completion(scored({"1": 1.0, "7": 0.0})), "the judge did not score each trajectory once", "Unknown ids: 7"),
         (completion(scored({"1": 1.0, "2": 2.0})), "the judge gave a score that is no number from 0 to 1", "2.0 for 2"),
         (completion(scored({"1": 1.0, "2": 0.0}), "length"), "the judge's answer was cut off", "4096 tokens"),
@@ -265,7 +265,7 @@ def test_a_model_in_this_process_can_be_asked(
     assert caught.value.reason == reason
     account = rate.account
     assert (account.answers, account.completion_tokens) == ((1, 4) if reason == CUT_OFF else (0, 0))
-    assert rate.remarks()[-1] == f"1 groups were not rated: {reason}."
+    assert rate.remarks()[-1] == f"1 group was not rated: {reason}."
 
 
 # by name
@@ -315,7 +315,7 @@ def test_the_page_shows_a_judge_that_works(capsys: pytest.CaptureFixture[str]) -
         exec(example.replace("http://127.0.0.1:8000/v1", server.url), {})
     told = capsys.readouterr().out.splitlines()
     assert [line.split()[1] for line in told[:4]] == ["0.25", "0.5", "0.75", "1.0"]
-    assert told[4] == "The judge rated 1 groups in 1 answers, 10 tokens in and 2 out."
+    assert told[4] == "The judge rated 1 group in 1 answer, 10 tokens in and 2 out."
 
 
 def test_the_page_names_every_reason_for_a_group_without_scores() -> None:

@@ -127,7 +127,7 @@ def test_an_estimate_is_within_a_binomial_bound_of_the_truth(taught: LoadedModel
 
 def test_a_reply_that_cannot_be_finished_has_no_probability(taught: LoadedModel) -> None:
     (ask,) = asks(GAME, 1)
-    with pytest.raises(GymposiumError, match="fits into 1 tokens: the shortest reply has 2"):
+    with pytest.raises(GymposiumError, match="fits into 1 token: the shortest reply has 2"):
         move_distributions(make_player(taught, 1.0, max_tokens=1), [ask])
 
 

@@ -143,7 +143,7 @@ def test_a_player_that_does_not_answer_once_is_named() -> None:
 
     env = TextGameEnv("tic_tac_toe", opponent=Silent("silent", []))
     env.reset(seed=0)
-    with pytest.raises(TypeError, match="silent was asked for 1 replies but returned a list of 0"):
+    with pytest.raises(TypeError, match="silent was asked for 1 reply but returned a list of 0"):
         env.step("a1")
 
 

@@ -114,7 +114,7 @@ def test_replies_for_others_are_no_replies() -> None:
 
     found = matches(Short(lambda: None), "tic_tac_toe")
     assert {name for name, one in found.items() if one.ending.kind == "crashed"} == BAD
-    assert found["3"].ending.detail == "TypeError: player failing was asked for 1 replies but returned a list of 0"
+    assert found["3"].ending.detail == "TypeError: player failing was asked for 1 reply but returned a list of 0"
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)

@@ -141,14 +141,14 @@ def test_what_one_seat_draws_does_not_shift_the_other() -> None:
 
 def test_wrong_numbers_are_errors() -> None:
     random = make_player("random")
-    with pytest.raises(ValueError, match="2 seats, but got 1 players"):
+    with pytest.raises(ValueError, match="2 seats, but got 1 player"):
         list(play([MatchJob("m", load_game("tic_tac_toe"), (random,), 0)]))
 
     class Mute(ScriptedPlayer):
         def act(self, asks: Sequence[Ask]) -> list[Reply]:
             return []
 
-    with pytest.raises(TypeError, match="player scripted was asked for 1 replies but returned a list of 0"):
+    with pytest.raises(TypeError, match="player scripted was asked for 1 reply but returned a list of 0"):
         one("tic_tac_toe", Mute(first), random)
 
 

@@ -332,7 +332,7 @@ def test_a_wrong_number_of_replies_is_an_error() -> None:
         def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
             return []
 
-    with pytest.raises(TypeError, match="player named was asked for 1 replies but returned a list of 0"):
+    with pytest.raises(TypeError, match="player named was asked for 1 reply but returned a list of 0"):
         list(play([MatchJob("m", load_game("tic_tac_toe"), (Mute(), RANDOM), 0)], schedule="streaming"))
 
 

@@ -170,7 +170,7 @@ def test_a_criterion_of_ones_own_sees_the_group(tmp_path: Path, monkeypatch: pyt
     monkeypatch.syspath_prepend(tmp_path)
     found = make_reward("weighted(accuracy=1,own_criteria:briefest=0.5)")([QUICK, SLOW])
     assert [(r.total, r.parts["own_criteria:briefest"]) for r in found] == [(1.5, 1.0), (1.0, 0.0)]
-    with pytest.raises(BadReward, match="Criterion own_criteria:lazy: got 1 values for a group of 2"):
+    with pytest.raises(BadReward, match="Criterion own_criteria:lazy: got 1 value for a group of 2"):
         make_reward("weighted(own_criteria:lazy=1)")([QUICK, SLOW])
     with pytest.raises(BadOption, match="must be a function of a group of trajectories, not 7"):
         make_reward("weighted(own_criteria:broken=1)")
@@ -208,7 +208,7 @@ def test_wrong_rewards_say_what_to_write(text: str, error: type[Exception], mess
 @pytest.mark.parametrize(
     ("rewards", "message"),
     [
-        ([Reward(1.0)], "1 rewards for a group of 2 trajectories"),
+        ([Reward(1.0)], "1 reward for a group of 2 trajectories"),
         ([Reward(1.0)] * 3, "3 rewards for a group of 2"),
         ([Reward(1.0), 2.0], r"2.0 for trajectory 1\. Return a Reward"),
         ([Reward(math.nan), Reward(1.0)], "total of trajectory 0 is nan"),

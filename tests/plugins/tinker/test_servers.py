@@ -227,5 +227,5 @@ def test_another_number_of_log_probabilities_is_told(scores: list[float | None])
 
 def test_rows_with_another_number_of_log_probabilities_are_told() -> None:
     output: Any = SimpleNamespace(loss_fn_outputs=[{"logprobs": SimpleNamespace(data=[-1.0, -2.0])}])
-    with pytest.raises(GymposiumError, match="for 1 rows of 2 tokens instead of 1 rows of 3 tokens"):
+    with pytest.raises(GymposiumError, match="for 1 row of 2 tokens instead of 1 row of 3 tokens"):
         logprobs(output, [scored((1, 2, 3, 4))])

@@ -221,7 +221,7 @@ def test_overrides_are_toml_and_a_bare_word_is_text() -> None:
         ("steps", "not of the form NAME=VALUE"),
         ("=3", "not of the form NAME=VALUE"),
         ("games=[tic_tac_toe]", "the value is not valid TOML"),
-        ("stages.1.promote=0.5", "index 1 is invalid. stages has 1 entries, counted from 0"),
+        ("stages.1.promote=0.5", "index 1 is invalid. stages has 1 entry, counted from 0"),
         ("stages.0=", "list entries have no default"),
         ("seed.x=3", "seed is 0, which has no nested settings"),
         ("optimizer.learning_rat=1", "Did you mean optimizer.learning_rate"),

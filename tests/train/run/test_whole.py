@@ -335,7 +335,7 @@ def test_files_that_do_not_teach_what_is_legal_are_reported(
         data = f"cold_start.data={json.dumps([str(tmp_path / f'{name}.jsonl')])}"
         settings = ('games=["tic_tac_toe"]', data, "steps=0", "cold_start.batch=4", "cold_start.keep=")
         start_run(tmp_path / name, quick_config(*settings))
-        told = "1 of 1 replies to imitate do not teach the model what is legal" in capsys.readouterr().err
+        told = "1 of 1 reply to imitate does not teach the model what is legal" in capsys.readouterr().err
         assert told is (name == "unnamed")
 
 

@@ -170,7 +170,7 @@ def test_a_group_that_is_listed_is_taken_without_its_missing_members(service: Se
     with pytest.raises(NotFound):
         service.train(["b"])
     played(service, "c", 0, 1.0)
-    with pytest.raises(Conflict, match="Only 1 sessions of the group"):
+    with pytest.raises(Conflict, match="Only 1 session of the group"):
         service.train(["c"])
 
 
@@ -200,7 +200,7 @@ def test_sessions_of_another_split_are_kept_and_not_learned_from(service: Servic
 def test_limits_of_sessions_and_of_groups_that_wait(make: Make) -> None:
     service = make(most_sessions=1, most_groups=1)
     row, _ = begin(service, "a", 0)
-    with pytest.raises(Busy, match="1 sessions are open"):
+    with pytest.raises(Busy, match="1 session is open"):
         begin(service, "a", 1)
     service.drop(row.id)
     for member in range(2):

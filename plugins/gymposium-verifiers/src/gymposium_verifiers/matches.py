@@ -23,6 +23,7 @@ from gymposium.rewards.protocol import CheckedReward
 from gymposium.tasks.tools import list_tools
 from gymposium.tasks.tools.dialects import DIALECTS
 from gymposium.tasks.tools.reader import ToolsReader
+from gymposium.util.visible import plural
 
 SEATS = 10
 """Number of seats that agents can play: each has its own role in the environment's config."""
@@ -82,7 +83,10 @@ class Matches:
         for lineup in lineups:
             others = loaded.seats - len(lineup)
             if len(named) not in (1, others):
-                raise BadOption(f"opponents: got {len(named)} players for {others} other seats.")
+                raise BadOption(
+                    f"opponents: got {len(named)} {plural(len(named), 'player')} for {others} other "
+                    f"{plural(others, 'seat')}."
+                )
         how = _reader(reply, loaded)
         prompt_for(loaded, prompt, how)
         made = make_reward(reward)

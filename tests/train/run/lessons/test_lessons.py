@@ -42,7 +42,7 @@ def test_what_is_too_long_is_left_out_and_counted(tiny: LoadedModel) -> None:
     room = len(asked.prompt) + len(asked.completion)
     assert tokenized([ASKED, LATER], tiny.chat, room=room, max_tokens=8).demonstrations == [asked]
     assert tokenized([ASKED, LATER], tiny.chat, room=room, max_tokens=8).too_long == 1
-    with pytest.raises(BadOption, match="All 1 replies"):
+    with pytest.raises(BadOption, match="No reply of the cold start fits"):
         tokenized([ASKED], tiny.chat, room=room - 1, max_tokens=8)
 
 

@@ -59,6 +59,7 @@ from gymposium.runs.playing import BreakOffs, play_missing, read_schedule, split
 from gymposium.tasks.tools import list_tools
 from gymposium.util.durable import replace_text
 from gymposium.util.settings import read_settings
+from gymposium.util.visible import plural
 from gymposium_agents.chat.settings import PlayerSettings, find_reply_form
 from gymposium_agents.cli.own_server import ServerOptions, check_server_options, powerful_options, seated_players
 from gymposium_agents.players.synth import Keep, SynthCounts, SynthSelection, choose_per, gather
@@ -210,7 +211,10 @@ def command(
             check_server_options(stored.server_option)
         settings = replace(stored, **anew | {"server_option": tuple(anew.get("server_option", stored.server_option))})
         if settings.matches < stored.matches:
-            raise BadOption(f"-n {settings.matches} is too low: {resume} already has {stored.matches} planned matches.")
+            raise BadOption(
+                f"-n {settings.matches} is too low: {resume} already has {stored.matches} planned "
+                f"{plural(stored.matches, 'match')}."
+            )
         if settings != stored and (resume / "data.jsonl").exists():
             raise BadOption(
                 f"{resume / 'data.jsonl'} was made with other settings, and data is never overwritten. Move or delete "
@@ -316,7 +320,8 @@ class _Session:
                 for changed in (("--keep", "all"), ("-n", str(2 * settings.matches)))
             )
             raise GymposiumError(
-                f"No seat of {self.counts.matches} matches was kept ({_reasons(self.counts)}). Use stronger players, "
+                f"No seat of {self.counts.matches} {plural(self.counts.matches, 'match')} was kept "
+                f"({_reasons(self.counts)}). Use stronger players, "
                 f"keep other outcomes with  {keeps_all}  or play more matches with  {plays_more}"
             )
         return made
@@ -368,11 +373,18 @@ class _Session:
         what = "whole matches" if wanted.per == "match" else "single turns"
         data = folder.path / "data.jsonl"
         for line in (
-            f"{data}: {counts.lines} lines, {what}, context {wanted.settings.context}",
-            f"  played    {counts.matches} matches of {self.game.name}, seed {self.settings.seed}",
-            f"  kept      {counts.kept} seats",
+            f"{data}: {counts.lines} {plural(counts.lines, 'line')}, {what}, context {wanted.settings.context}",
+            (
+                f"  played    {counts.matches} {plural(counts.matches, 'match')} of {self.game.name}, seed "
+                f"{self.settings.seed}"
+            ),
+            f"  kept      {counts.kept} {plural(counts.kept, 'seat')}",
             f"  left out  {_reasons(counts)}",
-            *([f"  passed over as duplicates  {counts.duplicates} lines"] if wanted.dedupe else []),
+            *(
+                [f"  passed over as duplicates  {counts.duplicates} {plural(counts.duplicates, 'line')}"]
+                if wanted.dedupe
+                else []
+            ),
         ):
             out().print(line, soft_wrap=True)
 
@@ -401,4 +413,7 @@ def check_players(texts: Sequence[str], by: int | None, game: Game) -> None:
 
 def _reasons(counts: SynthCounts) -> str:
     reasons = [f"{reason} {count}" for reason, count in counts.left_out.most_common()]
-    return f"{counts.left_out.total()} seats{': ' if reasons else ''}{', '.join(reasons)}"
+    return (
+        f"{counts.left_out.total()} "
+        f"{plural(counts.left_out.total(), 'seat')}{': ' if reasons else ''}{', '.join(reasons)}"
+    )

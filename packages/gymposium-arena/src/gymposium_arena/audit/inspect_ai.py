@@ -11,6 +11,7 @@ from typing import Any
 
 from gymposium.errors import BadRecord
 from gymposium.records import Record
+from gymposium.util.visible import plural
 from gymposium_arena.audit.episode import Episode, entry, fail
 from gymposium_arena.audit.logged_match import CAUSES, causes
 
@@ -92,7 +93,10 @@ def _seat(data: Mapping[str, Any], record: Record) -> int:
             fail(f"the metadata has {key} {metadata.get(key)!r}, but the record has {getattr(record, key)!r}")
     seat: int = entry(metadata, "seat", int, "the metadata")
     if seat not in range(len(record.players)):
-        fail(f"the metadata names seat {seat}, but the match has {len(record.players)} seats")
+        fail(
+            f"the metadata names seat {seat}, but the match has {len(record.players)} "
+            f"{plural(len(record.players), 'seat')}"
+        )
     return seat
 
 
@@ -105,7 +109,10 @@ def _check_messages(data: Mapping[str, Any], record: Record, seat: int) -> None:
     ]
     replied = [turn["text"] for turn in record.turns if turn["seat"] == seat]
     if len(said) not in (len(replied), len(replied) + (record.ending.kind == "out of context")):
-        fail(f"the model wrote {len(said)} messages, but the record has {len(replied)} replies of seat {seat}")
+        fail(
+            f"the model wrote {len(said)} {plural(len(said), 'message')}, but the record has {len(replied)} "
+            f"{plural(len(replied), 'reply', 'replies')} of seat {seat}"
+        )
     tools = record.prompts[seat]["reader"].startswith("tools")
     for number, (message, reply) in enumerate(zip(said, replied)):
         if isinstance(message, str) and not tools and message != reply:

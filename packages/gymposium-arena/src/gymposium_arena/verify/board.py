@@ -16,6 +16,7 @@ from gymposium.runs.executors.starting import begin_worker, ctrl_c_waits
 from gymposium.util.child_process import spawn_context
 from gymposium.util.plain_file import read_content
 from gymposium.util.streams import stream
+from gymposium.util.visible import plural
 from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry
 from gymposium_arena.exact_file import exact_path
@@ -110,7 +111,7 @@ def verify_board(
     ]
     verification.notes += [f"{entry.player} has not been played yet." for entry in entries if entry.seed is None]
     verification.notes += [
-        f"{count} matches were played with {versions}, the version at entry."
+        f"{count} {plural(count, 'match was', 'matches were')} played with {versions}, the version at entry."
         for versions, count in total.other_versions.items()
     ]
     affected = [entry for entry in entries if only in (None, entry.slug)]

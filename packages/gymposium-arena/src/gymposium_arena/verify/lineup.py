@@ -13,6 +13,7 @@ from gymposium.match import MatchJob, play
 from gymposium.players.protocol import Repeats
 from gymposium.records import Problem, Record, Script, difference, parse_records, silences
 from gymposium.util.streams import stream
+from gymposium.util.visible import plural
 from gymposium_arena.entries import Entry
 from gymposium_arena.schedule import Lineup, job_maker
 from gymposium_arena.verify.compare import unplanned
@@ -208,7 +209,8 @@ def _matches(
     result.findings += _out_of_order(check, [name for name in lines if name not in broken], numbers)
     if missing := numbers.count_missing(lines.keys()):
         named = map(check.lineup.match_id, islice(numbers.missing(lines.keys()), _NAMED))
-        what = f"{missing} of {len(numbers)} matches are missing: {', '.join(named)}"
+        are = plural(len(numbers), "match is", "matches are")
+        what = f"{missing} of {len(numbers)} {are} missing: {', '.join(named)}"
         more = ", …" if missing > _NAMED else ""
         again = "; some broke off and will be played again" if broken - lines.keys() else ""
         result.findings.append(Finding("schedule", check.where, f"{what}{more}{again}"))

@@ -13,6 +13,7 @@ from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, play
 from gymposium.records import RecordWriter, verify_file
 from gymposium.util.streams import stream
+from gymposium.util.visible import plural
 from gymposium_testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, events_in_words, raised
 from gymposium_testing.positions import Snapshot
 from gymposium_testing.walk import BEGIN, AnyPlayer, ended, match_seed, play_moves, steps
@@ -44,7 +45,12 @@ def pieces_load_and_play_on(game: Game, seed: int = 0, effort: Effort = NORMAL) 
             cut.compare(piece, "a position loaded from its events differs", where=where, do=_DO)
             play_moves(piece, moves[turn:])
             what = f"loaded with its seed {match.seed} and continued with the same moves, the match diverges"
-            cuts[-1].compare(piece, what, where=f"{game.name}, loaded after {len(cut.events)} events", do=_DO)
+            cuts[-1].compare(
+                piece,
+                what,
+                where=f"{game.name}, loaded after {len(cut.events)} {plural(len(cut.events), 'event')}",
+                do=_DO,
+            )
             left -= 1
         left -= BEGIN
         number += 1

@@ -10,6 +10,7 @@ from typing import Literal
 
 from gymposium.games.protocol import Game
 from gymposium.match.failures import forfeit_returns
+from gymposium.util.visible import plural
 from gymposium_testing.contract import CheckFailed, events_in_words
 from gymposium_testing.trainers.protocol import ReadingModel, RolledOut, TokenIds, TrainedMatch, TrainedRow
 
@@ -154,7 +155,10 @@ def _compare(
 def _compare_row(turns: Sequence[ReplayedTurn], row: TrainedRow, model: ReadingModel) -> Iterator[tuple[RowFault, str]]:
     lengths = len(row.tokens), len(row.mask), len(row.log_probs)
     if len({*lengths}) > 1:
-        yield "tokens", f"A row has {lengths[0]} tokens, a mask of {lengths[1]}, and {lengths[2]} log_probs"
+        yield (
+            "tokens",
+            f"A row has {lengths[0]} {plural(lengths[0], 'token')}, a mask of {lengths[1]}, and {lengths[2]} log_probs",
+        )
         return
     place = 0
     for number, turn in enumerate(turns):

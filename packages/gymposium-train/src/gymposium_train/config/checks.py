@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from gymposium.errors import BadOption
 from gymposium.plugins.host import host
+from gymposium.util.visible import plural
 from gymposium_agents.chat.settings import TOOLS
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_train.config.backend_checks import backend_checks
@@ -105,7 +106,7 @@ def _credit(config: TrainConfig) -> Iterator[Rule]:
         yield Rule(
             config.steps is not None and 0 < config.steps <= credit.critic.warmup,
             f"credit.critic.warmup = {credit.critic.warmup}: only the critic learns during warmup, but the run has "
-            f"only {config.steps} steps. Lower it, or raise steps.",
+            f"only {config.steps} {plural(config.steps or 0, 'step')}. Lower it, or raise steps.",
         )
     yield Rule(
         single and credit.needs_groups,

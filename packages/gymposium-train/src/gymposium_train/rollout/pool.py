@@ -9,6 +9,7 @@ from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium.util.streams import draw
+from gymposium.util.visible import plural
 from gymposium_agents.chat.tokens import Policy
 from gymposium_train.config import Pool
 from gymposium_train.rollout.protocol import PlayerSource
@@ -102,7 +103,8 @@ class PastVersions:
         """Restore what `state` returned. Raises `GymposiumError` if it has more versions than the pool allows."""
         if len(state) > self._settings.size:
             raise GymposiumError(
-                f"The checkpoint keeps {len(state)} past versions, but pool.size is {self._settings.size}. Resume "
+                f"The checkpoint keeps {len(state)} past {plural(len(state), 'version')}, but pool.size is "
+                f"{self._settings.size}. Resume "
                 f"with the run's original settings."
             )
         self.versions = [

@@ -7,6 +7,7 @@ from itertools import count
 from typing import Any
 
 from gymposium.runs.sessions import GroupRow, JobRow, SessionsFile
+from gymposium.util.visible import plural
 from gymposium_train.serving.bodies import TRAIN
 from gymposium_train.serving.errors import Conflict
 
@@ -45,7 +46,11 @@ def check_can_be_learned(file: SessionsFile, group: GroupRow) -> None:
         raise Conflict(f"The group {group.key!r} is {group.state}, so it cannot be learned from.", "groups")
     ended = len(file.sessions(group.key, state="ended"))
     if ended < min(2, group.size):
-        raise Conflict(f"Only {ended} sessions of the group {group.key!r} have ended. At least 2 are needed.", "groups")
+        raise Conflict(
+            f"Only {ended} {plural(ended, 'session')} of the group {group.key!r} "
+            f"{plural(ended, 'has', 'have')} ended. At least 2 are needed.",
+            "groups",
+        )
 
 
 def add_job(file: SessionsFile, groups: Sequence[GroupRow]) -> int:

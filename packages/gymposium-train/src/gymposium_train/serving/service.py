@@ -19,6 +19,7 @@ from typing import Any
 from gymposium.errors import GymposiumError
 from gymposium.runs.sessions import GroupRow, JobRow, SessionRow, SessionsFile, SessionState
 from gymposium.util.streams import stream
+from gymposium.util.visible import plural
 from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.players.player import LanguageModelPlayer
@@ -135,7 +136,11 @@ class Service:
     def _check_goes_on(self) -> None:
         """Raise `RunOver` after the last step."""
         if self.state == "ended":
-            raise RunOver(f"The run has done all of its {self.steps} steps." if self.steps else "The run has ended.")
+            raise RunOver(
+                f"The run has done all of its {self.steps} {plural(self.steps, 'step')}."
+                if self.steps
+                else "The run has ended."
+            )
 
     # -- sessions
 
@@ -153,7 +158,11 @@ class Service:
             self._expire()
             counts = self.file.counts()
             if counts["sessions"].get("open", 0) >= self.settings.most_sessions:
-                raise Busy(f"{self.settings.most_sessions} sessions are open, which is the maximum. End some first.")
+                raise Busy(
+                    f"{self.settings.most_sessions} "
+                    f"{plural(self.settings.most_sessions, 'session is', 'sessions are')} "
+                    f"open, which is the maximum. End some first."
+                )
             if counts["groups"].get("complete", 0) >= self.settings.most_groups:
                 raise Busy(
                     f"{self.settings.most_groups} groups are waiting for training. Begin a step with POST /v1/train."

@@ -170,7 +170,10 @@ def _print(found: list[ReviewedMatches], shown: int) -> None:
         for record, _, drop in _largest(files, shown):
             show(console, f"  {_in_words(record, drop)}")
         if unjudged := sum(review.unjudged for one in files for review in one.reviews.matches.values()):
-            note(f"{unjudged} decisions could not be judged: search found no position that matches what the seat saw.")
+            note(
+                f"{unjudged} {plural(unjudged, 'decision')} could not be judged: search found no position that "
+                "matches what the seat saw."
+            )
         show(console, "")
     new = sum(one.new for one in found)
     where = (

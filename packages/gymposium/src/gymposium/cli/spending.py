@@ -41,5 +41,7 @@ class Spending:
         """Print each player's tokens and cost on stderr."""
         for player, spent in self._players.items():
             cost = "" if spent.cost is None else f", cost {spent.cost:.4f}"
-            tokens = f"{spent.prompt_tokens:,} tokens in and {spent.completion_tokens:,} out"
+            tokens = (
+                f"{spent.prompt_tokens:,} {plural(spent.prompt_tokens, 'token')} in and {spent.completion_tokens:,} out"
+            )
             note(f"{player}: {spent.replies:,} {plural(spent.replies, 'reply', 'replies')}, {tokens}{cost}.")

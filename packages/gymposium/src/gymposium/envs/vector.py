@@ -24,6 +24,7 @@ from gymposium.envs.table import Table, advance
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Match
 from gymposium.match import MatchResult
+from gymposium.util.visible import plural
 
 
 class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
@@ -104,7 +105,10 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         if isinstance(actions, str) or not hasattr(actions, "__len__"):
             raise InvalidAction(f"actions={actions!r} must be a sequence of {n} actions, one per match.")
         if len(actions) != n:
-            raise InvalidAction(f"Got {len(actions)} actions for {n} matches. Pass one action per match.")
+            raise InvalidAction(
+                f"Got {len(actions)} {plural(len(actions), 'action')} for {n} {plural(n, 'match')}. Pass one "
+                "action per match."
+            )
         tables = [*map(require_table, self._tables)]
         over = [i for i, table in enumerate(tables) if table.needs_reset]
         if over and mode is AutoresetMode.DISABLED:
@@ -166,7 +170,10 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         if isinstance(seed, int | np.integer):
             return [int(seed) + i for i in range(self.num_envs)]
         if len(seed) != self.num_envs:
-            raise BadOption(f"seed: got {len(seed)} seeds for {self.num_envs} matches. Pass one seed per match.")
+            raise BadOption(
+                f"seed: got {len(seed)} {plural(len(seed), 'seed')} for {self.num_envs} "
+                f"{plural(self.num_envs, 'match')}. Pass one seed per match."
+            )
         return seed
 
     def _to_reset(self, options: dict[str, Any] | None) -> Sequence[int]:

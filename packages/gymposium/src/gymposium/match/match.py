@@ -23,6 +23,7 @@ from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import bound, read, read_action
 from gymposium.tasks.tools import list_tools
 from gymposium.util.streams import stream
+from gymposium.util.visible import plural
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -62,7 +63,10 @@ class RunningMatch:
 
     def __init__(self, job: MatchJob) -> None:
         if len(job.players) != job.game.seats:
-            raise ValueError(f"{job.game.name} has {job.game.seats} seats, but got {len(job.players)} players.")
+            raise ValueError(
+                f"{job.game.name} has {job.game.seats} {plural(job.game.seats, 'seat')}, but got "
+                f"{len(job.players)} {plural(len(job.players), 'player')}."
+            )
         self.job = job
         self._tools = list_tools(job.game)
         self._readers = [bound(player.reader, self._tools, job.game.name) for player in job.players]

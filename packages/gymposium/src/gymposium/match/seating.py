@@ -14,6 +14,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Player
 from gymposium.util.streams import stream
 from gymposium.util.strict_json import is_integer
+from gymposium.util.visible import plural
 
 
 def even_share(matches: int, *games: Game) -> int:
@@ -186,4 +187,4 @@ class MatchPlan:
         for series, end in zip(self.series, accumulate(series.matches for series in self.series)):
             if 0 <= number < end:
                 return series, number - end + series.matches
-        raise IndexError(f"the plan has {self.count} matches")
+        raise IndexError(f"the plan has {self.count} {plural(self.count, 'match')}")

@@ -12,6 +12,7 @@ from gymposium.plugins.allowed import check_allowed
 from gymposium.plugins.first_party import check_first_party, remark_on_missing, written
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import OpponentSpec
+from gymposium.util.visible import plural
 
 
 def make_player(text: str) -> Player:
@@ -47,7 +48,8 @@ def make_opponents(opponents: str | Player | Sequence[str | Player], count: int)
     if isinstance(opponents, Sequence) and not isinstance(opponents, str):
         if len(opponents) != count:
             raise BadOption(
-                f"Opponents: got {len(opponents)} players for {count} other seats. Pass one per seat, or one for all."
+                f"Opponents: got {len(opponents)} {plural(len(opponents), 'player')} for {count} other "
+                f"{plural(count, 'seat')}. Pass one per seat, or one for all."
             )
         return [resolve_player(opponent) for opponent in opponents]
     if count or not isinstance(opponents, str):

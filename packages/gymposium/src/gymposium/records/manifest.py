@@ -21,6 +21,7 @@ from gymposium.util.durable import replace_text
 from gymposium.util.plain_file import open_content, plain_path, read_plain_text
 from gymposium.util.settings import read_settings
 from gymposium.util.strict_json import strict_json
+from gymposium.util.visible import plural
 
 MANIFEST_FORMAT: Final = "gymposium-manifest-1"
 
@@ -94,7 +95,13 @@ class Manifest:
         if self.digest is not None and missing:
             numbers = (str(number) for number in range(self.plan.count) if number not in lines)
             named = ", ".join(islice(numbers, _NAMED)) + (", …" if missing > _NAMED else "")
-            yield None, f"{missing} of the {self.plan.count} planned matches are missing: {named}"
+            yield (
+                None,
+                (
+                    f"{missing} of the {self.plan.count} planned {plural(self.plan.count, 'match is', 'matches are')} "
+                    f"missing: {named}"
+                ),
+            )
 
     def _unplanned(self, record: Record) -> str:
         """Describe how a record differs from its planned match, or return ""."""

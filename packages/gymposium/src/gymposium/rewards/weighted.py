@@ -12,6 +12,7 @@ from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.criteria import CRITERIA, Criterion, reported
 from gymposium.rewards.match import less_penalties
 from gymposium.rewards.protocol import Reward
+from gymposium.util.visible import plural
 
 FORM = "weighted(CRITERION=WEIGHT,...)"
 REPORT = "report."
@@ -43,7 +44,8 @@ class WeightedCriteria:
         values = [float(value) for value in self._criteria[name](group)]
         if len(values) != len(group):
             raise BadReward(
-                f"Criterion {name}: got {len(values)} values for a group of {len(group)} trajectories. Return one per "
+                f"Criterion {name}: got {len(values)} {plural(len(values), 'value')} for a group of "
+                f"{len(group)} {plural(len(group), 'trajectory', 'trajectories')}. Return one per "
                 "trajectory."
             )
         return values

@@ -7,6 +7,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 from gymposium.errors import GymposiumError
+from gymposium.util.visible import plural
 from gymposium_worlds.tables.reading.plans import NoSuchColumn, Plan, read_question
 from gymposium_worlds.tables.reading.shapes import read_shapes
 
@@ -48,7 +49,7 @@ def proven_answer(question: str, connection: sqlite3.Connection) -> str:
 def _looked_up(plan: Plan, connection: sqlite3.Connection) -> str:
     rows = connection.execute(f"SELECT {plan.value} {plan.source}").fetchall()
     if len(rows) > 1:
-        raise NotProven(f"There are {len(rows)} rows.")
+        raise NotProven(f"The query returns {len(rows)} {plural(len(rows), 'row')}.")
     if not rows or rows[0][0] is None:
         return "unknown"
     return str(rows[0][0])

@@ -15,7 +15,7 @@ from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, c
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import match_bar
 from gymposium.cli.text import complain, note, out
-from gymposium.util.visible import visible
+from gymposium.util.visible import plural, visible
 from gymposium_arena.results import words
 
 if TYPE_CHECKING:
@@ -126,7 +126,9 @@ def _print(suite: Suite, verification: BoardVerification) -> None:
     names = words.names({player.player: player.label for player in verification.players})
     for player in verification.players:
         ties = f"; {player.tied} {'tie' if player.tied == 1 else 'ties'}" if player.tied else ""
-        attested = f"; {player.on_its_word} failures not checked" if player.on_its_word else ""
+        attested = (
+            f"; {player.on_its_word} {plural(player.on_its_word, 'failure')} not checked" if player.on_its_word else ""
+        )
         table.add_row(
             visible(names[player.player]),
             str(player.replies),
@@ -148,7 +150,7 @@ def _print(suite: Suite, verification: BoardVerification) -> None:
         "absent": "there is no results.json (gymposium leaderboard rate makes it)",
         "not compared": "results.json was not compared",
     }[verification.results]
-    played = f"{verification.matches} of {verification.planned} matches replayed"
+    played = f"{verification.matches} of {verification.planned} {plural(verification.planned, 'match')} replayed"
     broken = f", {verification.broken} more broke off" if verification.broken else ""
     bad = len(verification.findings)
     agreed = "no mismatches" if verification.matches else "no match to verify"

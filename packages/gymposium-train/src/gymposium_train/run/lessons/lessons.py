@@ -87,7 +87,7 @@ def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: i
         demonstrations.append(Demonstration(prompt, reply, continuations(legal, reply) if guided else ()))
     if lessons and not demonstrations:
         raise BadOption(
-            f"All {len(lessons)} replies of the cold start are too long: with their prompts, they exceed the model's "
+            f"No reply of the cold start fits (of {len(lessons)}): with their prompts, they exceed the model's "
             f"context of {room} tokens. Use a shorter prompting.context or prompting.prompt, or a model with a longer "
             f"context."
         )
