@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from gymposium.util.strict_json import DEEPEST, LARGEST_INTEGER, is_amount, is_count, is_integer, is_number, strict_json
+from gymposium.util.strict_json import (
+    DEEPEST,
+    LARGEST_INTEGER,
+    MOST_VALUES,
+    is_amount,
+    is_count,
+    is_integer,
+    is_number,
+    strict_json,
+)
 from gymposium.util.strict_toml import LONGEST, strict_toml
 
 HOSTILE = {
@@ -24,6 +33,8 @@ HOSTILE = {
     "400 digits": "9" * 400,
     "a million digits": "9" * 1_000_000,
     "deep": "[" * 100_000,
+    "millions of lists": f"[{'[],' * MOST_VALUES}0]",
+    "millions of numbers": f"[{'0,' * MOST_VALUES}0]",
 }
 
 

@@ -14,6 +14,9 @@ LARGEST_COUNT = 2**53
 LARGEST_AMOUNT = 1e100
 """The largest number that is accepted in figures, so that sums of squares stay finite."""
 
+MOST_VALUES = 4_000_000
+"""The largest number of values in a text, estimated from its brackets and commas. Each may take 250 bytes, so a line
+of 64 MiB could take gigabytes."""
 DEEPEST = 64
 """The largest number of objects and lists in each other that `bounded_json` reads."""
 
@@ -23,7 +26,9 @@ def strict_json(text: str, *, any_integer: bool = False, raw_lines: bool = False
     breaks and other control characters in strings.
 
     Raises `ValueError` for text that is not JSON, a repeated key, `NaN`, `Infinity`, numbers out of range, and text
-    that is nested too deeply for Python."""
+    that has too many values or is nested too deeply for Python."""
+    if len(text) > MOST_VALUES and sum(map(text.count, "[{,")) > MOST_VALUES:
+        raise ValueError(f"it has more than {MOST_VALUES:,} values")
     try:
         return json.loads(
             text,
