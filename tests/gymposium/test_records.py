@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import re
 from collections.abc import Callable
@@ -22,7 +23,7 @@ from gymposium.match.ending import OVER, Ending
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Reply
 from gymposium.plugins.host import host
-from gymposium.records import Problem, Record, RecordWriter, first_difference, read_records, verify_file, walk
+from gymposium.records import Problem, Record, RecordWriter, first_difference, read_records, verify, verify_file, walk
 from gymposium.records.files import MOST_EMPTY, MOST_INVALID, parse_records
 from gymposium.replies.reading import READERS, Reader
 
@@ -383,6 +384,29 @@ def test_files_hold_what_was_written(tmp_path: Path) -> None:
     assert [number for number, _ in read_records(path)] == [1, 2, 3, 4, 5, 6]
     found = verify_file(path)
     assert (found.matches, found.problems) == (6, [])
+
+
+def test_verifying_keeps_no_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compressed file of a megabyte may hold a gigabyte of them."""
+    path, kept = tmp_path / "matches.jsonl", []
+
+    def replayed(record: Record) -> object:
+        kept.append(sum(type(one) is Record for one in gc.get_objects()))
+        return unpatched(record)
+
+    unpatched = verify._replayed
+    monkeypatch.setattr(verify, "_replayed", replayed)
+    before = sum(type(one) is Record for one in gc.get_objects())
+    write(path, n=20)
+    assert verify_file(path).matches == 20
+    assert max(kept) - before <= 3
+
+
+def test_a_problem_is_one_line(tmp_path: Path) -> None:
+    record = json.loads(write(tmp_path / "matches.jsonl", n=1)[0].line())
+    (tmp_path / "forged.jsonl").write_text(json.dumps({**record, "id": "x\nforged.jsonl: all agree.\u2028", "seed": 1}))
+    [problem] = verify_file(tmp_path / "forged.jsonl").problems
+    assert len(str(problem).splitlines()) == 1
 
 
 @pytest.mark.parametrize("cut", [2, 40, 400])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from itertools import islice
 
 import pytest
@@ -82,3 +83,13 @@ def test_a_plan_of_any_size_is_numbered_without_being_made() -> None:
         assert unknown not in numbers
     assert [*islice(numbers.missing({"a-0", "a-2"}), 3)] == [1, 3, 4]
     assert numbers.count_missing({"a-0", "a-2", "b-5"}) == 2 * 10**15 - 2
+
+
+def test_matches_of_a_plan_with_many_series_are_found_in_time_that_grows_with_their_number() -> None:
+    plan = MatchPlan(tuple(Series(f"m{n}", "g", ("random",), n % 2, 5, True, "forfeit") for n in range(40_000)))
+    began = time.process_time()
+    assert [plan.match_id(number) for number in range(plan.count)] == [f"m{n}-0" for n in range(1, 40_000, 2)]
+    for outside in (-1, plan.count):
+        with pytest.raises(IndexError):
+            plan.match_id(outside)
+    assert time.process_time() - began < 10

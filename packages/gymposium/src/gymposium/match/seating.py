@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from math import lcm
 
@@ -151,11 +152,16 @@ class MatchPlan:
     """All matches of a run, numbered from 0 across its series."""
 
     series: tuple[Series, ...]
+    _ends: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    """For each series, the number behind that of its last match."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_ends", tuple(accumulate(series.matches for series in self.series)))
 
     @property
     def count(self) -> int:
         """The number of matches."""
-        return sum(series.matches for series in self.series)
+        return self._ends[-1] if self._ends else 0
 
     def numbers(self) -> MatchNumbers:
         """Return the match numbers by id."""
@@ -184,7 +190,8 @@ class MatchPlan:
 
     def _place(self, number: int) -> tuple[Series, int]:
         """Return a match's series and its number within that series."""
-        for series, end in zip(self.series, accumulate(series.matches for series in self.series)):
-            if 0 <= number < end:
-                return series, number - end + series.matches
-        raise IndexError(f"the plan has {self.count} {plural(self.count, 'match')}")
+        if not 0 <= number < self.count:
+            raise IndexError(f"the plan has {self.count} {plural(self.count, 'match')}")
+        place = bisect_right(self._ends, number)
+        series = self.series[place]
+        return series, number - self._ends[place] + series.matches

@@ -152,7 +152,8 @@ class Problem:
     what: str
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.what}"
+        """The problem on one line: an id or a reply in it must not look like another problem or a verdict."""
+        return "␊".join(f"{self.where}: {self.what}".splitlines())
 
 
 def read_records(path: str | Path) -> Iterator[tuple[int, Record | Problem]]:

@@ -7,7 +7,7 @@ also reveals missing, duplicate and swapped matches.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from hashlib import file_digest
 from itertools import islice
@@ -72,8 +72,9 @@ class Manifest:
         }
         replace_text(get_manifest_path(file), json.dumps(data, indent=2) + "\n")
 
-    def differences(self, records: Sequence[tuple[int, Record]]) -> Iterator[tuple[int | None, str]]:
-        """Yield the differences between the plan and a file's numbered records, each with its line number.
+    def differences(self, records: Iterable[tuple[int, Record]]) -> Iterator[tuple[int | None, str]]:
+        """Yield the differences between the plan and a file's numbered records, each with its line number. Each record
+        is compared when it is yielded, and not kept.
 
         The line number is None for the whole file. Matches that broke off are not compared."""
         lines: dict[int, int] = {}

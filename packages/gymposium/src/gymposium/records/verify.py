@@ -18,6 +18,9 @@ from gymposium.records.replay import recorded_game, replay_difference, results_a
 from gymposium.util.isolated import CallFailed, isolated
 from gymposium.util.plain_file import find_forms
 
+_LONGEST = 2000
+"""Number of characters of a difference that are kept. It may quote a reply of megabytes."""
+
 
 @dataclass(slots=True)
 class FileVerification:
@@ -43,12 +46,10 @@ def verify_file(path: str | Path) -> FileVerification:
 
     Each bad or differing line gives one problem, its first difference. A file without records gives one problem."""
     verification = FileVerification()
-    records: list[tuple[int, Record]] = []
     for number, record in read_records(path):
         if isinstance(record, Problem):
             verification.problems.append(record)
             continue
-        records.append((number, record))
         replayed = _replayed(record)
         verification.matches += replayed.played
         verification.not_played += not replayed.played
@@ -57,16 +58,19 @@ def verify_file(path: str | Path) -> FileVerification:
         else:
             verification.unchecked += replayed.unchecked
         if replayed.difference is not None:
-            verification.problems.append(Problem(f"{path}:{number} (match {record.id})", replayed.difference))
-    if records:
-        _check_manifest(Path(path), records, verification)
+            where = f"{path}:{number} (match {record.id[:_LONGEST]})"
+            verification.problems.append(Problem(where, replayed.difference[:_LONGEST]))
+    if verification.matches or verification.not_played:
+        _check_manifest(Path(path), verification)
     else:
         verification.problems = [no_records(path, verification.problems)]
     return verification
 
 
-def _check_manifest(path: Path, records: Sequence[tuple[int, Record]], verification: FileVerification) -> None:
-    """Add the differences between a file and its manifest. Report a changed digest only without other problems."""
+def _check_manifest(path: Path, verification: FileVerification) -> None:
+    """Add the differences between a file and its manifest. Report a changed digest only without other problems.
+
+    The file is read again, because its records may not fit into memory."""
     problems = verification.problems
     try:
         manifest = Manifest.beside(path)
@@ -77,10 +81,11 @@ def _check_manifest(path: Path, records: Sequence[tuple[int, Record]], verificat
         return
     verification.planned, verification.finished = manifest.plan.count, manifest.digest is not None
     bad = {problem.where.partition(" (match ")[0] for problem in problems}
+    records = ((line, record) for line, record in read_records(path) if isinstance(record, Record))
     for line, what in manifest.differences(records):
         where = str(path) if line is None else f"{path}:{line}"
         if line is None or where not in bad:
-            problems.append(Problem(where, what))
+            problems.append(Problem(where, what[:_LONGEST]))
     if not problems and manifest.digest not in (None, compute_digest(path)):
         what = "its lines are not those that the run wrote: their digest is not the one in the manifest"
         problems.append(Problem(str(path), what))
