@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+from gymposium.runs.sessions import TurnRow
 from gymposium_agents.players.player import LanguageModelPlayer
+from gymposium_agents.serving.turns import conversation
 from gymposium_train.serving.bodies import Begin, End
 from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady, ServiceError
 from gymposium_train.serving.service import Service
 from gymposium_train.serving.source import SessionSource
-from gymposium_train.serving.trajectories import read_group
+from gymposium_train.serving.trajectories import BadGroup, list_turns, read_group
 
 from .serving import begin, end, never, played, say
 
@@ -283,3 +286,25 @@ def test_the_status_lists_the_newest_clients(service: Service, monkeypatch: pyte
     for number in (1, 2, 1, 3, 4):
         service.answering(begun.secret, f"agent/{number}")
     assert list(service.status()["clients"]) == ["agent/1", "agent/3", "agent/4"]
+
+
+def test_a_small_file_of_turns_fills_no_memory(service: Service) -> None:
+    played(service, "a", 0, 1.0)
+    [row] = service.file.sessions("a")
+    [turn] = service.file.turns(row.id)
+
+    def chain(length: int, first: int | None = None) -> list[TurnRow]:
+        parents = [first, *range(length - 1)]
+        return [replace(turn, number=n, data={**turn.data, "parent": at}) for n, at in enumerate(parents)]
+
+    turns = list_turns(row, chain(2000))
+    assert len(conversation(turns, 1999)) == 2000 * len(turns[0].messages) + 1999
+    with pytest.raises(ValueError, match="more than 50,000,000 tokens"):
+        list_turns(row, chain(100_000))
+    for parent in (-1, 0, 5):
+        with pytest.raises(ValueError, match=f"has the parent {parent}"):
+            list_turns(row, chain(3, parent))
+    service.file.add_turn(row.id, chain(2, 1)[1], 0.0)
+    service.file.add_turn(row.id, replace(turn, number=2, data={**turn.data, "parent": 7}), 0.0)
+    with pytest.raises(BadGroup, match="has the parent 7"):
+        read_group(service.file, "a")

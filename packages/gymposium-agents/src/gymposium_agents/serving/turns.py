@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from gymposium.runs.sessions import rows_of_turns
@@ -39,10 +40,11 @@ class ServedTurn:
 
 def conversation(turns: Sequence[ServedTurn], number: int) -> tuple[Message, ...]:
     """Return all messages of a turn's request. `turns` are the turns of a session, in order."""
-    turn = turns[number]
-    if turn.parent is None:
-        return turn.messages
-    return (*conversation(turns, turn.parent), turns[turn.parent].said.message, *turn.messages)
+    parts: list[tuple[Message, ...]] = [turns[number].messages]
+    while (parent := turns[number].parent) is not None:
+        parts += (turns[parent].said.message,), turns[parent].messages
+        number = parent
+    return tuple(chain.from_iterable(reversed(parts)))
 
 
 def in_rows(turns: Sequence[ServedTurn]) -> list[ServedTurn]:

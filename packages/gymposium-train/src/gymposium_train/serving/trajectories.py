@@ -16,6 +16,9 @@ from gymposium_agents.serving.turns import ServedTurn, as_data, from_data, in_ro
 from gymposium_train.serving.bodies import End
 from gymposium_train.serving.errors import ServiceError
 
+MOST_TOKENS = 50_000_000
+"""The largest number of tokens in all prompts of a session. Each prompt repeats those before it, so a small file could
+fill memory."""
 ROLE = "session"
 """The role of all sessions. A credit with a mean per role keeps one mean for all of them."""
 
@@ -118,15 +121,23 @@ def _text(turn: ServedTurn) -> str:
 
 
 def list_turns(row: SessionRow, kept: Sequence[TurnRow]) -> list[ServedTurn]:
-    """Return the turns of a session, as stored."""
+    """Return the turns of a session, as stored.
+
+    Raises `ValueError` if a turn's parent does not come before it, or if the prompts have more than `MOST_TOKENS`."""
     policy = Policy(row.policy, row.version)
     turns: list[ServedTurn] = []
+    tokens = 0
     for one in kept:
         data: Mapping[str, Any] = one.data
         prompt, parent = one.prompt, data["parent"]
         if parent is not None:
+            if not 0 <= parent < len(turns):
+                raise ValueError(f"turn {one.number} has the parent {parent}")
             before = turns[parent].tokens
             prompt = (*before.prompt, *before.completion.ids, *prompt)
+        tokens += len(prompt)
+        if tokens > MOST_TOKENS:
+            raise ValueError(f"the prompts have more than {MOST_TOKENS:,} tokens")
         turns.append(
             ServedTurn(
                 number=one.number,
