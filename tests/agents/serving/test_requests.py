@@ -174,6 +174,10 @@ def test_there_may_not_be_too_many_messages() -> None:
             [ASK, {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "{"}}]}],
             r"messages\[1\].tool_calls\[0\].function.arguments",
         ),
+        (
+            [ASK, {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": "[]"}}]}],
+            r"messages\[1\].tool_calls\[0\].function.arguments: give a JSON object",
+        ),
     ],
 )
 def test_messages_that_make_no_conversation_are_refused(messages: list[Any], field: str) -> None:

@@ -221,10 +221,7 @@ def _call(where: str, given: Any) -> tuple[str, Call]:
             _check_unicode(f"{where}.function.arguments", values)
             if isinstance(values, dict):
                 return name, Call(tool, values)
-            raise BadRequest(
-                f"{where}.function.arguments",
-                ("the schemas up to that of {tool.name} take more than {TOOLS_SECONDS:g} s to check. Simplify them."),
-            )
+            raise BadRequest(f"{where}.function.arguments", 'give a JSON object as text, such as "{}".')
     raise BadRequest(where, 'give {"id": "…", "type": "function", "function": {"name": "…", "arguments": "{…}"}}.')
 
 
