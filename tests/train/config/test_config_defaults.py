@@ -26,6 +26,7 @@ from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.reading import changed, config_from, config_from_json, config_from_toml
 from gymposium_train.config.writing import as_data, as_json, as_toml
 from gymposium_train.credit.gae import GaeSettings
+from gymposium_train.objective.gspo import GspoSettings
 
 HUB = "Qwen/Qwen3-0.6B"
 SMALL = TrainConfig(games=("tic_tac_toe",))
@@ -212,3 +213,14 @@ def test_weights_that_are_no_file_are_not_waited_for(tmp_path: Path, make: Calla
     make(tmp_path / "model.safetensors")
     config = TrainConfig(games=("tic_tac_toe",), model={"name": str(tmp_path)})  # type: ignore[arg-type]
     assert at(config, "optimizer.learning_rate") == at(NAMED, "optimizer.learning_rate")
+
+
+def test_gspo_has_the_bounds_and_the_mean_of_its_paper_and_compares_the_learner_with_itself() -> None:
+    config = changed(SMALL, "objective.kind=gspo")
+    assert isinstance(config.objective, GspoSettings)
+    assert (config.objective.clip_low, config.objective.clip_high) == (3e-4, 4e-4)
+    assert (config.objective.aggregate, config.mismatch.kind) == ("turn", "decoupled")
+    assert config_from_json(as_json(config)) == config
+    assert changed(config, "mismatch.kind=bypass").mismatch.kind == "bypass"
+    assert changed(SMALL, "objective.kind=gspo", "mismatch.kind=bypass").mismatch.kind == "bypass"
+    assert SMALL.mismatch.kind == changed(config, "objective.kind=ppo").mismatch.kind == "bypass"

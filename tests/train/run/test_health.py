@@ -10,6 +10,8 @@ import torch
 from safetensors.torch import load_file
 
 from gymposium_train.config.schedules import Pace
+from gymposium_train.objective.gspo import GspoSettings
+from gymposium_train.objective.ppo import PpoSettings
 from gymposium_train.run.checkpoints import complete_checkpoints
 from gymposium_train.run.health import MAX_IDLE_STEPS, MOST_SETBACKS, Health, StopRule
 from gymposium_train.run.measures import CurveSchedule
@@ -30,10 +32,12 @@ def test_a_policy_is_spoilt_if_it_answered_before_and_fails_now() -> None:
 
 def test_an_update_is_too_large_by_its_kl_or_by_what_was_clipped() -> None:
     health = Health()
-    assert health.check_update({}) == ""  # there were no rows
-    assert health.check_update({"train/approx_kl": 0.05, "train/clipfrac": 0.3}) == ""
-    assert "0.8 nats per token" in health.check_update({"train/approx_kl": 0.8})
-    assert "70% of the tokens" in health.check_update({"train/approx_kl": 0.05, "train/clipfrac": 0.7})
+    assert health.check_update({}, 0.6) == ""  # there were no rows
+    assert health.check_update({"train/approx_kl": 0.05, "train/clipfrac": 0.3}, 0.6) == ""
+    assert "0.8 nats per token" in health.check_update({"train/approx_kl": 0.8}, 0.6)
+    clipped = {"train/approx_kl": 0.05, "train/clipfrac": 0.7}
+    assert "70% of the tokens" in health.check_update(clipped, PpoSettings().clip_limit)
+    assert health.check_update(clipped | {"train/clipfrac": 1.0}, GspoSettings().clip_limit) == ""
 
 
 def test_a_run_ends_after_its_steps_too_many_rollbacks_or_tied_steps(quick_config: Any) -> None:

@@ -39,10 +39,11 @@ def config_from(data: Mapping[str, Any], overrides: Iterable[Override] = ()) -> 
 
 
 def changed(config: TrainConfig, *overrides: str) -> TrainConfig:
-    """Return the config with some settings changed: `changed(config, "steps=5")`. If the model changes, omitted
-    settings get the defaults of the new model. Raises the same errors as `config_from`, and `BadOption` for text that
-    is not NAME=VALUE."""
-    defaults = [Override(tuple(name.split(".")), BACK_TO_DEFAULT, name) for name in left_out(config)]
+    """Return the config with some settings changed: `changed(config, "steps=5")`. If the model or the objective
+    changes, omitted settings get the new defaults. Raises the same errors as `config_from`, and `BadOption` for text
+    that is not NAME=VALUE."""
+    names = [*left_out(config), *({"mismatch"} - config.model_fields_set)]
+    defaults = [Override(tuple(name.split(".")), BACK_TO_DEFAULT, name) for name in names]
     return config_from(applied(as_data(config), defaults), map(parse, overrides))
 
 

@@ -9,7 +9,17 @@ from pydantic import Field, model_validator
 from gymposium_train.config.backend import BACKENDS, BackendSettings, LocalSettings
 from gymposium_train.config.defaults import completed
 from gymposium_train.config.engine import ENGINES, Engine, engine_table, find_engine
-from gymposium_train.config.learn import MISMATCHES, Bypass, Entropy, Kl, Legality, Mismatch, Optimizer, Sft
+from gymposium_train.config.learn import (
+    MISMATCHES,
+    Bypass,
+    DecoupledMismatch,
+    Entropy,
+    Kl,
+    Legality,
+    Mismatch,
+    Optimizer,
+    Sft,
+)
 from gymposium_train.config.measure import Checkpoints, ColdStart, Evaluation, Samples
 from gymposium_train.config.model import Model
 from gymposium_train.config.play import Pool, Prompting, RolloutSettings, Stage
@@ -66,7 +76,8 @@ class TrainConfig(Settings):
     kl: Kl = Field(default_factory=Kl)
     sft: Sft | None = None
     mismatch: Annotated[Mismatch, MISMATCHES] = Field(default_factory=Bypass)
-    """How the difference between the engine's log-probabilities and the learner's is handled."""
+    """How the difference between the engine's log-probabilities and the learner's is handled. Default: `bypass`, or
+    `decoupled` with `objective.kind=gspo`."""
     optimizer: Optimizer = Field(default_factory=Optimizer)
     cold_start: ColdStart = Field(default_factory=ColdStart)
     evaluation: Evaluation = Field(default_factory=Evaluation)
@@ -85,6 +96,8 @@ class TrainConfig(Settings):
     def _complete(self) -> TrainConfig:
         for name, table in completed(self, self.model, self.backend.other_defaults).items():
             object.__setattr__(self, name, table)  # it is frozen for callers
+        if self.objective.prefers_decoupled and "mismatch" not in self.model_fields_set:
+            object.__setattr__(self, "mismatch", DecoupledMismatch())
         if self.backend.kind != "local" and "engine" not in self.model_fields_set:
             object.__setattr__(self, "engine", engine_table(find_engine(self.backend.kind)))
         return self

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field
 
 from gymposium_train.objective.ppo import ClippedSettings, Ppo
-from gymposium_train.objective.protocol import PolicyTokens, log_ratio, mean_over_turns
+from gymposium_train.objective.protocol import Aggregation, PolicyTokens, log_ratio, mean_over_turns
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
 class GspoSettings(ClippedSettings):
-    """Clipped ratios of whole turns (Zheng et al., 2025). The paper's mean over sequences is `aggregate = "turn"`. Its
-    bounds are narrow (`clip_low = 3e-4` and `clip_high = 4e-4`), because means over turns vary less than tokens."""
+    """Clipped ratios of whole turns (Zheng et al., 2025), with the paper's mean over sequences and its bounds. They are
+    narrow, because means over turns vary less than tokens: engine and learner differ by more in 16 bits. So
+    `mismatch.kind` is `decoupled` by default. Most tokens are clipped in a normal update."""
+
+    prefers_decoupled: ClassVar[bool] = True
+    clip_limit: ClassVar[float] = 1.0
 
     kind: Literal["gspo"] = "gspo"
     """Which policy loss is used."""
+    aggregate: Aggregation = "turn"
+    """How token losses are averaged, as in other objectives."""
+    clip_low: float = Field(default=3e-4, ge=0.0)
+    """Ratios are clipped below 1 - `clip_low`."""
+    clip_high: float = Field(default=4e-4, ge=0.0)
+    """Ratios are clipped above 1 + `clip_high`."""
 
 
 class Gspo(Ppo):

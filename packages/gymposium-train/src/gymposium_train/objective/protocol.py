@@ -26,6 +26,12 @@ class ObjectiveSettings(Settings):
     """Base class of an objective's settings, the table `[objective]`. A subclass sets `kind` to its own name:
     `kind: Literal["ppo"] = "ppo"`."""
 
+    prefers_decoupled: ClassVar[bool] = False
+    """Whether `mismatch.kind` is `decoupled` by default, because the loss is more sensitive to small differences of
+    ratios than engine and learner agree."""
+    clip_limit: ClassVar[float] = 0.6
+    """Share of tokens outside the clip range above which an update counts as too large."""
+
     kind: str
     """Which policy loss is used."""
     aggregate: Aggregation = "token"

@@ -15,8 +15,6 @@ FAILED_LIMIT = 0.5
 """Share of failed replies above which a policy that answered better before counts as broken."""
 KL_LIMIT = 0.5
 """Approximate KL of an update, in nats per token, above which it was too large."""
-CLIP_LIMIT = 0.6
-"""Share of clipped tokens above which an update was too large."""
 MOST_SETBACKS = 3
 """Maximum number of rollbacks. After that, the run ends with the state it rolled back to."""
 MAX_IDLE_STEPS = 10
@@ -49,12 +47,13 @@ class Health:
             return f"{failed:.0%} of the replies fail"
         return ""
 
-    def check_update(self, metrics: Mapping[str, Any]) -> str:
-        """Describe what is wrong with the update of a step. Empty if nothing is."""
+    def check_update(self, metrics: Mapping[str, Any], clip_limit: float) -> str:
+        """Describe what is wrong with the update of a step. Empty if nothing is. `clip_limit` is that of the
+        objective's settings."""
         if (kl := metrics.get("train/approx_kl", 0.0)) > KL_LIMIT:
             return f"the update changed the policy by {kl:.2g} nats per token, more than {KL_LIMIT}"
-        if (clipped := metrics.get("train/clipfrac", 0.0)) > CLIP_LIMIT:
-            return f"the update left {clipped:.0%} of the tokens outside the clip range, more than {CLIP_LIMIT:.0%}"
+        if (clipped := metrics.get("train/clipfrac", 0.0)) > clip_limit:
+            return f"the update left {clipped:.0%} of the tokens outside the clip range, more than {clip_limit:.0%}"
         return ""
 
 

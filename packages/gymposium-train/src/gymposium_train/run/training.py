@@ -207,7 +207,7 @@ class _Steps:
         if not wrong:
             self._checkpoints.note_healthy(step - taken.staleness)
             metrics = training.learn(step, taken.rollout, self.health.rate_scale)
-            wrong = self.health.check_update(metrics)
+            wrong = self.health.check_update(metrics, training.config.objective.clip_limit)
         if wrong:
             self._roll_back(wrong, groups)
         self._stop.note(metrics)
