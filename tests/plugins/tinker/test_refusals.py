@@ -123,7 +123,7 @@ def test_a_dry_run_shows_what_is_refused_and_what_it_costs(model_directory: Path
         ({}, 0),
         ({"mismatch": {"kind": "decoupled"}}, 1),
         ({"kl": {"weight": 0.1, "estimator": "k1"}}, 2),
-        ({"objective": {"kind": "gspo"}}, 1),
+        ({"objective": {"kind": "gspo"}}, 2),
     ],
     ids=["none", "decoupled", "k1", "gspo"],
 )
