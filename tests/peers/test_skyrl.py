@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,14 +14,19 @@ from typing import Any
 import httpx
 import pytest
 
-pytest.importorskip("skyrl.tinker", reason="SkyRL is not installed: tox run -e skyrl")
+pytest.importorskip("tinker", reason="SkyRL is not installed: tox run -e skyrl")
 
 from gymposium_tinker.service import KEY
 from gymposium_train import train
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import config_from, merged
 
-pytestmark = pytest.mark.filterwarnings("default")  # of the SDK
+PYTHON = Path(os.environ.get("GYMPOSIUM_SKYRL_PYTHON", ""))
+"""The Python of the server's environment. SkyRL pins releases that gymposium does not support."""
+pytestmark = [
+    pytest.mark.filterwarnings("default"),  # of the SDK
+    pytest.mark.skipif(not PYTHON.is_file(), reason="SkyRL is not installed: tox run -e skyrl"),
+]
 TRAIN: dict[str, Any] = {
     "games": ["tic_tac_toe"],
     "seed": 3,
@@ -75,12 +79,12 @@ def address(player_model: Path, log: Path) -> Iterator[str]:
         "host": "127.0.0.1",
         "port": port,
     }
-    command = ["uv", "run", "--no-project", "--active", "-m", "skyrl.tinker.api"]
+    command = [str(PYTHON.with_name("uv")), "run", "--no-project", "--active", "-m", "skyrl.tinker.api"]
     with (
         log.open("wb") as output,
         subprocess.Popen(
             [*command, *(text for name, value in options.items() for text in (f"--{name}", str(value)))],
-            env={**os.environ, "VIRTUAL_ENV": sys.prefix, "UV_OFFLINE": "1", "JAX_PLATFORMS": "cpu"},
+            env={**os.environ, "VIRTUAL_ENV": str(PYTHON.parents[1]), "UV_OFFLINE": "1", "JAX_PLATFORMS": "cpu"},
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
