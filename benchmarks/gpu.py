@@ -134,7 +134,7 @@ def rows(count: int, length: int, vocabulary: int) -> list[Row]:
     for n in range(count):
         said = length // 2
         span = Span(length - said, length, (-9.0,) * said, advantage=(-1.0) ** n, weight=1.0 / (said * count))
-        given.append(Row(tuple(rng.choices(range(1, vocabulary), k=length)), [span]))
+        given.append(Row(tuple(rng.choices(range(1, vocabulary), k=length)), (span,)))
     return given
 
 

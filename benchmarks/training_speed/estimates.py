@@ -86,7 +86,7 @@ def found(how: dict[str, Any]) -> float:
     rng, given = stream(0, "estimates"), []
     for n in range(16):
         span = Span(prompt, prompt + REPLY, (-5.0,) * REPLY, advantage=(-1.0) ** n, weight=1.0 / (16 * REPLY))
-        given.append(Row(tuple(rng.choices(range(2, vocabulary), k=prompt + REPLY)), [span]))
+        given.append(Row(tuple(rng.choices(range(2, vocabulary), k=prompt + REPLY)), (span,)))
     before = status("VmRSS")
     learner = LocalLearner(make(), 0, settings)
     for _ in range(2):

@@ -93,7 +93,7 @@ def rows(lengths: list[int], vocabulary: int) -> list[Row]:
         ids = tuple(rng.choices(range(2, vocabulary), k=length))
         said = length // 2
         span = Span(length - said, length, (-5.0,) * said, advantage=(-1.0) ** n, weight=1.0 / (said * len(lengths)))
-        made.append(Row(ids, [span]))
+        made.append(Row(ids, (span,)))
     return made
 
 

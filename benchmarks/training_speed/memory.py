@@ -68,7 +68,7 @@ def rows(vocabulary: int, prompt: int) -> list[Row]:
     for n in range(ROWS):
         ids = tuple(rng.choices(range(vocabulary), k=prompt + REPLY))
         span = Span(prompt, prompt + REPLY, engine=(-5.0,) * REPLY, advantage=(-1.0) ** n, weight=1.0 / (ROWS * REPLY))
-        made.append(Row(ids, [span]))
+        made.append(Row(ids, (span,)))
     return made
 
 

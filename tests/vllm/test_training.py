@@ -98,11 +98,11 @@ def test_each_update_reaches_the_server(server: Server, model_directory: Path, t
         steps, versions = range(config.steps), [run.trainee.policy]
         with Ahead(run.play, staleness, steps) as ahead:
             for step in steps:
-                taken = ahead.take(step)
-                sampled = policies(taken.rollout)
-                assert sampled <= {versions[step - taken.staleness], versions[-1]}
+                rollout, behind = ahead.take(step)
+                sampled = policies(rollout)
+                assert sampled <= {versions[step - behind], versions[-1]}
                 assert len(sampled) == 1
-                metrics = run.learn(step, taken.rollout)
+                metrics = run.learn(step, rollout)
                 if staleness == 0:
                     assert metrics["train/first_log_ratio"] < 1e-4
                 metrics |= run.trainee.publish()
@@ -110,7 +110,7 @@ def test_each_update_reaches_the_server(server: Server, model_directory: Path, t
                 ahead.published(step)
                 versions.append(run.trainee.policy)
         assert len(set(versions)) == config.steps + 1
-        assert taken.staleness == staleness
+        assert behind == staleness
         there = served(server.url)
         assert str(versions[-1]) in there
         assert len([name for name in there if name.startswith(f"{versions[0].name}-v")]) <= staleness + 2 + 2

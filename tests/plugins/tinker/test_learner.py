@@ -20,7 +20,7 @@ from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import config_from
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.protocol import Demonstration
-from gymposium_train.learner.rows import Row, Span
+from gymposium_train.learner.rows import Row, Span, fill_spans
 
 from .stand_in.models import ALPHA
 from .stand_in.running import Faults
@@ -75,14 +75,15 @@ def rows(model_directory: Path) -> list[Row]:
     model = load_model(model_directory).model
     for number in range(13):
         ids = tuple(rng.randrange(5, 300) for _ in range(8 + number % 5))
-        spans = [Span(3, 5, ()), Span(6, len(ids), ())] if number % 3 else [Span(4, len(ids), ())]
+        places = [(3, 5), (6, len(ids))] if number % 3 else [(4, len(ids))]
         with torch.no_grad():
             scores = torch.log_softmax(model(torch.tensor([ids])).logits[0], -1)
-        for span in spans:
-            exact = [float(scores[place - 1, ids[place]]) for place in range(span.start, span.stop)]
-            span.engine = tuple(one + rng.uniform(-0.1, 0.1) for one in exact)
-            span.advantage, span.weight = rng.uniform(-2, 2), 1 / 60
-        found.append(Row(ids, spans))
+        spans = []
+        for start, stop in places:
+            exact = [float(scores[place - 1, ids[place]]) for place in range(start, stop)]
+            engine = tuple(one + rng.uniform(-0.1, 0.1) for one in exact)
+            spans.append(Span(start, stop, engine, advantage=rng.uniform(-2, 2), weight=1 / 60))
+        found.append(Row(ids, tuple(spans)))
     return found
 
 
@@ -94,11 +95,7 @@ def largest_difference(service: StandIn, pair: Learners) -> float:
 
 
 def step(pair: Learners, rows: Sequence[Row], seed: int, **options: Any) -> list[dict[str, float]]:
-    metrics = []
-    for learner in pair:
-        learner.annotate(rows)
-        metrics.append(learner.update(rows, learning_rate=RATE, seed=seed, **options))
-    return metrics
+    return [one.update(one.annotate(rows), learning_rate=RATE, seed=seed, **options) for one in pair]
 
 
 OBJECTIVES = [
@@ -133,11 +130,8 @@ def test_the_first_step_of_pg_is_importance_sampling(
     model_directory: Path, learners: Callable[[TrainConfig], Learners], rows: list[Row], service: StandIn
 ) -> None:
     pair = learners(make_config(model_directory, objective={"kind": "pg"}))
-    for row in rows:
-        for span, scores in zip(
-            row.spans, pair[0].score([(row.ids[: s.start], row.ids[s.start : s.stop]) for s in row.spans])
-        ):
-            span.engine = scores
+    pairs = [(row.ids[: span.start], row.ids[span.start : span.stop]) for row in rows for span in row.spans]
+    rows = fill_spans(rows, engine=pair[0].score(pairs))
     metrics = step(pair, rows, 0)
     assert largest_difference(service, pair) < NEAR
     assert [kind for kind, _ in service.asked][-2:] == ["importance_sampling", "optim_step"]
@@ -192,10 +186,7 @@ def test_the_log_probabilities_of_k1_are_those_of_the_local_learner(
 ) -> None:
     pair = learners(make_config(model_directory, kl={"weight": 0.2, "estimator": "k1"}))
     step(pair, rows, 0)
-    noted = []
-    for learner in pair:
-        learner.annotate(rows)
-        noted.append([(span.old, span.reference) for row in rows for span in row.spans])
+    noted = [[(span.old, span.reference) for row in one.annotate(rows) for span in row.spans] for one in pair]
     for here, there in zip(*noted, strict=True):
         assert here[0] != pytest.approx(here[1], abs=1e-3)  # the policy has left the reference
         for mine, theirs in zip(here, there, strict=True):
@@ -208,8 +199,7 @@ def test_lessons_beside_an_update_are_those_of_the_local_learner(
     pair = learners(make_config(model_directory, several=True))
     lessons = [Demonstration((5, 6, 7), (8, 9)), Demonstration((20, 21), (22, 23, 24))]
     for learner in pair:
-        learner.annotate(rows)
-        learner.update(rows, learning_rate=RATE, auxiliary_sft=iter([(0.3, lessons)] * 4))
+        learner.update(learner.annotate(rows), learning_rate=RATE, auxiliary_sft=iter([(0.3, lessons)] * 4))
     assert largest_difference(service, pair) < NEAR
 
 
@@ -236,17 +226,14 @@ def test_what_is_saved_goes_on_as_if_it_had_not_stopped(
     config = make_config(model_directory, several=True, kl={"weight": 0.2, "estimator": "k2"})
     _, straight = learners(config)
     for seed in range(2):
-        straight.annotate(rows)
-        straight.update(rows, learning_rate=RATE, seed=seed)
+        straight.update(straight.annotate(rows), learning_rate=RATE, seed=seed)
     straight.save_state(tmp_path)
-    straight.annotate(rows)
-    straight.update(rows, learning_rate=RATE, seed=2)
+    straight.update(straight.annotate(rows), learning_rate=RATE, seed=2)
 
     _, resumed = learners(config)
     resumed.load_state(tmp_path)
     assert resumed.policy_version == straight.policy_version - 4
-    resumed.annotate(rows)
-    resumed.update(rows, learning_rate=RATE, seed=2)
+    resumed.update(resumed.annotate(rows), learning_rate=RATE, seed=2)
     there, again = (service.models[one.client.model_id].trained.named for one in (straight, resumed))
     assert all(torch.equal(there[name], again[name]) for name in there)
 

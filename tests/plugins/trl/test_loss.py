@@ -16,9 +16,10 @@ from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import config_from
 from gymposium_train.credit.make import make_credit
+from gymposium_train.credit.protocol import RatedGroup
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.rows import Row
-from gymposium_train.rollout.samples import Sample, rows_to_learn
+from gymposium_train.rollout.samples import make_episode, rows_to_learn, weigh_turns
 
 from .runs import COPIES, QUIET, RecordingRollout, trainer_for
 
@@ -47,20 +48,16 @@ def make_config(model: Path, objective: dict[str, Any], aggregate: Any) -> Train
 
 def make_rows(trajectories: list[Trajectory], config: TrainConfig) -> list[Row]:
     """The rows that gymposium-train learns from, with its rewards, its credit and its weights of tokens."""
-    samples, credit = [], make_credit(config.credit)
+    groups, credit = [], make_credit(config.credit)
     for start in range(0, len(trajectories), COPIES):
         group = trajectories[start : start + COPIES]
-        made = [
-            Sample.from_trajectory("", one, reward)
-            for one, reward in zip(group, make_reward("returns")(group), strict=True)
-        ]
-        [credited] = credit([[sample.episode(critic=False) for sample in made]])
-        assert credited is not None  # gymposium leaves groups of equal rewards out, and TRL counts them
-        for sample, one in zip(made, credited, strict=True):
-            sample.take(one)
-        samples += made
-    rows, left_out = rows_to_learn(samples, config.objective.aggregate, longest=10**6)
-    assert (len(rows), left_out) == (len(trajectories), 0)
+        rewards = make_reward("returns")(group)
+        made = RatedGroup(tuple(make_episode("", *pair) for pair in zip(group, rewards, strict=True)))
+        [credited] = credit([made])
+        assert not credited.tied  # gymposium leaves groups of equal rewards out, and TRL counts them
+        groups.append(credited)
+    rows = rows_to_learn(weigh_turns(groups, config.objective.aggregate, longest=10**6))
+    assert len(rows) == len(trajectories)
     return rows
 
 

@@ -229,10 +229,10 @@ def test_rollouts_beside_updates_are_of_one_policy_each(model_directory: Path, t
         versions = []
         with Ahead(play, 1, range(6)) as ahead:
             for step in range(6):
-                taken = ahead.take(step)
+                rollout, _ = ahead.take(step)
                 sampled = {
                     turn.trace.completion.policy
-                    for group in taken.rollout.groups
+                    for group in rollout.groups
                     for trajectory in group.trajectories
                     for turn in trajectory.turns
                 }

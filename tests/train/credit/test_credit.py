@@ -14,7 +14,7 @@ from gymposium_train.credit.baseline import Baseline, BaselineSettings
 from gymposium_train.credit.gae import Gae, GaeSettings
 from gymposium_train.credit.gigpo import Gigpo, GigpoSettings
 from gymposium_train.credit.grpo import Grpo, GrpoSettings, group_advantages
-from gymposium_train.credit.protocol import BadEpisode, Credit, Episode
+from gymposium_train.credit.protocol import BadEpisode, Credit, Episode, RatedGroup
 from gymposium_train.credit.rae import Rae, RaeSettings
 from gymposium_train.credit.rloo import Rloo, RlooSettings
 
@@ -26,7 +26,8 @@ def episode(*rewards: float, role: str = "nim 0", states: Sequence[Hashable] | N
 
 
 def advantages(credit: Credit, *groups: Sequence[Episode]) -> list[list[tuple[float, ...]] | None]:
-    return [None if group is None else [one.advantages for one in group] for group in credit(groups)]
+    credited = credit([RatedGroup(tuple(group)) for group in groups])
+    return [None if group.tied else [one.advantages for one in group.episodes] for group in credited]
 
 
 def make_gigpo(gamma: float, step_weight: float, *, normalise: bool = False) -> Gigpo:
@@ -87,7 +88,7 @@ def test_rloo_by_hand() -> None:
         None,
     ]
     with pytest.raises(BadOption, match="group size of 2 or more"):
-        Rloo(RlooSettings())([[episode(1.0)], [episode(0.0)]])
+        advantages(Rloo(RlooSettings()), [episode(1.0)], [episode(0.0)])
 
 
 @given(rewards=st.lists(st.floats(-10, 10), min_size=2, max_size=12))
@@ -131,10 +132,10 @@ def test_rae_reads_its_average_before_the_reward_goes_in() -> None:
 
 
 def test_rae_goes_on_from_a_checkpoint() -> None:
-    groups = [[episode(0.1), episode(0.7, role="nim 1")], [episode(0.3)]]
+    groups = [RatedGroup((episode(0.1), episode(0.7, role="nim 1"))), RatedGroup((episode(0.3),))]
     through, resumed = Rae(RaeSettings()), Rae(RaeSettings())
     through(groups)
-    resumed([[episode(5.0, role="another")]])
+    resumed([RatedGroup((episode(5.0, role="another"),))])
     resumed.restore(json.loads(json.dumps(through.state())))
     assert resumed.state() == through.state()
     through_again = through(groups)
@@ -190,8 +191,18 @@ def test_gigpo_compares_states_within_their_group_alone() -> None:
 
 
 def test_gigpo_is_grpo_where_no_state_is_seen_twice() -> None:
-    group = [episode(1.0, 0.0, states="ab"), episode(0.0, states="c"), episode(0.5, states="d")]
+    group = RatedGroup((episode(1.0, 0.0, states="ab"), episode(0.0, states="c"), episode(0.5, states="d")))
     assert make_gigpo(0.9, 1.0, normalise=True)([group]) == Grpo(GrpoSettings(normalise=True))([group])
+
+
+def test_a_credit_that_misses_a_turn_is_refused() -> None:
+    group = RatedGroup((episode(1.0, 0.0), episode(1.0)))
+    with pytest.raises(BadEpisode, match="2 rewards but 1 advantages"):
+        group.assign([(0.5,), (0.5,)])
+    with pytest.raises(BadEpisode, match="1 rewards but 2 targets"):
+        group.assign([(0.5, 0.5), (0.5,)], [(1.0, 1.0), (1.0, 1.0)])
+    with pytest.raises(ValueError, match="shorter"):
+        group.assign([(0.5, 0.5)])
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gymposium_train.credit.gae import Gae, GaeSettings
-from gymposium_train.credit.protocol import BadEpisode, Episode
+from gymposium_train.credit.protocol import BadEpisode, Episode, RatedGroup
 
 number = st.floats(-5, 5)
 share = st.floats(0, 1)
@@ -31,10 +31,9 @@ def test_by_hand() -> None:
     """gamma 0.5, lambda 0.5; rewards 0, 0, 1 and values 0.5, 0.25, 0.5. The temporal differences are
     -0.375 = 0 + 0.125 - 0.5, 0 = 0 + 0.25 - 0.25 and 0.5 = 1 - 0.5; the advantages 0.5, 0.125 and -0.34375."""
     ended = Episode((0.0, 0.0, 1.0), "nim 0", (0, 1, 2), (0.5, 0.25, 0.5))
-    (group,) = make_gae(0.5, 0.5)([[ended]])
-    assert group is not None
-    assert group[0].advantages == (-0.34375, 0.125, 0.5)
-    assert group[0].targets == (0.15625, 0.375, 1.0)
+    (group,) = make_gae(0.5, 0.5)([RatedGroup((ended,))])
+    assert group.episodes[0].advantages == (-0.34375, 0.125, 0.5)
+    assert group.episodes[0].targets == (0.15625, 0.375, 1.0)
 
 
 def test_only_what_was_truncated_goes_on() -> None:
@@ -46,14 +45,14 @@ def test_only_what_was_truncated_goes_on() -> None:
 
 @given(episode=episodes(), gamma=discount)
 def test_with_lambda_1_it_is_the_discounted_return_less_the_value(episode: Episode, gamma: float) -> None:
-    (group,) = make_gae(gamma, 1.0)([[episode]])
-    assert group is not None
+    (group,) = make_gae(gamma, 1.0)([RatedGroup((episode,))])
+    (found,) = group.episodes
     turns = len(episode.rewards)
     for t in range(turns):
         paid = sum(gamma ** (k - t) * episode.rewards[k] for k in range(t, turns))
         paid += gamma ** (turns - t) * episode.after
-        assert group[0].targets[t] == pytest.approx(paid, abs=1e-9)
-        assert group[0].advantages[t] == pytest.approx(paid - episode.values[t], abs=1e-9)
+        assert found.targets[t] == pytest.approx(paid, abs=1e-9)
+        assert found.advantages[t] == pytest.approx(paid - episode.values[t], abs=1e-9)
 
 
 @given(episode=episodes(), gamma=discount, lam=share)
@@ -88,11 +87,11 @@ def test_a_turn_that_was_paid_nothing_counts() -> None:
 def test_whitening_is_over_all_turns_of_the_batch_and_leaves_targets_alone(
     groups: list[list[Episode]], gamma: float, lam: float
 ) -> None:
-    raw, white = make_gae(gamma, lam)(groups), make_gae(gamma, lam, normalise=True)(groups)
+    rated = [RatedGroup(tuple(group)) for group in groups]
+    raw, white = make_gae(gamma, lam)(rated), make_gae(gamma, lam, normalise=True)(rated)
 
-    def flat(credited: object, name: str) -> np.ndarray:
-        assert isinstance(credited, list)
-        return np.array([x for group in credited for one in group for x in getattr(one, name)])
+    def flat(credited: list[RatedGroup], name: str) -> np.ndarray:
+        return np.array([x for group in credited for one in group.episodes for x in getattr(one, name)])
 
     before, after = flat(raw, "advantages"), flat(white, "advantages")
     assert np.array_equal(flat(raw, "targets"), flat(white, "targets"))
@@ -104,4 +103,4 @@ def test_whitening_is_over_all_turns_of_the_batch_and_leaves_targets_alone(
 
 def test_it_asks_for_values() -> None:
     with pytest.raises(BadEpisode, match="Set up a critic"):
-        make_gae(1.0, 1.0, normalise=True)([[Episode((1.0,), "nim 0", (0,))]])
+        make_gae(1.0, 1.0, normalise=True)([RatedGroup((Episode((1.0,), "nim 0", (0,)),))])

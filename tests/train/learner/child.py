@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -124,15 +123,13 @@ def make(directory: Path, world: Processes, case: tuple[str, Loss, dict[str, Any
 
 def gradients(directory: Path, rows: list[Row], world: Processes, name: str) -> dict[str, Any]:
     """The gradients and metrics of one optimizer step at learning rate 0."""
-    rows = deepcopy(rows)
     tune, loss, how = CASES[name]
     made = make(directory, world, (tune, loss, {**PLAIN, **how}))
     mine = made.learner
     found: dict[str, Any] = {}
 
     def work() -> None:
-        mine.annotate(rows)
-        found["metrics"] = mine.update(rows, learning_rate=0.0, entropy_weight=0.05)
+        found["metrics"] = mine.update(mine.annotate(rows), learning_rate=0.0, entropy_weight=0.05)
         found["scores"] = mine.score([(row.ids[:-1], row.ids[-1:]) for row in rows])
 
     made.do(work)
@@ -144,18 +141,17 @@ def moving(
     directory: Path, rows: list[Row], world: Processes, name: str, going_on: dict[str, torch.Tensor] | None = None
 ) -> dict[str, Any]:
     """The metrics of some steps with all calls of a run, the tensors of a checkpoint, and one more step."""
-    rows = deepcopy(rows)
     made = make(directory, world, MOVING[name])
     mine = made.learner
     found: dict[str, Any] = {}
     prompts = [row.prompt for row in rows]
 
     def step(number: int) -> None:
-        mine.annotate(rows)
+        annotated = mine.annotate(rows)
         auxiliary = iter([(0.1, [(row.prompt, (7, 8)) for row in rows[n : n + 3]]) for n in range(4)] * 2)
         warm = number > 0
         seen = mine.update(
-            rows, learning_rate=1e-3, entropy_weight=0.01, seed=number, policy_learns=warm, auxiliary_sft=auxiliary
+            annotated, learning_rate=1e-3, entropy_weight=0.01, seed=number, policy_learns=warm, auxiliary_sft=auxiliary
         )
         found[f"step {number}"] = seen | {"value": sum(mine.values_after(prompts))}
 
@@ -179,7 +175,6 @@ def moving(
 
 def moved(directory: Path, rows: list[Row], world: Processes, tune: str, precision: Precision) -> dict[str, Any]:
     """The share of the weights that small steps change, and the last step's loss."""
-    rows = deepcopy(rows)
     made = make(directory, world, (tune, Loss(), {"layout": "packed", "precision": precision, "epochs": 1}))
     mine = made.learner
     before = weights(made.local)

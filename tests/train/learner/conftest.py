@@ -12,7 +12,7 @@ from gymposium_agents.chat.tokens import Sampling, TokenRequest
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_agents.players.distribution import continuations
-from gymposium_train.learner.rows import Row, Span
+from gymposium_train.learner.rows import Row, Span, fill_spans
 
 TEMPERATURE = 0.8
 
@@ -47,23 +47,24 @@ def rows(loaded: LoadedModel) -> list[Row]:
     found = []
     for i, (ids, logprobs) in enumerate(first):
         start = len(prompts[i % 4])
-        found.append(Row(prompts[i % 4] + ids, [Span(start, start + len(ids), logprobs)]))
+        found.append(Row(prompts[i % 4] + ids, (Span(start, start + len(ids), logprobs),)))
     growing = [row.ids + more[i % 2] for i, row in enumerate(found[:8])]
     for i, (ids, logprobs) in enumerate(sampled(growing, 100)):
         start = len(growing[i])
         earlier = found[i].spans[0]
-        spans = [Span(earlier.start, earlier.stop, earlier.engine), Span(start, start + len(ids), logprobs)]
+        spans = Span(earlier.start, earlier.stop, earlier.engine), Span(start, start + len(ids), logprobs)
         found.append(Row(growing[i] + ids, spans))
-    found += [Row(row.ids, [Span(s.start, s.stop, s.engine) for s in row.spans]) for row in found[4:12]]
+    found += found[4:12]
     tokens = sum(row.sampled for row in found)
     first_of: dict[tuple[int, ...], tuple[int, ...]] = {}
+    legal = []
     for number, row in enumerate(found):
         for span in row.spans:
             said = row.ids[span.start : span.stop]
             one = first_of.setdefault(row.ids[: span.start], said)
             others = [(one[0], 7, 8), (9, one[-1]), (5, 4), (11,)][: 4 if number < 30 else 2]
-            span.legal = continuations([one, *others], said)
-    for row in found:
-        for span in row.spans:
-            span.advantage, span.target, span.weight = rng.gauss(0.0, 1.0), rng.gauss(0.0, 1.0), 1.0 / tokens
-    return found
+            legal.append(continuations([one, *others], said))
+    drawn = [(rng.gauss(0.0, 1.0), rng.gauss(0.0, 1.0)) for _ in legal]
+    advantages, targets = zip(*drawn, strict=True)
+    weights = [1.0 / tokens] * len(legal)
+    return fill_spans(found, legal=legal, advantage=advantages, target=targets, weight=weights)

@@ -18,9 +18,8 @@ from gymposium.errors import BadOption
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_train.config import Optimizer
 from gymposium_train.learner import LocalLearner, tensor_files
-from gymposium_train.learner.layouts import TokenSequence
 from gymposium_train.learner.parallel.world import ALONE, COLLECTIVE_TIMEOUT, Processes
-from gymposium_train.learner.rows import Row
+from gymposium_train.learner.rows import Row, Span
 from gymposium_train.learner.shares import shares
 
 from . import child
@@ -104,7 +103,7 @@ def check_precision(alone: dict[str, Any], first: dict[str, Any], second: dict[s
 @pytest.mark.parametrize("layout", ["padded", "packed"])
 @pytest.mark.parametrize("lengths", [[3], [5, 9, 2, 2, 7], [4] * 12])
 def test_every_sequence_counts_once_and_all_run_equally_often(size: int, layout: str, lengths: list[int]) -> None:
-    sequences = [TokenSequence((n,) * length, (1,)) for n, length in enumerate(lengths)]
+    sequences = [Row((n,) * length, (Span(1, 2),)) for n, length in enumerate(lengths)]
     each = [[*shares(sequences, 10, layout, Processes(rank, size))] for rank in range(size)]
     assert len({len(mine) for mine in each}) == 1
     counted = [sequence for mine in each for batch, real in mine if real for sequence in batch]

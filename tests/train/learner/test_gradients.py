@@ -18,7 +18,7 @@ from gymposium_agents.players.distribution import continuations
 from gymposium_train.config import Bypass, DecoupledMismatch, Kl, Mismatch, Optimizer
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import LocalLearner, Loss, head
-from gymposium_train.learner.rows import Row, Span
+from gymposium_train.learner.rows import Row, Span, fill_spans
 from gymposium_train.objective.aggregate import turn_weights
 from gymposium_train.objective.cispo import Cispo, CispoSettings
 from gymposium_train.objective.gspo import Gspo, GspoSettings
@@ -49,8 +49,7 @@ def gradients(mine: LocalLearner) -> dict[str, torch.Tensor]:
 
 def update(mine: LocalLearner, rows: list[Row], **how: Any) -> dict[str, torch.Tensor]:
     """The gradient of one optimizer step at learning rate 0."""
-    mine.annotate(rows)
-    mine.update(rows, learning_rate=0.0, **{"entropy_weight": ENTROPY, **how})
+    mine.update(mine.annotate(rows), learning_rate=0.0, **{"entropy_weight": ENTROPY, **how})
     return gradients(mine)
 
 
@@ -108,9 +107,9 @@ def test_the_gradient_is_that_of_the_loss_written_out(
 ) -> None:
     turns = [(n, span) for n, row in enumerate(rows) for span in row.spans]
     weights = turn_weights([(n, len(span)) for n, span in turns], aggregate)
-    for (_, span), weight in zip(turns, weights, strict=True):
-        span.weight = weight
-        span.engine = tuple(logprob - 0.3 for logprob in span.engine)  # so that ratios are not 1, and some are clipped
+    # so that ratios are not 1, and some are clipped
+    engine = [tuple(logprob - 0.3 for logprob in span.engine) for _, span in turns]
+    rows = fill_spans(rows, weight=weights, engine=engine)
     bounds = {"clip_low": 0.2, "clip_high": 0.28} if kind == "gspo" else {}
     mine = learner(loaded, Loss(make_objective(OBJECTIVES.kinds()[kind](**bounds))))  # type: ignore[arg-type]
     found = update(mine, rows)
@@ -164,10 +163,8 @@ def test_the_mean_over_minibatches_is_the_gradient_of_the_whole_step(
         engine = tuple(rng.uniform(-6.0, -4.0) for _ in said)
         legal = continuations([said, (said[0], 3), (4,)], said)
         span = Span(len(prompt), len(prompt) + len(said), engine, legal=legal, advantage=rng.gauss(0.0, 1.0))
-        rows.append(Row(prompt + said, [span]))
-    tokens = sum(row.sampled for row in rows)
-    for row in rows:
-        row.spans[0].weight = 1.0 / tokens
+        rows.append(Row(prompt + said, (span,)))
+    rows = fill_spans(rows, weight=[1.0 / sum(row.sampled for row in rows)] * len(rows))
     whole = update(learner(loaded, Loss()), rows)
     mine = learner(loaded, Loss(), minibatches=asked)
     parts: list[dict[str, torch.Tensor]] = []
@@ -196,9 +193,8 @@ def test_a_token_has_the_same_importance_weight_under_every_kl_estimator(
 ) -> None:
     """Tokens that the engine gave twice the learner's probability have a weight of a half."""
     whole = update(learner(loaded, Loss(PLAIN)), rows, entropy_weight=0.0)
-    for row in rows:
-        for span in row.spans:
-            span.engine = tuple(logprob + math.log(2.0) for logprob in span.engine)
+    engine = [tuple(logprob + math.log(2.0) for logprob in span.engine) for row in rows for span in row.spans]
+    rows = fill_spans(rows, engine=engine)
     mine = learner(loaded, Loss(PLAIN, Kl(weight=0.1, estimator=estimator), mismatch=MODES[mode]))
     found = update(mine, rows, entropy_weight=0.0, kl_weight=0.0)
     assert distance(found, {name: 0.5 * one for name, one in whole.items()}) < CLOSE
@@ -218,16 +214,15 @@ def test_off_policy_the_kl_term_has_the_gradient_of_the_kl(
     sampler = torch.randn(vocabulary, generator=torch.Generator().manual_seed(7)).log_softmax(-1).tolist()
     at = len(prompt)
     rows = [
-        Row((*prompt, token), [Span(at, at + 1, (logprob,), weight=math.exp(logprob))])
+        Row((*prompt, token), (Span(at, at + 1, (logprob,), weight=math.exp(logprob)),))
         for token, logprob in enumerate(sampler)
     ]
     mine = learner(loaded, Loss(PLAIN, Kl(weight=1.0, estimator=estimator), mismatch=MODES[mode]))
     assert mine.reference is not None
     move(mine, 1)
-    mine.annotate(rows)
+    rows = mine.annotate(rows)
     if estimator == "k1":  # it comes off the reward
-        for row in rows:
-            row.spans[0].advantage = row.spans[0].reference[0] - row.spans[0].old[0]
+        rows = fill_spans(rows, advantage=[row.spans[0].reference[0] - row.spans[0].old[0] for row in rows])
     if epoch == "later":
         move(mine, 2)
     metrics = mine.update(rows, learning_rate=0.0)

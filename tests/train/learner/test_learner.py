@@ -6,6 +6,7 @@ import copy
 import json
 import math
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import LocalLearner, Loss, head
 from gymposium_train.learner.minibatches import minibatches
 from gymposium_train.learner.protocol import Demonstration
-from gymposium_train.learner.rows import Row, Span
+from gymposium_train.learner.rows import Row, Span, fill_spans
 
 from .conftest import TEMPERATURE
 
@@ -30,6 +31,10 @@ ONE_STEP = Optimizer(epochs=1, minibatches=1, max_grad_norm=1e9)
 
 def learner(loaded: LoadedModel, settings: Optimizer = ONE_STEP, **loss: object) -> LocalLearner:
     return LocalLearner(loaded.model, loaded.pad, settings, loss=Loss(temperature=TEMPERATURE, **loss))  # type: ignore[arg-type]
+
+
+def without_legal(rows: list[Row]) -> list[Row]:
+    return [Row(row.ids, tuple(replace(span, legal=()) for span in row.spans)) for row in rows]
 
 
 def test_on_the_first_step_the_ratio_is_one(loaded: LoadedModel, rows: list[Row]) -> None:
@@ -41,9 +46,7 @@ def test_on_the_first_step_the_ratio_is_one(loaded: LoadedModel, rows: list[Row]
 
 
 def test_it_makes_good_completions_likelier_and_bad_ones_less(loaded: LoadedModel, rows: list[Row]) -> None:
-    for row in rows:
-        for span in row.spans:
-            span.advantage = 1.0 if row.ids[span.start] % 2 else -1.0
+    rows = fill_spans(rows, advantage=[1.0 if row.ids[span.start] % 2 else -1.0 for row in rows for span in row.spans])
     mine = learner(loaded)
 
     def chances() -> tuple[float, float]:
@@ -65,11 +68,9 @@ def test_it_makes_good_completions_likelier_and_bad_ones_less(loaded: LoadedMode
 @pytest.mark.parametrize("decay", [0.0, 0.5])
 def test_adamw_uses_its_betas_and_decays_the_policy_alone(loaded: LoadedModel, rows: list[Row], decay: float) -> None:
     settings = Optimizer(epochs=1, minibatches=1, beta1=0.5, beta2=0.8, weight_decay=decay, max_grad_norm=1e9)
-    for row in rows:
-        for span in row.spans:
-            span.target = 1.0
+    rows = fill_spans(rows, target=[1.0 for row in rows for _ in row.spans])
     mine = learner(loaded, settings, critic=Critic(learning_rate=1e-2))
-    mine.annotate(rows)
+    rows = mine.annotate(rows)
     theirs = {name: p.detach().clone().requires_grad_() for name, p in mine.named.items()}
     mine.update(rows, learning_rate=1e-2)
     groups = mine._stepper.optimizer.param_groups
@@ -99,19 +100,16 @@ def test_all_weights_can_be_trained(model_directory: Path, rows: list[Row]) -> N
 
 def test_a_critic_begins_at_nothing_and_comes_to_foresee_its_targets(loaded: LoadedModel, rows: list[Row]) -> None:
     """Equal rows have one value, so they are given one target."""
-    for row in rows:
-        for span in row.spans:
-            span.target = float(sum(row.ids[: span.start]) % 7) / 7.0
+    rows = fill_spans(rows, target=[float(sum(row.ids[: span.start]) % 7) / 7.0 for row in rows for span in row.spans])
     mine = learner(loaded, critic=Critic(learning_rate=3e-2))
-    mine.annotate(rows)
+    rows = mine.annotate(rows)
     assert {span.value for row in rows for span in row.spans} == {0.0}
     before = {name: p.clone() for name, p in mine.named.items()}
     for _ in range(30):
         metrics = mine.update(rows, learning_rate=ONE_STEP.learning_rate, policy_learns=False, entropy_weight=0.1)
     assert all(torch.equal(p, before[name]) for name, p in mine.named.items())  # warming up touches the head alone
     assert "train/policy_loss" not in metrics
-    mine.annotate(rows)
-    spans = [span for row in rows for span in row.spans]
+    spans = [span for row in mine.annotate(rows) for span in row.spans]
     mean = sum(span.target for span in spans) / len(spans)
     error = sum((span.target - span.value) ** 2 for span in spans)
     assert error < 0.5 * sum((span.target - mean) ** 2 for span in spans)
@@ -120,14 +118,11 @@ def test_a_critic_begins_at_nothing_and_comes_to_foresee_its_targets(loaded: Loa
 def test_a_critics_scale_makes_large_rewards_as_easy_as_small_ones(loaded: LoadedModel, rows: list[Row]) -> None:
     def learned(scale: float) -> tuple[list[float], object, dict[str, torch.Tensor]]:
         mine = learner(LoadedModel(copy.deepcopy(loaded.model), loaded.chat), critic=Critic(scale=scale))
-        own = copy.deepcopy(rows)
-        spans = [span for row in own for span in row.spans]
-        for span in spans:
-            span.target *= scale
+        own = fill_spans(rows, target=[span.target * scale for row in rows for span in row.spans])
         for _ in range(3):
-            mine.annotate(own)
+            own = mine.annotate(own)
             metrics = mine.update(own, learning_rate=ONE_STEP.learning_rate)
-        return [span.value / scale for span in spans], metrics["train/value_loss"], dict(mine.named)
+        return [span.value / scale for row in own for span in row.spans], metrics["train/value_loss"], dict(mine.named)
 
     small, large = learned(1.0), learned(512.0)  # a power of two scales exactly
     assert any(small[0])
@@ -140,8 +135,7 @@ def test_values_are_read_where_the_reply_begins(loaded: LoadedModel, rows: list[
     assert mine.critic is not None
     with torch.no_grad():
         mine.critic.layer.weight.normal_(generator=torch.Generator().manual_seed(0))
-    mine.annotate(rows)
-    spans = [(row.ids[: span.start], span.value) for row in rows for span in row.spans]
+    spans = [(row.ids[: span.start], span.value) for row in mine.annotate(rows) for span in row.spans]
     expected = mine.values_after([prompt for prompt, _ in spans])
     assert [value for _, value in spans] == pytest.approx(expected, abs=1e-5)
     assert len({round(value, 4) for value in expected}) > 4
@@ -162,15 +156,13 @@ def test_the_entropy_is_reported_with_and_without_a_bonus(loaded: LoadedModel, r
                     for one, legal in zip(mine, span.legal, strict=True)
                 ]
     entropy, of_moves = float(torch.cat(found).mean()), sum(among) / len(among)
-    plain, rewarded, bare = learner(loaded), learner(loaded), copy.deepcopy(rows)
+    plain, rewarded, bare = learner(loaded), learner(loaded), without_legal(rows)
     without = plain.update(rows, learning_rate=0.0)
     with_bonus = rewarded.update(rows, learning_rate=0.0, entropy_weight=0.1)
     assert without["train/entropy"] == pytest.approx(entropy, rel=1e-5)
     assert without["train/entropy"] == pytest.approx(with_bonus["train/entropy"], rel=1e-6)
     assert with_bonus["train/move_entropy"] == pytest.approx(of_moves, rel=1e-5)
     assert 0.0 < of_moves < entropy
-    for span in (span for row in bare for span in row.spans):
-        span.legal = ()
     unnamed = learner(loaded).update(bare, learning_rate=0.0)
     assert "train/move_entropy" not in unnamed
     assert unnamed["train/grad_norm"] == pytest.approx(without["train/grad_norm"], rel=1e-5)
@@ -178,22 +170,19 @@ def test_the_entropy_is_reported_with_and_without_a_bonus(loaded: LoadedModel, r
         learner(loaded).update(bare, learning_rate=0.0, entropy_weight=0.1)
     assert abs(without["train/grad_norm"] - with_bonus["train/grad_norm"]) > 1e-4
     frozen = learner(loaded, critic=Critic())
-    frozen.annotate(rows)
-    warming = frozen.update(rows, learning_rate=0.0, policy_learns=False, entropy_weight=0.1)
+    warming = frozen.update(frozen.annotate(rows), learning_rate=0.0, policy_learns=False, entropy_weight=0.1)
     assert warming["train/entropy"] == pytest.approx(entropy, rel=1e-5)
 
 
 def test_legality_is_learned_beside_the_rewards_and_only_where_legal_replies_are_named(
     loaded: LoadedModel, rows: list[Row]
 ) -> None:
-    plain, mine, bare = learner(loaded), learner(loaded, legality=1.0), copy.deepcopy(rows)
+    plain, mine, bare = learner(loaded), learner(loaded, legality=1.0), without_legal(rows)
     without = plain.update(rows, learning_rate=0.0)
     assert "train/illegality" not in without
     first = mine.update(rows, learning_rate=3e-3)
     assert abs(first["train/grad_norm"] - without["train/grad_norm"]) > 1e-3
     assert mine.update(rows, learning_rate=3e-3)["train/illegality"] < first["train/illegality"]
-    for span in (span for row in bare for span in row.spans):
-        span.legal = ()
     assert "train/illegality" not in mine.update(bare, learning_rate=0.0)
 
 
@@ -233,65 +222,61 @@ def test_a_conversation_is_imitated_as_its_replies_are(model_directory: Path, la
 @pytest.mark.parametrize("correction", ["truncate", "mask"])
 def test_decoupled_takes_the_engines_error_into_account(loaded: LoadedModel, rows: list[Row], correction: str) -> None:
     """The engine reports half of each token's probability, while ratios are taken against the learner's own numbers."""
-    for row in rows:
-        for span in row.spans:
-            span.engine = tuple(logprob - math.log(2.0) for logprob in span.engine)
+    halved = [tuple(logprob - math.log(2.0) for logprob in span.engine) for row in rows for span in row.spans]
+    rows = fill_spans(rows, engine=halved)
     bypassing = learner(loaded).update(rows, learning_rate=0.0)
     assert bypassing["train/first_log_ratio"] == pytest.approx(math.log(2.0), abs=1e-4)
     mismatch = DecoupledMismatch(correction=correction, cap=1.5)  # type: ignore[arg-type]
     mine = learner(loaded, mismatch=mismatch)
-    mine.annotate(rows)
-    decoupled = mine.update(rows, learning_rate=0.0)
+    decoupled = mine.update(mine.annotate(rows), learning_rate=0.0)
     assert decoupled["train/first_log_ratio"] <= 1e-4
     assert decoupled["train/mismatch_kl"] == pytest.approx(bypassing["train/mismatch_kl"])
     plain = learner(loaded, mismatch=DecoupledMismatch(cap=100.0))
-    plain.annotate(rows)
-    doubled = plain.update(rows, learning_rate=0.0)["train/grad_norm"]
+    doubled = plain.update(plain.annotate(rows), learning_rate=0.0)["train/grad_norm"]
     ratio = {"truncate": 1.5 / 2.0, "mask": 0.0}[correction]
     assert decoupled["train/grad_norm"] == pytest.approx(ratio * doubled, rel=1e-3)
 
 
 def test_turns_on_which_engine_and_learner_disagree_are_left_out(loaded: LoadedModel, rows: list[Row]) -> None:
     """If the engine's numbers are wrong in one turn, the rest is learned from as if that turn had no weight."""
-    for row in rows:
-        row.spans[0].engine = tuple(logprob - math.log(3.0) for logprob in row.spans[0].engine)
+    wrong = [
+        tuple(logprob - math.log(3.0) for logprob in span.engine) if span is row.spans[0] else span.engine
+        for row in rows
+        for span in row.spans
+    ]
+    rows = fill_spans(rows, engine=wrong)
+    weights = [0.0 if span is row.spans[0] else span.weight for row in rows for span in row.spans]
 
-    def norm(**how: object) -> float:
+    def norm(rows: list[Row], **how: object) -> float:
         mine = learner(loaded, mismatch=DecoupledMismatch(cap=100.0, **how))  # type: ignore[arg-type]
-        mine.annotate(rows)
-        return mine.update(rows, learning_rate=0.0)["train/grad_norm"]
+        return mine.update(mine.annotate(rows), learning_rate=0.0)["train/grad_norm"]
 
-    with_all, without = norm(turns=4.0), norm(turns=2.0)
-    for row in rows:
-        row.spans[0].weight = 0.0
-    assert without == pytest.approx(norm(), rel=1e-4)
+    with_all, without = norm(rows, turns=4.0), norm(rows, turns=2.0)
+    assert without == pytest.approx(norm(fill_spans(rows, weight=weights)), rel=1e-4)
     assert with_all > 1.1 * without
 
 
 def test_the_reference_is_the_policy_as_it_was(loaded: LoadedModel, rows: list[Row]) -> None:
     mine = learner(loaded, kl=Kl(weight=0.1, estimator="k1"))
-    mine.annotate(rows)
+    rows = mine.annotate(rows)
     assert all(span.reference == pytest.approx(span.old, abs=1e-6) for row in rows for span in row.spans)
     first = [span.reference for row in rows for span in row.spans]
     mine.update(rows, learning_rate=1e-2)
-    mine.annotate(rows)
-    again = [span for row in rows for span in row.spans]
+    again = [span for row in mine.annotate(rows) for span in row.spans]
     assert [span.reference for span in again] == [pytest.approx(one, abs=1e-6) for one in first]
     assert max(abs(a - b) for span in again for a, b in zip(span.old, span.reference, strict=True)) > 1e-2
     assert mine.reference is not None
     mine.reference.refresh()
-    mine.annotate(rows)
+    rows = mine.annotate(rows)
     assert all(span.reference == pytest.approx(span.old, abs=1e-6) for row in rows for span in row.spans)
 
 
 def test_the_weight_of_the_distance_may_change_from_step_to_step(loaded: LoadedModel, rows: list[Row]) -> None:
     def moved(weight: float | None) -> torch.Tensor:
         mine = learner(loaded, kl=Kl(weight=0.5))
-        mine.annotate(rows)
-        for row in rows:
-            for span in row.spans:
-                span.reference = tuple(logprob - 1.0 for logprob in span.reference)
-        mine.update(rows, learning_rate=0.0, kl_weight=weight)
+        own = mine.annotate(rows)
+        reference = [tuple(logprob - 1.0 for logprob in span.reference) for row in own for span in row.spans]
+        mine.update(fill_spans(own, reference=reference), learning_rate=0.0, kl_weight=weight)
         return torch.cat([p.grad.flatten() for p in mine.named.values() if p.grad is not None])
 
     none, half = moved(0.0), moved(0.5)
@@ -330,7 +315,7 @@ def test_imitation_beside_reinforcement_adds_its_gradient(loaded: LoadedModel, r
 def test_imitation_does_not_move_the_policy_while_only_the_critic_learns(loaded: LoadedModel, rows: list[Row]) -> None:
     pairs = [(loaded.chat.prompt("x . o"), loaded.chat.reply("b2"))]
     mine = learner(loaded, critic=Critic())
-    mine.annotate(rows)
+    rows = mine.annotate(rows)
     before = {name: p.clone() for name, p in mine.named.items()}
     mine.update(rows, learning_rate=1e-2, policy_learns=False, auxiliary_sft=iter([(1.0, pairs)] * 4))
     assert all(torch.equal(p, before[name]) for name, p in mine.named.items())
@@ -339,7 +324,7 @@ def test_imitation_does_not_move_the_policy_while_only_the_critic_learns(loaded:
 def test_a_gradient_that_is_not_finite_is_skipped_described_and_then_stops_the_run(
     loaded: LoadedModel, rows: list[Row], tmp_path: Path
 ) -> None:
-    rows[0].spans[0].advantage = float("nan")
+    rows[0] = fill_spans(rows[:1], advantage=[float("nan")])[0]
     settings = Optimizer(epochs=1, minibatches=1, max_bad_steps=3)
     mine = LocalLearner(
         loaded.model, loaded.pad, settings, loss=Loss(temperature=TEMPERATURE), dumps=tmp_path / "dumps"
@@ -371,11 +356,7 @@ def test_from_its_tensors_it_goes_on_to_the_bit(model_directory: Path, rows: lis
         return learner(load_model(model_directory), critic=Critic(), kl=Kl(weight=0.1))
 
     def go_on(mine: LocalLearner, steps: range) -> list[dict[str, float]]:
-        found = []
-        for step in steps:
-            mine.annotate(rows)
-            found.append(mine.update(rows, learning_rate=1e-3, entropy_weight=0.01, seed=step))
-        return found
+        return [mine.update(mine.annotate(rows), learning_rate=1e-3, entropy_weight=0.01, seed=step) for step in steps]
 
     straight = fresh()
     expected = go_on(straight, range(4))[2:]
@@ -405,7 +386,7 @@ def test_no_tensor_is_as_large_as_vocabulary_times_prompt(loaded: LoadedModel, m
     for length in (40, 400):
         legal = ((1, 2, 3),) * said
         span = Span(length, length + said, (-1.0,) * said, legal=legal, weight=1.0)
-        row = Row(tuple(range(10, 10 + length + said)), [span])
+        row = Row(tuple(range(10, 10 + length + said)), (span,))
         row = Row(tuple(i % 300 for i in row.ids), row.spans)
         for layout in ("shared", "padded", "packed"):
             mine = learner(loaded, ONE_STEP.model_copy(update={"layout": layout}))
@@ -418,7 +399,7 @@ def test_no_tensor_is_as_large_as_vocabulary_times_prompt(loaded: LoadedModel, m
 
 @given(prompts=st.lists(st.integers(0, 5), min_size=1, max_size=40), parts=st.integers(1, 5), seed=st.integers(0, 9))
 def test_minibatches_hold_every_row_once_and_equal_prompts_together(prompts: list[int], parts: int, seed: int) -> None:
-    rows = [Row((p, 1), [Span(1, 2, (0.0,), advantage=float(i))]) for i, p in enumerate(prompts)]
+    rows = [Row((p, 1), (Span(1, 2, (0.0,), advantage=float(i)),)) for i, p in enumerate(prompts)]
     found = minibatches(rows, parts, random.Random(seed))
     assert 1 <= len(found) <= parts
     assert sorted(row.spans[0].advantage for batch in found for row in batch) == list(range(len(rows)))

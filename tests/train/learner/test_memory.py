@@ -29,7 +29,7 @@ def make(*, lora: bool = False, dtype: torch.dtype = torch.float32) -> Any:
 
 def rows() -> list[Row]:
     span = Span(PROMPT, PROMPT + REPLY, (-1.0,) * REPLY, advantage=1.0, weight=1.0 / ROWS / REPLY)
-    return [Row((n, *range(1, PROMPT + REPLY)), [span]) for n in range(ROWS)]
+    return [Row((n, *range(1, PROMPT + REPLY)), (span,)) for n in range(ROWS)]
 
 
 @pytest.mark.parametrize("lora", [False, True])

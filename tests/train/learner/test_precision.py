@@ -19,7 +19,7 @@ from gymposium_train.config import ColdStart, DecoupledMismatch, Kl, Optimizer, 
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.precision import Masters, compute_type
-from gymposium_train.learner.rows import Row
+from gymposium_train.learner.rows import Row, fill_spans
 from gymposium_train.run.checkpoints import load_checkpoint, save_checkpoint
 from gymposium_train.run.lessons import imitate
 
@@ -51,13 +51,10 @@ def moved(before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> float:
     return changed / sum(tensor.numel() for tensor in before.values())
 
 
-def as_if_sampled_by(loaded: LoadedModel, rows: list[Row]) -> None:
-    """Set the log-probabilities of rows as if this model had sampled them."""
+def as_if_sampled_by(loaded: LoadedModel, rows: list[Row]) -> list[Row]:
+    """The rows with log-probabilities as if this model had sampled them."""
     pairs = [(row.ids[: span.start], row.ids[span.start : span.stop]) for row in rows for span in row.spans]
-    sampled = iter(loaded.engine().score(pairs, temperature=TEMPERATURE))
-    for row in rows:
-        for span in row.spans:
-            span.engine = next(sampled)
+    return fill_spans(rows, engine=loaded.engine().score(pairs, temperature=TEMPERATURE))
 
 
 @pytest.mark.parametrize("rate", RATES)
@@ -67,8 +64,7 @@ def test_as_many_weights_move_in_bf16_as_in_fp32(model_directory: Path, rows: li
         _, learner = full(model_directory, precision, epochs=1, layout="packed")
         before = weights(learner)
         for seed in range(4):
-            learner.annotate(rows)
-            learner.update(rows, learning_rate=rate, entropy_weight=0.01, seed=seed)
+            learner.update(learner.annotate(rows), learning_rate=rate, entropy_weight=0.01, seed=seed)
         shares.append(moved(before, weights(learner)))
     assert shares[0] > 0.95
     assert shares[1] == pytest.approx(shares[0], abs=0.01)
@@ -105,11 +101,10 @@ def test_gradients_of_micro_batches_are_added_up_in_float32(model_directory: Pat
     are clipped."""
     one_step = {"epochs": 1, "minibatches": 1, "max_grad_norm": 1e9, "layout": "packed"}
     found = []
-    as_if_sampled_by(load_model(model_directory), rows)
+    rows = as_if_sampled_by(load_model(model_directory), rows)
     for precision, budget in (("fp32", 10_000), ("bf16", 10_000), ("bf16", 1)):
         loaded, learner = full(model_directory, precision, token_budget=budget, **one_step)
-        learner.annotate(rows)
-        learner.update(rows, learning_rate=0.0)
+        learner.update(learner.annotate(rows), learning_rate=0.0)
         gradients = [p.grad for p in learner._stepper.named.values() if p.grad is not None]
         assert {gradient.dtype for gradient in gradients} == {torch.float32}
         if precision == "bf16":  # only masters hold gradients between passes
@@ -141,8 +136,7 @@ def test_ratios_are_one_at_first_in_bf16(model_directory: Path, rows: list[Row])
     loaded = load_model(model_directory)
     loss = Loss(temperature=TEMPERATURE, mismatch=DecoupledMismatch())
     learner = LocalLearner(loaded.model, loaded.pad, Optimizer(precision="bf16", epochs=1, minibatches=1), loss=loss)
-    as_if_sampled_by(loaded, rows)
-    learner.annotate(rows)
+    rows = learner.annotate(as_if_sampled_by(loaded, rows))
     metrics = learner.update(rows, learning_rate=0.0)
     assert metrics["train/first_log_ratio"] <= 1e-5  # to the learner's own
     assert metrics["train/mismatch_kl"] < 0.01

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +60,7 @@ def learner(loaded: LoadedModel, **how: Any) -> LocalLearner:
 
 
 def gradient(mine: LocalLearner, rows: list[Row]) -> tuple[torch.Tensor, dict[str, float]]:
-    rows = copy.deepcopy(rows)
-    mine.annotate(rows)
-    metrics = mine.update(rows, learning_rate=0.0, entropy_weight=0.05)
+    metrics = mine.update(mine.annotate(rows), learning_rate=0.0, entropy_weight=0.05)
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in mine.named.values())
     return torch.cat([p.grad.flatten() for p in mine.named.values() if p.grad is not None]), metrics
 
@@ -87,8 +84,7 @@ def test_the_bits_stay_and_the_adapter_moves(loaded: LoadedModel, rows: list[Row
     before = {name: p.detach().clone() for name, p in loaded.model.named_parameters()}
     mine = learner(loaded)
     for seed in range(3):
-        mine.annotate(rows)
-        mine.update(rows, learning_rate=1e-2, seed=seed)
+        mine.update(mine.annotate(rows), learning_rate=1e-2, seed=seed)
     moved = {name for name, p in loaded.model.named_parameters() if not torch.equal(p, before[name])}
     assert moved == {name for name in before if "lora_" in name}
     pairs = [(row.ids[: row.spans[0].start], row.ids[row.spans[0].start :]) for row in rows]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -123,7 +123,7 @@ def test_where_nobody_can_say_how_good_it_was_there_is_one_stage(
         check_stages(stages, [together])
 
 
-def played(plays: MatchPlanner, step: int) -> tuple[list[MatchGroup], dict[str, float]]:
+def played(plays: MatchPlanner, step: int) -> tuple[Sequence[MatchGroup], dict[str, float]]:
     groups = roll_out(plays.plan(step), lambda played: None, LocalExecutor()).groups
     return groups, plays.note(groups)
 

@@ -76,7 +76,7 @@ def test_a_group_is_one_seat_of_one_deal_and_trajectories_are_the_learners(
     ] * 2
     for one, group in zip(planned, rollout.groups, strict=True):
         assert len({tuple(e for e in t.events if e.seat == CHANCE) for t in group.trajectories}) == 1, "the same cards"
-        assert group.trajectories == [Trajectory.from_match(finished[job.id], group.seat) for job in one.jobs]
+        assert group.trajectories == tuple(Trajectory.from_match(finished[job.id], group.seat) for job in one.jobs)
     turns = [turn for group in rollout.groups for t in group.trajectories for turn in t.turns]
     assert all(isinstance(turn.trace, TurnTokens) and turn.trace.completion.ids for turn in turns)
     assert sum(rollout.readings.values()) == len(turns)

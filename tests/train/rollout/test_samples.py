@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, strategies as st
@@ -18,9 +18,9 @@ from gymposium.rewards.protocol import Reward
 from gymposium_agents.chat.tokens import BASE, Completion, Sampling, TurnTokens
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_agents.players.player import LanguageModelPlayer
-from gymposium_train.credit.protocol import TurnAdvantages
-from gymposium_train.learner.rows import Row, make_rows
-from gymposium_train.rollout.samples import Sample, rows_to_learn
+from gymposium_train.credit.protocol import Episode, RatedGroup
+from gymposium_train.learner.rows import fill_spans
+from gymposium_train.rollout.samples import annotate_episode, make_episode, next_prompt, rows_to_learn, weigh_turns
 
 _RANDOM = FailurePolicy.parse("random")
 NUMBERS = st.floats(-5.0, 5.0)
@@ -28,39 +28,41 @@ TURNS = st.lists(st.tuples(st.integers(1, 6), st.integers(1, 5), st.booleans()),
 """So many tokens read, so many sampled, and whether the history grew."""
 
 
-def rows(turns: list[tuple[int, int, bool]], key: int) -> list[Row]:
+def traces(turns: list[tuple[int, int, bool]], key: int) -> list[TurnTokens]:
     made: list[TurnTokens] = []
     for n, (read, sampled, grown) in enumerate(turns):
         before = (*made[-1].prompt, *made[-1].completion.ids) if made and grown else (key, n)
         prompt, ids = (*before, *(7,) * read), (3,) * sampled
         made.append(TurnTokens(prompt, Completion(ids, (-0.5,) * sampled, "stop", BASE)))
-    return make_rows(made)
+    return made
 
 
-def sample(turns: list[tuple[int, int, bool]], key: int = 0, reward: Reward | None = None) -> Sample:
+def make(turns: list[tuple[int, int, bool]], key: int = 0, reward: Reward | None = None) -> Episode:
     game = load_game("kuhn_poker")
     (played,) = play([MatchJob("m", game, [make_player("random"), make_player("random")], key)])
     trajectory = Trajectory.from_match(played, 0)
-    given = [copy.copy(trajectory.turns[0]) for _ in turns]
+    given = [replace(trajectory.turns[0], trace=trace) for trace in traces(turns, key)]
     trajectory = Trajectory(game=game, seat=0, turns=given, events=trajectory.events, utilities=trajectory.utilities)
-    return Sample("kuhn_poker seat 0", trajectory.turns, reward or Reward(1.0), rows(turns, key))
+    return make_episode("kuhn_poker seat 0", trajectory, reward or Reward(1.0))
 
 
 @given(st.lists(TURNS, min_size=1, max_size=5), st.integers(2, 40), st.sampled_from(["token", "turn", "sequence"]))
-def test_rows_that_are_too_long_are_left_out_and_counted_and_never_cut(
+def test_rows_that_are_too_long_are_left_out_and_never_cut(
     given_turns: list[list[tuple[int, int, bool]]], longest: int, aggregate: str
 ) -> None:
-    samples = [sample(turns, key) for key, turns in enumerate(given_turns)]
-    before = copy.deepcopy([row for one in samples for row in one.rows])
-    kept, too_long = rows_to_learn(samples, aggregate, longest)  # type: ignore[arg-type]
-    assert [row.ids for row in kept] == [row.ids for row in before if len(row.ids) <= longest]
-    assert too_long == sum(len(row.ids) > longest for row in before)
-    assert len(kept) + too_long == len(before)
+    made = [make(turns, key) for key, turns in enumerate(given_turns)]
+    groups = [RatedGroup((one,)).assign([(1.0,) * len(one.rewards)]) for one in made]
+    tied = RatedGroup((made[0],)).assign(None)
+    weighed = weigh_turns([tied, *groups], aggregate, longest)  # type: ignore[arg-type]
+    kept = rows_to_learn(weighed)
+    rows = [row for one in made for row in one.rows]
+    assert [row.ids for row in kept] == [row.ids for row in rows if len(row.ids) <= longest]
     # what is left out is in no denominator either
     weights = [span.weight * len(span) for row in kept for span in row.spans]
     assert math.fsum(weights) == pytest.approx(1.0 if kept else 0.0)
-    left_out = [row for one in samples for row in one.rows if len(row.ids) > longest]
+    left_out = [row for one in weighed[1:] for row in one.episodes[0].rows if len(row.ids) > longest]
     assert all(span.weight == 0.0 for row in left_out for span in row.spans)
+    assert weighed[0] == tied
 
 
 @given(TURNS, st.data(), st.floats(0.01, 1.0), st.booleans())
@@ -69,27 +71,28 @@ def test_k1_comes_off_the_rewards_and_adds_up(
 ) -> None:
     parts = tuple(data.draw(NUMBERS) for _ in turns)
     reward = Reward(math.fsum(parts), turns=parts) if split else Reward(2.0)
-    one = sample(turns, reward=reward)
-    for span in one.spans:
-        span.old = tuple(data.draw(NUMBERS) for _ in range(len(span)))
-        span.reference = tuple(data.draw(NUMBERS) for _ in range(len(span)))
-    plain, charged = one.episode(critic=False), one.episode(critic=False, k1=weight)
+    one = make(turns, reward=reward)
+    old, reference = ([tuple(data.draw(NUMBERS) for _ in range(len(span))) for span in one.spans] for _ in range(2))
+    rows = fill_spans(one.rows, old=old, reference=reference)
+    plain, charged = annotate_episode(one, rows, critic=False), annotate_episode(one, rows, critic=False, k1=weight)
     assert math.fsum(plain.rewards) == pytest.approx(reward.total)
     if not split:
         assert plain.rewards[:-1] == (0.0,) * (len(turns) - 1)
-    for span, without, with_k1 in zip(one.spans, plain.rewards, charged.rewards, strict=True):
+    for span, without, with_k1 in zip(plain.spans, plain.rewards, charged.rewards, strict=True):
         apart = math.fsum(span.old) - math.fsum(span.reference)
         assert with_k1 == pytest.approx(without - weight * apart)
     assert plain.values == ()
-    assert [len(ids) for ids in plain.states] == [span.start for row in one.rows for span in row.spans]
+    assert [len(ids) for ids in plain.states] == [span.start for span in one.spans]
 
 
 def test_every_turn_takes_its_own_credit() -> None:
-    one = sample([(2, 1, False), (1, 2, True), (3, 1, False)])
-    one.take(TurnAdvantages(advantages=(0.5, -1.0, 2.0), targets=(1.0, 2.0, 3.0)))
-    assert [(span.advantage, span.target) for span in one.spans] == [(0.5, 1.0), (-1.0, 2.0), (2.0, 3.0)]
-    with pytest.raises(ValueError, match="zip"):
-        one.take(TurnAdvantages(advantages=(0.5, -1.0), targets=()))
+    one = make([(2, 1, False), (1, 2, True), (3, 1, False)])
+    credited = RatedGroup((one,)).assign([(0.5, -1.0, 2.0)], [(1.0, 2.0, 3.0)])
+    (group,) = weigh_turns([credited], "token", 100)
+    (taught,) = group.episodes
+    assert [(span.advantage, span.target) for span in taught.spans] == [(0.5, 1.0), (-1.0, 2.0), (2.0, 3.0)]
+    assert {span.weight for span in taught.spans} == {0.25}
+    assert {(span.advantage, span.weight) for span in one.spans} == {(0.0, 0.0)}, "what it was made from stays"
 
 
 def test_only_a_truncated_end_is_worth_what_the_critic_says(tiny: LoadedModel) -> None:
@@ -105,20 +108,22 @@ def test_only_a_truncated_end_is_worth_what_the_critic_says(tiny: LoadedModel) -
         for played in play(jobs):
             trajectory = Trajectory.from_match(played, 0)
             (rated,) = reward((trajectory,))
-            one = Sample.from_trajectory("tic_tac_toe seat 0", trajectory, rated)
-            assert (one.unanswered is not None) == trajectory.truncated
             found.add(trajectory.truncated)
             if not trajectory.turns:
                 continue
-            if one.unanswered is not None:
-                one.after = 0.25
-                assert len(one.unanswered) >= room
+            one, after = make_episode("tic_tac_toe seat 0", trajectory, rated), 0.0
+            prompt = next_prompt(one)
+            assert (prompt is not None) == trajectory.truncated
+            if prompt is not None:
+                after = 0.25
+                assert len(prompt) >= room
                 last = trajectory.turns[-1].trace
-                assert one.unanswered[: len(last.prompt)] == last.prompt
-            episode = one.episode(critic=True)
-            assert episode.after == (0.25 if trajectory.truncated else 0.0)
+                assert prompt[: len(last.prompt)] == last.prompt
+            episode = annotate_episode(one, one.rows, critic=True, after=after)
+            assert episode.after == after
             # a critic says what it could still have earned; without one, the forfeit stands for it
             assert math.fsum(episode.rewards) == pytest.approx(rated.total - rated.cut)
-            assert math.fsum(one.episode(critic=False).rewards) == pytest.approx(rated.total)
+            without = annotate_episode(one, one.rows, critic=False)
+            assert math.fsum(without.rewards) == pytest.approx(rated.total)
             assert (rated.cut != 0.0) == trajectory.truncated
     assert found == {True, False}

@@ -30,8 +30,7 @@ def test_the_best_point_is_lost_where_the_last_is_clearly_worse() -> None:
     assert best.note(10, {"a": (0.5, 0.1)})
     assert not best.note(20, {"a": (0.4, 0.1)})
     assert not best.is_lost, "within the interval of the difference"
-    assert not best.note(30, {"a": (0.3, 0.1)})
-    assert best.is_lost
+    assert (best.note(30, {"a": (0.3, 0.1)}), best.is_lost) == (False, True)
     again = Best.restored(asdict(best))
     assert (again.step, again.is_lost) == (10, True)
 

@@ -112,7 +112,7 @@ def test_legal_replies_are_noted_only_for_terms_of_the_loss(
     settings = {"entropy": Entropy(weight=bonus), "legality": Legality(weight=legality), "stages": SELF}
     with training(model_directory, tmp_path, **settings) as mine:
         mine.keep = lambda step, groups: spans.extend(
-            span for one in groups for sample in one.samples for span in sample.spans
+            span for one in groups for episode in one.episodes for span in episode.spans
         )
         rollout = mine.play(0)
         metrics = mine.learn(0, rollout)
@@ -133,7 +133,7 @@ def test_a_step_says_its_speed_and_its_times(model_directory: Path, tmp_path: Pa
     learned: list[int] = []
     with training(model_directory, tmp_path, entropy=Entropy()) as mine:
         mine.keep = lambda step, groups: learned.extend(
-            len(row.ids) for one in groups if not one.tied for sample in one.samples for row in sample.rows
+            len(row.ids) for one in groups if not one.tied for episode in one.episodes for row in episode.rows
         )
         rollout = mine.play(0)
         metrics = mine.learn(0, rollout)
@@ -262,14 +262,12 @@ def test_k1_comes_off_the_rewards_of_whoever_has_moved_away(model_directory: Pat
     with training(model_directory, tmp_path, credit=GrpoSettings(normalise=False), kl=kl) as mine:
         steps(mine, 0, 1)
         rollout = mine.play(2)
-        groups = [samples for _, samples in mine._rate(rollout.groups)]
-        mine._annotate(groups)
-        samples = [sample for group in groups for sample in group]
-        moved = [sum(sum(span.old) - sum(span.reference) for span in sample.spans) for sample in samples]
+        groups = mine._annotate(mine._rate(rollout.groups), 10.0)
+        episodes = [episode for group in groups for episode in group.episodes]
+        moved = [sum(sum(span.old) - sum(span.reference) for span in episode.spans) for episode in episodes]
         assert max(map(abs, moved)) > 1e-3
-        for sample, distance in zip(samples, moved, strict=True):
-            paid = sample.episode(critic=False, k1=10.0).total
-            assert paid == pytest.approx(sample.reward.total - 10.0 * distance, abs=1e-6)
+        for episode, distance in zip(episodes, moved, strict=True):
+            assert episode.total == pytest.approx(episode.reward.total - 10.0 * distance, abs=1e-6)
 
 
 def test_imitation_beside_is_asked_for_once_an_optimizer_step(model_directory: Path, tmp_path: Path) -> None:

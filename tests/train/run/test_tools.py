@@ -228,7 +228,7 @@ def test_the_learner_agrees_with_the_engine_on_rows_of_calls_and_results(
     rows = make_rows(collect_traces(played_again(loaded, match, context="full")))
     assert len(rows) == (1 if grows else len(match.turns))
     loss = Loss(temperature=0.8, mismatch=DecoupledMismatch())
-    LocalLearner(loaded.model, loaded.pad, Optimizer(), loss=loss).annotate(rows)
+    rows = LocalLearner(loaded.model, loaded.pad, Optimizer(), loss=loss).annotate(rows)
     for span in (span for row in rows for span in row.spans):
         assert span.old == pytest.approx(span.engine, abs=1e-5)
 

@@ -41,10 +41,10 @@ from gymposium_train.config.schedules import Pace
 from gymposium_train.credit.baseline import BaselineSettings
 from gymposium_train.credit.make import make_credit
 from gymposium_train.learner import LocalLearner, Loss
+from gymposium_train.learner.rows import make_rows
 from gymposium_train.objective.pg import PgSettings
 from gymposium_train.rollout import MatchPlanner, MatchRollouts, StepRollout
 from gymposium_train.rollout.plan import MatchGroup
-from gymposium_train.rollout.samples import Sample
 from gymposium_train.run.loop import Training
 
 LEARNING_RATE = 1e-2
@@ -249,7 +249,7 @@ def _rows(number: int, group: MatchGroup, trajectory: Trajectory) -> list[Traine
     (version,) = {turn.trace.completion.policy.version for turn in trajectory.turns}
     reward = trajectory.returns[trajectory.seat]
     found = []
-    for row in Sample.from_trajectory(group.role, trajectory, Reward(reward)).rows:
+    for row in make_rows([turn.trace for turn in trajectory.turns]):
         mask, log_probs = [0] * len(row.ids), [0.0] * len(row.ids)
         for span in row.spans:
             mask[span.start : span.stop] = [1] * len(span)

@@ -9,10 +9,8 @@ for each pass over the rows:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 from tinker import APIFuture, ServiceClient, TrainingClient
@@ -33,7 +31,7 @@ from gymposium_train.learner import Loss
 from gymposium_train.learner.metrics import Metrics
 from gymposium_train.learner.minibatches import minibatches
 from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, Pair
-from gymposium_train.learner.rows import Row, Tokens
+from gymposium_train.learner.rows import Row, Tokens, fill_spans, split_tokens
 from gymposium_train.learner.token_batch import TokenBatch
 
 STATE = "tinker.json"
@@ -71,16 +69,16 @@ class TinkerLearner:
         """Where the service keeps what `client` has saved, by name. Some servers refuse a name the second time."""
         self.refresh_reference()
 
-    def annotate(self, rows: Sequence[Row]) -> None:
+    def annotate(self, rows: Sequence[Row]) -> list[Row]:
+        annotated = [*rows]
         if rows and self._loss.needs_old:
-            for span, scores in self._score_spans(self.client, rows):
-                span.old = scores
+            annotated = fill_spans(annotated, old=self._score_spans(self.client, rows))
         if rows and self._reference_path is not None:
             if self._reference is None:
                 with explained():
                     self._reference = settled(self._service.create_training_client_from_state(self._reference_path))
-            for span, scores in self._score_spans(self._reference, rows):
-                span.reference = scores
+            annotated = fill_spans(annotated, reference=self._score_spans(self._reference, rows))
+        return annotated
 
     def values_after(self, prompts: Sequence[Tokens]) -> list[float]:
         raise AssertionError("a credit with a critic is refused")
@@ -226,11 +224,11 @@ class TinkerLearner:
             self._paths[name] = saved.path
         return self._paths[name]
 
-    def _score_spans(self, client: TrainingClient, rows: Sequence[Row]) -> Iterator[tuple[Any, tuple[float, ...]]]:
-        """Yield each span of the rows, with the log-probabilities of its tokens."""
-        scores = iter(gather_sampled(rows, self._forward(client, [scored(row.ids) for row in rows])).tolist())
-        for span in (span for row in rows for span in row.spans):
-            yield span, tuple(islice(scores, len(span)))
+    def _score_spans(self, client: TrainingClient, rows: Sequence[Row]) -> list[tuple[float, ...]]:
+        """Return the log-probabilities of each span's tokens."""
+        return split_tokens(
+            rows, gather_sampled(rows, self._forward(client, [scored(row.ids) for row in rows])).tolist()
+        )
 
     def _forward(self, client: TrainingClient, data: list[Datum]) -> list[Tensor]:
         with explained():

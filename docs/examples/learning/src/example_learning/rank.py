@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from gymposium_train.credit.protocol import Credit, CreditSettings, Episode, TurnAdvantages
+from gymposium_train.credit.protocol import Credit, CreditSettings, RatedGroup
 
 
 class RankSettings(CreditSettings):
@@ -27,15 +27,15 @@ class Rank(Credit):
     settings: RankSettings
     needs_groups: ClassVar[bool] = True
 
-    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[TurnAdvantages] | None]:
+    def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
         return [self._group(group) for group in groups]
 
-    def _group(self, group: Sequence[Episode]) -> list[TurnAdvantages] | None:
-        totals = [episode.total for episode in group]
+    def _group(self, group: RatedGroup) -> RatedGroup:
+        totals = [episode.total for episode in group.episodes]
         if len(set(totals)) == 1:
-            return None  # nothing to learn from
-        scale = self.settings.scale / (len(group) - 1)
+            return group.assign(None)  # nothing to learn from
+        scale = self.settings.scale / (len(totals) - 1)
         ranks = [sum((total > other) - (total < other) for other in totals) for total in totals]
-        return [
-            TurnAdvantages((scale * rank,) * len(episode.rewards)) for episode, rank in zip(group, ranks, strict=True)
-        ]
+        return group.assign(
+            [(scale * rank,) * len(one.rewards) for one, rank in zip(group.episodes, ranks, strict=True)]
+        )

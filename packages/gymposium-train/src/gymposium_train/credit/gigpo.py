@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from gymposium_train.credit.grpo import group_advantages
-from gymposium_train.credit.protocol import Credit, CreditSettings, Episode, TurnAdvantages
+from gymposium_train.credit.protocol import Credit, CreditSettings, RatedGroup
 
 
 class GigpoSettings(CreditSettings):
@@ -40,25 +40,26 @@ class Gigpo(Credit):
     needs_turn_rewards: ClassVar[bool] = True
     compares_states: ClassVar[bool] = True
 
-    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[TurnAdvantages] | None]:
+    def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
         return [self._group(group) for group in groups]
 
-    def _group(self, group: Sequence[Episode]) -> list[TurnAdvantages] | None:
-        trajectories = group_advantages([episode.total for episode in group], normalise=self.settings.normalise)
-        credited = [
-            TurnAdvantages(tuple(advantage + self.settings.step_weight * step for step in steps))
-            for advantage, steps in zip(trajectories or [0.0] * len(group), self._steps(group), strict=True)
+    def _group(self, group: RatedGroup) -> RatedGroup:
+        totals = [episode.total for episode in group.episodes]
+        trajectories = group_advantages(totals, normalise=self.settings.normalise) or [0.0] * len(totals)
+        advantages = [
+            [advantage + self.settings.step_weight * step for step in steps]
+            for advantage, steps in zip(trajectories, self._steps(group), strict=True)
         ]
-        return credited if any(any(trajectory.advantages) for trajectory in credited) else None
+        return group.assign(advantages if any(map(any, advantages)) else None)
 
-    def _steps(self, group: Sequence[Episode]) -> list[list[float]]:
+    def _steps(self, group: RatedGroup) -> list[list[float]]:
         """Return the advantage of each turn among those at the same state, or 0 for the only turn at a state."""
-        returns = [returns_to_go(episode.rewards, self.settings.gamma) for episode in group]
+        returns = [returns_to_go(episode.rewards, self.settings.gamma) for episode in group.episodes]
         places: dict[Hashable, list[tuple[int, int]]] = {}
-        for e, episode in enumerate(group):
+        for e, episode in enumerate(group.episodes):
             for t, state in enumerate(episode.states):
                 places.setdefault(state, []).append((e, t))
-        steps = [[0.0] * len(episode.rewards) for episode in group]
+        steps = [[0.0] * len(episode.rewards) for episode in group.episodes]
         for same in places.values():
             advantages = group_advantages([returns[e][t] for e, t in same], normalise=self.settings.normalise)
             for (e, t), advantage in zip(same, advantages or [0.0] * len(same), strict=True):

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from gymposium_train.credit.protocol import Credit, CreditSettings, Episode, TurnAdvantages
+from gymposium_train.credit.protocol import Credit, CreditSettings, RatedGroup
 
 EPSILON = 1e-8
 """Added to standard deviations before division."""
@@ -32,9 +32,12 @@ class Grpo(Credit):
     settings: GrpoSettings
     needs_groups: ClassVar[bool] = True
 
-    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[TurnAdvantages] | None]:
-        normalise = self.settings.normalise
-        return [spread(group, group_advantages([e.total for e in group], normalise=normalise)) for group in groups]
+    def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
+        return [self._group(group) for group in groups]
+
+    def _group(self, group: RatedGroup) -> RatedGroup:
+        totals = [episode.total for episode in group.episodes]
+        return spread(group, group_advantages(totals, normalise=self.settings.normalise))
 
 
 def group_advantages(rewards: Sequence[float], *, normalise: bool) -> list[float] | None:
@@ -50,9 +53,9 @@ def group_advantages(rewards: Sequence[float], *, normalise: bool) -> list[float
     return [float(value) for value in centred]
 
 
-def spread(group: Sequence[Episode], advantages: Sequence[float] | None) -> list[TurnAdvantages] | None:
-    """Return a group's credit, with each trajectory's advantage shared by all its turns. Returns None without
-    advantages."""
+def spread(group: RatedGroup, advantages: Sequence[float] | None) -> RatedGroup:
+    """Return a group with each trajectory's advantage shared by all its turns. Without advantages, the group is
+    tied."""
     if advantages is None:
-        return None
-    return [TurnAdvantages((a,) * len(episode.rewards)) for episode, a in zip(group, advantages, strict=True)]
+        return group.assign(None)
+    return group.assign([(a,) * len(one.rewards) for one, a in zip(group.episodes, advantages, strict=True)])

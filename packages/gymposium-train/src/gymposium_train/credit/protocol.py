@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 from pydantic import Field
@@ -54,9 +54,9 @@ class BadEpisode(GymposiumError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One trajectory, as passed to a credit.
+    """One trajectory, as passed to a credit, which returns it with its advantages.
 
-    Raises `BadEpisode` if it has no turns, or if the numbers of rewards, states and (with a critic) values differ."""
+    Raises `BadEpisode` if it has no turns, or if a field has another number of turns than `rewards`."""
 
     rewards: tuple[float, ...]
     """One reward per turn. They add up to the trajectory's reward."""
@@ -68,13 +68,24 @@ class Episode:
     """The critic's value of each turn, before the reply. Empty without a critic."""
     after: float = 0.0
     """The critic's value of the next prompt if the trajectory was truncated, or 0 if it ended."""
+    advantages: tuple[float, ...] = ()
+    """One advantage per turn, shared by all its tokens. Set by the credit."""
+    targets: tuple[float, ...] = ()
+    """The critic's target value at each turn. Set by a credit with a critic."""
+    trajectory: Any = None
+    """The trajectory (a `gymposium_train.rollout.samples.TokenTrajectory`). A credit does not read it."""
+    reward: Any = None
+    """The trajectory's reward (a `gymposium.rewards.protocol.Reward`). A credit does not read it."""
+    rows: tuple[Any, ...] = ()
+    """The trajectory's tokens (`gymposium_train.learner.rows.Row`). A credit does not read them."""
 
     def __post_init__(self) -> None:
         turns = len(self.rewards)
         if not turns:
             raise BadEpisode("This episode has no turns, so it cannot be credited. Leave it out.")
-        for name, by_turn in (("states", self.states), ("values", self.values or self.rewards)):
-            if len(by_turn) != turns:
+        for name in ("states", "values", "advantages", "targets"):
+            by_turn: tuple[Hashable, ...] = getattr(self, name)
+            if len(by_turn) != turns and (by_turn or name == "states"):
                 raise BadEpisode(f"This episode has {turns} rewards but {len(by_turn)} {name}. Give one per turn.")
 
     @property
@@ -82,21 +93,37 @@ class Episode:
         """The sum of the rewards, rounded once, so that it does not depend on their order."""
         return math.fsum(self.rewards)
 
+    @property
+    def spans(self) -> list[Any]:
+        """The tokens of each turn (`gymposium_train.learner.rows.Span`), in order."""
+        return [span for row in self.rows for span in row.spans]
+
 
 @dataclass(frozen=True, slots=True)
-class TurnAdvantages:
-    """The advantages of one trajectory's turns."""
+class RatedGroup:
+    """Episodes that share a baseline: those of the same game, match seed, seat and opponent."""
 
-    advantages: tuple[float, ...]
-    """One advantage per turn, shared by all its tokens."""
-    targets: tuple[float, ...] = ()
-    """The critic's target value at each turn. Empty without a critic."""
+    episodes: tuple[Episode, ...]
+    """The episodes, at least one."""
+    tied: bool = False
+    """True if the group teaches nothing, for example because all its rewards are equal. Set by the credit."""
+    group: Any = None
+    """The group that was rated (a `gymposium_train.rollout.protocol.Group`). A credit does not read it."""
+
+    def assign(
+        self, advantages: Sequence[Sequence[float]] | None, targets: Sequence[Sequence[float]] | None = None
+    ) -> RatedGroup:
+        """Return the group with the advantages of each episode's turns, and the critic's targets if there is one.
+        Without advantages, the group is tied."""
+        if advantages is None:
+            return replace(self, tied=True)
+        each = zip(self.episodes, advantages, targets or [()] * len(self.episodes), strict=True)
+        return replace(self, episodes=tuple(replace(e, advantages=tuple(a), targets=tuple(t)) for e, a, t in each))
 
 
 class Credit(Protocol):
-    """A credit assignment. A group holds the trajectories that share a baseline: those of the same game, match seed,
-    seat and opponent. Discounts apply to turns and never to tokens, because a discount on tokens would penalize long
-    reasoning."""
+    """A credit assignment. Discounts apply to turns and never to tokens, because a discount on tokens would penalize
+    long reasoning."""
 
     needs_groups: ClassVar[bool] = False
     """Whether trajectories are compared within a group, so that a group needs two or more."""
@@ -110,9 +137,9 @@ class Credit(Protocol):
         """Settings of the critic that the credit needs, or None if it needs none."""
         return None
 
-    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[TurnAdvantages] | None]:
-        """Return the credit of every trajectory of a batch, in order. No group is empty. Returns None for a group that
-        teaches nothing. The caller drops and counts it."""
+    def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
+        """Return the groups of a batch, in order, with the advantages of their episodes (`RatedGroup.assign`). A group
+        that teaches nothing is tied. The caller drops and counts it."""
 
     def state(self) -> dict[str, Any]:
         """Return the state for a checkpoint, as plain data. Empty for a credit without state."""

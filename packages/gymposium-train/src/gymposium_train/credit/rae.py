@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from gymposium.errors import GymposiumError
-from gymposium_train.credit.protocol import Credit, CreditSettings, Episode, TurnAdvantages
+from gymposium_train.credit.protocol import Credit, CreditSettings, Episode, RatedGroup
 
 
 class RaeSettings(CreditSettings):
@@ -35,14 +35,14 @@ class Rae(Credit):
     baselines: dict[str, float] = field(default_factory=dict, init=False)
     """The moving averages, by role."""
 
-    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[TurnAdvantages] | None]:
-        return [[self._take(episode) for episode in group] for group in groups]
+    def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
+        return [group.assign([self._take(episode) for episode in group.episodes]) for group in groups]
 
-    def _take(self, episode: Episode) -> TurnAdvantages:
+    def _take(self, episode: Episode) -> tuple[float, ...]:
         baseline = self.baselines.get(episode.role, 0.0)
         decay = self.settings.decay
         self.baselines[episode.role] = decay * baseline + (1.0 - decay) * episode.total
-        return TurnAdvantages((episode.total - baseline,) * len(episode.rewards))
+        return (episode.total - baseline,) * len(episode.rewards)
 
     def state(self) -> dict[str, Any]:
         return {"baselines": dict(self.baselines)}

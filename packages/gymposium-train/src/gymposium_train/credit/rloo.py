@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from gymposium.errors import BadOption
 from gymposium_train.credit.grpo import group_advantages, spread
-from gymposium_train.credit.protocol import Credit, CreditSettings, Episode, TurnAdvantages
+from gymposium_train.credit.protocol import Credit, CreditSettings, RatedGroup
 
 
 class RlooSettings(CreditSettings):
@@ -27,13 +27,13 @@ class Rloo(Credit):
     settings: RlooSettings
     needs_groups: ClassVar[bool] = True
 
-    def __call__(self, groups: Sequence[Sequence[Episode]]) -> list[list[TurnAdvantages] | None]:
-        if groups and all(len(group) == 1 for group in groups):
+    def __call__(self, groups: Sequence[RatedGroup]) -> list[RatedGroup]:
+        if groups and all(len(group.episodes) == 1 for group in groups):
             raise BadOption(
                 "RLOO compares the trajectories of a group, but every group here has only one. Set a group size of 2 "
                 "or more, or choose a baseline that needs no group."
             )
-        return [spread(group, left_out([episode.total for episode in group])) for group in groups]
+        return [spread(group, left_out([episode.total for episode in group.episodes])) for group in groups]
 
 
 def left_out(rewards: Sequence[float]) -> list[float] | None:

@@ -71,8 +71,8 @@ class DistributedLearner:
             if isinstance(result, Iterator):
                 deque(result, maxlen=0)
 
-    def annotate(self, rows: Sequence[Row]) -> None:
-        self._call(self._local.annotate, rows)
+    def annotate(self, rows: Sequence[Row]) -> list[Row]:
+        return self._call(self._local.annotate, rows)
 
     def refresh_reference(self) -> None:
         self._call(self._local.refresh_reference)

@@ -19,14 +19,13 @@ from torch import Tensor
 from gymposium_train.config import Optimizer
 from gymposium_train.config.model import Attention
 from gymposium_train.learner.critic import ValueHead
-from gymposium_train.learner.layouts import TokenSequence
 from gymposium_train.learner.parallel.world import Processes
 from gymposium_train.learner.precision import compute_type
 from gymposium_train.learner.protocol import Demonstration, Pair, conversations
-from gymposium_train.learner.rows import Row, Tokens
+from gymposium_train.learner.rows import Row, Span, Tokens, strip_row
 from gymposium_train.learner.scorer import PlaceScores, Scorer
 from gymposium_train.learner.shares import Share, shares
-from gymposium_train.learner.token_batch import TokenBatch, make_sequence, token_batch
+from gymposium_train.learner.token_batch import TokenBatch, token_batch
 from gymposium_train.objective.terms import nll
 
 T = TypeVar("T")
@@ -89,20 +88,21 @@ class ForwardPasses:
 
     def rows(
         self, rows: Sequence[Row], *, entropy: bool = False, tokens: bool = True, frozen: bool = False
-    ) -> Iterator[tuple[list[Row], ForwardResult]]:
-        """Run this process's share of the rows at the sampling temperature. Yields the rows and the result of each
-        micro-batch. `entropy=True` also computes entropies, including those among tokens of legal replies if rows name
-        them. `tokens=False` computes only hidden states. `frozen=True` computes no gradients."""
-        members: dict[TokenSequence, list[Row]] = {}
-        for row in rows:
-            members.setdefault(make_sequence(row, legal=entropy), []).append(row)
+    ) -> Iterator[tuple[list[int], ForwardResult]]:
+        """Run this process's share of the rows at the sampling temperature. Yields the rows' numbers and the result of
+        each micro-batch. `entropy=True` also computes entropies, including those among tokens of legal replies if rows
+        name them. `tokens=False` computes only hidden states. `frozen=True` computes no gradients."""
+        members: dict[Row, list[int]] = {}
+        for number, row in enumerate(rows):
+            members.setdefault(strip_row(row, legal=entropy), []).append(number)
         for sequences, real in self._batches([*members]):
-            owned = [(row, n) for n, sequence in enumerate(sequences) for row in members[sequence] if real]
+            owned = [(number, n) for n, sequence in enumerate(sequences) for number in members[sequence] if real]
             with torch.set_grad_enabled(torch.is_grad_enabled() and not frozen):
                 scored = self._scorer(sequences, self._temperature, tokens=tokens, entropy=entropy)
-            starts = [0, *accumulate(len(sequence.places) for sequence in sequences)]
-            batch = token_batch([row for row, _ in owned], [n for _, n in owned], starts, scored.states.device)
-            yield [row for row, _ in owned], ForwardResult(batch, scored)
+            starts = [0, *accumulate(sequence.sampled for sequence in sequences)]
+            numbers, where = [number for number, _ in owned], [n for _, n in owned]
+            batch = token_batch([rows[number] for number in numbers], where, starts, scored.states.device)
+            yield numbers, ForwardResult(batch, scored)
 
     def imitated(
         self, demonstrations: Sequence[Demonstration | Pair], legality: float
@@ -111,11 +111,11 @@ class ForwardPasses:
         log-probability, and the same plus `legality` times the illegality. The parts of all micro-batches and processes
         add up to the means."""
         counts = Counter(_demonstrated([Demonstration(*one) for one in demonstrations], legal=legality > 0.0))
-        total = sum(len(sequence.places) * count for sequence, count in counts.items())
+        total = sum(sequence.sampled * count for sequence, count in counts.items())
         for sequences, real in self._batches([*counts]):
             scored = self._scorer(sequences, 1.0)
             assert scored.logprobs is not None
-            often = [counts[sequence] * real for sequence in sequences for _ in sequence.places]
+            often = [counts[sequence] * real for sequence in sequences for _ in range(sequence.sampled)]
             weights = torch.tensor(often, device=scored.logprobs.device) / total
             mean = (nll(scored.logprobs) * weights).sum()
             yield mean, mean if scored.illegality is None else mean + legality * (scored.illegality * weights).sum()
@@ -124,45 +124,48 @@ class ForwardPasses:
     def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
         """Return the log-probabilities at temperature 1 of each pair's completion tokens, in order."""
 
-        def logprobs(sequences: list[TokenSequence]) -> list[tuple[float, ...]]:
+        def logprobs(sequences: list[Row]) -> list[tuple[float, ...]]:
             scores = iter(self._scorer(sequences, 1.0).logprobs.tolist())
-            return [tuple(islice(scores, len(sequence.places))) for sequence in sequences]
+            return [tuple(islice(scores, sequence.sampled)) for sequence in sequences]
 
         return self._map_batches(map(_completion, pairs), logprobs)
 
     @torch.no_grad()
     def values_after(self, critic: ValueHead, prompts: Sequence[Tokens]) -> list[float]:
         """Return the critic's values of prompts that were never answered."""
-        sequences = (TokenSequence(prompt, (len(prompt),)) for prompt in prompts)
+        sequences = (Row(prompt, (Span(len(prompt), len(prompt) + 1),)) for prompt in prompts)
         return self._map_batches(
             sequences, lambda batch: critic(self._scorer(batch, 1.0, tokens=False).states).tolist()
         )
 
-    def _map_batches(
-        self, sequences: Iterable[TokenSequence], compute: Callable[[list[TokenSequence]], list[T]]
-    ) -> list[T]:
+    def _map_batches(self, sequences: Iterable[Row], compute: Callable[[list[Row]], list[T]]) -> list[T]:
         """Return a value for each sequence, in order. `compute` gets micro-batches of distinct sequences."""
         wanted = [*sequences]
-        mine: dict[TokenSequence, T] = {}
+        mine: dict[Row, T] = {}
         for batch, _ in self._batches([*dict.fromkeys(wanted)]):
             mine |= zip(batch, compute(batch), strict=True)
         values = {sequence: value for part in self._world.all_gather(mine) for sequence, value in part.items()}
         return [values[sequence] for sequence in wanted]
 
-    def _batches(self, sequences: Sequence[TokenSequence]) -> Iterator[Share]:
+    def _batches(self, sequences: Sequence[Row]) -> Iterator[Share]:
         return shares(sequences, self._budget, self._layout, self._world)
 
 
-def _completion(pair: Pair) -> TokenSequence:
+def _completion(pair: Pair) -> Row:
     [sequence] = _demonstrated([Demonstration(*pair)], legal=False)
     return sequence
 
 
-def _demonstrated(demonstrations: Sequence[Demonstration], *, legal: bool) -> Iterator[TokenSequence]:
+def _demonstrated(demonstrations: Sequence[Demonstration], *, legal: bool) -> Iterator[Row]:
     """Yield a sequence for each conversation."""
     for conversation in conversations(demonstrations):
-        last = conversation[-1]
-        begins = ((one, len(one.prompt)) for one in conversation)
-        places = [begin + n for one, begin in begins for n in range(len(one.completion))]
-        named = [ids for one in conversation for ids in one.legal or ((),) * len(one.completion)]
-        yield TokenSequence(last.prompt + last.completion, tuple(places), tuple(named) if legal and any(named) else ())
+        last, noted = conversation[-1], legal and any(any(one.legal) for one in conversation)
+        spans = [
+            Span(
+                len(one.prompt),
+                len(one.prompt) + len(one.completion),
+                legal=(one.legal or ((),) * len(one.completion)) if noted else (),
+            )
+            for one in conversation
+        ]
+        yield Row(last.prompt + last.completion, tuple(spans))

@@ -10,32 +10,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 import torch
 from torch import Tensor
 
 from gymposium_agents.modeling.forward import Tokens, chunked, completion_logits, right_padded
+from gymposium_train.learner.rows import Row
 from gymposium_train.learner.trunk import Trunk
 
-
-@dataclass(frozen=True, slots=True)
-class TokenSequence:
-    """Tokens, and the places among them to predict: one or more, ascending. The place after the last token may only be
-    predicted alone."""
-
-    ids: Tokens
-    places: tuple[int, ...]
-    legal: tuple[Tokens, ...] = ()
-    """The ids that continue a legal reply at each place. Empty if the entropy among them is not computed."""
-
-
-Layout = Callable[[Trunk, Sequence[TokenSequence], int], Tensor]
+Layout = Callable[[Trunk, Sequence[Row], int], Tensor]
 """Runs sequences, and returns the hidden states [N, H] that predict the N places, sequence by sequence."""
 
 
-def shared(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor:
+def shared(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:
     pairs = [_pair(sequence) for sequence in sequences]
     states, _, _ = completion_logits(trunk, pairs, pad)
     width = states.shape[1]
@@ -47,7 +35,7 @@ def shared(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor
     return states.flatten(0, 1)[torch.tensor(flat, device=states.device)]
 
 
-def padded(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor:
+def padded(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:
     # no mask: causal attention never reads padding on the right
     ids, _ = right_padded([sequence.ids for sequence in sequences], pad, trunk.device)
     width = ids.shape[1]
@@ -56,7 +44,7 @@ def padded(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor
     return states.flatten(0, 1)[torch.tensor(flat, device=states.device)]
 
 
-def packed(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor:
+def packed(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:
     ids = torch.tensor([token for sequence in sequences for token in sequence.ids], device=trunk.device)
     lengths = [len(sequence.ids) for sequence in sequences]
     states = trunk.packed(ids, lengths)
@@ -68,7 +56,7 @@ def packed(trunk: Trunk, sequences: Sequence[TokenSequence], pad: int) -> Tensor
 LAYOUTS: dict[str, Layout] = {"shared": shared, "padded": padded, "packed": packed}
 
 
-def microbatches(sequences: Sequence[TokenSequence], budget: int, layout: str) -> Iterator[list[int]]:
+def microbatches(sequences: Sequence[Row], budget: int, layout: str) -> Iterator[list[int]]:
     """Group the sequences' indices into micro-batches of at most `budget` tokens including padding, or of one sequence.
     Sequences with common prefixes or of similar length share a micro-batch."""
     if layout == "shared":
@@ -88,7 +76,7 @@ def microbatches(sequences: Sequence[TokenSequence], budget: int, layout: str) -
         yield batch
 
 
-def _pair(sequence: TokenSequence) -> tuple[Tokens, Tokens]:
+def _pair(sequence: Row) -> tuple[Tokens, Tokens]:
     """Split the tokens before the first predicted place."""
-    first = sequence.places[0]
+    first = sequence.spans[0].start
     return sequence.ids[:first], sequence.ids[first:]

@@ -15,7 +15,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,7 @@ from gymposium_train.learner.parallel.world import ALONE, Processes
 from gymposium_train.learner.precision import Masters, compute_tolerance, learn_in_float32
 from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, Pair
 from gymposium_train.learner.reference import Reference
-from gymposium_train.learner.rows import Row, Tokens, described
+from gymposium_train.learner.rows import Row, Tokens, described, fill_spans, split_tokens
 from gymposium_train.learner.stepping import Stepper
 from gymposium_train.learner.tensor_files import read_tensors, write_tensors
 from gymposium_train.learner.tensors import gather, put_back
@@ -98,28 +97,31 @@ class LocalLearner:
         )
 
     @torch.no_grad()
-    def annotate(self, rows: Sequence[Row]) -> None:
-        mine: list[Row] = []
+    def annotate(self, rows: Sequence[Row]) -> list[Row]:
+        annotated = [*rows]
+        mine: set[int] = set()  # the rows that this process annotates
+
+        def fill(numbers: list[int], **columns: Sequence[Any]) -> None:
+            mine.update(numbers)
+            filled = fill_spans([annotated[n] for n in numbers], **columns)
+            for n, row in zip(numbers, filled, strict=True):
+                annotated[n] = row
+
         tokens = self.loss.needs_old
         if tokens or self.critic is not None:
-            for some, result in self._passes.rows(rows, tokens=tokens):
-                mine += some
-                spans = [span for row in some for span in row.spans]
+            for numbers, result in self._passes.rows(rows, tokens=tokens):
                 if self.critic is not None:
-                    for span, value in zip(spans, self.critic(result.reads).tolist(), strict=True):
-                        span.value = value
+                    fill(numbers, value=self.critic(result.reads).tolist())
                 if tokens:
-                    logprobs = iter(result.logprobs.tolist())
-                    for span in spans:
-                        span.old = tuple(islice(logprobs, len(span)))
+                    fill(numbers, old=split_tokens([rows[n] for n in numbers], result.logprobs.tolist()))
         if self.reference is not None:
             with self.reference.answering():
-                for some, result in self._passes.rows(rows):
-                    mine += some
-                    logprobs = iter(result.logprobs.tolist())
-                    for span in (span for row in some for span in row.spans):
-                        span.reference = tuple(islice(logprobs, len(span)))
-        self._share_annotations(rows, mine)
+                for numbers, result in self._passes.rows(rows):
+                    fill(numbers, reference=split_tokens([rows[n] for n in numbers], result.logprobs.tolist()))
+        for of_process in self.world.all_gather({n: annotated[n] for n in mine}):
+            for n, row in of_process.items():
+                annotated[n] = row
+        return annotated
 
     def refresh_reference(self) -> None:
         if self.reference is not None:
@@ -284,12 +286,3 @@ class LocalLearner:
         for metrics in self.world.all_gather(mine):
             total.take(metrics)
         return total
-
-    def _share_annotations(self, rows: Sequence[Row], mine: Sequence[Row]) -> None:
-        """Send the annotations of `mine`, the rows that this process annotated, to all processes."""
-        if self.world.size == 1:
-            return
-        places = {id(row): n for n, row in enumerate(rows)}
-        for annotated in self.world.all_gather({places[id(row)]: row.spans for row in mine}):
-            for n, spans in annotated.items():
-                rows[n].spans = spans

@@ -24,7 +24,8 @@ from gymposium_train.config.learn import Optimizer
 from gymposium_train.config.model import Attention
 from gymposium_train.learner.checkpointing import checkpointing
 from gymposium_train.learner.head import LOGIT_BYTES
-from gymposium_train.learner.layouts import TokenSequence, microbatches
+from gymposium_train.learner.layouts import microbatches
+from gymposium_train.learner.rows import Row, Span
 from gymposium_train.learner.scorer import Scorer
 
 NF4 = 0.53
@@ -82,7 +83,7 @@ def memory_of_learner(
             parameter.grad = torch.zeros_like(parameter)  # as from an earlier micro-batch
         scorer = Scorer(model, 0, settings.rows_layout, attention, check=False)
         sequences = [
-            TokenSequence((number, *[0] * (prompt + reply - 1)), tuple(range(prompt, prompt + reply)))
+            Row((number, *[0] * (prompt + reply - 1)), (Span(prompt, prompt + reply),))
             for number in range(max(1, settings.token_budget // (prompt + reply)))
         ]
         [batch, *_] = microbatches(sequences, settings.token_budget, scorer.layout)

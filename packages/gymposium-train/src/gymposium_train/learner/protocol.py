@@ -60,9 +60,9 @@ class Learner(Protocol):
         with the same weights."""
         ...
 
-    def annotate(self, rows: Sequence[Row]) -> None:
-        """Set the fields of each turn that an update reads, if the loss needs them: the critic's value, and
-        log-probabilities by the current policy and the reference."""
+    def annotate(self, rows: Sequence[Row]) -> list[Row]:
+        """Return the rows, in order, with the fields of each turn that an update reads, if the loss needs them: the
+        critic's value, and log-probabilities by the current policy and the reference."""
         ...
 
     def values_after(self, prompts: Sequence[Tokens]) -> list[float]:

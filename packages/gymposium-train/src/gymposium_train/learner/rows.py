@@ -1,4 +1,4 @@
-"""Rows: prompts and replies as token streams, with the learning data of each turn.
+"""Rows: prompts and replies as token streams, with the learning data of each turn. No row changes after it is built.
 
 Nothing is tokenized or cut here. Consecutive turns are in one row as long as each prompt extends the tokens before it.
 A turn whose history was rewritten begins a new row (`gymposium_agents.chat.rows`). Each turn is one `Span` of its row.
@@ -6,9 +6,9 @@ A turn whose history was rewritten begins a new row (`gymposium_agents.chat.rows
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, groupby, islice
 from typing import Any
 
 from gymposium_agents.chat.rows import TokenRow, token_rows
@@ -17,14 +17,15 @@ from gymposium_agents.chat.tokens import TurnTokens
 Tokens = tuple[int, ...]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Span:
     """The sampled tokens of one turn, `ids[start:stop]` of its row, and their learning data."""
 
     start: int
     stop: int
-    engine: tuple[float, ...]
-    """Log-probabilities of the tokens at the sampling temperature, as reported by the engine that sampled them."""
+    engine: tuple[float, ...] = ()
+    """Log-probabilities of the tokens at the sampling temperature, as reported by the engine that sampled them. Empty
+    if no engine did."""
     old: tuple[float, ...] = ()
     """Log-probabilities of the tokens by the learner before the update. Empty if the loss does not need them."""
     reference: tuple[float, ...] = ()
@@ -44,17 +45,28 @@ class Span:
         return self.stop - self.start
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Row:
-    """A token stream with the turns sampled in it, in order. All other tokens are prompts."""
+    """A token stream with the turns sampled in it, in order. All other tokens are prompts. A single span may also begin
+    after the last token, to predict what comes next."""
 
     ids: Tokens
-    spans: list[Span] = field(default_factory=list)
+    spans: tuple[Span, ...] = ()
 
     @property
     def sampled(self) -> int:
         """Number of sampled tokens."""
         return sum(map(len, self.spans))
+
+    @property
+    def places(self) -> list[int]:
+        """The places of the sampled tokens."""
+        return [*chain.from_iterable(range(span.start, span.stop) for span in self.spans)]
+
+    @property
+    def legal(self) -> list[Tokens]:
+        """The ids that would have continued a legal reply at each place. Empty if no turn names them."""
+        return [*chain.from_iterable(span.legal for span in self.spans)]
 
     @property
     def prompt(self) -> Tokens:
@@ -66,7 +78,7 @@ def make_rows(turns: Sequence[TurnTokens]) -> list[Row]:
     """Convert the turns of one trajectory, in order, to rows. The spans of all rows are the turns, in order.
 
     Raises `GymposiumError` for a turn without a prompt, or without exactly one log-probability per token."""
-    return [Row(row.ids, [*_spans(row, turns)]) for row in token_rows(turns)]
+    return [Row(row.ids, tuple(_spans(row, turns))) for row in token_rows(turns)]
 
 
 def _spans(row: TokenRow, turns: Sequence[TurnTokens]) -> Iterator[Span]:
@@ -75,6 +87,28 @@ def _spans(row: TokenRow, turns: Sequence[TurnTokens]) -> Iterator[Span]:
         start, stop = stop, stop + len([*tokens])
         if turn >= 0:
             yield Span(start, stop, row.logprobs[start:stop], legal=turns[turn].legal)
+
+
+def strip_row(row: Row, *, legal: bool = False) -> Row:
+    """Return the tokens and the places of a row without its learning data. With `legal`, keep the ids that continue a
+    legal reply if every turn has them."""
+    noted = legal and all(span.legal for span in row.spans)
+    return Row(row.ids, tuple(Span(span.start, span.stop, legal=span.legal if noted else ()) for span in row.spans))
+
+
+def fill_spans(rows: Sequence[Row], **columns: Iterable[Any]) -> list[Row]:
+    """Return the rows with other values in some fields of their spans. Each column has a value for each span of all
+    rows, in order."""
+    spans = (span for row in rows for span in row.spans)
+    turns = zip(spans, *columns.values(), strict=True)
+    filled = iter([replace(span, **dict(zip(columns, values))) for span, *values in turns])
+    return [Row(row.ids, tuple(islice(filled, len(row.spans)))) for row in rows]
+
+
+def split_tokens(rows: Iterable[Row], values: Iterable[float]) -> list[tuple[float, ...]]:
+    """Return the values of each span's tokens, given those of all sampled tokens, in order."""
+    each = iter(values)
+    return [tuple(islice(each, len(span))) for row in rows for span in row.spans]
 
 
 def described(rows: Sequence[Row]) -> dict[str, Any]:

@@ -16,7 +16,8 @@ from gymposium_agents.engines.transformers import unwrap_peft
 from gymposium_train.config.learn import RowsLayout
 from gymposium_train.config.model import Attention
 from gymposium_train.learner.head import Head
-from gymposium_train.learner.layouts import LAYOUTS, TokenSequence
+from gymposium_train.learner.layouts import LAYOUTS
+from gymposium_train.learner.rows import Row
 from gymposium_train.learner.trunk import Trunk, check_split
 from gymposium_train.objective.terms import entropy_among, illegality
 
@@ -66,7 +67,7 @@ class Scorer(nn.Module):
 
     def forward(
         self,
-        sequences: Sequence[TokenSequence],
+        sequences: Sequence[Row],
         temperature: float,
         *,
         tokens: bool = True,
@@ -92,11 +93,11 @@ class Scorer(nn.Module):
         return scored._replace(move_entropy=moves, illegality=illegality(of_legal, real))
 
 
-def _legal(sequences: Sequence[TokenSequence], device: Any) -> Tensor | None:
+def _legal(sequences: Sequence[Row], device: Any) -> Tensor | None:
     """Return the ids that continue a legal reply at each place, padded with -1: [N, W]. Returns None if no sequence
     names them."""
     if not any(sequence.legal for sequence in sequences):
         return None
-    each = [ids for sequence in sequences for ids in sequence.legal or ((),) * len(sequence.places)]
+    each = [ids for sequence in sequences for ids in sequence.legal or [()] * sequence.sampled]
     width = max(1, *map(len, each))
     return torch.tensor([[*ids, *[-1] * (width - len(ids))] for ids in each], device=device)

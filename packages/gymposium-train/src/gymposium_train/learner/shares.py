@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gymposium_train.learner.layouts import TokenSequence, microbatches
+from gymposium_train.learner.layouts import microbatches
 from gymposium_train.learner.parallel.world import Processes
+from gymposium_train.learner.rows import Row
 
-Share = tuple[list[TokenSequence], bool]
+Share = tuple[list[Row], bool]
 """A micro-batch, and whether its results count."""
 
 
-def shares(sequences: Sequence[TokenSequence], budget: int, layout: str, world: Processes) -> Iterator[Share]:
+def shares(sequences: Sequence[Row], budget: int, layout: str, world: Processes) -> Iterator[Share]:
     """Yield this process's micro-batches, of at most `budget` tokens. All processes run the same number, because they
     gather weights together. A process with fewer runs the shortest sequence instead, and its results do not count."""
     by_length = sorted(sequences, key=lambda sequence: len(sequence.ids))

@@ -10,11 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from gymposium_train.learner.layouts import TokenSequence
 from gymposium_train.learner.rows import Row
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class TokenBatch:
     """The M sampled tokens of T turns. Rows with the same tokens share their N scored places, but each row has separate
     entries."""
@@ -39,14 +38,6 @@ class TokenBatch:
     """[T]: the critic's values before the update."""
     targets: Tensor
     """[T]: the critic's target values."""
-
-
-def make_sequence(row: Row, *, legal: bool = False) -> TokenSequence:
-    """Return a row's tokens, with the sampled ones as places to predict. With `legal`, also includes the ids that
-    continue a legal reply at each of them, if every turn has them."""
-    places = tuple(chain.from_iterable(range(span.start, span.stop) for span in row.spans))
-    noted = legal and all(span.legal for span in row.spans)
-    return TokenSequence(row.ids, places, tuple(chain.from_iterable(s.legal for s in row.spans)) if noted else ())
 
 
 def token_batch(rows: Sequence[Row], where: Sequence[int], starts: Sequence[int], device: Any) -> TokenBatch:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from threading import Condition, Thread
 from types import TracebackType
 from typing import Generic, Self, TypeVar
@@ -24,23 +23,13 @@ class BrokenOff(Exception):
     """Signal to the playing thread that its rollout is no longer needed. It never leaves that thread."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepRolloutWithAge(Generic[T]):
-    """The rollout of a step and the age of its weights."""
-
-    rollout: T
-    staleness: int
-    """The largest lag of the sampling weights in steps. The lag is smaller if newer weights were published during the
-    rollout."""
-
-
 class Ahead(Generic[T]):
     """A prefetcher that plays the rollouts of `steps` in order, ahead of their updates.
 
         with Ahead(play, bound, range(first, last)) as ahead:
             for step in range(first, last):
-                taken = ahead.take(step)
-                …  # learn from taken.rollout, and publish
+                rollout, staleness = ahead.take(step)
+                …  # learn from the rollout, and publish
                 ahead.published(step)
 
     `play` plays the rollout of a step with the weights published when it begins. With a bound of 0 it runs in `take`,
@@ -55,7 +44,7 @@ class Ahead(Generic[T]):
         self._play, self._bound, self._steps = play, bound, steps
         self._weights = steps.start
         """The step of the published weights."""
-        self._finished: deque[tuple[int, StepRolloutWithAge[T]]] = deque()
+        self._finished: deque[tuple[int, T, int]] = deque()
         self._failure: BaseException | None = None
         self._ended = False
         """True if no more rollouts will be played."""
@@ -63,10 +52,11 @@ class Ahead(Generic[T]):
         self._changed = Condition()
         self._thread = Thread(target=self._run, name="rollouts", daemon=True) if bound else None
 
-    def take(self, step: int) -> StepRolloutWithAge[T]:
-        """Wait for the rollout of this step. Raises whatever `play` raised."""
+    def take(self, step: int) -> tuple[T, int]:
+        """Wait for the rollout of this step. Returns it and its staleness: the largest lag of the sampling weights in
+        steps. The lag is smaller if newer weights were published during the rollout. Raises whatever `play` raised."""
         if self._thread is None:
-            return StepRolloutWithAge(self._play(step), 0)
+            return self._play(step), 0
         if self._thread.ident is None:  # not in `__enter__`: Ctrl-C there would leave the thread running
             self._thread.start()
         with self._changed:
@@ -75,7 +65,7 @@ class Ahead(Generic[T]):
                 raise self._failure or ValueError(f"Cannot take step {step}: all of {self._steps} were taken.")
             if self._finished[0][0] != step:
                 raise ValueError(f"Cannot take step {step}: step {self._finished[0][0]} is next.")
-            return self._finished.popleft()[1]
+            return self._finished.popleft()[1:]
 
     def published(self, step: int) -> None:
         """Note that the weights trained on this step are published."""
@@ -106,7 +96,7 @@ class Ahead(Generic[T]):
                 staleness = self._wait_to_begin(step)
                 rollout = self._play(step)
                 with self._changed:
-                    self._finished.append((step, StepRolloutWithAge(rollout, staleness)))
+                    self._finished.append((step, rollout, staleness))
                     self._changed.notify_all()
         except BrokenOff:
             pass  # the rollout is no longer needed

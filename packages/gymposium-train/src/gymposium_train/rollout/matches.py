@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gymposium.errors import GymposiumError
@@ -59,9 +59,8 @@ class MatchRollouts:
                 f"{broken} of {matches} {plural(matches, 'match')} of step {step + 1} broke off, but "
                 f"rollout.most_broken={self.most_broken:g}. Most frequent cause: {next(iter(rollout.broken))}"
             )
-        rollout.metrics |= self.planner.note(rollout.groups)
-        rollout.state = self.planner.state()
-        return rollout
+        metrics = rollout.metrics | self.planner.note(rollout.groups)
+        return replace(rollout, metrics=metrics, state=self.planner.state())
 
     def learned(self, step: int, metrics: Mapping[str, Any]) -> None:
         pass
@@ -91,13 +90,14 @@ def roll_out(
     server: leaving out the match would hide it and bias learning. `record` is called with the unfinished match."""
     jobs = [job for matches in planned for job in matches.jobs]
     finished = {played.job.id: played for played in recorded(executor.play(jobs), record)}
-    rollout, total = StepRollout[MatchGroup](), Results()
+    groups: list[MatchGroup] = []
+    total, dropped, silent = Results(), 0, 0
     broken: Counter[str] = Counter()
     opponents: dict[str, Results] = {}
     games: dict[str, Results] = {}
     for matches in planned:
         game, opponent = matches.game, matches.opponent
-        groups = [MatchGroup(game, seat, opponent, [], matches.version, matches.stage) for seat in matches.seats]
+        kept: dict[int, list[Trajectory]] = {seat: [] for seat in matches.seats}
         by_name = opponents.setdefault(opponent, Results()), games.setdefault(game.name, Results())
         with_outcome = by_name[:1] if opponent == SELF else (total, *by_name)
         for job in matches.jobs:
@@ -108,21 +108,28 @@ def roll_out(
             trajectories = [Trajectory.from_match(played, seat) for seat in matches.seats]
             for results in (total, *by_name):
                 results.note_match(trajectories)
-            for group, trajectory in zip(groups, trajectories, strict=True):
+            for trajectory in trajectories:
                 if played.ending.seat not in (None, trajectory.seat):
-                    rollout.dropped += 1
+                    dropped += 1
                 elif not trajectory.turns:
-                    rollout.silent += 1
+                    silent += 1
                 else:
-                    group.trajectories.append(trajectory)
+                    kept[trajectory.seat].append(trajectory)
                     for results in with_outcome:
                         results.note_result(trajectory)
         breaks = any(finished[job.id].ending.broke_off for job in matches.jobs)
         least = 2 if breaks and len(matches.jobs) > 1 else 1
-        rollout.groups += [group for group in groups if len(group.trajectories) >= least]
-    rollout.broken = dict(broken.most_common())
-    rollout.readings = dict(total.readings)
-    rollout.metrics = named(total, opponents, games)
-    rollout.metrics |= {"rollout/dropped": rollout.dropped, "rollout/silent": rollout.silent}
-    rollout.metrics["rollout/broken"] = broken.total()
-    return rollout
+        groups += [
+            MatchGroup(game, seat, opponent, tuple(of_seat), matches.version, matches.stage)
+            for seat, of_seat in kept.items()
+            if len(of_seat) >= least
+        ]
+    counts = {"rollout/dropped": dropped, "rollout/silent": silent, "rollout/broken": broken.total()}
+    return StepRollout(
+        groups,
+        dropped=dropped,
+        silent=silent,
+        broken=dict(broken.most_common()),
+        readings=dict(total.readings),
+        metrics=named(total, opponents, games) | counts,
+    )

@@ -54,7 +54,7 @@ class MatchGroup:
     seat: int
     opponent: str
     """The opponent's name in the stage, or `alone` in a single-player game."""
-    trajectories: list[Trajectory]
+    trajectories: tuple[Trajectory, ...]
     """The trajectories in planned order. Completion order would be biased, because short matches end first and are
     often lost."""
     version: Policy | None = None

@@ -44,11 +44,11 @@ class Group(Protocol):
 G = TypeVar("G", bound=Group)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class StepRollout(Generic[G]):
     """The trajectories of one step and their metrics."""
 
-    groups: list[G] = field(default_factory=list)
+    groups: Sequence[G] = ()
     """The nonempty groups, in an order determined by the seed."""
     dropped: int = 0
     """Number of trajectories left out because another seat forfeited, which makes the result meaningless."""

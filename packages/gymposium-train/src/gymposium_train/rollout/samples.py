@@ -1,14 +1,14 @@
-"""Samples: trajectories with the rows, rewards and credit that the learner uses."""
+"""Samples: from rated trajectories to the rows that the learner uses."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from gymposium.rewards.protocol import Reward, turn_rewards
-from gymposium_train.credit.protocol import Episode, TurnAdvantages
-from gymposium_train.learner.rows import Row, Span, Tokens, make_rows
+from gymposium_train.credit.protocol import Episode, RatedGroup
+from gymposium_train.learner.rows import Row, Tokens, fill_spans, make_rows
 from gymposium_train.objective.aggregate import turn_weights
 from gymposium_train.objective.protocol import Aggregation
 
@@ -42,62 +42,57 @@ class TokenTrajectory(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class Sample:
-    """One trajectory as the learner uses it: its turns, reward, role, and tokens as rows."""
+def make_episode(role: str, trajectory: TokenTrajectory, reward: Reward) -> Episode:
+    """Make the episode of a rated trajectory, with its tokens as rows."""
+    rows = make_rows([turn.trace for turn in trajectory.turns])
+    return Episode(
+        rewards=turn_rewards(reward, trajectory),
+        role=role,
+        states=tuple(row.ids[: span.start] for row in rows for span in row.spans),
+        trajectory=trajectory,
+        reward=reward,
+        rows=tuple(rows),
+    )
 
-    role: str
-    turns: Sequence[TracedTurn]
-    reward: Reward
-    rows: list[Row]
-    unanswered: Tokens | None = None
-    """The next prompt, if the trajectory was truncated. Only then could it still earn rewards."""
-    after: float = 0.0
-    """The critic's value of `unanswered`; 0 if the trajectory was not truncated."""
 
-    @classmethod
-    def from_trajectory(cls, role: str, trajectory: TokenTrajectory, reward: Reward) -> Sample:
-        """Make the sample of a trajectory, with its rows."""
-        turns = trajectory.turns
-        unanswered = trajectory.unanswered if trajectory.truncated else None
-        return cls(role, turns, reward, make_rows([turn.trace for turn in turns]), unanswered)
-
-    @property
-    def spans(self) -> list[Span]:
-        """One span per turn, in order."""
-        return [span for row in self.rows for span in row.spans]
-
-    def episode(self, *, critic: bool, k1: float = 0.0) -> Episode:
-        """Return the numbers that credit is computed from. `k1` is subtracted from a turn's reward for each nat by
-        which its tokens are likelier than under the reference."""
-        spans, rewards = self.spans, turn_rewards(self.reward, self)
-        if critic and self.unanswered is not None:  # the critic estimates the rewards it could still earn
-            rewards = (*rewards[:-1], rewards[-1] - self.reward.cut)
-        if k1:
-            rewards = tuple(
-                reward - k1 * (sum(span.old) - sum(span.reference)) for reward, span in zip(rewards, spans, strict=True)
-            )
-        return Episode(
-            rewards=rewards,
-            role=self.role,
-            states=tuple(row.ids[: span.start] for row in self.rows for span in row.spans),
-            values=tuple(span.value for span in spans) if critic else (),
-            after=self.after,
+def annotate_episode(
+    episode: Episode, rows: Iterable[Row], *, critic: bool, after: float = 0.0, k1: float = 0.0
+) -> Episode:
+    """Return an episode with annotated rows (`Learner.annotate`). `after` is the critic's value of the next prompt.
+    `k1` is subtracted from a turn's reward for each nat by which its tokens are likelier than under the reference."""
+    episode = replace(episode, rows=tuple(rows), after=after)
+    rewards, spans = episode.rewards, episode.spans
+    if critic and next_prompt(episode) is not None:  # the critic estimates the rewards it could still earn
+        rewards = (*rewards[:-1], rewards[-1] - episode.reward.cut)
+    if k1:
+        rewards = tuple(
+            reward - k1 * (sum(span.old) - sum(span.reference)) for reward, span in zip(rewards, spans, strict=True)
         )
-
-    def take(self, credited: TurnAdvantages) -> None:
-        """Set the advantage and the target of each turn."""
-        targets = credited.targets or (0.0,) * len(credited.advantages)
-        for span, advantage, target in zip(self.spans, credited.advantages, targets, strict=True):
-            span.advantage, span.target = advantage, target
+    return replace(episode, rewards=rewards, values=tuple(span.value for span in spans) if critic else ())
 
 
-def rows_to_learn(samples: Sequence[Sample], aggregate: Aggregation, longest: int) -> tuple[list[Row], int]:
-    """Return the rows to learn from, and how many were left out for having more than `longest` tokens. Rows are never
-    cut. Sets each turn's weight in the loss, with denominators over all rows together."""
-    kept = [(n, row) for n, sample in enumerate(samples) for row in sample.rows if len(row.ids) <= longest]
-    turns = [(n, span) for n, row in kept for span in row.spans]
-    weights = turn_weights([(n, len(span)) for n, span in turns], aggregate)
-    for (_, span), weight in zip(turns, weights, strict=True):
-        span.weight = weight
-    return [row for _, row in kept], sum(len(sample.rows) for sample in samples) - len(kept)
+def next_prompt(episode: Episode) -> Tokens | None:
+    """Return the next prompt if the trajectory was truncated. Only then could it still earn rewards."""
+    return episode.trajectory.unanswered if episode.trajectory.truncated else None
+
+
+def weigh_turns(groups: Sequence[RatedGroup], aggregate: Aggregation, longest: int) -> list[RatedGroup]:
+    """Return credited groups with the credit of each turn in its row, and its weight in the loss. Tied groups and rows
+    of more than `longest` tokens have no weight. Denominators are over all other rows together."""
+    taught = [episode for group in groups if not group.tied for episode in group.episodes]
+    short = [(n, row) for n, episode in enumerate(taught) for row in episode.rows if len(row.ids) <= longest]
+    weights = iter(turn_weights([(n, len(span)) for n, row in short for span in row.spans], aggregate))
+
+    def weigh(episode: Episode) -> Episode:
+        each = [next(weights) if len(row.ids) <= longest else 0.0 for row in episode.rows for _ in row.spans]
+        targets = episode.targets or [0.0] * len(each)
+        rows = fill_spans(episode.rows, advantage=episode.advantages, target=targets, weight=each)
+        return replace(episode, rows=tuple(rows))
+
+    return [group if group.tied else replace(group, episodes=tuple(map(weigh, group.episodes))) for group in groups]
+
+
+def rows_to_learn(groups: Sequence[RatedGroup]) -> list[Row]:
+    """Return the rows with a weight in the loss. Rows are never cut."""
+    rows = (row for group in groups for episode in group.episodes for row in episode.rows)
+    return [row for row in rows if any(span.weight for span in row.spans)]

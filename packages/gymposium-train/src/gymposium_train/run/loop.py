@@ -15,7 +15,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 from gymposium.errors import UnratedGroup
@@ -24,12 +25,17 @@ from gymposium.util.streams import stream
 from gymposium_train.backends.trainee import Trainee
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.schedules import Pace, entropy_weight, kl_weight, learning_rate
-from gymposium_train.credit.protocol import Credit
+from gymposium_train.credit.protocol import Credit, Episode, RatedGroup
 from gymposium_train.learner.protocol import AuxiliarySft, Demonstration
 from gymposium_train.rollout.protocol import Group, RolloutSource, StepRollout
-from gymposium_train.rollout.samples import Sample, rows_to_learn
+from gymposium_train.rollout.samples import (
+    annotate_episode,
+    make_episode,
+    next_prompt,
+    rows_to_learn,
+    weigh_turns,
+)
 from gymposium_train.run.reporting import credit_metrics, reward_metrics
-from gymposium_train.run.samples_file import RatedGroup
 
 
 @dataclass(slots=True)
@@ -63,8 +69,8 @@ class Training:
         seconds = time.perf_counter() - started
         trajectories = [trajectory for group in rollout.groups for trajectory in group.trajectories]
         sampled = sum(len(turn.trace.completion.ids) for trajectory in trajectories for turn in trajectory.turns)
-        rollout.metrics |= {"perf/seconds_rollout": seconds, "perf/tokens_per_second_rollout": sampled / seconds}
-        return rollout
+        metrics = {"perf/seconds_rollout": seconds, "perf/tokens_per_second_rollout": sampled / seconds}
+        return replace(rollout, metrics=rollout.metrics | metrics)
 
     def learn(self, step: int, rollout: StepRollout[Any], rate_scale: float = 1.0) -> dict[str, Any]:
         """Learn from a rollout, and return the metrics of the step. Without rows to learn from, there is no update.
@@ -75,33 +81,24 @@ class Training:
         if config.kl.refresh and step and step % config.kl.refresh == 0:
             learner.refresh_reference()
         self.source_state = rollout.state
-        rated = self._rate(rollout.groups)
-        groups = [samples for _, samples in rated]
-        self._annotate(groups)
         # a penalty for each nat from the reference, if it is subtracted from the rewards
         k1 = kl_weight(config, progress) if config.kl.estimator == "k1" else 0.0
-        episodes = [[sample.episode(critic=self._critic, k1=k1) for sample in group] for group in groups]
-        credited = self.credit(episodes)
-        taught: list[Sample] = []
-        for group, of_group in zip(groups, credited, strict=True):
-            for sample, credit in zip(group, of_group or (), strict=of_group is not None):
-                sample.take(credit)
-                taught.append(sample)
         longest = config.optimizer.max_row or self.trainee.player.engine.context
-        rows, too_long = rows_to_learn(taught, config.objective.aggregate, longest)
-        self.keep(
-            step + 1, [RatedGroup(*pair, of_group is None) for pair, of_group in zip(rated, credited, strict=True)]
-        )
+        credited = self.credit(self._annotate(self._rate(rollout.groups), k1))
+        groups = weigh_turns(credited, config.objective.aggregate, longest)
+        rows = rows_to_learn(groups)
+        self.keep(step + 1, groups)
+        learned = [episode for group in groups if not group.tied for episode in group.episodes]
         metrics: dict[str, Any] = {
             **rollout.metrics,
             **reward_metrics(groups),
-            **credit_metrics(taught, critic=self._critic),
+            **credit_metrics(learned, critic=self._critic),
             "rollout/groups": len(rollout.groups),
-            "rollout/groups_tied": sum(of_group is None for of_group in credited),
-            "rollout/groups_unrated": len(rollout.groups) - len(rated),
+            "rollout/groups_tied": sum(group.tied for group in groups),
+            "rollout/groups_unrated": len(rollout.groups) - len(groups),
             "train/progress": progress,
             "train/rows": len(rows),
-            "train/rows_too_long": too_long,
+            "train/rows_too_long": sum(len(episode.rows) for episode in learned) - len(rows),
             "train/learning_rate": rate,
             "train/entropy_weight": entropy_weight(config, progress),
             "train/kl_weight": kl_weight(config, progress),
@@ -136,28 +133,32 @@ class Training:
     def _critic(self) -> bool:
         return self.trainee.learner.critic is not None
 
-    def _rate(self, groups: Sequence[Group]) -> list[tuple[Group, list[Sample]]]:
-        """Return the groups that could be rated, each with its samples."""
+    def _rate(self, groups: Sequence[Group]) -> list[RatedGroup]:
+        """Return the groups that could be rated."""
         rated = self.reward.rate([group.trajectories for group in groups])
         self.unrated.update(rewards.reason for rewards in rated if isinstance(rewards, UnratedGroup))
         return [
-            (
-                group,
-                [Sample.from_trajectory(group.role, *pair) for pair in zip(group.trajectories, rewards, strict=True)],
+            RatedGroup(
+                tuple(make_episode(group.role, *pair) for pair in zip(group.trajectories, rewards, strict=True)),
+                group=group,
             )
             for group, rewards in zip(groups, rated, strict=True)
             if not isinstance(rewards, UnratedGroup)
         ]
 
-    def _annotate(self, groups: Sequence[Sequence[Sample]]) -> None:
-        """Set the learner's values and log-probabilities for every turn."""
-        samples = [sample for group in groups for sample in group]
-        learner = self.trainee.learner
-        learner.annotate([row for sample in samples for row in sample.rows])
-        if self._critic:
-            cut = {n: prompt for n, sample in enumerate(samples) if (prompt := sample.unanswered)}
-            for n, value in zip(cut, learner.values_after([*cut.values()]), strict=True):
-                samples[n].after = value
+    def _annotate(self, groups: Sequence[RatedGroup], k1: float) -> list[RatedGroup]:
+        """Return the groups with the learner's values and log-probabilities for every turn."""
+        learner, critic = self.trainee.learner, self._critic
+        episodes = [episode for group in groups for episode in group.episodes]
+        rows = iter(learner.annotate([row for episode in episodes for row in episode.rows]))
+        prompts = [prompt for episode in episodes if (prompt := next_prompt(episode))]
+        values = iter(learner.values_after(prompts) if critic else ())
+
+        def annotate(episode: Episode) -> Episode:
+            after = next(values) if critic and next_prompt(episode) else 0.0
+            return annotate_episode(episode, islice(rows, len(episode.rows)), critic=critic, after=after, k1=k1)
+
+        return [replace(group, episodes=tuple(map(annotate, group.episodes))) for group in groups]
 
     def _auxiliary_sft(self, step: int) -> AuxiliarySft | None:
         sft = self.config.sft

@@ -9,17 +9,17 @@ from collections.abc import Sequence
 
 import torch
 
+from gymposium_train.credit.protocol import Episode, RatedGroup
 from gymposium_train.objective.diagnostics import explained_variance
-from gymposium_train.rollout.samples import Sample
 
 _MAXRSS = 1 if sys.platform == "darwin" else 1024
 """Number of bytes in a unit of `ru_maxrss`."""
 
 
-def reward_metrics(groups: Sequence[Sequence[Sample]]) -> dict[str, float]:
-    """Return the mean reward, and the mean of each of its parts over the samples that have it. Empty without
-    samples."""
-    rewards = [sample.reward for group in groups for sample in group]
+def reward_metrics(groups: Sequence[RatedGroup]) -> dict[str, float]:
+    """Return the mean reward, and the mean of each of its parts over the episodes that have it. Empty without
+    episodes."""
+    rewards = [episode.reward for group in groups for episode in group.episodes]
     if not rewards:
         return {}
     parts: dict[str, list[float]] = {}
@@ -30,9 +30,9 @@ def reward_metrics(groups: Sequence[Sequence[Sample]]) -> dict[str, float]:
     return {"rollout/reward": _mean([reward.total for reward in rewards]), **means}
 
 
-def credit_metrics(samples: Sequence[Sample], *, critic: bool) -> dict[str, float]:
+def credit_metrics(episodes: Sequence[Episode], *, critic: bool) -> dict[str, float]:
     """Return the mean and standard deviation of the advantages, and the critic's explained variance."""
-    spans = [span for sample in samples for span in sample.spans]
+    spans = [span for episode in episodes for span in episode.spans]
     if not spans:
         return {}
     advantages = torch.tensor([span.advantage for span in spans], dtype=torch.float64)

@@ -17,23 +17,12 @@ from gymposium.runs.samples import first_replies, spread
 from gymposium.util.lines import LineWriter
 from gymposium_agents.chat.tokens import TurnTokens
 from gymposium_train.config import Samples
+from gymposium_train.credit.protocol import Episode, RatedGroup
 from gymposium_train.learner.rows import Row
-from gymposium_train.rollout.protocol import Group
-from gymposium_train.rollout.samples import Sample
 
 FORMAT = "gymposium-samples-1"
 DIGITS = 6
 """Decimal places of log-probabilities, rewards and advantages in the file. It is not used for computation."""
-
-
-@dataclass(frozen=True, slots=True)
-class RatedGroup:
-    """A group with rated trajectories."""
-
-    group: Group
-    samples: Sequence[Sample]
-    tied: bool
-    """True if nothing can be learned from it, for example because all its rewards are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +54,7 @@ class SamplesFile:
             self.show(f"Replies at step {step}, with the rewards of their trajectories: {words}")
 
     def _data(self, step: int, number: int, rated: RatedGroup) -> dict[str, Any]:
-        group, shown = rated.group, spread([sample.reward.total for sample in rated.samples], self.settings.tokens)
+        group, shown = rated.group, spread([one.reward.total for one in rated.episodes], self.settings.tokens)
         data = {
             "format": FORMAT,
             "step": step,
@@ -74,9 +63,9 @@ class SamplesFile:
             "tied": rated.tied,
             "trajectories": [
                 group.trajectory_facts(n)
-                | _numbers(sample, critic=self.critic)
-                | ({"rows": [self._row(row) for row in sample.rows]} if n in shown else {})
-                for n, sample in enumerate(rated.samples)
+                | _numbers(episode, critic=self.critic)
+                | ({"rows": [self._row(row) for row in episode.rows]} if n in shown else {})
+                for n, episode in enumerate(rated.episodes)
             ],
         }
         kept: dict[str, Any] = finite(data)
@@ -100,15 +89,15 @@ class SamplesFile:
         }
 
 
-def _numbers(sample: Sample, *, critic: bool) -> dict[str, Any]:
+def _numbers(episode: Episode, *, critic: bool) -> dict[str, Any]:
     """Return the rewards and the credit of a trajectory, without its tokens."""
-    spans = sample.spans
-    tokens: TurnTokens = sample.turns[-1].trace
+    spans = episode.spans
+    tokens: TurnTokens = episode.trajectory.turns[-1].trace
     return {
         "policy": tokens.completion.policy.version,
-        "reward": sample.reward.total,
-        "parts": sample.reward.parts,
-        "rewards": _rounded(turn_rewards(sample.reward, sample)),
+        "reward": episode.reward.total,
+        "parts": episode.reward.parts,
+        "rewards": _rounded(turn_rewards(episode.reward, episode.trajectory)),
         "advantages": _rounded([span.advantage for span in spans]),
         "values": _rounded([span.value for span in spans]) if critic else [],
         "targets": _rounded([span.target for span in spans]) if critic else [],

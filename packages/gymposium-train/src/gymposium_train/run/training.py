@@ -197,28 +197,28 @@ class _Steps:
         step, training = self.done, self._training
         began = time.perf_counter(), time.process_time()
         try:
-            taken = ahead.take(step)
+            rollout, staleness = ahead.take(step)
         except KeyboardInterrupt:  # nothing was learned from this step yet
             self._save()
             raise
-        played, groups = time.process_time(), taken.rollout.groups
-        metrics: dict[str, Any] = {**taken.rollout.metrics, "train/rows": 0}
+        played = time.process_time()
+        metrics: dict[str, Any] = {**rollout.metrics, "train/rows": 0}
         wrong = self.health.check_rollout(metrics) if step >= self._judged_from else ""
         if not wrong:
-            self._checkpoints.note_healthy(step - taken.staleness)
-            metrics = training.learn(step, taken.rollout, self.health.rate_scale)
+            self._checkpoints.note_healthy(step - staleness)
+            metrics = training.learn(step, rollout, self.health.rate_scale)
             wrong = self.health.check_update(metrics, training.config.objective.clip_limit)
         if wrong:
-            self._roll_back(wrong, groups)
+            self._roll_back(wrong, rollout.groups)
         self._stop.note(metrics)
-        for problem in describe_problems(step + 1, metrics, groups, self._stop.tied):
+        for problem in describe_problems(step + 1, metrics, rollout.groups, self._stop.tied):
             say(problem, style="yellow")
         metrics |= training.trainee.publish()
         ahead.published(step)
         self.done += 1
         self._pace.step(time.process_time() - began[1])
-        return taken.rollout, metrics | {
-            "rollout/staleness": taken.staleness,
+        return rollout, metrics | {
+            "rollout/staleness": staleness,
             "train/setbacks": self.health.setbacks,
             "perf/cpu_rollout": played - began[1],
             "perf/cpu_seconds": self._pace.trained,
