@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -9,9 +10,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gymposium.records import verify_file
+from gymposium_train import Callback
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.writing import as_toml
+from gymposium_train.run.checkpoints import STATE, complete_checkpoints
+from gymposium_train.run.start import resume_run, start_run
 
 NO_CURVE = ("evaluation.every=0", "evaluation.curve_matches=")
 
@@ -38,3 +44,25 @@ def test_ctrl_c_waits_for_the_end_of_a_step(tmp_path: Path, quick_config: Any) -
     verification = verify_file(run.matches("train"))
     assert verification.problems == []
     assert verification.matches >= 16 * done
+
+
+@pytest.mark.parametrize("used", [100.0, 900.0])
+def test_a_resumed_run_uses_the_rest_of_its_budget(tmp_path: Path, quick_config: Any, used: float) -> None:
+    """Whatever it has used, the next step is assumed to take as long as the last one, not as all steps so far."""
+    steps: list[int] = []
+
+    class Stop(Callback):
+        def on_step(self, step: int, metrics: Any) -> None:
+            steps.append(step)
+            raise KeyboardInterrupt
+
+    without = ("steps", "rollout.growth", "evaluation.curve_matches")
+    config = quick_config("budget=1000", "control=false", "evaluation.every=0", without=without)
+    with pytest.raises(KeyboardInterrupt):
+        start_run(tmp_path / "run", config, [Stop()])
+    newest = complete_checkpoints(RunDirectory(tmp_path / "run").checkpoints)[-1]
+    state = json.loads((newest / STATE).read_text(encoding="utf-8"))
+    (newest / STATE).write_text(json.dumps({**state, "cpu_seconds": used}), encoding="utf-8")
+    with pytest.raises(KeyboardInterrupt):
+        resume_run(tmp_path / "run", [Stop()])
+    assert steps == [1, 2]

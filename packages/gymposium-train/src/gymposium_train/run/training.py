@@ -149,7 +149,7 @@ class _Steps:
             self._best = Best.restored(state["best"])
             cpu_seconds = float(state["cpu_seconds"])
         remove_later(self._run.directory.best, self.done)
-        self._pace.step(cpu_seconds)
+        self._pace.used += cpu_seconds
         say(f"Resuming after step {self.done} ({newest})")
 
     def take(self) -> None:
