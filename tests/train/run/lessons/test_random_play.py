@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
+from gymposium import GameSpec
 from gymposium.errors import GymposiumError
+from gymposium.games.protocol import Style
 from gymposium.games.registry import load_game
+from gymposium.games.rules import make_game_factory
 from gymposium.match import MatchResult
 from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import reader
@@ -72,6 +77,55 @@ def test_alone_the_best_matches_are_kept() -> None:
     finished = RandomPlay(load_game("2048"), "compact", reader("move"), seed=1, tag="t").play(8)
     best = sorted(finished, key=lambda p: -p.returns[0])[:2]
     assert len(winners_moves(finished)) == sum(len(p.turns) for p in best)
+
+
+class Shared:
+    """The seat that moves last gets one pay, and the others another: no seat ever wins alone."""
+
+    moves, max_decisions, utility_range = ("wait", "end"), 9, (-1.0, 0.5)
+
+    def __init__(self, seats: int, last: float, others: float) -> None:
+        self.seats, self.last, self.others = seats, last, others
+
+    def start(self) -> tuple[int, bool]:
+        return 0, False
+
+    def to_move(self, position: tuple[int, bool]) -> tuple[int, ...]:
+        return () if position[1] else (position[0] % self.seats,)
+
+    def legal_moves(self, position: tuple[int, bool], seat: int) -> tuple[str, ...]:
+        return self.moves
+
+    def play(self, position: tuple[int, bool], moves: Mapping[int, str]) -> tuple[int, bool]:
+        return position[0] + 1, "end" in moves.values() or position[0] == 8
+
+    def returns(self, position: tuple[int, bool]) -> tuple[float, ...]:
+        last = (position[0] - 1) % self.seats
+        return tuple(
+            0.0 if not position[1] else self.last if seat == last else self.others for seat in range(self.seats)
+        )
+
+    def rules(self, seat: int, style: Style) -> str:
+        return "Wait or end.\n"
+
+    def position(self, position: tuple[int, bool], seat: int, style: Style) -> str:
+        return f"move {position[0]}\n"
+
+
+@pytest.mark.parametrize(
+    ("seats", "last", "others", "utility"),
+    [(3, -1.0, 0.5, "zero_sum"), (4, -1.0, 0.0, "general_sum"), (2, 0.5, 0.5, "cooperative")],
+)
+def test_winners_that_share_the_first_place_are_imitated(seats: int, last: float, others: float, utility: Any) -> None:
+    spec = GameSpec(name="shared", title="S", summary="S.", entry_point="x:game", seats=seats, utility=utility)
+    game = make_game_factory(lambda: Shared(seats, last, others))(spec, {})
+    play = RandomPlay(game, "compact", reader("move"), seed=1, tag="t")
+    finished = play.play(20)
+    kept = winners_moves(finished)
+    assert kept
+    if utility != "cooperative":
+        assert kept == [t.trace for p in finished for t in p.turns if p.utilities[t.seat] == others]
+    assert len(play.lot(30)) >= 30
 
 
 def test_moves_that_were_paid_for_are_those_behind_which_the_score_is_higher() -> None:

@@ -35,10 +35,11 @@ class ColdStart(Settings):
     matches: int | None = Field(default=None, ge=1)
     """Maximum number of random matches, shared evenly between the games. By default, as many as the lessons require."""
     keep: Keep | None = None
-    """Which moves are imitated. `winners`: moves of the winners, which are better in games without hidden information.
-    In card games, winners never fold. `all`: every move, so that no legal move is unlearned. `paid`: moves rewarded
-    before the seat's next turn, plus one in four of the others, for games with rewards before the end. By default, a
-    run uses `winners`, or `all` if a game has chance or hidden information."""
+    """Which moves are imitated. `winners`: moves of the winners, also of those that share the first place. They are
+    better in games without hidden information. In card games, winners never fold. `all`: every move, so that no legal
+    move is unlearned. `paid`: moves rewarded before the seat's next turn, plus one in four of the others, for games
+    with rewards before the end. By default, a run uses `winners`, or `all` if a game has chance or hidden
+    information."""
     batch: int = Field(default=32, ge=1)
     """Number of replies in a batch."""
     learning_rate: float = Field(default=3e-3, gt=0.0)

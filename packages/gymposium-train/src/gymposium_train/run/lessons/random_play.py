@@ -161,12 +161,22 @@ def paid_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
 
 
 def winners_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
-    """Return the lessons of every move by a winning seat. In a single-player game, uses the best matches
-    (`BEST_SHARE`)."""
-    if finished and finished[0].job.game.seats == 1:
+    """Return the lessons of every move by a winning seat. Seats that share the first place win if another did worse.
+    In a single-player or cooperative game, uses the best matches (`BEST_SHARE`)."""
+    if finished and _wins_together(finished[0].job.game):
         best = sorted(finished, key=lambda played: -played.returns[0])
         return all_moves(best[: math.ceil(len(finished) * BEST_SHARE)])
-    return [turn.trace for played in finished for turn in played.turns if played.result(turn.seat) == "win"]
+    return [
+        turn.trace
+        for played in finished
+        for turn in played.turns
+        if min(played.utilities) < played.utilities[turn.seat] == max(played.utilities)
+    ]
+
+
+def _wins_together(game: Game) -> bool:
+    """Return whether no seat can do better than another."""
+    return game.seats == 1 or game.spec.utility == "cooperative"
 
 
 KEPT: Mapping[Keep, Callable[[Sequence[MatchResult]], list[Lesson]]] = {
