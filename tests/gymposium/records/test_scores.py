@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,6 +11,7 @@ import pytest
 from scipy.stats import binomtest, multinomial
 
 from gymposium import load_game, make_player
+from gymposium.errors import UnknownName
 from gymposium.games.protocol import Style
 from gymposium.match import MatchJob, play
 from gymposium.match.failures import FailurePolicy
@@ -17,6 +19,7 @@ from gymposium.players.protocol import Ask, Reply, Usage
 from gymposium.records import Record
 from gymposium.records.scores import Estimate, Score, mean, mean_gain, rate
 from gymposium.replies.reading import READERS, Reader
+from gymposium.runs import playing
 
 
 @pytest.mark.parametrize(
@@ -54,8 +57,20 @@ def test_few_values_have_no_interval() -> None:
     assert mean([2.0]).value == 2.0
     assert math.isnan(mean([2.0]).low)
     assert math.isnan(rate(0, 0).value)
-    assert mean([1.0, 1.0, 1.0]) == Estimate(1.0, 1.0, 1.0)
+    assert str(mean([1.0, 1.0, 1.0])) == "1.000 [–, –]"  # unknown bounds: the next value could be anything
     assert str(Estimate(0.5, 0.4, 0.6)) == "0.500 [0.400, 0.600]"
+
+
+def test_unknown_names_are_refused() -> None:
+    for ask in (Score().result_rate, Score().reading_rate, Score().failure_rate):
+        with pytest.raises(UnknownName, match=r"There is no (result|reading|failure) called 'lost'"):
+            ask("lost")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("game", "seats"), [("2048", 1), ("kuhn_poker", 2)])
+def test_scores_of_one_match_as_data_are_json(game: str, seats: int) -> None:
+    data = playing.play(game, ["random"] * seats).as_dict()
+    assert json.loads(json.dumps(data, allow_nan=False))["players"][0]["return"][1] is None
 
 
 WIN, LOSS = (1.0, -1.0)
@@ -145,7 +160,7 @@ def test_a_gain_is_paired_deal_by_deal() -> None:
     assert same.value == 0.0
     assert same.low < 0.0 < same.high
     seats = mean_gain([1.0, -1.0] * 20, [-1.0, 1.0] * 20, 2)
-    assert (seats.value, seats.low, seats.high) == (0.0, 0.0, 0.0), "the seats of a deal make up for each other"
+    assert str(seats) == "0.000 [–, –]", "the seats of a deal make up for each other, so all deals are equal"
     assert mean_gain([None, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0], 2).value == 1.0, "a deal with an unknown return"
     assert math.isnan(mean_gain([None, 1.0], [1.0, 1.0], 2).value)
 

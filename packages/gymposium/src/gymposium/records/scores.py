@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gymposium.errors import UnknownName
 from gymposium.match.ending import FAILURES, EndingKind
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Usage
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from gymposium.records import Record
 
 CONFIDENCE = 0.95
+RESULTS = ("win", "draw", "loss", "score")
+"""The results of a seat in a match; `score` in single-player games."""
 _TOLD = frozenset({"unparsable", "cut off"})
 """Readings of replies whose text is examined for advice."""
 
@@ -58,7 +61,8 @@ Bounds = tuple[float, float]
 
 
 def mean(values: Sequence[float], bounds: Bounds | None = None) -> Estimate:
-    """Return a mean with Student's t interval (SciPy's). Fewer than two values give no interval.
+    """Return a mean with Student's t interval (SciPy's). Fewer than two values give no interval, and neither do equal
+    values without bounds: nothing tells how far others could be.
 
     With `bounds`, the interval stays within them, and covers 95 % even for small samples and rare values. Each end is
     computed as if there were one more value, as far beyond the others as they spread. If all values are equal, the
@@ -71,7 +75,7 @@ def mean(values: Sequence[float], bounds: Bounds | None = None) -> Estimate:
     if len(values) < 2:
         return Estimate(centre, math.nan, math.nan)
     if bounds is None:
-        half = _half(values)
+        half = math.nan if min(values) == max(values) else _half(values)
         return Estimate(centre, centre - half, centre + half)
     least, most = bounds
     low, high = _constant_interval(centre, len(values), bounds)
@@ -138,6 +142,12 @@ def _constant_interval(value: float, count: int, bounds: Bounds) -> Bounds:
     least, most = bounds
     share = 1 - ((1 - CONFIDENCE) / 2) ** (1 / count)
     return value - share * (value - least), value + share * (most - value)
+
+
+def _look_up(kind: str, counts: Mapping[Any, int], name: str) -> int:
+    if name not in counts:
+        raise UnknownName(kind, name, counts)
+    return counts[name]
 
 
 @dataclass(slots=True)
@@ -233,11 +243,12 @@ class Score:
         return len(self.returns)
 
     def result_rate(self, result: str) -> Estimate:
-        return rate(self.results.get(result, 0), self.matches)
+        """Return the share of matches with this result: `win`, `draw`, `loss` or `score`. Raises `UnknownName`."""
+        return rate(_look_up("result", {**dict.fromkeys(RESULTS, 0), **self.results}, result), self.matches)
 
     def reading_rate(self, kind: str) -> Estimate:
-        """Return the share of this player's replies with this reading."""
-        return rate(self.readings[kind], sum(self.readings.values()))
+        """Return the share of this player's replies with this reading. Raises `UnknownName`."""
+        return rate(_look_up("reading", self.readings, kind), sum(self.readings.values()))
 
     def repaired_rate(self) -> Estimate:
         """Return the share of this player's replies that a lenient reader repaired."""
@@ -247,7 +258,8 @@ class Score:
         return mean(self.returns, self.bounds)
 
     def mean_report(self, name: str) -> Estimate:
-        """Return the mean of a reported figure over the finished matches that report it."""
+        """Return the mean of a reported figure over the finished matches that report it, without an interval if they
+        report equal values."""
         return mean(self.reports.get(name, []))
 
     def reports_all(self, name: str) -> bool:
@@ -255,8 +267,8 @@ class Score:
         return len(self.reports.get(name, [])) == self.matches
 
     def failure_rate(self, kind: EndingKind) -> Estimate:
-        """Return the share of matches that ended with this kind of failure by this player."""
-        return rate(self.failures[kind], self.matches)
+        """Return the share of matches that ended with this kind of failure by this player. Raises `UnknownName`."""
+        return rate(_look_up("failure", self.failures, kind), self.matches)
 
     def tokens_per_move(self) -> Estimate:
         """Return the mean tokens per reply, over replies with a token count."""
@@ -269,10 +281,10 @@ class Score:
     def as_dict(self) -> dict[str, Any]:
         """Return the score as plain data.
 
-        Estimates are `[value, low, high]`. `usage` is omitted if no reply reports any."""
+        Estimates are `[value, low, high]`, each None if unknown. `usage` is omitted if no reply reports any."""
 
-        def plain(estimate: Estimate) -> list[float]:
-            return [estimate.value, estimate.low, estimate.high]
+        def plain(estimate: Estimate) -> list[float | None]:
+            return [None if math.isnan(x) else x for x in (estimate.value, estimate.low, estimate.high)]
 
         kinds = ("score",) if set(self.results) == {"score"} else ("win", "draw", "loss")
         usage: dict[str, Any] = {}
