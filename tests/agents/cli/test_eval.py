@@ -146,6 +146,13 @@ def test_exact_figures_stand_beside_those_of_matches(run: Any) -> None:
     assert "random has no exact figures: pig has matches of more than 300 moves." in text
 
 
+def test_a_person_gets_a_command_that_can_be_typed(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "players.py").write_text(PLAYERS, encoding="utf-8")
+    done = run("--plugin", "players.py", "eval", "human", "--game", "kuhn_poker")
+    assert done.returncode == 2
+    assert f"gymposium --plugin {tmp_path / 'players.py'} play kuhn_poker" in done.stderr
+
+
 def test_exact_figures_of_a_player_that_cannot_say_its_odds_are_refused_before_a_match(
     run: Any, tmp_path: Path
 ) -> None:

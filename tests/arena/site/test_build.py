@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -108,6 +109,23 @@ def test_the_command(board: Board) -> None:
     assert told["index"] == str(board.path / "site" / "index.html")
     assert told["matches"] > 0
     assert (board.path / "site" / "index.html").is_file()
+
+
+@pytest.mark.parametrize("stale", [False, True])
+def test_the_command_that_makes_results_can_be_typed(board: Board, stale: bool) -> None:
+    results = board.path / "results.json"
+    if stale:
+        text = json.loads(results.read_text())
+        text["games"].pop()
+        results.write_text(json.dumps(text))
+    else:
+        results.unlink()
+    build_it = ("--plugin", PLUGIN, "leaderboard", "build", board.path)
+    failed = run_command(*build_it, folder=board.path, env=os.environ)
+    assert failed.returncode == 2
+    rate = failed.stderr.partition("with:  gymposium ")[2]
+    assert run_command(*shlex.split(rate), folder=board.path, env=os.environ).returncode == 0, rate
+    assert run_command(*build_it, folder=board.path, env=os.environ).returncode == 0
 
 
 def make_sparse(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -102,15 +103,18 @@ def test_a_verb_that_is_switched_off_says_how_to_get_it(gymposium: Run, verb: st
         (["info", "goofspiel", "5"], "Invalid parameter '5' of goofspiel. Use NAME=VALUE, such as num_cards=5."),
         (["info", "goofspiel(num_cards=5)", "num_cards=6"], "has a duplicate parameter 'num_cards'."),
         # what Typer finds
-        (["info"], "GAME is missing. Help:  gymposium info --help"),
+        (["info"], "GAME is missing. Help:  gymposium --no-plugins info --help"),
         (["run", "kuhn_poker", "--sed", "3"], "no option called '--sed'. Did you mean '--seed'"),
-        (["run", "kuhn_poker", "-n", "0"], "--matches: must be greater than or equal to 1. Help:  gymposium run"),
+        (
+            ["run", "kuhn_poker", "-n", "0"],
+            "--matches: must be greater than or equal to 1. Help:  gymposium --no-plugins run",
+        ),
         (["run", "kuhn_poker", "-n", "x"], "--matches: must be a valid integer"),
-        (["run", "kuhn_poker", "-n"], "Option '-n' requires an argument. Help:  gymposium run --help"),
-        (["replay", "nowhere"], "PATH: path 'nowhere' does not exist. Help:  gymposium replay --help"),
+        (["run", "kuhn_poker", "-n"], "Option '-n' requires an argument. Help:  gymposium --no-plugins run --help"),
+        (["replay", "nowhere"], "PATH: path 'nowhere' does not exist. Help:  gymposium --no-plugins replay --help"),
         (["plugins", "lis"], "There is no command of gymposium plugins called 'lis'. Did you mean 'list'?"),
-        (["--foo"], "There is no option called '--foo'. Did you mean '--allow'? Help:  gymposium --help"),
-        (["--plugin"], "Option '--plugin' requires an argument. Help:  gymposium --help"),
+        (["--foo"], "There is no option called '--foo'. Did you mean '--allow'? Help:  gymposium --no-plugins --help"),
+        (["--plugin"], "Option '--plugin' requires an argument. Help:  gymposium --no-plugins --help"),
     ],
 )
 def test_errors_are_one_line_that_says_what_to_do(gymposium: Run, arguments: list[str], told: str) -> None:
@@ -151,6 +155,9 @@ def test_verbs_and_players_of_a_one_file_plugin(gymposium: Run, stutter: str) ->
     players = json.loads(gymposium("--plugin", stutter, "list", "--json").stdout)["players"]
     assert "stutter" in [player["form"] for player in players]
     assert "There is no command called 'shout'." in only_error(gymposium("shout", "hello"))
+    for arguments in (("shout",), ("shout", "hello", "--low")):
+        helps = only_error(gymposium("--plugin", stutter, *arguments)).partition("Help:  gymposium ")[2]
+        assert gymposium(*shlex.split(helps)).returncode == 0, helps
 
 
 def test_no_plugins_leaves_what_is_built_in(gymposium: Run, stutter: str, tmp_path: Path) -> None:

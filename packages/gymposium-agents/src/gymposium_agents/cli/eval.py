@@ -44,6 +44,7 @@ from gymposium.games.registry import load_game
 from gymposium.match.failures import FailurePolicy
 from gymposium.match.seating import MatchPlan, Series, even_share
 from gymposium.players.protocol import Player
+from gymposium.plugins.command_line import command_line
 from gymposium.runs.executors.protocol import Executor
 from gymposium.runs.executors.series import SeriesMatches
 from gymposium.runs.folder import RunFolder, check_new
@@ -284,7 +285,7 @@ def make_plan(settings: EvalSettings, protocol: Preset | None) -> Plan:
     if settings.opponents is not None and all(game.seats == 1 for game in games):
         raise BadOption(f"--opponents {settings.opponents}: all games are single-player ({games[0].name}). Omit it.")
     if "human" in plan.players:
-        raise BadOption("A person plays one match at a time:  gymposium play GAME")
+        raise BadOption(f"A person plays one match at a time:  {command_line('play', games[0].name)}")
     for loaded in plan.games:
         check_share(plan.matches, loaded)
     return plan

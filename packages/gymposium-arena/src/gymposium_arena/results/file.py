@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gymposium.analysis.review import Reviews
+from gymposium.plugins.command_line import command_line
 from gymposium.records import Record
 from gymposium.util.durable import replace_text
 from gymposium.util.json_file import read_model
@@ -84,4 +85,9 @@ def write_results(board: Board, results: Results) -> Path:
 
 def read_results(path: Path) -> Results:
     """Read results from a file. Raises `BadRecord` if the file cannot be read."""
-    return read_model(path, Results, "results", "Make it with:  gymposium leaderboard rate")
+    return read_model(path, Results, "results", f"Make it with:  {rate_command(path.parent)}")
+
+
+def rate_command(board: Path) -> str:
+    """Return the shell command that makes the results of the board in this folder."""
+    return command_line("leaderboard", "rate", str(board))

@@ -41,7 +41,7 @@ def build(board: Board, out: Path, *, replays: int = REPLAYS, earlier: Sequence[
     if out.exists() and not _is_site(out):
         raise BadOption(f"--out {out}: this exists and is not a site. Give an empty or new folder.")
     results, played = read_results(results_file(board)), read_played(board)
-    played.check(results)
+    played.check(results, board)
     versions = read_history(earlier, results)
     expected, entries = ExpectedPoints(results), {entry.player: entry for entry in board.entries()}
     chosen = choose([*entries], played.lineups, expected, replays)

@@ -12,6 +12,7 @@ from gymposium.errors import BadRecord
 from gymposium.match.ending import Ending
 from gymposium.records import Record
 from gymposium_arena.board import Board
+from gymposium_arena.results.file import rate_command
 from gymposium_arena.results.model import Conduct, Results
 from gymposium_arena.results.tally import BoardTally
 
@@ -90,13 +91,13 @@ class BoardMatches:
     versions: Mapping[str, tuple[str, ...]]
     """Versions of the software that played, by name. Matches added later may add versions."""
 
-    def check(self, results: Results) -> None:
-        """Raise `BadRecord` unless the results belong to these matches."""
+    def check(self, results: Results, board: Board) -> None:
+        """Raise `BadRecord` unless the board's results belong to these matches."""
         wrong = [one.player for one in results.players if one.conduct != self.overall.get(one.player)]
         if wrong or {game.game for game in results.games} != set(self.conduct):
             raise BadRecord(
-                "results.json does not match the matches now on the board. Recompute it with:  "
-                "gymposium leaderboard rate"
+                f"results.json does not match the matches now on the board. Recompute it with:  "
+                f"{rate_command(board.path)}"
             )
 
 

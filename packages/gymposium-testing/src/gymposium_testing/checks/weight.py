@@ -7,6 +7,7 @@ import subprocess
 from functools import cache, partial
 from pathlib import Path
 
+from gymposium.plugins.command_line import command_line
 from gymposium.plugins.host import host
 from gymposium.plugins.plugin import Plugin
 from gymposium.plugins.specs import GameSpec
@@ -77,7 +78,7 @@ def nothing_heavy_is_imported(spec: GameSpec, seed: int = 0, effort: Effort = NO
     require(
         error is None,
         f"a match cannot be played in a fresh process: {short(error)}",
-        "run  gymposium play  with the game to see the error.",
+        f"see the error with:  {command_line('play', spec.name)}",
         spec.name,
     )
     require(

@@ -11,6 +11,7 @@ from typing import Any, get_args, get_type_hints
 import typer
 
 from gymposium.errors import BadOption, UnknownName
+from gymposium.plugins.command_line import command_line
 
 _CommandLineError: Any = typer.BadParameter.__mro__[2]
 """The base class of Typer's errors, Click's `ClickException`. Typer does not export it."""
@@ -31,9 +32,10 @@ def usage_errors(root: Any = None) -> Iterator[None]:
         if type(error).__name__ == "NoArgsIsHelpError":
             raise
         context = getattr(error, "ctx", None)
-        verb = "" if root is None else f" {root.invoked_subcommand}"
-        where = f"gymposium{verb}" if context is None else context.command_path
-        raise BadOption(f"{_what(error, context)} Help:  {where} --help") from None
+        verbs = [] if root is None else [root.invoked_subcommand]
+        if context is not None:
+            verbs = context.command_path.split()[1:]
+        raise BadOption(f"{_what(error, context)} Help:  {command_line(*verbs, '--help')}") from None
 
 
 def parse_strictly(command: Any) -> None:

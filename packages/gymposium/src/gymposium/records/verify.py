@@ -11,6 +11,7 @@ from typing import NamedTuple
 from gymposium.errors import BadOption, BadRecord, GymposiumError, describe
 from gymposium.games.registry import chance_is_recorded, needs_isolation
 from gymposium.match import MatchResult
+from gymposium.plugins.command_line import command_line
 from gymposium.records.files import Problem, no_records, read_records
 from gymposium.records.manifest import Manifest, compute_digest
 from gymposium.records.record import Record
@@ -106,7 +107,8 @@ def match_files(path: Path) -> list[Path]:
         return [path]
     files = [*find_forms(path, "matches.jsonl"), *find_forms(path, "matches/*.jsonl")]
     if not files:
-        raise BadOption(f"{path} is not a run's folder: it contains neither matches.jsonl nor matches/*.jsonl.")
+        hint = f" To verify a board:  {command_line('leaderboard', 'verify', str(path))}" if board_files(path) else ""
+        raise BadOption(f"{path} is not a run's folder: it contains neither matches.jsonl nor matches/*.jsonl.{hint}")
     return files
 
 

@@ -17,6 +17,7 @@ from gymposium.cli.matches import match_bar
 from gymposium.cli.text import complain, note, out
 from gymposium.util.visible import plural, visible
 from gymposium_arena.results import words
+from gymposium_arena.results.file import rate_command
 
 if TYPE_CHECKING:
     from gymposium_arena.suite import Suite
@@ -110,6 +111,8 @@ def verify(
         print_json(_as_data(opened.suite, verification))
     else:
         _print(opened.suite, verification)
+    if verification.results == "absent":
+        note(f"To make results.json:  {rate_command(opened.path)}")
     if verification.findings:
         raise typer.Exit(1)
     if entry is None and not verification.planned:  # an entry may have no match: the later player holds them
@@ -147,7 +150,7 @@ def _print(suite: Suite, verification: BoardVerification) -> None:
     results = {
         "agree": "results.json follows from them",
         "differ": "results.json does not follow from them",
-        "absent": "there is no results.json (gymposium leaderboard rate makes it)",
+        "absent": "there is no results.json",
         "not compared": "results.json was not compared",
     }[verification.results]
     played = f"{verification.matches} of {verification.planned} {plural(verification.planned, 'match')} replayed"
