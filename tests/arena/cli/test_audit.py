@@ -32,6 +32,7 @@ def test_honest_logs_become_records_that_verify(gymposium: Run, logs: Path, tmp_
     assert "timed out" in done.stdout
     assert "Ratings with 95 % intervals" in done.stdout
     assert "Written: audited/matches.jsonl" in done.stderr
+    assert "--agents does not apply to 15 episodes: the logs name the agents." in done.stderr
     verified = gymposium("verify", "audited")
     assert verified.returncode == 0, verified.stdout
     assert "24 matches played again; all agree (chance in 6 is as recorded" in verified.stdout

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from gymposium.errors import BadRecord
+from gymposium.errors import BadOption, BadRecord
 from gymposium.players.grammar import check_named_player, make_player
+from gymposium.players.protocol import Distributes
 from gymposium.util.durable import replace_text
 from gymposium.util.json_file import FileModel, read_model
 from gymposium_arena.board import Board
@@ -45,11 +46,19 @@ def read_exact(board: Board, entry: Entry) -> Mapping[str, Measured]:
 
 
 def write_exact(board: Board, entry: Entry) -> Path:
-    """Measure a player in all small enough games that it plays, and write the figures to its file."""
+    """Measure a player in all small enough games that it plays, and write the figures to its file.
+
+    Raises `BadOption` if there is nothing to measure."""
     check_named_player(entry.player)
     player = make_player(entry.player)
+    if not isinstance(player, Distributes):
+        raise BadOption(f"{entry.player} has no exact figures: it does not give the probabilities of its moves.")
     measured = {game.name: measured_in(game.load(), player) for game in board.suite.games if game.name in entry.games}
     figures = {name: figure for name, figure in measured.items() if figure is not None}
+    if not figures:
+        raise BadOption(
+            f"{entry.player} has no exact figures: none of its games has two seats and is small enough to traverse."
+        )
     path = exact_path(board, entry)
     replace_text(path, ExactFile(player=entry.player, games=figures).model_dump_json(indent=1) + "\n")
     return path

@@ -67,6 +67,6 @@ def _match_in(line: bytes) -> tuple[str, bool]:
 
 def _parsed(line: bytes) -> Any:
     try:
-        return strict_json(line.decode())
+        return strict_json(line.decode("utf-8-sig"))
     except ValueError:
         return None

@@ -20,6 +20,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.match.seating import MatchNumbers
 from gymposium.players.protocol import Player, is_deterministic
 from gymposium.util.streams import stream
+from gymposium.util.visible import plural
 from gymposium_arena.entries import Entry
 from gymposium_arena.slugs import joint_slug, slug
 from gymposium_arena.suite import Suite, SuiteGame, plays_alone
@@ -88,10 +89,15 @@ def lineups(suite: Suite, entries: Sequence[Entry]) -> list[Lineup]:
     return planned
 
 
-def unseated_games(suite: Suite, entries: Sequence[Entry]) -> list[SuiteGame]:
-    """Return the games of a suite that have no lineup: no entry has enough opponents for their seats."""
+def unseated_games(suite: Suite, entries: Sequence[Entry]) -> dict[str, str]:
+    """Return the reason for each game of a suite that has no lineup: no entry has enough opponents for its seats."""
     seated = {lineup.game.name for lineup in lineups(suite, entries)}
-    return [game for game in suite.games if game.name not in seated]
+    missing = {game.name: game.load().seats for game in suite.games if game.name not in seated}
+    return {
+        name: f"left out {name}: it has {seats} {plural(seats, 'seat')}, but no player has {seats - 1} "
+        f"{plural(seats - 1, 'opponent')} in it. Add players with --add PLAYER."
+        for name, seats in missing.items()
+    }
 
 
 def _opponents(earlier: Sequence[int], entry: Entry, seed: int, game: Game, most: int) -> list[tuple[int, ...]]:

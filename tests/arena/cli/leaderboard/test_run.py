@@ -228,6 +228,8 @@ def test_a_board_without_a_match_to_play_is_an_error(gymposium: Any, tmp_path: P
     run = gymposium("leaderboard", "run", write_suite(tmp_path, "random"), "--out", "board", "-j", "1")
     assert run.returncode == 1
     assert "No match is planned" in run.stderr
+    for done in (run, gymposium("leaderboard", "rate", "board")):
+        assert "it has 2 seats, but no player has 1 opponent in it. Add players with --add PLAYER." in done.stderr
 
 
 def test_nobody_is_entered_where_an_earlier_player_needs_permission(gymposium: Any, tmp_path: Path) -> None:
@@ -269,3 +271,4 @@ def test_games_without_enough_players_are_named(gymposium: Any, tmp_path: Path) 
     assert run.returncode == 0, run.stderr
     assert "warning: left out universal_poker(players=3): it has 3 seats, but no player has 2 opponents" in run.stderr
     assert json.loads(gymposium(*command, "--json").stdout)["left_out"] == ["universal_poker(players=3)"]
+    assert "warning: left out universal_poker(players=3)" in gymposium("leaderboard", "rate", "board").stderr

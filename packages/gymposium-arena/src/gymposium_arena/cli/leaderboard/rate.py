@@ -77,11 +77,14 @@ def rate(
     """
     from gymposium_arena.board import Board
     from gymposium_arena.results.file import results_of, results_text, write_results
+    from gymposium_arena.schedule import unseated_games
 
     opened = Board.to_write(board)
     for player in exact or ():
         _measure(opened, player)
     results = results_of(opened)
+    for reason in unseated_games(opened.suite, opened.entries()).values():
+        note(f"warning: {reason}")
     if not any(game.matches for game in results.games):
         raise BadOption(
             f"{board}: no matches to rate. Play them:  {command_line('leaderboard', 'run', '--out', str(board))}"

@@ -124,21 +124,14 @@ def run_suite(
         end = run_tournament(opened, chosen, watch)
     left_out = unseated_games(opened.suite, opened.entries())
     if as_json:
-        print_json({**_as_data(end, opened.path), "left_out": [one.name for one in left_out]})
+        print_json({**_as_data(end, opened.path), "left_out": [*left_out]})
     else:
         _print(end, opened.path)
+    for reason in left_out.values():
+        note(f"warning: {reason}")
     if not end.planned:
-        complain(
-            "No match is planned: a game with several seats needs opponents. Name more players in the "
-            "suite, or add one with --add PLAYER."
-        )
+        complain("No match is planned.")
         raise typer.Exit(1)
-    for one in left_out:
-        seats = one.load().seats
-        note(
-            f"warning: left out {one.name}: it has {seats} seats, but no player has {seats - 1} opponents in it. Add "
-            f"players with --add PLAYER."
-        )
     if end.faults or end.broken:
         note(opened.suite.rules())
     if not end.complete:
