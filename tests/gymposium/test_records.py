@@ -430,6 +430,13 @@ def test_a_whole_last_line_without_its_end_is_kept(tmp_path: Path) -> None:
     assert [item for _, item in read_records(path)] == first + after
 
 
+def test_a_byte_order_mark_costs_no_record(tmp_path: Path) -> None:
+    path = tmp_path / "matches.jsonl"
+    records = write(path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert [item for _, item in read_records(path)] == records
+
+
 def test_what_is_no_record_is_named(tmp_path: Path) -> None:
     path = tmp_path / "matches.jsonl"
     good = write(path, 1)[0]

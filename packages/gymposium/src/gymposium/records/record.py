@@ -101,7 +101,7 @@ class Record:
     def parse(cls, line: str) -> Record:
         """Parse a record from a line. Raises `BadRecord` with the problem."""
         try:
-            data = strict_json(line)
+            data = strict_json(line.removeprefix("\ufeff"))  # a byte order mark, which some editors write
         except ValueError as error:
             raise BadRecord(f"not JSON ({error})") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:
