@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import resource
 import socket
@@ -11,7 +12,9 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
-from starlette.routing import WebSocketRoute
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket
 from websockets.sync.client import connect
@@ -106,6 +109,26 @@ def test_a_refused_request_whose_body_arrives_keeps_its_connection(start: Start)
             answer = connection.getresponse()
             assert (answer.status, bool(answer.read())) == (421, True)
         assert connection.sock is first
+
+
+def test_requests_that_the_end_cancels_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    begun = threading.Event()
+
+    async def wait(request: Request) -> Response:
+        begun.set()
+        await asyncio.sleep(60)
+        return Response()
+
+    with Listener("127.0.0.1", 0) as listener:
+        server = listener.server(api([Route("/", wait)]))
+        thread = threading.Thread(target=listener.run, args=(server,))
+        thread.start()
+        with socket.create_connection(("127.0.0.1", listener.port)) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert begun.wait(60)
+            server.should_exit = True
+            thread.join()
+    assert not caplog.records
 
 
 def test_messages_are_not_compressed(start: Start) -> None:

@@ -85,10 +85,11 @@ def command(
     only: Annotated[
         Literal["model"] | None,
         typer.Option(
+            metavar="model",
             help=(
                 "model: only serve completions at /v1, without sessions and training. --model then takes the part of "
                 "a player after lm:, such as DIR@ADAPTER?temperature=0.7 (greedy by default)"
-            )
+            ),
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed all random numbers. Default: 0")] = None,

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gymposium.errors import BadOption, GymposiumError
+from gymposium.errors import BadOption, GymposiumError, describe
 from gymposium.http.client import NothingLearned, Server, Session, parse_ending
 from gymposium.util.child_process import user_environment
 from gymposium_agents.serving.turns import as_data, conversation
@@ -146,7 +146,7 @@ class Commands:
             score = self._score(ran)
             parse_ending(score)
         except Exception as error:
-            raise GymposiumError(f"--reward {self._settings.scores}: {type(error).__name__}: {error}") from error
+            raise GymposiumError(f"--reward {self._settings.scores}: {describe(error)}") from error
         return score
 
     def _conversations(self, name: str) -> list[list[dict[str, Any]]]:

@@ -322,8 +322,7 @@ def parse_ending(result: Any) -> dict[str, Any]:
     reward: Any = ending.get("reward")
     if isinstance(reward, bool | str) or not hasattr(reward, "__float__") or not math.isfinite(reward):
         raise ServerError(
-            f"The agent returned {result!r:.200}. It must return the session's reward, a finite number, or a mapping "
-            f"with 'reward'."
+            f"{result!r:.200} is no reward for a session. Return a finite number, or a mapping with 'reward'."
         )
     return {**ending, "reward": float(reward)}
 

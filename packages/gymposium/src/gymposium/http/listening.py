@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import sys
 from collections.abc import Sequence
@@ -205,4 +206,11 @@ class Listener:
 
     def run(self, server: uvicorn.Server) -> None:
         """Run a server on this socket until it is told to exit."""
+        logging.getLogger("uvicorn.error").addFilter(_is_no_cancellation)
         server.run(sockets=[self._socket])
+
+
+def _is_no_cancellation(logged: logging.LogRecord) -> bool:
+    """Return False for what uvicorn logs about the requests that it cancels at the end, which is no error."""
+    error = logged.exc_info[1] if logged.exc_info else None
+    return not (isinstance(error, asyncio.CancelledError) or str(logged.msg).startswith("Cancel %s running task"))
