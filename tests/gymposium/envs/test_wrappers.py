@@ -120,6 +120,8 @@ def test_what_cannot_be_wrapped_is_refused(tmp_path: Path) -> None:
         StepPenalty(gymnasium.make("TextTicTacToe-v0"), 0)
     with pytest.raises(BadOption, match="discount=2 must be a number above 0 and at most 1"):
         PotentialShaping(gymnasium.make("TextTicTacToe-v0"), lambda *_: 0.0, 2)
+    with pytest.raises(BadOption, match="the potential is nan"):
+        PotentialShaping(gymnasium.make("TextTicTacToe-v0"), lambda *_: float("nan")).reset(seed=1)
 
 
 def test_a_wrapped_environment_is_made_again_from_its_spec() -> None:

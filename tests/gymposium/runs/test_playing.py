@@ -76,6 +76,8 @@ def test_with_out_it_writes_a_run_that_can_be_verified_and_is_complete(gymposium
     assert gymposium("run", "--resume", "mine").returncode == 0
     with pytest.raises(BadOption, match="not empty"):
         play("kuhn_poker", ["random", "random"], out=tmp_path / "mine")
+    with pytest.raises(BadOption, match=r"matches\.jsonl is not a folder\. Name a new or empty folder\.$"):
+        play("kuhn_poker", ["random", "random"], out=tmp_path / "mine" / "matches.jsonl")
 
 
 @pytest.mark.parametrize(

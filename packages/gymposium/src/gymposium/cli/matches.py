@@ -113,7 +113,7 @@ def note_failed_replies(player: str, scores: Sequence[Score], withheld: int = 0)
         marked = sum(score.marked_moves for score in scores)
         if not example:
             advice = (
-                "they hold no text, so another form of reply does not help: see the other notes, or change the model"
+                "they hold no text, so another form of reply does not help. Train the model longer, or use another one"
             )
         elif marked:
             advice = f"reading=lenient, an option of language models, finds a move in {marked} of them"

@@ -64,7 +64,8 @@ class StepPenalty(gymnasium.RewardWrapper[Any, Any], RecordConstructorArgs):
 class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     """Potential-based shaping: γ·Φ(after) - Φ(before) is added to the reward of every step.
 
-    `potential`, Φ, is a function of an observation and its info. Φ is 0 at the end.
+    `potential`, Φ, is a function of an observation and its info. Φ is 0 at the end. Raises `BadOption` for a Φ that is
+    not finite.
 
     Optimal play does not change if the learner discounts by the same `discount`, γ (Ng, Harada and Russell 1999,
     "Policy invariance under reward transformations")."""
@@ -81,15 +82,21 @@ class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         observation, info = self.env.reset(seed=seed, options=options)
-        self._before = self._potential(observation, info)
+        self._before = self._measure(observation, info)
         return observation, info
 
     def step(self, action: Any) -> _Step:
         observation, reward, terminated, truncated, info = self.env.step(action)
-        after = 0.0 if terminated else self._potential(observation, info)
+        after = 0.0 if terminated else self._measure(observation, info)
         shaped = float(reward) + self._discount * after - self._before
         self._before = after
         return observation, shaped, terminated, truncated, info
+
+    def _measure(self, observation: Any, info: dict[str, Any]) -> float:
+        potential = self._potential(observation, info)
+        if not math.isfinite(potential):
+            raise BadOption(f"PotentialShaping: the potential is {potential}. Return a finite number.")
+        return potential
 
 
 class RecordMatches(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):

@@ -60,8 +60,10 @@ def check_new(path: Path | None) -> None:
     check_writable("--out", path or RUNS)
     if path is None or not path.exists():
         return
+    if not path.is_dir():
+        raise BadOption(f"--out {path} is not a folder. Name a new or empty folder.")
     # a killed process may leave a *.partial file
-    if not path.is_dir() or any(not entry.name.endswith(".partial") for entry in path.iterdir()):
+    if any(not entry.name.endswith(".partial") for entry in path.iterdir()):
         raise BadOption(f"--out {path} is not empty. Name another folder, or resume the run in it:  --resume {path}")
 
 
