@@ -266,3 +266,10 @@ def test_arguments_that_are_nested_too_deeply_are_refused() -> None:
     }
     with pytest.raises(BadRequest, match="too deeply"):
         read(ASK, {"role": "assistant", "tool_calls": [call]}, result("a", "1"))
+
+
+def test_more_calls_than_results_can_follow_are_refused() -> None:
+    made = [{"id": f"{n}", "type": "function", "function": {"name": "f", "arguments": ""}} for n in range(4097)]
+    with pytest.raises(BadRequest, match="4097 are too many") as refused:
+        read(ASK, {"role": "assistant", "tool_calls": made}, result("0", "1"))
+    assert refused.value.param == "messages[1].tool_calls"

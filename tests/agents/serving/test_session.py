@@ -291,3 +291,13 @@ def test_thoughts_in_any_form_are_separated_whole_and_in_a_stream(chat: Chat, th
     for token in chat.reply(text):
         watch(token)
     assert watch.shown == text
+
+
+def test_a_call_with_half_of_a_surrogate_pair_is_content(chat: Chat) -> None:
+    assert chat.dialect is not None
+    written = chat.dialect.write([Call("look_up", {"word": "WORD"})]).replace("WORD", r"\ud800")
+    request = CompletionRequest.read({"messages": [user("hello")], "tools": TOOLS})
+    ids = chat.plain(written)
+    parsed = read(request, chat, Completion(ids, (0.0,) * len(ids), "stop", BASE))
+    assert parsed.message == {"role": "assistant", "content": written}
+    json.dumps(format_message(parsed, "a"), ensure_ascii=False).encode()

@@ -296,6 +296,15 @@ def test_bodies_that_are_too_large_or_too_deep_are_refused(ask: Ask) -> None:
     assert ask("POST", path, {**HELLO, "tools": [tool]}).status_code == 400
 
 
+@pytest.mark.parametrize("path", ["SESSION/chat/completions", "/v1/sessions", "END", "/v1/groups", "/v1/train"])
+def test_a_field_with_half_of_a_surrogate_pair_in_its_name_is_refused(ask: Ask, path: str) -> None:
+    session = begun(ask)
+    path = path.replace("SESSION", make_path(session)).replace("END", f"/v1/sessions/{session['id']}/end")
+    refused = ask("POST", path, content=rb'{"\ud800": 1}', headers={"Content-Type": "application/json"})
+    assert refused.status_code == 400
+    assert refused.json()["error"]["message"]
+
+
 @pytest.mark.parametrize("digits", [18, 19, 20, 5000])
 @pytest.mark.parametrize(("method", "path"), [("GET", "/v1/jobs/{}"), ("POST", "/v1/checkpoints/{}/promote")])
 def test_a_number_of_any_length_in_an_address_is_refused(ask: Ask, method: str, path: str, digits: int) -> None:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gymposium.replies.thoughts import find_leading_thoughts
+from gymposium.tasks.tools.calls import format_calls
 from gymposium.tasks.tools.reader import ToolsReader
+from gymposium.util.visible import is_encodable
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.tokens import Completion, Message
 from gymposium_agents.serving.requests import CompletionRequest
@@ -27,7 +29,7 @@ class ParsedReply:
 def read(request: CompletionRequest, chat: Chat, completion: Completion) -> ParsedReply:
     """Parse the reply to a request. Tool calls are read in the dialect of the chat template, with the text before them
     as content. Text after them is not read as a call. A reply without calls becomes content unchanged, up to a stop
-    text."""
+    text. So does one with half of a surrogate pair in a call, which no answer can contain."""
     text = chat.read(completion.ids)
     ends = [at for stop in request.stop if (at := text.find(stop, len(chat.opened))) >= 0]
     text = text[: min(ends, default=len(text))]
@@ -36,7 +38,7 @@ def read(request: CompletionRequest, chat: Chat, completion: Completion) -> Pars
     if request.tools and chat.dialect is not None and completion.finish_reason == "stop":
         begins = max(0, content.find(chat.dialect.opening))
         parts = ToolsReader(chat.dialect, request.tools).parts(content[begins:])
-        if parts is not None:
+        if parts is not None and is_encodable(format_calls(parts[1])):
             said = content[:begins].strip()
             return ParsedReply({"role": "assistant", "content": said, "tool_calls": parts[1]}, thoughts)
     return ParsedReply({"role": "assistant", "content": content}, thoughts)

@@ -178,6 +178,9 @@ def _messages(given: Sequence[Any]) -> tuple[Message, ...]:
             missing = ", ".join(name for name in waiting if name not in results)
             raise BadRequest(where, f"the results of earlier calls must come first: {missing}.")
         if role == "assistant" and (made := _list(f"{where}.tool_calls", one.get("tool_calls") or [])):
+            if len(made) > MOST_MESSAGES:
+                why = f"{len(made)} are too many, because each needs a message. Give at most {MOST_MESSAGES}."
+                raise BadRequest(f"{where}.tool_calls", why)
             calls = [_call(f"{where}.tool_calls[{n}]", call) for n, call in enumerate(made)]
             waiting = [name for name, _ in calls]
             if len(set(waiting)) < len(waiting):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
+import json
 import secrets
 from collections.abc import Collection, Iterable
 
 from starlette.datastructures import Headers
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import Scope
 
 from gymposium.errors import GymposiumError
@@ -37,7 +38,8 @@ class RequestRefusal(GymposiumError):
             headers["Retry-After"] = str(self.retry_after)
         if self.status in (408, 413):
             headers["Connection"] = "close"  # the rest of the body is not read
-        return JSONResponse({"error": error}, self.status, headers)
+        # in ASCII: the message may name a field with a lone surrogate, which UTF-8 cannot encode
+        return Response(json.dumps({"error": error}), self.status, headers, "application/json")
 
 
 def is_loopback(host: str) -> bool:
