@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -249,6 +251,43 @@ def test_a_restarted_service_gives_the_same_job_and_the_same_trajectories(make: 
     service.train(None)
     assert service.take(1, never).step == 1
     assert service.job(job.id).state == "done"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "data = '{'",
+        "data = '[]'",
+        "data = 5",
+        "data = '{}'",
+        "data = json_set(data, '$.parent', 0)",
+        "data = json_set(data, '$.parent', 'x')",
+        "data = json_set(data, '$.messages', 5)",
+        "data = json_set(data, '$.messages[0].content', 5)",
+        "data = json_set(data, '$.messages[0].tool_calls', json('[5]'))",
+        "data = json_set(data, '$.tools', json('[{}]'))",
+        "data = json_set(data, '$.said', NULL)",
+        "data = json_set(data, '$.key', json('[]'))",
+        "prompt = 'x'",
+        "ids = x'01'",
+        "logprobs = x'01'",
+    ],
+)
+def test_a_restarted_service_drops_sessions_with_malformed_turns(make: Make, change: str) -> None:
+    service = make()
+    row, secret = begin(service, "a", 0)
+    say(service, secret, "hello")
+    service.close()
+    with closing(sqlite3.connect(service.file.path, isolation_level=None)) as file:
+        file.execute(f"UPDATE turns SET {change}")
+    service = make()
+    with pytest.raises(Gone, match="malformed"):
+        say(service, secret, "hello")
+    with pytest.raises(Gone, match="its turns are malformed"):
+        say(service, secret, "hello")
+    dropped = service.file.session(row.id)
+    assert dropped is not None
+    assert dropped.state == "dropped"
 
 
 def test_a_step_of_which_a_killed_run_has_a_checkpoint_is_done_in_the_resumed_run(make: Make) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from gymposium.errors import GymposiumError
+from gymposium.errors import GymposiumError, describe
 from gymposium.runs.sessions import GroupRow, JobRow, SessionRow, SessionsFile, SessionState
 from gymposium.util.streams import stream
 from gymposium.util.visible import plural
@@ -227,7 +227,8 @@ class Service:
 
     def answering(self, secret: str, client: str) -> Session:
         """Return the open session with this secret, to answer the client's requests. Raises `NotFound`, `Gone`, and
-        `NotReady` if its policy is not ready, for example after a restart."""
+        `NotReady` if its policy is not ready, for example after a restart. Drops a session whose saved turns are
+        malformed."""
         with self._changed:
             digest = _digest(secret)
             opened = self._open.get(digest)
@@ -235,7 +236,11 @@ class Service:
             self._saw(client, time.time())
             player = self._make_player(row)
             if opened is None:
-                opened = self._open[digest] = self._reopened(row, player)
+                try:
+                    opened = self._open[digest] = self._reopened(row, player)
+                except (ArithmeticError, AttributeError, GymposiumError, LookupError, TypeError, ValueError) as error:
+                    self._leave_out(row, "dropped", f"its turns are malformed: {describe(error)}")
+                    raise Gone("The saved turns of this session are malformed. Begin another session.") from None
         return opened.session
 
     def _saw(self, client: str, now: float) -> None:
