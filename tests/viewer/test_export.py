@@ -97,7 +97,7 @@ def test_a_long_list_has_several_pages(serve: Any, look: Any, runs: Path, monkey
 @pytest.mark.slow
 def test_a_long_exported_list_is_turned_and_ordered(look: Any, tmp_path: Path) -> None:
     write(tmp_path / "runs" / "many.jsonl", "tic_tac_toe", ["random", "random"], seeds=range(130))
-    export(tmp_path / "runs", tmp_path / "site")
+    export(tmp_path / "odd", tmp_path / "site")
     page = look.at((tmp_path / "site" / "matches.html").as_uri())
     pager = page.locator(".pager")
     expect(pager).to_contain_text("Page 1 of 2")
@@ -114,6 +114,18 @@ def test_a_long_exported_list_is_turned_and_ordered(look: Any, tmp_path: Path) -
     page.locator(".play.stepping").wait_for()
     page.get_by_role("link", name="Next").click()
     page.locator(".play.stepping").wait_for()
+
+
+@pytest.mark.parametrize("odd", ['"player_seed":9e999', '"player_seed":99999999999999999999', '"player_seed":"x"'])
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_a_line_that_only_looks_like_a_match_is_left_out(runs: Path, tmp_path: Path, odd: str, end: str) -> None:
+    first, second = (runs / "connect_four.jsonl").read_text(encoding="utf-8").splitlines()
+    damaged = re.sub(r'"player_seed":\d+', odd, second)
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "matches.jsonl").write_text(f"{first}\n{damaged}{end}", encoding="utf-8")
+    export(tmp_path / "odd", tmp_path / "site")
+    assert len(unpacked(tmp_path / "site" / "matches" / "list.js")["rows"]) == 1
+    assert "matches.jsonl:2" in (tmp_path / "site" / "matches.html").read_text(encoding="utf-8")
 
 
 def test_it_writes_over_nothing(runs: Path, tmp_path: Path) -> None:

@@ -76,6 +76,23 @@ class Index:
             if changed:
                 self._gather()
 
+    def parse_all(self) -> None:
+        """Parse all matches in full. Those that are not records become problems: rows are read without parsing."""
+        with self._lock:
+            for file in self._files.values():
+                items = [self._parsed(row) for row in file.rows]
+                file.rows = [item for item in items if isinstance(item, Row)]
+                file.problems += [item for item in items if isinstance(item, Problem)]
+                file.last = self._parsed(file.last) if isinstance(file.last, Row) else file.last
+            self._gather()
+
+    def _parsed(self, row: Row) -> Row | Problem:
+        try:
+            self.record(row)
+        except BadRecord as error:
+            return Problem(f"{row.file}:{row.line}", str(error))
+        return row
+
     def row(self, file: str, line: int) -> Row | None:
         """Return the match in this line, or None."""
         known = self._files.get(file)

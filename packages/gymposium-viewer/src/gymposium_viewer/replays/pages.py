@@ -72,6 +72,7 @@ class Replays:
     def export(self, out: Path) -> None:
         """Write the list, one page that shows any match, and the data for both."""
         self._index.refresh()
+        self._index.parse_all()
         rows = [row for row in self._index.rows if self._viewer.exports(row.file, row.id)]
         self._numbers = {id(row): number for number, row in enumerate(rows)}
         write_page(out, "matches.html", self._list_page(MatchFilter(), rows, 1))
