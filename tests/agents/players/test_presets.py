@@ -17,7 +17,7 @@ from gymposium_agents.players.presets import PRESETS, Preset, preset, with_defau
 @pytest.mark.parametrize("one", PRESETS.values(), ids=list(PRESETS))
 def test_every_preset_can_be_played(one: Preset) -> None:
     check_share(one.matches, load_game(one.game))
-    assert str(FailurePolicy.parse(one.on_illegal)) == one.on_illegal
+    assert FailurePolicy.parse(str(one.on_illegal)) == one.on_illegal
     for opponent in one.opponents:
         make_player(opponent)
     PlayerSettings().with_options(one.player)

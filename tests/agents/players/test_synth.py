@@ -27,11 +27,10 @@ from gymposium_agents.chat.tokens import BASE, Completion, Policy, Sampling, Tok
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_agents.players.synth import (
     Keep,
-    SynthCounts,
+    SynthData,
     SynthSelection,
     choose_per,
     decisions,
-    gather,
     lines,
     why_not,
 )
@@ -176,9 +175,9 @@ def test_what_is_kept_is_clean_and_what_is_left_out_is_counted(policy: str) -> N
     records = [
         Record.from_match(p) for p in play(MatchJob(f"m-{i}", game, seats, i, None, on_illegal) for i in range(60))
     ]
-    counts = SynthCounts()
     wanted = SynthSelection(settings=PlayerSettings(), keep=Keep.parse("win"), per="turn")
-    found = list(gather(records, wanted, counts))
+    counts = SynthData(wanted)
+    found = [line for record in records for line in counts.add(record)]
     assert counts.matches == 60
     assert counts.kept + counts.left_out.total() == 120
     assert counts.lines == len(found)
@@ -195,10 +194,10 @@ def test_what_is_kept_is_clean_and_what_is_left_out_is_counted(policy: str) -> N
 def test_seats_players_limits_and_duplicates() -> None:
     records = played("tic_tac_toe", make_player("mcts-2"), 20, RandomPlayer())
 
-    def found(**wanted: Any) -> tuple[list[dict[str, Any]], SynthCounts]:
-        counts = SynthCounts()
-        settled = {"settings": PlayerSettings(), "keep": Keep(), "per": "turn"} | wanted
-        return list(gather(records, SynthSelection(**settled), counts)), counts
+    def found(**wanted: Any) -> tuple[list[dict[str, Any]], SynthData]:
+        settled: dict[str, Any] = {"settings": PlayerSettings(), "keep": Keep(), "per": "turn"} | wanted
+        counts = SynthData(SynthSelection(**settled))
+        return [line for record in records for line in counts.add(record)], counts
 
     everything, counts = found()
     assert counts.kept == 40

@@ -69,12 +69,12 @@ def test_streams_of_players_differ_and_follow_from_the_seed(swap: bool) -> None:
 def test_a_plan_numbers_the_matches_by_their_ids() -> None:
     players = [make_player("random"), make_player("random")]
     jobs = [*seated_jobs(load_game("kuhn_poker"), players, 3, seed=5, swap=True, tag="m", on_illegal=POLICY)]
-    plan = MatchPlan((Series("m", "kuhn_poker", ("random", "random"), 3, 5, True, "forfeit"),))
+    plan = MatchPlan((Series("m", "kuhn_poker", ("random", "random"), 3, 5, True, POLICY),))
     assert {job.id: number for number, (job, _) in enumerate(jobs)} == plan.numbers()
 
 
 def test_a_plan_of_any_size_is_numbered_without_being_made() -> None:
-    series = [Series(tag, "kuhn_poker", ("random", "random"), 10**15, 5, True, "forfeit") for tag in ("a", "a-1")]
+    series = [Series(tag, "kuhn_poker", ("random", "random"), 10**15, 5, True, POLICY) for tag in ("a", "a-1")]
     plan = MatchPlan(tuple(series))
     numbers = plan.numbers()
     for number in (0, 10**15 - 1, 10**15, 2 * 10**15 - 1):
@@ -86,7 +86,7 @@ def test_a_plan_of_any_size_is_numbered_without_being_made() -> None:
 
 
 def test_matches_of_a_plan_with_many_series_are_found_in_time_that_grows_with_their_number() -> None:
-    plan = MatchPlan(tuple(Series(f"m{n}", "g", ("random",), n % 2, 5, True, "forfeit") for n in range(40_000)))
+    plan = MatchPlan(tuple(Series(f"m{n}", "g", ("random",), n % 2, 5, True, POLICY) for n in range(40_000)))
     began = time.process_time()
     assert [plan.match_id(number) for number in range(plan.count)] == [f"m{n}-0" for n in range(1, 40_000, 2)]
     for outside in (-1, plan.count):

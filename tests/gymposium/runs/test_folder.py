@@ -16,19 +16,18 @@ from gymposium import load_game, make_player
 from gymposium.errors import BadOption
 from gymposium.match import FORFEIT, MatchResult, play
 from gymposium.match.ending import OVER, Ending
-from gymposium.match.seating import MatchPlan, Series, seated_jobs
-from gymposium.records import FileVerification, match_files, verify_file
-from gymposium.runs.folder import RunFolder, RunMatches, new_folder
+from gymposium.match.seating import MatchPlan, Series
+from gymposium.records import FileVerification, Record, match_files, verify_file
+from gymposium.runs.folder import PlanOrder, RunFolder, RunMatches, new_folder
 from gymposium.util.writable import check_writable
 
-SERIES = Series("m", "kuhn_poker", ("random", "greedy"), 12, seed=3, swap=True, on_illegal="forfeit")
+SERIES = Series("m", "kuhn_poker", ("random", "greedy"), 12, seed=3, swap=True, on_illegal=FORFEIT)
 PLANNED = MatchPlan((SERIES,))
 
 
 def played(*numbers: int, first: int = 0) -> list[MatchResult]:
     game, players = load_game("kuhn_poker"), [make_player("random"), make_player("greedy")]
-    jobs = seated_jobs(game, players, 12, seed=3, swap=True, tag="m", on_illegal=FORFEIT, first=first)
-    return list(play([job for number, (job, _) in enumerate(jobs) if number in numbers], at_once=1))
+    return list(play(SERIES.jobs(game, players, sorted(numbers), first), at_once=1))
 
 
 def test_folders_are_named_by_date_command_and_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,15 +75,17 @@ def test_matches_are_in_the_file_at_once_and_in_the_end_in_order(tmp_path: Path)
             assert len(file.read_text().splitlines()) == number
     with open(file, "a") as torn:
         torn.write('{"format": "gymposium-match-4", "id": "m-')
-    with RunMatches(file, PLANNED) as log:
+    counted: list[int] = []
+    with RunMatches(file, PLANNED, lambda number, record: counted.append(number)) as log:
         assert log.finished == {"m-7", "m-2", "m-11"}
         for match in played(*(number for number in range(12) if f"m-{number}" not in log.finished)):
             log.write(match)
-        assert [record.id for record in log.in_order()] == [f"m-{number}" for number in range(12)]
+        log.finish()
+    assert counted == [*range(12)]
     with RunMatches(tmp_path / "whole.jsonl", PLANNED) as log:
         for match in played(*range(12)):
             log.write(match)
-        assert len([*log.in_order()]) == 12
+        log.finish()
     assert file.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
@@ -92,13 +93,33 @@ def test_a_match_that_broke_off_stays_and_is_played_again(tmp_path: Path) -> Non
     [whole] = played(3)
     [broken] = played(3)
     broken.ending, broken.paid = Ending("broke off", detail="RuntimeError: out of ink"), ()
-    with RunMatches(tmp_path / "m", PLANNED) as log:
-        log.write(broken)
-        assert not log.finished
-        log.write(whole)
-        assert [record.ending for record in log.in_order()] == [OVER]
+    counted: list[Record] = []
+    for match in (broken, whole):
+        with RunMatches(tmp_path / "m", PLANNED, lambda number, record: counted.append(record)) as log:
+            assert not log.finished
+            log.write(match)
+            log.finish()
+    assert [record.ending for record in counted] == [OVER]
     errors = [json.loads(line)["ending"]["detail"] for line in (tmp_path / "m").read_text().splitlines()]
     assert errors == ["RuntimeError: out of ink", ""]
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]])
+def test_matches_are_counted_in_order_as_soon_as_those_before_them_have_ended(order: list[int]) -> None:
+    counted: list[int] = []
+    matches = {match.job.number: match for match in played(0, 1, 2, 3)}
+    matches[1].ending, matches[1].paid = Ending("broke off", detail="no server"), ()
+    log = PlanOrder(PLANNED.numbers(), lambda number, record: counted.append(number))
+    for position, number in enumerate(order, start=1):
+        log.write(matches[number])
+        ended = order[:position]
+        first_missing = next(number for number in range(5) if number not in ended)
+        assert counted == [number for number in range(first_missing) if number != 1]
+    log.write(played(7)[0])
+    assert counted == [0, 2, 3]
+    log.finish()
+    assert counted == [0, 2, 3, 7]
+    assert log.finished == {"m-0", "m-2", "m-3", "m-7"}
 
 
 @pytest.mark.parametrize("line", ['{"id": "m-1"}', "nonsense", None])
@@ -124,7 +145,7 @@ def finished(folder: Path) -> tuple[Path, list[str]]:
     with RunMatches(file, PLANNED) as log:
         for match in played(*range(12)):
             log.write(match)
-        list(log.in_order())
+        log.finish()
     return file, file.read_text().splitlines()
 
 
@@ -193,7 +214,7 @@ def test_an_unfinished_file_lacks_nothing_yet(tmp_path: Path) -> None:
     with RunMatches(tmp_path / "matches.jsonl", PLANNED) as log:
         for match in played(7, 2, 11):
             log.write(match)
-        list(log.in_order())
+        log.finish()
     found = verify_file(tmp_path / "matches.jsonl")
     assert (found.matches, found.planned, found.finished, found.problems) == (3, 12, False, [])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -10,7 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gymposium.errors import BadOption, PluginError, UnknownName
-from gymposium.util.settings import read_settings
+from gymposium.match.failures import FailurePolicy
+from gymposium.util.settings import read_settings, settings_table
 
 
 @dataclass(frozen=True)
@@ -106,3 +108,28 @@ def test_whatever_is_given_each_field_has_its_type_or_the_table_is_refused(given
     ]  # fmt: skip
     assert settings.mode in (None, "online", "offline")
     assert all(isinstance(tag, str) for tag in settings.tags)
+
+
+@dataclass(frozen=True)
+class Policies:
+    """Settings with a class that reads its text with `parse`."""
+
+    game: str
+    policy: FailurePolicy
+    other: FailurePolicy | None = None
+    many: tuple[str, ...] = ()
+
+
+@pytest.mark.parametrize("text", ["forfeit", "retry(2)", "penalty(0.5,2)"])
+@pytest.mark.parametrize("other", [None, FailurePolicy("random")])
+def test_settings_are_read_as_they_are_written(text: str, other: FailurePolicy | None) -> None:
+    settings = Policies("hex", FailurePolicy.parse(text), other, ("a", "b"))
+    table = json.loads(json.dumps(settings_table(settings)))
+    assert table == {"game": "hex", "policy": text, "other": None if other is None else "random", "many": ["a", "b"]}
+    assert read_settings("t", Policies, table) == settings
+
+
+@pytest.mark.parametrize(("policy", "said"), [("nope", "Unknown policy on_illegal='nope'"), (3, "give text")])
+def test_a_text_that_its_class_does_not_read_is_refused(policy: object, said: str) -> None:
+    with pytest.raises(BadOption, match=said):
+        read_settings("t", Policies, {"game": "hex", "policy": policy})

@@ -2,62 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
-from hashlib import blake2b
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
-from gymposium.cli.executors import (
-    EXECUTOR_OPTIONS,
-    AddressOption,
-    ExecutorOption,
-    JobsOption,
-    executor_if_chosen,
-)
+from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, executor_if_chosen
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.matches import (
-    ScheduleOption,
-    count_withheld,
-    note_failed_replies,
-    note_remarks,
-    note_repeats,
-)
-from gymposium.cli.player_crashes import PlayerCrashes
-from gymposium.cli.resume import (
-    OutOption,
-    ResumeOption,
-    check_break_offs,
-    check_settings,
-    open_matches,
-    refuse_beside_resume,
-    to_allow,
-)
-from gymposium.cli.spending import Spending
+from gymposium.cli.matches import ScheduleOption, count_withheld, note_failed_replies, note_repeats
+from gymposium.cli.resume import OutOption, ResumeOption, check_settings, to_allow
+from gymposium.cli.series import open_run, play_series
 from gymposium.cli.text import note, out
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
+from gymposium.match import FORFEIT, Schedule, read_schedule
 from gymposium.match.failures import FailurePolicy
-from gymposium.match.seating import MatchPlan, Series, even_share
+from gymposium.match.seating import even_share, make_tag
 from gymposium.players.protocol import Player
 from gymposium.plugins.command_line import command_line
-from gymposium.runs.executors.protocol import Executor
-from gymposium.runs.executors.series import SeriesMatches
+from gymposium.records import Record
 from gymposium.runs.folder import RunFolder, check_new
-from gymposium.runs.playing import BreakOffs, play_missing, read_schedule, split_names
-from gymposium.util.settings import read_settings
+from gymposium.runs.playing import split_names
+from gymposium.runs.series import SeatedSeries, seat_series
+from gymposium.util.settings import settings_table
 from gymposium.util.visible import plural
 from gymposium_agents.cli.blocks import blocks, overview
 from gymposium_agents.cli.own_server import ServerOptions, check_server_options, powerful_options, seated_players
-from gymposium_agents.players.evaluate import Evaluation, check_share, contestants, find_seat
+from gymposium_agents.players.evaluate import Evaluation, check_share, find_seat
 from gymposium_agents.players.presets import Preset, preset as find_preset, takes_options, with_defaults
-
-if TYPE_CHECKING:
-    from gymposium.cli.exact_figures import ExactFigures
 
 DEFAULTS = Preset(
     name="defaults",
@@ -66,7 +41,7 @@ DEFAULTS = Preset(
     opponents=("random", "mcts-100"),
     matches=200,
     seed=0,
-    on_illegal="forfeit",
+    on_illegal=FORFEIT,
     player={},
 )
 """The settings of an evaluation without a preset. The game has no default."""
@@ -83,10 +58,10 @@ class EvalSettings:
     opponents: str | None
     matches: int | None
     seed: int | None
-    on_illegal: str | None
+    on_illegal: FailurePolicy | None
     preset: str | None
     exact: bool
-    schedule: str
+    schedule: Schedule
     at_once: int
     start_server: bool
     server_option: tuple[str, ...]
@@ -191,9 +166,7 @@ def command(
     """
     folder = None
     if resume is not None:
-        refuse_beside_resume(ctx, EXECUTOR_OPTIONS)
-        folder = RunFolder.open(resume, "eval")
-        settings: EvalSettings = read_settings(f"{resume}/settings.json", EvalSettings, folder.settings)
+        folder, settings = open_run(ctx, resume, "eval", EvalSettings)
         check_settings(
             settings.game, [settings.player, *(split_names(settings.opponents) if settings.opponents else ())]
         )
@@ -201,39 +174,58 @@ def command(
     elif player is None:
         raise BadOption("Name a player:  gymposium eval mcts-100 --game tic_tac_toe  (or --resume DIR)")
     else:
-        options = (opponents, matches, seed, on_illegal, preset, exact, schedule, at_once, start_server)
+        policy = None if on_illegal is None else FailurePolicy.parse(on_illegal)
+        options = (opponents, matches, seed, policy, preset, exact, read_schedule(schedule), at_once, start_server)
         settings = EvalSettings(player, tuple(game or ()), *options, tuple(server_option or ()))
         check_new(out_dir)
     protocol = None if settings.preset is None else find_preset(settings.preset)
     plan = make_plan(settings, protocol)
-    session = _Session(plan, settings)
+    allow = to_allow(settings.game, [settings.player, *plan.opponents])
+    allow += powerful_options(settings.server_option)
+    results = [(game, opponent, Evaluation.from_game(game)) for game, opponent in plan.pairings]
+    exact_figures = None
+
+    def count(number: int, record: Record) -> None:
+        pairing, inside = divmod(number, plan.matches)
+        game, _, evaluation = results[pairing]
+        evaluation.add(record, game, find_seat(inside, game))
+
     with (
         executor_if_chosen(
             executor, jobs, address, schedule=settings.schedule, start_server=settings.start_server
         ) as chosen,
-        seated_players(plan.players, settings.server_option, start_server=settings.start_server) as players,
+        seated_players(plan.players, settings.server_option, start_server=settings.start_server) as made,
     ):
         if settings.exact:
             from gymposium.cli.exact_figures import ExactFigures  # imports a game engine
 
-            session.exact = ExactFigures.compute(plan.games, players[plan.player], plan.seed)
-        folder = folder or RunFolder.create(out_dir, "eval", asdict(settings))
-        with folder.removed_on_error():
-            session.play(players, folder, chosen)
-        session.crashes.complain(players.values())
-        session.spending.note()
-        note_remarks(players.values())
-        for at, opponent in plan.pairings:
-            note_repeats(at, contestants(players[plan.player], players.get(opponent), at), plan.on_illegal)
+            exact_figures = ExactFigures.compute(plan.games, made[plan.player], plan.seed)
+        folder = folder or RunFolder.create(out_dir, "eval", settings_table(settings))
+        series = plan.seat(made)
+        played = play_series(
+            folder, series, chosen, count, schedule=settings.schedule, allow=allow, at_once=settings.at_once
+        )
+        for (loaded, _), one in zip(plan.pairings, series, strict=True):
+            note_repeats(loaded, one.players, plan.on_illegal)
     if as_json:
-        played = _played_settings(plan, protocol, settings.schedule)
-        print_json({**played, "games": session.as_data(), "record": str(folder.matches)})
-    elif session.finished:
-        _print(plan, protocol, session)
-    overall = [evaluation.overall for _, _, evaluation in session.results]
-    note_failed_replies(plan.player, overall, count_withheld([players[plan.player]]))
+        games = [
+            {
+                "game": game.name,
+                "opponents": {name: evaluation.as_dict() for at, name, evaluation in results if at is game},
+                **({} if exact_figures is None else {"exact": exact_figures.as_data(game)}),
+            }
+            for game in plan.games
+        ]
+        played_settings = _played_settings(plan, protocol, settings.schedule)
+        print_json({**played_settings, "games": games, "record": str(folder.matches)})
+    elif played.finished:
+        _print(plan, protocol, results)
+        if exact_figures is not None:
+            exact_figures.show(out())
+    overall = [evaluation.overall for _, _, evaluation in results]
+    note_failed_replies(plan.player, overall, count_withheld([made[plan.player]]))
     note(f"Recorded in {folder.matches}")
-    check_break_offs(session.break_offs, session.finished, folder, session.allow)
+    played.check(folder, allow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,11 +250,25 @@ class Plan:
         """The names of all players, without duplicates."""
         return list(dict.fromkeys([self.player, *(name for _, name in self.pairings if name != ALONE)]))
 
-    def tag(self, game: Game, opponent: str) -> str:
-        """Return the prefix of a pairing's match ids. It contains a digest of everything that the matches depend on, so
-        matches with equal ids are equal."""
-        inputs = f"{game.name} {self.player} {opponent} {self.seed} {self.on_illegal}"
-        return f"eval-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
+    def seat(self, players: Mapping[str, Player]) -> list[SeatedSeries]:
+        """Return the series of each pairing, between these players by name."""
+        found = []
+        for index, (game, opponent) in enumerate(self.pairings):
+            names = [self.player, *[opponent] * (game.seats - 1)]
+            one = seat_series(
+                make_tag("eval", game.name, self.player, opponent, self.seed, self.on_illegal),
+                game,
+                names,
+                [players[name] for name in names],
+                matches=self.matches,
+                seed=self.seed,
+                swap=True,
+                on_illegal=self.on_illegal,
+                first=index * self.matches,
+                title=f"{game.name} {ALONE if opponent == ALONE else f'against {opponent}'}",
+            )
+            found.append(one)
+        return found
 
 
 def make_plan(settings: EvalSettings, protocol: Preset | None) -> Plan:
@@ -280,7 +286,7 @@ def make_plan(settings: EvalSettings, protocol: Preset | None) -> Plan:
         tuple(opponents),
         even_share(preset.matches, *games) if settings.matches is None else settings.matches,
         preset.seed if settings.seed is None else settings.seed,
-        FailurePolicy.parse(preset.on_illegal if settings.on_illegal is None else settings.on_illegal),
+        preset.on_illegal if settings.on_illegal is None else settings.on_illegal,
     )
     if settings.opponents is not None and all(game.seats == 1 for game in games):
         raise BadOption(f"--opponents {settings.opponents}: all games are single-player ({games[0].name}). Omit it.")
@@ -297,75 +303,6 @@ def _refuse_duplicates(option: str, names: Sequence[str]) -> None:
             raise BadOption(f"{option}: duplicate {name}. Name it once.")
 
 
-class _Session:
-    """The matches of a plan and their results."""
-
-    def __init__(self, plan: Plan, settings: EvalSettings) -> None:
-        self.plan = plan
-        self._schedule = read_schedule(settings.schedule)
-        self._at_once = settings.at_once
-        self.allow = to_allow(settings.game, [settings.player, *plan.opponents])
-        self.allow += powerful_options(settings.server_option)
-        """The names of the run that need the user's permission."""
-        self.break_offs = BreakOffs()
-        self.results = [(game, opponent, Evaluation.from_game(game)) for game, opponent in plan.pairings]
-        self.exact: ExactFigures | None = None
-        self.spending, self.crashes = Spending(), PlayerCrashes()
-
-    def play(self, players: dict[str, Player], folder: RunFolder, executor: Executor | None) -> None:
-        """Play the matches missing from the folder, one pairing after the other, and count all matches. Without an
-        executor, plays in this process."""
-        plan = self.plan
-        series = [self._series(players, game, opponent) for game, opponent in plan.pairings]
-        matches = MatchPlan(tuple(series))
-        numbers = matches.numbers()
-        with open_matches(folder, matches, self.allow) as (log, bar):
-            for pairing, (game, opponent) in enumerate(plan.pairings):
-                first = pairing * plan.matches
-                finished = sum(first <= numbers[match_id] < first + plan.matches for match_id in log.finished)
-                title = f"{game.name} {ALONE if opponent == ALONE else f'against {opponent}'}"
-                task = bar.add_task(title, total=plan.matches, completed=finished)
-                names = (plan.player, *[opponent] * (game.seats - 1))
-                broken = play_missing(
-                    SeriesMatches(series[pairing], names, first),
-                    [players[name] for name in names],
-                    log,
-                    executor,
-                    at_once=self._at_once,
-                    schedule=self._schedule,
-                    advance=partial(bar.advance, task),
-                )
-                self.break_offs.add(broken)
-            for record in log.in_order():
-                pairing, number = divmod(numbers[record.id], plan.matches)
-                game, _, evaluation = self.results[pairing]
-                evaluation.add_record(record, game, find_seat(number, game))
-                self.spending.add(record)
-                self.crashes.add(record)
-
-    def _series(self, players: dict[str, Player], game: Game, opponent: str) -> Series:
-        plan = self.plan
-        names = tuple(player.name for player in contestants(players[plan.player], players.get(opponent), game))
-        tag, policy = plan.tag(game, opponent), str(plan.on_illegal)
-        return Series(tag, game.name, names, plan.matches, plan.seed, swap=True, on_illegal=policy)
-
-    @property
-    def finished(self) -> int:
-        """Number of matches that have a result."""
-        return sum(evaluation.overall.matches for _, _, evaluation in self.results)
-
-    def as_data(self) -> list[dict[str, Any]]:
-        """Return one entry per game, with the evaluation against each opponent."""
-        return [
-            {
-                "game": game.name,
-                "opponents": {name: evaluation.as_dict() for at, name, evaluation in self.results if at is game},
-                **({} if self.exact is None else {"exact": self.exact.as_data(game)}),
-            }
-            for game in self.plan.games
-        ]
-
-
 def _played_settings(plan: Plan, protocol: Preset | None, schedule: str) -> dict[str, Any]:
     """Return every setting as played, and all of the preset's settings."""
     return {
@@ -374,7 +311,7 @@ def _played_settings(plan: Plan, protocol: Preset | None, schedule: str) -> dict
         "seed": plan.seed,
         "on_illegal": str(plan.on_illegal),
         "schedule": schedule,
-        "preset": None if protocol is None else {**asdict(protocol), "changed": changed(plan, protocol)},
+        "preset": None if protocol is None else {**settings_table(protocol), "changed": changed(plan, protocol)},
     }
 
 
@@ -385,7 +322,7 @@ def changed(plan: Plan, protocol: Preset) -> list[str]:
         "opponents": plan.opponents == protocol.opponents,
         "matches": plan.matches == protocol.matches,
         "seed": plan.seed == protocol.seed,
-        "on_illegal": str(plan.on_illegal) == protocol.on_illegal,
+        "on_illegal": plan.on_illegal == protocol.on_illegal,
     }
     options = plan.player.partition("?")[2].split("&")
     return [
@@ -394,7 +331,7 @@ def changed(plan: Plan, protocol: Preset) -> list[str]:
     ]
 
 
-def _print(plan: Plan, protocol: Preset | None, session: _Session) -> None:
+def _print(plan: Plan, protocol: Preset | None, results: Sequence[tuple[Game, str, Evaluation]]) -> None:
     console = out()
     name, _, options = plan.player.partition("?")
     if protocol is not None:
@@ -403,7 +340,7 @@ def _print(plan: Plan, protocol: Preset | None, session: _Session) -> None:
         console.print()
     elif options:
         console.print(f"{name} with {options.replace('&', ' ')}\n", soft_wrap=True)
-    for number, (game, opponent, evaluation) in enumerate(session.results):
+    for number, (game, opponent, evaluation) in enumerate(results):
         if number:
             console.print()
         against = "" if opponent == ALONE else f" against {opponent}"
@@ -414,11 +351,9 @@ def _print(plan: Plan, protocol: Preset | None, session: _Session) -> None:
         for table in blocks(evaluation):
             console.print()
             console.print(table)
-    if len(session.results) > 1:
+    if len(results) > 1:
         console.print()
-        console.print(overview(session.results))
-    if session.exact is not None:
-        session.exact.show(console)
+        console.print(overview(results))
 
 
 def _explained(plan: Plan, protocol: Preset) -> Table:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from functools import partial
-from hashlib import blake2b, sha256
+from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
@@ -14,55 +13,33 @@ from typing import Annotated, Any
 
 import typer
 
-from gymposium.cli.executors import (
-    EXECUTOR_OPTIONS,
-    AddressOption,
-    ExecutorOption,
-    JobsOption,
-    executor_if_chosen,
-)
+from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, executor_if_chosen
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.matches import (
-    ScheduleOption,
-    SeedOption,
-    note_remarks,
-)
-from gymposium.cli.player_crashes import PlayerCrashes
-from gymposium.cli.resume import (
-    OutOption,
-    check_break_offs,
-    check_settings,
-    given_options,
-    is_default,
-    open_matches,
-    refuse_beside_resume,
-    refuse_unused,
-    to_allow,
-)
-from gymposium.cli.spending import Spending
+from gymposium.cli.matches import ScheduleOption, SeedOption
+from gymposium.cli.resume import OutOption, check_settings, given_options, is_default, refuse_unused, to_allow
+from gymposium.cli.series import open_run, play_series
 from gymposium.cli.text import note, out
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.games.registry import game_opens, load_game
-from gymposium.match import FORFEIT
-from gymposium.match.seating import MatchPlan, Series, even_share
+from gymposium.match import FORFEIT, read_schedule
+from gymposium.match.seating import even_share, make_tag
 from gymposium.players.protocol import Player
 from gymposium.plugins.allowed import allow
 from gymposium.plugins.command_line import command_line
 from gymposium.records import Record
 from gymposium.replies.prompt import PROMPT_VERSION
 from gymposium.replies.reading import bound
-from gymposium.runs.executors.protocol import Executor
-from gymposium.runs.executors.series import SeriesMatches
-from gymposium.runs.folder import RunFolder, RunMatches, check_new
-from gymposium.runs.playing import BreakOffs, play_missing, read_schedule, split_names
+from gymposium.runs.folder import RunFolder, check_new
+from gymposium.runs.playing import split_names
+from gymposium.runs.series import SeatedSeries, seat_series
 from gymposium.tasks.tools import list_tools
 from gymposium.util.durable import replace_text
-from gymposium.util.settings import read_settings
+from gymposium.util.settings import settings_table
 from gymposium.util.visible import plural
 from gymposium_agents.chat.settings import PlayerSettings, find_reply_form
 from gymposium_agents.cli.own_server import ServerOptions, check_server_options, powerful_options, seated_players
-from gymposium_agents.players.synth import Keep, SynthCounts, SynthSelection, choose_per, gather
+from gymposium_agents.players.synth import Keep, SynthData, SynthSelection, choose_per
 
 MATCHES = 1000
 """The default number of matches, before rounding up to a multiple of the number of seats."""
@@ -202,9 +179,7 @@ def command(
     gymposium synth --resume moves -n 1000
     """
     if resume is not None:
-        refuse_beside_resume(ctx, {*_NAMES.difference(_FIXED), *EXECUTOR_OPTIONS})
-        folder = RunFolder.open(resume, "synth")
-        stored: SynthSettings = read_settings(f"{resume}/settings.json", SynthSettings, folder.settings)
+        folder, stored = open_run(ctx, resume, "synth", SynthSettings, _NAMES.difference(_FIXED))
         check_settings([stored.game], split_names(stored.players))
         anew = {name: value for name, value in ctx.params.items() if name in given_options(ctx) and name in _NAMES}
         if "server_option" not in anew:
@@ -242,23 +217,28 @@ def command(
         seated_players(session.texts, settings.server_option, start_server=settings.start_server) as seated,
     ):
         if resume is None:
-            folder = RunFolder.create(out_dir, "synth", asdict(settings))
+            folder = RunFolder.create(out_dir, "synth", settings_table(settings))
         else:
-            folder = RunFolder(resume, "synth", asdict(settings))
+            folder = replace(folder, settings=settings_table(settings))
             folder.write_settings()
-        with folder.removed_on_error():
-            try:
-                made = session.play(seated, folder, chosen)
-            finally:  # even if no seat is kept
-                session.crashes.complain(seated.values())
-        session.spending.note()
-        note_remarks(seated.values())
+        played = play_series(
+            folder,
+            [session.seat(seated)],
+            chosen,
+            session.count,
+            schedule=session.schedule,
+            allow=session.allow,
+            at_once=settings.at_once,
+        )
+    if not played.finished:
+        played.check(folder, session.allow)
+    manifest = session.write(folder)
     if as_json:
-        print_json(made)
+        print_json(manifest)
     else:
         session.print(folder)
     note(f"Matches in {folder.matches}, settings and counts in {folder.path / 'manifest.json'}")
-    check_break_offs(session.break_offs, session.counts.matches, folder, session.allow)
+    played.check(folder, session.allow)
 
 
 class _Session:
@@ -268,8 +248,7 @@ class _Session:
         """Raise `GymposiumError` for invalid settings."""
         self.settings = settings
         self.game = load_game(settings.game)
-        self.spending, self.crashes = Spending(), PlayerCrashes()
-        self._schedule = read_schedule(settings.schedule)
+        self.schedule = read_schedule(settings.schedule)
         self.texts = split_names(settings.players)
         self.allow = [*to_allow([settings.game], self.texts), *powerful_options(settings.server_option)]
         if game_opens(self.game.name):
@@ -278,7 +257,7 @@ class _Session:
         player_settings = PlayerSettings().with_options(
             {"context": settings.context, "reply": settings.reply, "prompt": settings.prompt, "thinking": thinking}
         )
-        self.wanted = SynthSelection(
+        wanted = SynthSelection(
             settings=player_settings,
             keep=Keep.parse(settings.keep),
             per=choose_per(player_settings, settings.per),
@@ -286,65 +265,43 @@ class _Session:
             dedupe=settings.dedupe,
             limit=settings.limit,
         )
-        self.wanted.keep.check(self.game)
+        wanted.keep.check(self.game)
         bound(find_reply_form(settings.reply), list_tools(self.game), self.game.name)
         check_players(self.texts, settings.by, self.game)
-        # ids include a digest of everything that the matches depend on, so matches with equal ids are equal
-        inputs = f"{self.game.name} {','.join(self.texts)} {settings.seed} {settings.swap}"
-        self._tag = f"synth-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
-        self.counts = SynthCounts()
-        self.break_offs = BreakOffs()
+        self.data, self._lines = SynthData(wanted), list[str]()
 
-    def play(self, players: Mapping[str, Player], folder: RunFolder, executor: Executor | None) -> dict[str, Any]:
-        """Play the matches missing from the folder, and write the data and the manifest. Returns the manifest. Without
-        an executor, plays in this process."""
-        settings, game = self.settings, self.game
-        seated = [players[text] for text in self.texts]
-        names = tuple(player.name for player in seated)
-        series = Series(self._tag, game.name, names, settings.matches, settings.seed, settings.swap, str(FORFEIT))
-        with open_matches(folder, MatchPlan((series,)), self.allow) as (log, bar):
-            task = bar.add_task(game.name, total=settings.matches, completed=len(log.finished))
-            self.break_offs = play_missing(
-                SeriesMatches(series, tuple(self.texts)),
-                seated,
-                log,
-                executor,
-                at_once=settings.at_once,
-                schedule=self._schedule,
-                advance=partial(bar.advance, task),
-            )
-            made = self._write(players, folder, log)
-        if made is None:  # the same settings would keep nothing again
+    def seat(self, players: Mapping[str, Player]) -> SeatedSeries:
+        """Return the matches to play between these players by text."""
+        settings = self.settings
+        if settings.by is not None:
+            self.data.wanted = replace(self.data.wanted, by=players[self.texts[settings.by - 1]].name)
+        return seat_series(
+            make_tag("synth", self.game.name, ",".join(self.texts), settings.seed, settings.swap),
+            self.game,
+            self.texts,
+            [players[text] for text in self.texts],
+            matches=settings.matches,
+            seed=settings.seed,
+            swap=settings.swap,
+            on_illegal=FORFEIT,
+        )
+
+    def count(self, number: int, record: Record) -> None:
+        """Make the data of a finished match."""
+        self._lines += [json.dumps(line) + "\n" for line in self.data.add(record)]
+
+    def write(self, folder: RunFolder) -> dict[str, Any]:
+        """Write the data and the manifest, and return the manifest. Raises `GymposiumError` if no seat is kept."""
+        settings, counts, data = self.settings, self.data, "".join(self._lines)
+        if not data:  # the same settings would keep nothing again
             keeps_all, plays_more = (
                 command_line("synth", "--resume", str(folder.path), *changed, allow=self.allow)
                 for changed in (("--keep", "all"), ("-n", str(2 * settings.matches)))
             )
             raise GymposiumError(
-                f"No seat of {self.counts.matches} {plural(self.counts.matches, 'match')} was kept "
-                f"({_reasons(self.counts)}). Use stronger players, "
-                f"keep other outcomes with  {keeps_all}  or play more matches with  {plays_more}"
+                f"No seat of {counts.matches} {plural(counts.matches, 'match')} was kept ({_reasons(counts)}). Use "
+                f"stronger players, keep other outcomes with  {keeps_all}  or play more matches with  {plays_more}"
             )
-        return made
-
-    def _count_spending(self, records: Iterable[Record]) -> Iterator[Record]:
-        for record in records:
-            self.spending.add(record)
-            self.crashes.add(record)
-            yield record
-
-    def _write(self, players: Mapping[str, Player], folder: RunFolder, log: RunMatches) -> dict[str, Any] | None:
-        """Write the data and the manifest. Returns the manifest, or None if no seat is kept."""
-        settings, counts = self.settings, self.counts
-        if settings.by is not None:
-            self.wanted = replace(self.wanted, by=players[self.texts[settings.by - 1]].name)
-        records = self._count_spending(log.in_order())
-        data = "".join(json.dumps(line) + "\n" for line in gather(records, self.wanted, counts))
-        for _ in records:  # those beyond the limit
-            pass
-        if not data:
-            if not counts.matches and (told := self.break_offs.in_words):
-                raise GymposiumError(told)
-            return None
         replace_text(folder.path / "data.jsonl", data)
         manifest = {
             "format": FORMAT,
@@ -356,20 +313,20 @@ class _Session:
             "matches": settings.matches,
             "seed": settings.seed,
             "swap": settings.swap,
-            "wanted": {**asdict(self.wanted), "keep": settings.keep},
+            "wanted": {**asdict(counts.wanted), "keep": settings.keep},
             "prompt_version": PROMPT_VERSION,
             "versions": {
                 "python": python_version(),
                 **{name: version(name) for name in ("gymposium", "gymposium-agents")},
             },
-            "counts": counts.as_dict(),
+            "counts": counts.counts(),
         }
         replace_text(folder.path / "manifest.json", json.dumps(manifest, indent=2) + "\n")
         return manifest
 
     def print(self, folder: RunFolder) -> None:
         """Print the counts of matches, seats and lines."""
-        counts, wanted = self.counts, self.wanted
+        counts, wanted = self.data, self.data.wanted
         what = "whole matches" if wanted.per == "match" else "single turns"
         data = folder.path / "data.jsonl"
         for line in (
@@ -411,7 +368,7 @@ def check_players(texts: Sequence[str], by: int | None, game: Game) -> None:
         raise BadOption(f"--players: a person plays one match at a time:  {command_line('play', game.name)}")
 
 
-def _reasons(counts: SynthCounts) -> str:
+def _reasons(counts: SynthData) -> str:
     reasons = [f"{reason} {count}" for reason, count in counts.left_out.most_common()]
     return (
         f"{counts.left_out.total()} "

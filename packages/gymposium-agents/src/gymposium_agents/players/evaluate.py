@@ -34,16 +34,8 @@ class Evaluation:
         """Make an evaluation in `game` without matches."""
         return cls(Score(), [Score() for _ in range(game.seats)])
 
-    def add(self, played: MatchResult, seat: int) -> None:
-        """Count a match with the player in `seat`."""
-        if played.ending.broke_off:
-            self.broken += 1
-            return
-        self.overall.add(played, seat)
-        self.by_seat[seat].add(played, seat)
-
-    def add_record(self, record: Record, game: Game, seat: int) -> None:
-        """Count a recorded match of `game` with the player in `seat`."""
+    def add(self, record: Record, game: Game, seat: int) -> None:
+        """Count a match of `game` with the player in `seat`."""
         if record.ending.broke_off:
             self.broken += 1
             return
@@ -89,7 +81,7 @@ def evaluate(
     evaluation = Evaluation.from_game(game)
     for played in recorded(play(jobs, at_once=at_once, schedule=schedule), each):
         assert played.job.number is not None, "seated_jobs numbers its matches"
-        evaluation.add(played, find_seat(played.job.number, game))
+        evaluation.add(Record.from_match(played), game, find_seat(played.job.number, game))
     return evaluation
 
 
@@ -102,26 +94,18 @@ def contest(
     seed: int,
     tag: str,
     on_illegal: FailurePolicy = FORFEIT,
-    first: int = 0,
 ) -> Iterator[MatchJob]:
-    """Yield the matches of an evaluation. `first` is the number of the first match in the run's plan. Raises
-    `BadOption` like `evaluate`."""
+    """Yield the matches of an evaluation. Raises `BadOption` like `evaluate`."""
     check_integer("evaluate: matches", matches, least=1)
     check_integer("evaluate: seed", seed)
     check_share(matches, game)
-    players = contestants(player, opponent, game)
-    jobs = seated_jobs(game, players, matches, seed=seed, swap=True, tag=tag, on_illegal=on_illegal, first=first)
+    if opponent is None and game.seats > 1:
+        raise BadOption(f"{game.name} has {game.seats} seats. Name an opponent.")
+    players = [player, *[opponent or player] * (game.seats - 1)]
+    jobs = seated_jobs(game, players, matches, seed=seed, swap=True, tag=tag, on_illegal=on_illegal)
     return (job for job, _ in jobs)
 
 
 def find_seat(number: int, game: Game) -> int:
     """Return the player's seat in an evaluation's match, by the match's number."""
     return assign_seats(number, game.seats, swap=True).index(0)
-
-
-def contestants(player: Player, opponent: Player | None, game: Game) -> list[Player]:
-    """Return the players of the first match of an evaluation, by seat. Raises `BadOption` if the opponent is
-    missing."""
-    if opponent is None and game.seats > 1:
-        raise BadOption(f"{game.name} has {game.seats} seats. Name an opponent.")
-    return [player, *[opponent or player] * (game.seats - 1)]

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from gymposium.errors import UnknownName
+from gymposium.match import FORFEIT
+from gymposium.match.failures import FailurePolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +23,7 @@ class Preset:
     matches: int
     """Matches against each opponent, shared evenly by the seats."""
     seed: int
-    on_illegal: str
+    on_illegal: FailurePolicy
     player: Mapping[str, str]
     """Options of the player, as written after `lm:MODEL?`."""
 
@@ -37,7 +39,7 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
                 opponents=("random",),
                 matches=200,
                 seed=0,
-                on_illegal="forfeit",
+                on_illegal=FORFEIT,
                 player={
                     "context": "full",
                     "max_tokens": "250",

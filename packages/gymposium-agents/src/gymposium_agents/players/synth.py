@@ -10,8 +10,8 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gymposium.errors import BadOption
@@ -216,9 +216,10 @@ class SynthSelection:
 
 
 @dataclass(slots=True)
-class SynthCounts:
-    """Counts of the matches and seats read."""
+class SynthData:
+    """Data made of matches, one after the other, with counts of the matches and seats read."""
 
+    wanted: SynthSelection
     matches: int = 0
     """Number of matches."""
     kept: int = 0
@@ -229,32 +230,34 @@ class SynthCounts:
     """Number of lines of data."""
     duplicates: int = 0
     """Number of lines omitted as duplicates."""
+    _known: set[str] = field(default_factory=set)
+    """The chats so far, to find duplicates."""
 
-    def as_dict(self) -> dict[str, Any]:
+    def counts(self) -> dict[str, Any]:
         """Return the counts as plain data, with the most frequent reason first."""
-        return {**asdict(self), "left_out": dict(self.left_out.most_common())}
+        counts = {name: getattr(self, name) for name in ("matches", "kept", "left_out", "lines", "duplicates")}
+        return {**counts, "left_out": dict(self.left_out.most_common())}
 
-
-def gather(records: Iterable[Record], wanted: SynthSelection, counts: SynthCounts) -> Iterator[dict[str, Any]]:
-    """Yield the lines of data of these matches, updating `counts`. The iteration ends with the line that reaches the
-    limit, and reads no further matches."""
-    known: set[str] = set()
-    for record in records:
-        counts.matches += 1
+    def add(self, record: Record) -> Iterator[dict[str, Any]]:
+        """Yield a match's lines of data. No match is read after the line that reaches the limit."""
+        wanted = self.wanted
+        if self.lines == wanted.limit:
+            return
+        self.matches += 1
         for seat in wanted.select_seats(record):
             reason = why_not(record, seat, wanted.keep)
             if reason is not None:
-                counts.left_out[reason] += 1
+                self.left_out[reason] += 1
                 continue
-            counts.kept += 1
+            self.kept += 1
             for line in lines(record, seat, wanted.settings, wanted.per):
                 if wanted.dedupe:
                     chat = json.dumps([line.get(key) for key in ("messages", "prompt", "completion")])
-                    if chat in known:
-                        counts.duplicates += 1
+                    if chat in self._known:
+                        self.duplicates += 1
                         continue
-                    known.add(chat)
-                counts.lines += 1
+                    self._known.add(chat)
+                self.lines += 1
                 yield line
-                if counts.lines == wanted.limit:
+                if self.lines == wanted.limit:
                     return

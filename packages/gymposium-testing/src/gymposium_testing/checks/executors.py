@@ -11,13 +11,13 @@ from itertools import islice
 from typing import Any
 
 from gymposium.errors import MissingExtra
-from gymposium.match import play
+from gymposium.match import FORFEIT, play
 from gymposium.match.seating import Series
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import resolve
 from gymposium.records import RecordLine
 from gymposium.runs.executors.protocol import Executor, ExecutorStart, PartDone, RunPart
-from gymposium.runs.executors.series import SeriesMatches
+from gymposium.runs.series import SeriesMatches
 from gymposium.util.streams import stream
 from gymposium_testing.contract import NORMAL, Effort, NotApplicable, require
 from gymposium_testing.parts import PluginPart
@@ -85,7 +85,7 @@ def _parts(seed: int) -> Iterator[RunPart]:
     """Yield parts with some matches of each game; some matches of the plan are left out."""
     rng = stream(seed, "executors")
     for game in GAMES:
-        series = Series(game, game, ("random", "greedy"), MATCHES, rng.getrandbits(31), True, "forfeit")
+        series = Series(game, game, ("random", "greedy"), MATCHES, rng.getrandbits(31), True, FORFEIT)
         numbers = iter(sorted(rng.sample(range(MATCHES), MATCHES - 2)))
         while some := tuple(islice(numbers, 3)):
             yield RunPart(SeriesMatches(series, series.players), some, at_once=4, watchdog=None)

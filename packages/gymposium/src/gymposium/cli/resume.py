@@ -6,26 +6,20 @@ import signal
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
 
-from gymposium.cli.matches import match_bar, note_record
-from gymposium.cli.text import complain, note
+from gymposium.cli.text import note
 from gymposium.cli.usage import spelling
 from gymposium.errors import BadOption, GymposiumError, NotAllowed
 from gymposium.games.registry import check_named_game
-from gymposium.match import EngineError, GameRefused
-from gymposium.match.seating import MatchPlan
+from gymposium.match import GameRefused
 from gymposium.players.grammar import check_named_player
 from gymposium.plugins.allowed import is_allowed
 from gymposium.plugins.command_line import command_line
-from gymposium.runs.folder import RunFolder, RunMatches
-from gymposium.runs.playing import BreakOffs
 
 OutOption = Annotated[
     Path | None,
@@ -90,38 +84,6 @@ def resumable(kept: Callable[[], str | None], *arguments: str, allow: Sequence[s
         if (recorded := kept()) or not isinstance(error, GymposiumError):
             _note_command(recorded or _NOTHING, arguments, allow)
         raise
-
-
-@contextmanager
-def open_matches(
-    folder: RunFolder, plan: MatchPlan, allow: Sequence[str] = ()
-) -> Iterator[tuple[RunMatches, Progress]]:
-    """Open a run's matches, to play the missing ones, with a progress bar.
-
-    If the block ends early, the resume command is printed."""
-    with (
-        RunMatches(folder.matches, plan) as log,
-        resumable(partial(log.told, folder.path), folder.command, "--resume", str(folder.path), allow=allow),
-    ):
-        try:
-            with match_bar() as bar:
-                yield log, bar
-        except EngineError as error:
-            if not isinstance(error, GameRefused):  # then the match had not begun
-                note_record(log.path)
-            raise
-
-
-def check_break_offs(break_offs: BreakOffs, finished: int, folder: RunFolder, allow: Sequence[str]) -> None:
-    """Print how many matches in a run have no result, why, and how to play them.
-
-    Ends the command with exit code 1 if no match is `finished`, or if matches were not begun."""
-    if told := break_offs.in_words:
-        again = command_line(folder.command, "--resume", str(folder.path), allow=allow)
-        fails = not finished or break_offs.not_begun > 0
-        (complain if fails else note)(f"{told} Play them with  {again}")
-        if fails:
-            raise typer.Exit(1)
 
 
 def _note_command(kept: str, arguments: Sequence[str], allow: Sequence[str]) -> None:

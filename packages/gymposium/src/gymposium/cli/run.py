@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
-from functools import partial
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from gymposium.cli.executors import (
-    EXECUTOR_OPTIONS,
-    AddressOption,
-    ExecutorOption,
-    JobsOption,
-    executor_if_chosen,
-)
+from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, executor_if_chosen
 from gymposium.cli.game import ParametersArgument, with_parameters
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import (
@@ -25,30 +16,19 @@ from gymposium.cli.matches import (
     SeedOption,
     count_withheld,
     note_failed_replies,
-    note_remarks,
     note_repeats,
 )
-from gymposium.cli.player_crashes import PlayerCrashes
-from gymposium.cli.resume import (
-    OutOption,
-    ResumeOption,
-    check_break_offs,
-    check_settings,
-    is_default,
-    open_matches,
-    refuse_beside_resume,
-    refuse_unused,
-    to_allow,
-)
-from gymposium.cli.spending import Spending
+from gymposium.cli.resume import OutOption, ResumeOption, check_settings, is_default, refuse_unused, to_allow
+from gymposium.cli.series import open_run, play_series
 from gymposium.cli.text import busy, note, out
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
+from gymposium.match import read_schedule
+from gymposium.match.failures import FailurePolicy
 from gymposium.match.seating import even_share
-from gymposium.runs.executors.protocol import Executor
 from gymposium.runs.folder import RunFolder, check_new
 from gymposium.runs.playing import Comparison, RunSettings, split_names
-from gymposium.util.settings import read_settings
+from gymposium.util.settings import settings_table
 
 MATCHES = 100
 """Default number of matches, before rounding up to a multiple of the number of seats."""
@@ -101,10 +81,9 @@ def command(
     """
     folder = None
     if resume is not None:
-        refuse_beside_resume(ctx, EXECUTOR_OPTIONS)
-        folder = RunFolder.open(resume, "run")
-        settings: RunSettings = read_settings(f"{resume}/settings.json", RunSettings, folder.settings)
-        check_settings([settings.game], split_names(settings.players))
+        folder, settings = open_run(ctx, resume, "run", RunSettings)
+        names = split_names(settings.players)
+        check_settings([settings.game], names)
     elif game is None or players is None:
         raise BadOption(
             "No game or players given. Use:  gymposium run tic_tac_toe --players mcts-100,random  (or --resume DIR)."
@@ -116,42 +95,32 @@ def command(
             refuse_unused(ctx, ("swap",), f"in {loaded.name}, which has one seat")
         if is_default(ctx, "matches"):
             matches = even_share(MATCHES, loaded)
-        settings = RunSettings(name, players, matches, seed, swap, on_illegal, watchdog, schedule)
+        names, policy = split_names(players), FailurePolicy.parse(on_illegal)
+        settings = RunSettings(name, players, matches, seed, swap, policy, watchdog, read_schedule(schedule))
         check_new(out_dir)
     with busy(f"Loading {settings.players}"):
-        comparison = Comparison(settings, split_names(settings.players))
-    allow = to_allow([comparison.game.name], split_names(settings.players))
+        comparison = Comparison(settings, names)
+    allow = to_allow([comparison.game.name], names)
     with executor_if_chosen(executor, jobs, address, schedule=settings.schedule) as chosen:
-        folder = folder or RunFolder.create(out_dir, "run", asdict(settings))
-        with folder.removed_on_error():
-            spending, crashes = _play(comparison, folder, chosen, allow)
+        folder = folder or RunFolder.create(out_dir, "run", settings_table(settings))
+        played = play_series(
+            folder,
+            [comparison.seated],
+            chosen,
+            comparison.count,
+            schedule=settings.schedule,
+            allow=allow,
+            watchdog=comparison.watchdog,
+        )
     if as_json:
         print_json({**comparison.as_dict(), "record": str(folder.matches)})
-    elif comparison.scores[0].matches:
+    elif played.finished:
         _print(comparison)
-    crashes.complain(comparison.players)
-    spending.note()
-    note_remarks(comparison.players)
-    if comparison.settings.matches > 1:
-        note_repeats(comparison.game, comparison.players, comparison.policy)
+    if settings.matches > 1:
+        note_repeats(comparison.game, comparison.players, settings.on_illegal)
     _note_failed_replies(comparison)
     note(f"Recorded in {folder.matches}")
-    check_break_offs(comparison.break_offs, comparison.scores[0].matches, folder, allow)
-
-
-def _play(
-    comparison: Comparison, folder: RunFolder, executor: Executor | None, allow: Sequence[str]
-) -> tuple[Spending, PlayerCrashes]:
-    """Play the missing matches, and total the scores, spending and crashes of all matches."""
-    spending, crashes = Spending(), PlayerCrashes()
-    with open_matches(folder, comparison.plan, allow) as (log, bar):
-        task = bar.add_task(comparison.game.name, total=comparison.settings.matches, completed=len(log.finished))
-        comparison.play(log, executor, partial(bar.advance, task))
-        for record in log.in_order():
-            comparison.count(record)
-            spending.add(record)
-            crashes.add(record)
-    return spending, crashes
+    played.check(folder, allow)
 
 
 def _print(comparison: Comparison) -> None:

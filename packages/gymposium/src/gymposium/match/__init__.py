@@ -40,11 +40,20 @@ __all__ = [
     "open_match",
     "play",
     "prompt_hash",
+    "read_schedule",
 ]
 
 Schedule = Literal["rounds", "streaming"]
 _Schedule = Callable[[Iterable[MatchJob], int, Watchdog | None, Guard | None], Iterator[MatchResult]]
 SCHEDULES: dict[Schedule, _Schedule] = {"rounds": rounds, "streaming": streaming}
+
+
+def read_schedule(text: str) -> Schedule:
+    """Return the schedule with this name. Raises `BadOption`."""
+    for schedule in SCHEDULES:
+        if text == schedule:
+            return schedule
+    raise BadOption(f"Unknown schedule={text!r}. Use {' or '.join(SCHEDULES)}.")
 
 
 def play(
@@ -69,6 +78,4 @@ def play(
     Raises `BadOption` for an unknown schedule. Without a guard, raises `EngineError` with the match so far if a game's
     engine fails, and every exception from a player."""
     check_integer("play: at_once", at_once, least=1)
-    if schedule not in SCHEDULES:
-        raise BadOption(f"Unknown schedule={schedule!r}. Use {' or '.join(map(repr, SCHEDULES))}.")
-    return SCHEDULES[schedule](jobs, at_once, watchdog, guard)
+    return SCHEDULES[read_schedule(schedule)](jobs, at_once, watchdog, guard)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from itertools import accumulate
 from math import lcm
 
@@ -25,48 +26,21 @@ def even_share(matches: int, *games: Game) -> int:
 
 
 def seated_jobs(
-    game: Game,
-    players: Sequence[Player],
-    matches: int,
-    *,
-    seed: int,
-    swap: bool,
-    tag: str,
-    on_illegal: FailurePolicy,
-    first: int = 0,
+    game: Game, players: Sequence[Player], matches: int, *, seed: int, swap: bool, tag: str, on_illegal: FailurePolicy
 ) -> Iterator[tuple[MatchJob, list[int]]]:
-    """Yield the jobs of a series, each with the player index for each seat.
-
-    With `swap`, players shift by one seat per match, and the matches of one rotation share a match seed. So every
-    player gets every deal. The players' own streams differ between matches. Ids begin with `tag`. `first` is the number
-    of the first match in the run's plan."""
-    for number in range(matches):
-        job = seated_job(game, players, number, seed=seed, swap=swap, tag=tag, on_illegal=on_illegal, first=first)
+    """Yield the jobs of a new series, each with the player index for each seat."""
+    names = tuple(player.name for player in players)
+    series = Series(tag, game.name, names, matches, seed, swap, on_illegal)
+    for number, job in enumerate(series.jobs(game, players, range(matches))):
         yield job, assign_seats(number, game.seats, swap=swap)
 
 
-def seated_job(
-    game: Game,
-    players: Sequence[Player],
-    number: int,
-    *,
-    seed: int,
-    swap: bool,
-    tag: str,
-    on_illegal: FailurePolicy,
-    first: int = 0,
-) -> MatchJob:
-    """Return the job for one match of a series, as planned by `seated_jobs`."""
-    match_seed, player_seed = derive_seeds(number, game.seats, seed=seed, swap=swap)
-    return MatchJob(
-        id=f"{tag}-{number}",
-        game=game,
-        players=[players[index] for index in assign_seats(number, game.seats, swap=swap)],
-        seed=match_seed,
-        player_seed=player_seed,
-        on_illegal=on_illegal,
-        number=first + number,
-    )
+def make_tag(command: str, *inputs: object) -> str:
+    """Return the tag of a series.
+
+    `inputs` are everything that its matches depend on. The tag contains a digest of them, so matches with equal ids are
+    equal."""
+    return f"{command}-{blake2b(' '.join(map(str, inputs)).encode(), digest_size=4).hexdigest()}"
 
 
 def assign_seats(number: int, seats: int, *, swap: bool) -> list[int]:
@@ -111,7 +85,10 @@ class MatchNumbers(Mapping[str, int]):
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Matches of one game between the same players, as planned by `seated_jobs`: one part of a run's plan."""
+    """Matches of one game between the same players: one part of a run's plan.
+
+    With `swap`, players shift by one seat per match, and the matches of one rotation share a match seed. So every
+    player gets every deal. The players' own streams differ between matches."""
 
     tag: str
     """Prefix of the match ids."""
@@ -121,7 +98,7 @@ class Series:
     matches: int
     seed: int
     swap: bool
-    on_illegal: str
+    on_illegal: FailurePolicy
 
     def __post_init__(self) -> None:
         """Validate the fields.
@@ -143,8 +120,22 @@ class Series:
             "players": [self.players[index] for index in assign_seats(number, seats, swap=self.swap)],
             "seed": match_seed,
             "player_seed": player_seed,
-            "on_illegal": self.on_illegal,
+            "on_illegal": str(self.on_illegal),
         }
+
+    def jobs(self, game: Game, players: Sequence[Player], numbers: Iterable[int], first: int = 0) -> Iterator[MatchJob]:
+        """Yield the matches with these numbers. `first` is the number of the series' first match in the run's plan."""
+        for number in numbers:
+            match_seed, player_seed = derive_seeds(number, game.seats, seed=self.seed, swap=self.swap)
+            yield MatchJob(
+                id=f"{self.tag}-{number}",
+                game=game,
+                players=[players[index] for index in assign_seats(number, game.seats, swap=self.swap)],
+                seed=match_seed,
+                player_seed=player_seed,
+                on_illegal=self.on_illegal,
+                number=first + number,
+            )
 
 
 @dataclass(frozen=True, slots=True)

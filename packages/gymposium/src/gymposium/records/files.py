@@ -49,7 +49,12 @@ class RecordLine(NamedTuple):
     @classmethod
     def from_match(cls, played: MatchResult) -> RecordLine:
         """Return the line for a match played by the driver."""
-        return cls(played.job.id, not played.ending.broke_off, Record.from_match(played).line())
+        return cls.from_record(Record.from_match(played))
+
+    @classmethod
+    def from_record(cls, record: Record) -> RecordLine:
+        """Return the line of a record."""
+        return cls(record.id, not record.ending.broke_off, record.line())
 
 
 class OrderedWriter(LineWriter):

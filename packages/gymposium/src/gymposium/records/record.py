@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -119,7 +119,8 @@ class Record:
 
     def line(self) -> str:
         """The record as JSON, in ASCII: a reply may contain a lone surrogate, which UTF-8 cannot encode."""
-        return json.dumps(asdict(self), separators=(",", ":"))
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # asdict would copy every turn
+        return json.dumps({**values, "ending": asdict(self.ending)}, separators=(",", ":"))
 
 
 def _turn(turn: Turn) -> dict[str, Any]:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 from gymposium.errors import UnknownName
 from gymposium.match.ending import FAILURES, EndingKind
 from gymposium.match.failures import FailurePolicy
-from gymposium.players.protocol import Usage
+from gymposium.records.record import Record
 from gymposium.replies.reading import KINDS, READERS, lenient, read
 from gymposium.replies.repetition import ends_in_loop
 
 if TYPE_CHECKING:
     from gymposium.games.protocol import Game
     from gymposium.match import MatchResult
-    from gymposium.records import Record
 
 CONFIDENCE = 0.95
 RESULTS = ("win", "draw", "loss", "score")
@@ -183,48 +182,39 @@ class Score:
 
     def add(self, played: MatchResult, seat: int) -> None:
         """Count a finished match with the player in `seat`."""
-        self._count(played, seat, played.result(seat), played.job.game, played.job.on_illegal)
-        for turn in played.turns:
-            if turn.seat == seat:
-                self._reply(turn.reading, turn.usage)
-                self.repaired += bool(turn.repaired)
-                if turn.reading in _TOLD:
-                    self._failed(turn.reading, turn.text, played.job.players[seat].reader.name, played.job.game)
+        self.add_record(Record.from_match(played), played.job.game, seat)
 
     def add_record(self, record: Record, game: Game, seat: int) -> None:
         """Count a recorded match of this game with the player in `seat`."""
-        self._count(record, seat, record.results[seat], game, FailurePolicy.parse(record.on_illegal))
-        for turn in record.turns:
-            if turn["seat"] == seat:
-                prompt, completion = turn.get("tokens", (None, None))
-                usage = Usage(prompt, completion, turn["seconds"], turn.get("cost")) if "seconds" in turn else None
-                self._reply(turn["reading"], usage)
-                self.repaired += "repaired" in turn
-                if turn["reading"] in _TOLD:
-                    self._failed(turn["reading"], turn["text"], record.prompts[seat]["reader"], game)
-
-    def _count(self, match: MatchResult | Record, seat: int, result: str, game: Game, policy: FailurePolicy) -> None:
-        self.returns.append(match.returns[seat])
-        least, most = game.utility_range
+        self.returns.append(record.returns[seat])
+        (least, most), policy = game.utility_range, FailurePolicy.parse(record.on_illegal)
         if policy.kind == "penalty":
             least -= policy.tries * policy.cost
         self.bounds = (least, most) if self.bounds is None else (min(least, self.bounds[0]), max(most, self.bounds[1]))
+        result = record.results[seat]
         self.results[result] = self.results.get(result, 0) + 1
-        self.forfeits += match.ending.seat == seat
-        if (failure := match.ending.find_failure(seat)) is not None:
+        self.forfeits += record.ending.seat == seat
+        if (failure := record.ending.find_failure(seat)) is not None:
             self.failures[failure.kind] += 1
-        for name, value in match.reports[seat].items() if match.reports else ():
+        for name, value in record.reports[seat].items() if record.reports else ():
             self.reports.setdefault(name, []).append(value)
+        for turn in record.turns:
+            if turn["seat"] == seat:
+                self._reply(turn)
+                if turn["reading"] in _TOLD:
+                    self._failed(turn["reading"], turn["text"], record.prompts[seat]["reader"], game)
 
-    def _reply(self, reading: str, usage: Usage | None) -> None:
-        self.readings[reading] += 1
-        if usage is not None:
-            self.prompt_tokens += usage.prompt_tokens or 0
-            if usage.completion_tokens is not None:
-                self.completion_tokens.append(usage.completion_tokens)
-            self.seconds.append(usage.seconds)
-            if usage.cost is not None:
-                self.cost = (self.cost or 0.0) + usage.cost
+    def _reply(self, turn: Mapping[str, Any]) -> None:
+        self.readings[turn["reading"]] += 1
+        self.repaired += "repaired" in turn
+        prompt, completion = turn.get("tokens", (None, None))
+        self.prompt_tokens += prompt or 0
+        if completion is not None:
+            self.completion_tokens.append(completion)
+        if "seconds" in turn:
+            self.seconds.append(turn["seconds"])
+        if "cost" in turn:
+            self.cost = (self.cost or 0.0) + turn["cost"]
 
     def _failed(self, reading: str, text: str, reader: str, game: Game) -> None:
         """Collect data for advice about a cut-off or unparsable reply."""

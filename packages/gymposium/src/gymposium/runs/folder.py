@@ -10,7 +10,7 @@ Training runs also have such a folder, with more files.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -123,10 +123,13 @@ class RunFolder:
         return self.path / "matches.jsonl"
 
     @contextmanager
-    def removed_on_error(self) -> Iterator[None]:
-        """Remove a new folder if a `GymposiumError` ends the block before a match is recorded."""
+    def recorded(self, plan: MatchPlan, count: Callable[[int, Record], object]) -> Iterator[RunMatches]:
+        """Open the file of the run's matches.
+
+        If a `GymposiumError` ends the block before a match is recorded, a new folder is removed."""
         try:
-            yield
+            with RunMatches(self.matches, plan, count) as matches:
+                yield matches
         except GymposiumError:
             if self.is_new and not (self.matches.exists() and self.matches.stat().st_size):
                 for file in (self.matches, get_manifest_path(self.matches), self.path / "settings.json"):
@@ -135,17 +138,62 @@ class RunFolder:
             raise
 
 
+class PlanOrder:
+    """The matches of a run that writes no file. Each record is passed on when all matches before it have ended.
+
+    So figures do not depend on the order in which matches end. Only the records that wait for their turn are held."""
+
+    def __init__(self, numbers: Mapping[str, int], count: Callable[[int, Record], object]) -> None:
+        """`numbers` are those of the plan. `count` gets each finished match with its number, in order."""
+        self._numbers, self._count = numbers, count
+        self._held: dict[int, Record | None] = {}
+        """The matches that wait for their turn; None for one that broke off."""
+        self._next = 0
+        self.finished: set[str] = set()
+        """Ids of the finished matches."""
+
+    def write(self, played: MatchResult) -> None:
+        """Take a match that ended or broke off."""
+        self.add(Record.from_match(played))
+
+    def append(self, lines: Sequence[RecordLine]) -> None:
+        """Take the matches that an executor played."""
+        for line in lines:
+            self.add(Record.parse(line.text))
+
+    def add(self, record: Record) -> None:
+        """Take the record of a match, and pass on those whose turn has come."""
+        broke_off = record.ending.broke_off
+        self._held[self._numbers[record.id]] = None if broke_off else record
+        if not broke_off:
+            self.finished.add(record.id)
+        while self._next in self._held:
+            self._pass_on(self._next)
+            self._next += 1
+
+    def finish(self) -> None:
+        """Pass on the records that wait for missing matches."""
+        for number in sorted(self._held):
+            self._pass_on(number)
+
+    def _pass_on(self, number: int) -> None:
+        if (record := self._held.pop(number)) is not None:
+            self._count(number, record)
+
+
 class RunMatches(OrderedWriter):
     """A run's match file. Matches are appended as they end, and finally sorted in plan order.
 
     A match that broke off stays in the file and is replayed."""
 
-    def __init__(self, file: Path, plan: MatchPlan) -> None:
-        """Open the file and write its manifest with `plan`.
+    def __init__(
+        self, file: Path, plan: MatchPlan, count: Callable[[int, Record], object] = lambda number, record: None
+    ) -> None:
+        """Open the file and write its manifest with `plan`. `count` gets each finished match, as in `PlanOrder`.
 
         Raises `BadOption` if the file has other content than the plan's matches, or another process is writing it."""
         super().__init__(file, plan.numbers())
-        self._plan = plan
+        self._plan, self._order = plan, PlanOrder(self._numbers, count)
         try:
             self._read()
             Manifest(plan).write(file)
@@ -166,12 +214,20 @@ class RunMatches(OrderedWriter):
                 raise BadOption(f"{self.path}:{number} is a match from another run, {record.id}. Remove that line.")
             self._note(self._numbers[record.id], start, len(line))
             start += len(line)
-            if not record.ending.broke_off:
+            if not record.ending.broke_off:  # else it is replayed
+                self._order.add(record)
                 self.finished.add(record.id)
 
     def write(self, played: MatchResult) -> None:
         """Append the record of a match that ended or broke off."""
-        self.append([RecordLine.from_match(played)])
+        record = Record.from_match(played)
+        super().append([RecordLine.from_record(record)])
+        self._order.add(record)
+
+    def append(self, lines: Sequence[RecordLine]) -> None:
+        """Append the matches that an executor played."""
+        super().append(lines)
+        self._order.append(lines)
 
     def told(self, where: Path) -> str | None:
         """Return a sentence with the number of matches recorded in `where`, or None."""
@@ -181,14 +237,11 @@ class RunMatches(OrderedWriter):
         )
         return recorded if self._lines else None
 
-    def in_order(self) -> Iterator[Record]:
-        """Sort the file in plan order, complete the manifest if no match is missing, and yield the finished matches.
+    def finish(self) -> None:
+        """Count all matches, sort the file in plan order, and complete the manifest if no match is missing.
 
         Nothing can be written afterwards."""
+        self._order.finish()
         self.sort()
         if len(self.finished) == len(self._numbers):
             Manifest(self._plan, compute_digest(self.path)).write(self.path)
-        for line in plain_lines(self.path):
-            record = Record.parse(line.decode("utf-8"))
-            if not record.ending.broke_off:
-                yield record

@@ -2,37 +2,32 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from hashlib import blake2b
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from gymposium.errors import BadOption, GymposiumError, WrongType
+from gymposium.errors import BadOption, WrongType
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
-from gymposium.match import SCHEDULES, MatchJob, MatchResult, Schedule, play as play_jobs
+from gymposium.match import Schedule, read_schedule
 from gymposium.match.ending import FAILURES
 from gymposium.match.failures import FailurePolicy
 from gymposium.match.result import check_integer, check_type
-from gymposium.match.seating import MatchPlan, Series, assign_seats
+from gymposium.match.seating import assign_seats, make_tag
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.grammar import resolve_player
-from gymposium.players.protocol import Player, check_plays, get_repeats
+from gymposium.players.protocol import Player, check_plays
 from gymposium.plugins.command_line import command_line
-from gymposium.records import Record, RecordLine, recorded
+from gymposium.records import Record
 from gymposium.records.scores import Score
-from gymposium.runs.executors.cutting import Cut
-from gymposium.runs.executors.protocol import Executor
-from gymposium.runs.executors.series import SeriesMatches
-from gymposium.runs.folder import RunFolder, RunMatches, check_new
+from gymposium.runs.folder import PlanOrder, RunFolder, RunMatches
+from gymposium.runs.series import play_missing, seat_series
+from gymposium.util.settings import settings_table
 from gymposium.util.visible import plural
 
-AT_ONCE = 256
-"""Number of concurrent matches."""
-GIVE_UP = 8
-"""If this many consecutive matches all break off, no further match begins."""
 _RESULTS = ("win", "draw", "loss")
 _READINGS = ("illegal", "unparsable", "cut off")
 
@@ -47,52 +42,26 @@ class RunSettings:
     matches: int
     seed: int
     swap: bool
-    on_illegal: str
+    on_illegal: FailurePolicy
     watchdog: float | None
-    schedule: str
-
-
-class MatchLog(Protocol):
-    """Protocol of a store for a run's matches."""
-
-    finished: set[str]
-    """Ids of the finished matches."""
-
-    def write(self, played: MatchResult) -> None:
-        """Store a match that ended or broke off."""
-
-    def append(self, lines: Sequence[RecordLine]) -> None:
-        """Store the matches that an executor played."""
-
-
-@dataclass(slots=True)
-class BreakOffs:
-    """A run's matches without a result."""
-
-    reasons: Counter[str] = field(default_factory=Counter)
-    """Number of matches that broke off, by reason."""
-    not_begun: int = 0
-    """Number of matches not begun, because the last ones all broke off."""
-
-    def add(self, other: BreakOffs) -> None:
-        """Add the counts of other matches."""
-        self.reasons += other.reasons
-        self.not_begun += other.not_begun
-
-    @property
-    def in_words(self) -> str:
-        """Describe how many matches have no result and why, in sentences, or return ""."""
-        if not self.reasons:
-            return ""
-        [(reason, count), *others] = self.reasons.most_common()
-        noun = plural(self.reasons.total(), "match")
-        why = f"{count} of them because: {reason}" if others else f"because: {reason}"
-        more = f" {self.not_begun} more were not begun, because the last ones all broke off." if self.not_begun else ""
-        return f"{self.reasons.total()} {noun} broke off and have no result, {why.rstrip('.')}.{more}"
+    schedule: Schedule
 
 
 class Comparison:
-    """Matches between players, and each player's score."""
+    """Matches between players, and each player's score. Printing it shows the table of `gymposium run`."""
+
+    records: list[Record]
+    """Match records in plan order, from `gymposium.play`. Matches that broke off are missing."""
+    folder: Path | None
+    """The folder of the run; None if nothing was written."""
+    scores: list[Score]
+    """Each player's score, in the order the players were given.
+
+    A score has `result_rate("win")`, `mean_return()` and others, each with a 95 % interval."""
+    broken: Counter[str]
+    """Number of matches that broke off without a result, by reason.
+
+    If the last ones all broke off, the remaining matches were not begun."""
 
     def __init__(self, settings: RunSettings, given: Sequence[str | Player]) -> None:
         """`given` are the players named in `settings`.
@@ -102,45 +71,25 @@ class Comparison:
             raise BadOption(f"n={settings.matches} must be at least 1.")
         self.settings = settings
         self.game = load_game(settings.game)
-        self.policy = FailurePolicy.parse(settings.on_illegal)
-        self._schedule = read_schedule(settings.schedule)
-        self._watchdog = None if settings.watchdog is None else Watchdog(settings.watchdog)
         self.players = make_players(self.game, given)
         for player in dict.fromkeys(self.players):
             check_plays(player, self.game)
-        self.scores = [Score() for _ in self.players]
-        self.break_offs = BreakOffs()
-        # matches with equal ids are equal: the id contains a digest of everything that they depend on
-        inputs = f"{self.game.name} {settings.players} {settings.seed} {settings.swap} {self.policy}"
-        tag = f"run-{blake2b(inputs.encode(), digest_size=4).hexdigest()}"
-        names = tuple(player.name for player in self.players)
-        self._series = Series(
-            tag, self.game.name, names, settings.matches, settings.seed, settings.swap, str(self.policy)
-        )
-        self.plan = MatchPlan((self._series,))
-        self._numbers = self.plan.numbers()
-
-    def play(
-        self, log: MatchLog, executor: Executor | None = None, advance: Callable[[int], object] = lambda count: None
-    ) -> None:
-        """Play the matches missing in `log`, in this process without an executor.
-
-        `advance` is called with the number of newly played matches."""
-        self.break_offs = play_missing(
-            SeriesMatches(self._series, tuple(split_names(self.settings.players))),
+        self.scores, self.records, self.broken, self.folder = [Score() for _ in self.players], [], Counter(), None
+        self.watchdog = None if settings.watchdog is None else Watchdog(settings.watchdog)
+        self.seated = seat_series(
+            make_tag("run", self.game.name, settings.players, settings.seed, settings.swap, settings.on_illegal),
+            self.game,
+            [player if isinstance(player, str) else player.name for player in given],
             self.players,
-            log,
-            executor,
-            at_once=AT_ONCE,
-            schedule=self._schedule,
-            watchdog=self._watchdog,
-            advance=advance,
+            matches=settings.matches,
+            seed=settings.seed,
+            swap=settings.swap,
+            on_illegal=settings.on_illegal,
         )
 
-    def count(self, record: Record) -> None:
+    def count(self, number: int, record: Record) -> None:
         """Add a finished match to the scores."""
-        seats = assign_seats(self._numbers[record.id], self.game.seats, swap=self.settings.swap)
-        for seat, index in enumerate(seats):
+        for seat, index in enumerate(assign_seats(number, self.game.seats, swap=self.settings.swap)):
             self.scores[index].add_record(record, self.game, seat)
 
     @property
@@ -176,54 +125,25 @@ class Comparison:
             yield label if whole else f"{label}, if ended", [str(score.mean_report(name)) for score in scores]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the scores as plain data."""
+        """Return the scores as plain data, as printed by `gymposium run --json`."""
         return {
             "game": self.game.name,
             "matches": self.scores[0].matches,
             "seed": self.settings.seed,
             "swap": self.settings.swap,
-            "on_illegal": str(self.policy),
+            "on_illegal": str(self.settings.on_illegal),
             "players": [
                 {"player": player.name, **score.as_dict()}
                 for player, score in zip(self.players, self.scores, strict=True)
             ],
         }
 
-
-@dataclass(frozen=True, slots=True, repr=False)
-class MatchesPlayed:
-    """The result of `gymposium.play`. Printing it shows the table of `gymposium run`."""
-
-    comparison: Comparison
-    records: list[Record]
-    """Match records in plan order. Matches that broke off are missing."""
-    folder: Path | None = None
-    """The folder of the run; None if nothing was written."""
-
-    @property
-    def scores(self) -> list[Score]:
-        """Each player's score, in the order the players were given.
-
-        A score has `result_rate("win")`, `mean_return()` and others, each with a 95 % interval."""
-        return self.comparison.scores
-
-    @property
-    def broken(self) -> Counter[str]:
-        """Number of matches that broke off without a result, by reason.
-
-        If the last ones all broke off, the remaining matches were not begun."""
-        return self.comparison.break_offs.reasons
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the scores as plain data, as printed by `gymposium run --json`."""
-        return self.comparison.as_dict()
-
     def __repr__(self) -> str:
-        rows = [("", self.comparison.headings()), *self.comparison.rows()]
+        rows = [("", self.headings()), *self.rows()]
         lines = [[label, *cells] for label, cells in rows]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         table = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
-        return "\n".join([self.comparison.title, *table])
+        return "\n".join([self.title, *table])
 
 
 def play(
@@ -237,7 +157,7 @@ def play(
     watchdog: float | None = None,
     schedule: str = "rounds",
     out: str | Path | None = None,
-) -> MatchesPlayed:
+) -> Comparison:
     """Play `n` matches between players, one per seat, and return their scores and records::
 
         gymposium.play("kuhn_poker", ["mcts-100", "random"], n=100)
@@ -261,55 +181,30 @@ def play(
     if out is not None and not isinstance(out, str | Path):
         raise WrongType("play: out", "a path", out)
     names = ",".join(player if isinstance(player, str) else resolve_player(player).name for player in players)
-    settings = RunSettings(game, names, n, seed, swap, on_illegal, watchdog, schedule)
+    policy = FailurePolicy.parse(on_illegal)
+    settings = RunSettings(game, names, n, seed, swap, policy, watchdog, read_schedule(schedule))
     comparison = Comparison(settings, players)
-    if out is None:
-        kept = _InMemory()
-        comparison.play(kept)
-        records = kept.in_order()
-        folder = None
-    else:
-        check_new(Path(out))
-        folder = RunFolder.create(Path(out), "run", asdict(settings))
-        with folder.removed_on_error(), RunMatches(folder.matches, comparison.plan) as log:
-            comparison.play(log)
-            records = list(log.in_order())
-    for record in records:
-        comparison.count(record)
-    return MatchesPlayed(comparison, records, None if folder is None else folder.path)
 
+    def count(number: int, record: Record) -> None:
+        comparison.records.append(record)
+        comparison.count(number, record)
 
-@dataclass(slots=True)
-class _InMemory:
-    """The match store of a run that writes no files."""
-
-    finished: set[str] = field(default_factory=set)
-    _records: list[Record] = field(default_factory=list)
-
-    def write(self, played: MatchResult) -> None:
-        self.append([RecordLine.from_match(played)])
-
-    def append(self, lines: Sequence[RecordLine]) -> None:
-        for line in lines:
-            if line.finished:
-                self._records.append(Record.parse(line.text))
-                self.finished.add(line.id)
-
-    def in_order(self) -> list[Record]:
-        return sorted(self._records, key=lambda record: record.number or 0)
+    plan = comparison.seated.plan
+    log: AbstractContextManager[PlanOrder | RunMatches] = nullcontext(PlanOrder(plan.numbers(), count))
+    if out is not None:
+        folder = RunFolder.create(Path(out), "run", settings_table(settings))
+        comparison.folder, log = folder.path, folder.recorded(plan, count)
+    with log as matches:
+        comparison.broken = play_missing(
+            comparison.seated, matches, schedule=settings.schedule, watchdog=comparison.watchdog
+        ).reasons
+        matches.finish()
+    return comparison
 
 
 def split_names(players: str) -> list[str]:
     """Split the player names in `a,b`."""
     return [name.strip() for name in players.split(",")]
-
-
-def read_schedule(text: str) -> Schedule:
-    """Return the schedule with this name. Raises `BadOption`."""
-    for schedule in SCHEDULES:
-        if text == schedule:
-            return schedule
-    raise BadOption(f"Unknown schedule={text!r}. Use {' or '.join(SCHEDULES)}.")
 
 
 def make_players(game: Game, given: Sequence[str | Player]) -> list[Player]:
@@ -326,78 +221,3 @@ def make_players(game: Game, given: Sequence[str | Player]) -> list[Player]:
         )
     made = {player: resolve_player(player) for player in dict.fromkeys(p for p in given if isinstance(p, str))}
     return [made[player] if isinstance(player, str) else player for player in given]
-
-
-def play_missing(
-    matches: SeriesMatches,
-    players: Sequence[Player],
-    log: MatchLog,
-    executor: Executor | None,
-    *,
-    at_once: int,
-    schedule: Schedule,
-    watchdog: Watchdog | None = None,
-    advance: Callable[[int], object],
-) -> BreakOffs:
-    """Play the matches of a series that `log` lacks, in this process without an executor, and return the break-offs.
-
-    `players` are the series' players in this process, by seat. If the last `GIVE_UP` matches (with an executor, a whole
-    batch) broke off, no further match begins, because a server is gone.
-
-    Raises the errors of `gymposium.match.play` in this process, and `GymposiumError` if workers cannot play them."""
-    planned = MatchPlan((matches.series,)).numbers()
-    missing, count = planned.missing(log.finished), planned.count_missing(log.finished)
-    if executor is None:
-        begun = _Begun(matches.jobs(players, missing))
-        for played in recorded(play_jobs(begun, at_once=at_once, watchdog=watchdog, schedule=schedule), log.write):
-            advance(1)
-            begun.note(played)
-        return BreakOffs(begun.reasons, count - begun.count)
-    alike = all(get_repeats(player) in ("quickly", "slowly") for player in players)
-    seconds = None if watchdog is None else watchdog.seconds
-    cut = Cut(
-        matches,
-        missing,
-        count,
-        at_once=at_once,
-        watchdog=seconds,
-        whole_batches=not alike,
-    )
-    error, broken, played_there = None, Counter[str](), 0
-    for done in executor.run(cut.parts()):
-        log.append(done.lines)
-        cut.add(done)
-        broken.update(done.broken)
-        error = error or done.error
-        played_there += len(done.lines)
-        advance(len(done.lines))
-    if error is not None:
-        raise GymposiumError(f"A worker could not continue: {error}")
-    return BreakOffs(broken, count - played_there)
-
-
-class _Begun:
-    """Jobs begun one after the other, until the last `GIVE_UP` of them have all broken off."""
-
-    def __init__(self, jobs: Iterable[MatchJob]) -> None:
-        self._jobs = jobs
-        self._last: deque[str] = deque(maxlen=GIVE_UP)
-        self._broken: set[str] = set()
-        self.count = 0
-        """Number of jobs begun."""
-        self.reasons: Counter[str] = Counter()
-        """Number of matches that broke off, by reason."""
-
-    def __iter__(self) -> Iterator[MatchJob]:
-        for job in self._jobs:
-            if len(self._last) == GIVE_UP and self._broken.issuperset(self._last):
-                return
-            self._last.append(job.id)
-            self.count += 1
-            yield job
-
-    def note(self, played: MatchResult) -> None:
-        """Count a match that ended or broke off."""
-        if played.ending.broke_off:
-            self._broken.add(played.job.id)
-            self.reasons[played.ending.detail] += 1

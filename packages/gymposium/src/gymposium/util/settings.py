@@ -19,14 +19,20 @@ class NoSettings:
     """The settings class of an implementation without settings."""
 
 
+def settings_table(settings: Any) -> dict[str, Any]:
+    """Return the values of a settings object as plain data, as `read_settings` reads them."""
+    values = {field.name: getattr(settings, field.name) for field in fields(settings)}
+    return {name: str(value) if hasattr(value, "parse") else value for name, value in values.items()}
+
+
 def read_settings(where: str, kind: Any, given: Mapping[str, Any]) -> Any:
     """The settings of class `kind` with the given values, and defaults for the others. `where` names the table, for
     errors.
 
-    Fields may be `bool`, `int`, `float`, `str`, `Literal[...]`, `tuple[X, ...]` (a list in a file), and `X | None`.
-    Raises `UnknownName` with the nearest options, `BadOption` if `given` is not a table or a value is missing or has
-    another type, and `PluginError` if the class is not a dataclass or has a field of any other type. A `ValueError`
-    that the class raises becomes `BadOption`."""
+    Fields may be `bool`, `int`, `float`, `str`, `Literal[...]`, `tuple[X, ...]` (a list in a file), `X | None`, and a
+    class with a method `parse` that reads a text. Raises `UnknownName` with the nearest options, `BadOption` if `given`
+    is not a table or a value is missing or has another type, and `PluginError` if the class is not a dataclass or has a
+    field of any other type. A `ValueError` that the class raises becomes `BadOption`."""
     if not (isinstance(kind, type) and is_dataclass(kind)):
         raise PluginError(f"{where}: the settings are {kind!r}; they must be a dataclass.")
     if not isinstance(given, Mapping):
@@ -69,6 +75,8 @@ def _fitting(where: str, hint: Any, value: Any) -> Any:
     if get_origin(hint) in (Union, types.UnionType):
         candidates = (_fitting(where, part, value) for part in get_args(hint))
         return next((candidate for candidate in candidates if candidate is not _UNFIT), _UNFIT)
+    if _is_parsed(hint):
+        return hint.parse(value) if type(value) is str else _UNFIT
     if _is_list(hint):
         if not isinstance(value, list | tuple):
             return _UNFIT
@@ -78,8 +86,8 @@ def _fitting(where: str, hint: Any, value: Any) -> Any:
 
 
 def _in_words(hint: Any, where: str) -> str:
-    if hint in _PLAIN:
-        return _PLAIN[hint]
+    if hint in _PLAIN or _is_parsed(hint):
+        return _PLAIN.get(hint, "text")
     if get_origin(hint) is Literal:
         return " or ".join(repr(choice) for choice in get_args(hint))
     if get_origin(hint) in (Union, types.UnionType):
@@ -92,3 +100,7 @@ def _in_words(hint: Any, where: str) -> str:
 
 def _is_list(hint: Any) -> bool:
     return get_origin(hint) is tuple and get_args(hint)[1:] == (...,)
+
+
+def _is_parsed(hint: Any) -> bool:
+    return isinstance(hint, type) and hasattr(hint, "parse")
