@@ -9,6 +9,7 @@ import json
 import os
 import random
 import shutil
+import struct
 import subprocess
 import sys
 import zipfile
@@ -247,7 +248,7 @@ def test_weights_that_are_not_those_of_a_policy_are_refused(
     with zipfile.ZipFile(trained) as archive:
         weights = {**torch.load(io.BytesIO(archive.read("policy.pth")), weights_only=True), **change}
     torch.save({name: value for name, value in weights.items() if value is not None}, kept := io.BytesIO())
-    with pytest.raises(BadOption, match="its weights do not belong to an MLP policy"):
+    with pytest.raises(BadOption, match=r"its weights (do not belong to an MLP policy|name 'torch)"):
         read_policy(rewritten(trained, tmp_path / "odd.zip", {"policy.pth": kept.getvalue()}))
 
 
@@ -263,6 +264,42 @@ def test_a_zip_that_expands_without_end_is_refused_before_it_fills_memory(
         archive.writestr("archive/data/0", bytes(2**21))
     with pytest.raises(BadOption, match="its weights are larger than 1 MiB"):
         read_policy(rewritten(trained, tmp_path / "inner.zip", {"policy.pth": inner.getvalue()}))
+
+
+NESTED = b"".join(b"q" + bytes([n]) + b"h" + bytes([n]) + b"\x86" for n in range(60))
+"""Pickle operations that make a pair of the same two pairs, and so on."""
+END = struct.pack("<4sQHHLLQQQQ4sLQL4sHHHHLLH", b"PK\6\6", 44, 45, 45, 0, 0, 2**20, 2**20, 46 * 2**20, 0, b"PK\6\7", 0,
+    46 * 2**20, 1, b"PK\5\6", 0, 0, 65535, 65535, 2**32 - 1, 2**32 - 1, 0)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("pickled", "reason"),
+    [
+        (b"]" * 2**24, "described in more than 256 KiB"),
+        (b"}K\1" + NESTED + b"K\1s", "use a container twice"),
+        (b"}K\1" + NESTED.replace(b"h", b"2") + b"K\1s", "was not saved by stable-baselines3"),
+        (b"cbuiltins\nbytearray\n\x8a\5\0\0\0\0\1\x85R", "name 'builtins bytearray'"),
+        (b"ctorch\nTensor\n\x8a\5\0\0\0\0\1\x85R", "name 'torch Tensor'"),
+    ],
+    ids=["size", "shared", "duplicates", "bytes", "tensor"],
+)
+@pytest.mark.parametrize("name", ["data.pkl", "DATA.PKL"])
+def test_a_small_description_of_tensors_neither_fills_memory_nor_stalls(
+    pickled: bytes, reason: str, name: str, trained: Path, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(inner := io.BytesIO(), "w") as archive:
+        archive.writestr(f"archive/{name}", b"\x80\2" + pickled + b".")
+        archive.writestr("archive/version", "3\n")
+    with pytest.raises(BadOption, match=reason):
+        read_policy(rewritten(trained, tmp_path / "small.zip", {"policy.pth": inner.getvalue()}))
+
+
+def test_a_zip_of_a_million_members_is_not_opened(trained: Path, tmp_path: Path) -> None:
+    many = (b"PK\1\2" + bytes(42)) * 2**20 + END
+    (tmp_path / "outer.zip").write_bytes(many)
+    for path in (tmp_path / "outer.zip", rewritten(trained, tmp_path / "inner.zip", {"policy.pth": many})):
+        with pytest.raises(BadOption, match="it has more than 10,000 members"):
+            read_policy(path)
 
 
 def test_files_that_are_no_policies_say_so(tmp_path: Path) -> None:
@@ -340,7 +377,7 @@ def test_frames_are_never_more_than_asked_for() -> None:
 def test_what_stands_there_is_not_written_over(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadOption, match="already exists"):
         out_path(trained)
-    with pytest.raises(BadOption, match=r"name one FILE\.zip"):
+    with pytest.raises(BadOption, match=r"Name a file that ends in \.zip"):
         out_path(Path("policy"))
     with pytest.raises(BadOption, match="cannot be written"):
         out_path(trained / "below.zip")

@@ -14,11 +14,14 @@ import io
 import json
 import lzma
 import pickle
+import pickletools
 import re
 import zipfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +37,10 @@ MAX_WEIGHTS = 256 * 2**20
 """Largest total size of the weights, in bytes."""
 MAX_JSON = 16 * 2**20
 """Largest JSON member of a zip, in bytes. stable-baselines3 writes less than a tenth of it."""
+MAX_PICKLE = 2**18
+"""Largest description of the tensors, in bytes. A policy has some hundred bytes for each of its tensors."""
+MOST_PARTS = 10_000
+"""Largest number of members of a zip. Each takes hundreds of bytes as soon as the zip is opened."""
 _FAULTS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -52,6 +59,10 @@ _FAULTS = (
 _ACTIVATIONS: dict[str, type[nn.Module]] = {
     kind.__name__: kind for kind in (nn.Tanh, nn.ReLU, nn.ELU, nn.GELU, nn.LeakyReLU, nn.SiLU)
 }
+_GLOBALS = re.compile(r"collections OrderedDict|torch\._utils _rebuild_(tensor_v2|parameter)|torch \w+Storage")
+"""What tensors are made with. Others that `weights_only` allows, such as bytearray, can fill memory."""
+_TEXTS = frozenset({"GLOBAL", "BINUNICODE", "SHORT_BINUNICODE", "UNICODE"})
+"""Pickle operations that make texts and globals."""
 _HIDDEN = "mlp_extractor.policy_net."
 _KNOWN = ("action_net.", "mlp_extractor.", "value_net.")
 
@@ -99,6 +110,8 @@ def read_policy(path: str | Path) -> PolicyFile:
             + command_line("sb3", "train", "tic_tac_toe", "--out", str(path))
         )
     try:
+        with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as whole:
+            _check_parts(whole)
         with zipfile.ZipFile(path) as archive:
             weights = _weights(_member(archive, "policy.pth", MAX_WEIGHTS))
             about = json.loads(_member(archive, "data", MAX_JSON))
@@ -129,14 +142,46 @@ def _member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
     return content
 
 
+def _check_parts(content: bytes | mmap) -> None:
+    """Raise `ValueError` for a zip with more than `MOST_PARTS` members."""
+    if next(islice(re.finditer(rb"PK\x01\x02", content), MOST_PARTS, None), None) is not None:
+        raise ValueError(f"it has more than {MOST_PARTS:,} members")
+
+
 def _weights(content: bytes) -> Any:
     """Return what torch reads from a file of weights, which is a zip, too.
 
-    Raises `ValueError` if its members are larger than `MAX_WEIGHTS` in all."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+    Raises `ValueError` if its members are larger than `MAX_WEIGHTS` in all, and the errors of `_check_pickle`."""
+    _check_parts(content)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(copied := io.BytesIO(), "w") as copy:
         if sum(member.file_size for member in archive.infolist()) > MAX_WEIGHTS:
             raise ValueError(f"its weights are larger than {MAX_WEIGHTS // 2**20} MiB")
-    return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+        for name in dict.fromkeys(archive.namelist()):  # torch may find other members in the original
+            member = archive.read(name)
+            if name.lower().endswith(".pkl"):
+                _check_pickle(member)
+            copy.writestr(name, member)
+    copied.seek(0)
+    return torch.load(copied, map_location="cpu", weights_only=True)
+
+
+def _check_pickle(content: bytes) -> None:
+    """Raise `ValueError` for a description of tensors whose reading could take more memory or time than its size
+    explains: one that is large, names other globals than those of tensors, or uses a container twice. Hashing nested
+    containers takes time that doubles with each level."""
+    if len(content) > MAX_PICKLE:
+        raise ValueError(f"its tensors are described in more than {MAX_PICKLE // 2**10} KiB")
+    texts: set[Any] = set()
+    before = ""
+    for operation, argument, _ in pickletools.genops(content):
+        name = operation.name
+        if name == "GLOBAL" and _GLOBALS.fullmatch(argument) is None:
+            raise ValueError(f"its weights name {argument[:80]!r}")
+        if name in ("DUP", "MEMOIZE") or (name.endswith("GET") and argument not in texts):
+            raise ValueError("its weights use a container twice")
+        if name.endswith("PUT"):
+            (texts.add if before in _TEXTS else texts.discard)(argument)
+        before = name
 
 
 def write_note(path: str | Path, game: Game, **facts: Any) -> None:
