@@ -141,7 +141,7 @@ def put(*path: Any) -> Callable[[dict[str, Any]], None]:
         (put("events", 2, 1, "fold"), "not legal"),
         (put("events", 2, 0, 1), "it is seat 0's turn"),
         (put("returns", [99.0, -99.0]), r"returns: \[99.0, -99.0\] is recorded, but the replay gives \["),
-        (put("returns", [0.5]), "the record has 1 returns"),
+        (put("returns", [0.5]), "the record has 1 return"),
         (put("results", ["draw", "win"]), "results: .* is recorded, but the replay gives"),
         (
             put("ending", asdict(Ending("no legal move", 0))),

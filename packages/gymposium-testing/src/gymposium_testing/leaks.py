@@ -124,8 +124,9 @@ def check_leaks(game: Game, seed: int = 0, *, matches: int = 20, tries: int = 12
     At each decision it tries `tries` alterations, one search from scratch with as many steps and one sample, until
     `events` events have been replayed. Equal arguments give equal reports."""
     check_integer("check_leaks: seed", seed)
-    for name, value in (("matches", matches), ("tries", tries), ("events", events)):
-        check_integer(f"check_leaks: {name}", value, least=1)
+    check_integer("check_leaks: matches", matches, least=1)
+    check_integer("check_leaks: tries", tries, least=0)
+    check_integer("check_leaks: events", events, least=0)  # few, in the conformance kit, for slow games
     check = _Check(game, seed)
     for world in Finder(game, seed, matches=matches, tries=tries, events=events):
         check.compare(world)

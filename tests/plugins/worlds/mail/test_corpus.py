@@ -183,7 +183,7 @@ def test_files_are_named_together_and_without_other_parameters(mail: Callable[..
         mail(inbox="a.jsonl")
     with pytest.raises(BadParameter, match="mails applies only to generated mailboxes"):
         mail(inbox="a.jsonl", questions="b.jsonl", mails=20)
-    with pytest.raises(BadParameter, match="cannot be written in the name of a game"):
+    with pytest.raises(BadParameter, match="cannot be part of a game's name"):
         mail(inbox="a,b.jsonl", questions="b.jsonl")
 
 
