@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.lora.attach import attach_lora, load_lora
+from gymposium_agents.lora.card import player_settings
 from gymposium_agents.lora.patterns import check_patterns
 from gymposium_agents.lora.saving import save_lora
 from gymposium_agents.models.loading import load_model
@@ -80,3 +84,43 @@ def test_usual_expressions_load_as_before(saved: Path, model_directory: Path) ->
 def test_numbers_and_kinds_are_checked(saved: Path, model: Any, settings: dict[str, Any], reason: str) -> None:
     with pytest.raises(GymposiumError, match=reason):
         load_lora(model, changed(saved, **settings))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"bias": 0},
+        {"bias": "some"},
+        {"lora_dropout": 2},
+        {"init_lora_weights": [[]]},
+        {"eva_config": "x"},
+        {"trainable_token_indices": "x"},
+        {"trainable_token_indices": -1},
+        {"target_modules": ["nowhere"]},
+        {"task_type": []},
+        {"monteclora_config": {"a": 1}},
+    ],
+    ids=repr,
+)
+def test_what_peft_refuses_is_an_error_that_names_the_adapter(
+    saved: Path, model_directory: Path, settings: dict[str, Any]
+) -> None:
+    with pytest.raises(GymposiumError, match=f"adapter '{re.escape(str(saved))}'"):
+        load_lora(load_model(model_directory).model, changed(saved, **settings))
+
+
+@pytest.mark.parametrize("part", ["lora_A", "lora_B"])
+@pytest.mark.parametrize("shape", [(), (2,), (2, 2, 2)])
+def test_tensors_of_an_adapter_are_matrices(saved: Path, model: Any, part: str, shape: tuple[int, ...]) -> None:
+    tensors = load_file(saved / "adapter_model.safetensors")
+    name = next(name for name in tensors if f".{part}." in name)
+    save_file({**tensors, name: torch.zeros(shape)}, saved / "adapter_model.safetensors")
+    with pytest.raises(GymposiumError, match="adapter"):
+        load_lora(model, saved)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "5", '{"temperature": NaN}'])
+def test_malformed_settings_of_a_player_are_an_error_that_names_the_file(saved: Path, text: str) -> None:
+    (saved / "player.json").write_text(text, encoding="utf-8")
+    with pytest.raises(GymposiumError, match=r"player\.json"):
+        player_settings(saved)

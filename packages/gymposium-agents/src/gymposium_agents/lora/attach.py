@@ -15,7 +15,7 @@ import torch
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
-from gymposium.errors import BadOption, GymposiumError
+from gymposium.errors import BadOption, GymposiumError, describe
 from gymposium_agents.lora.files import CONFIG, MAX_RANK, PLAYER, WEIGHTS, Adapter, check_target_names, read_adapter
 from gymposium_agents.lora.patterns import check_patterns
 from gymposium_agents.modeling.sources import on_this_machine_only
@@ -75,8 +75,11 @@ def load_lora(model: Any, adapter: str | Path) -> Any:
     files = read_adapter(directory)
     _check_fits(model, files, adapter)
     check_patterns(files.config, model, adapter)
-    with without_pefts_warning():
-        return PeftModel.from_pretrained(model, str(directory))
+    try:
+        with without_pefts_warning():
+            return PeftModel.from_pretrained(model, str(directory))
+    except Exception as error:  # PEFT raises errors of all kinds for odd values in a config
+        raise GymposiumError(f"PEFT cannot load the adapter {str(adapter)!r}: {describe(error)}") from error
 
 
 def adapter_directory(adapter: str | Path) -> Path:

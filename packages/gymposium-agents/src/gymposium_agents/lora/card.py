@@ -10,6 +10,7 @@ from typing import Any
 
 from huggingface_hub import ModelCardData
 
+from gymposium.errors import GymposiumError
 from gymposium.util.plain_file import read_plain_text
 from gymposium.util.strict_json import strict_json
 from gymposium_agents.lora.files import PLAYER, Adapter
@@ -53,9 +54,18 @@ def model_card(
 
 
 def player_settings(directory: Path) -> dict[str, Any]:
-    """Return the settings in a directory's `player.json`, as plain data. Empty if the file does not exist."""
+    """Return the settings in a directory's `player.json`, as plain data. Empty if the file does not exist.
+
+    Raises `GymposiumError` if it is not a JSON object."""
     file = directory / PLAYER
-    settings: dict[str, Any] = strict_json(read_plain_text(file)) if file.is_file() else {}
+    if not file.is_file():
+        return {}
+    try:
+        settings = strict_json(read_plain_text(file))
+    except ValueError as error:
+        raise GymposiumError(f"{file} cannot be read: {error}. Correct or remove it.") from error
+    if not isinstance(settings, dict):
+        raise GymposiumError(f"{file} does not contain a JSON object. Correct or remove it.")
     return settings
 
 

@@ -117,6 +117,10 @@ def read_adapter(directory: str | Path) -> Adapter:
         raise GymposiumError(
             f"The adapter in {str(directory)!r} has invalid values in its {CONFIG}: {', '.join(wrong)}. Save it again."
         )
+    if flat := [name for name, shape in shapes.items() if name.endswith((_A, _B)) and len(shape) < 2]:
+        raise GymposiumError(
+            f"The adapter in {str(directory)!r} has a tensor that is not a matrix: {flat[0]}. Save it again."
+        )
     adapter = Adapter(config, shapes, dtypes)
     named = {adapter.rank, *(config.get("rank_pattern") or {}).values()}
     ranks = {rank for _, rank, _ in adapter.layers.values()}
