@@ -23,7 +23,7 @@ from gymposium_agents.lora.attach import attach_lora, load_lora
 from gymposium_agents.lora.files import read_adapter
 from gymposium_agents.lora.saving import save_lora
 from gymposium_agents.modeling.model_files import UnsafeModelError
-from gymposium_agents.modeling.sources import Trust
+from gymposium_agents.modeling.sources import Trust, find_title
 from gymposium_agents.models.loading import (
     load_chat,
     load_model,
@@ -297,3 +297,54 @@ def test_files_of_an_adapter_are_regular_and_bounded(copy: Path, tmp_path: Path)
     os.mkfifo(adapter / "adapter_model.safetensors")
     with pytest.raises(UnsafeModelError, match="not a regular file"):
         read_adapter(adapter)
+
+
+REPLACED = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 100}
+SLOW = {"Regex": "(?:(?:a|a)+)+$"}
+
+
+@pytest.mark.parametrize("part", ["normalizer", "decoder"])
+def test_replacements_of_a_tokenizer_do_not_fill_the_process(copy: Path, part: str) -> None:
+    change(copy / "tokenizer.json", **{part: {"type": "Sequence", f"{part}s": [REPLACED] * 2}})
+    with pytest.raises(GymposiumError, match="more than 1,000 times longer"):
+        load_chat(copy)
+    change(copy / "tokenizer.json", **{part: {"type": "Sequence", f"{part}s": [REPLACED]}})
+    load_chat(copy)
+
+
+@pytest.mark.parametrize(
+    ("part", "slow"),
+    [
+        ("normalizer", {"type": "Replace", "pattern": SLOW, "content": "x"}),
+        ("pre_tokenizer", {"type": "Split", "pattern": SLOW, "behavior": "Isolated", "invert": False}),
+    ],
+)
+def test_an_expression_of_a_tokenizer_that_takes_too_long_is_an_error(copy: Path, part: str, slow: object) -> None:
+    change(copy / "tokenizer.json", **{part: slow})
+    with pytest.raises(GymposiumError):
+        load_chat(copy).prompt("a" * 60 + "!")
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        ("tokenizer.json", "model", {}),
+        ("tokenizer.json", "model", {"type": "WordLevel", "vocab": {"a": -1}, "unk_token": "a"}),
+        ("tokenizer.json", "pre_tokenizer", {"type": "unknown"}),
+        ("tokenizer.json", "decoder", 5),
+        ("tokenizer.json", "added_tokens", [{}]),
+        ("tokenizer_config.json", "model_max_length", [[]]),
+        ("config.json", "bos_token_id", "["),
+        ("config.json", "hidden_size", [[]]),
+    ],
+)
+def test_damaged_settings_of_a_model_are_errors_that_name_it(copy: Path, name: str, key: str, value: object) -> None:
+    change(copy / name, **{key: value})
+    with pytest.raises(GymposiumError, match=re.escape(str(copy))):
+        load_chat(copy).prompt("a" * 60 + "!")
+
+
+@pytest.mark.parametrize("text", ["[]", "{", '{"title": NaN}', '{"title": 5}', '{"title": 99999999999999999999}'])
+def test_a_title_is_read_from_any_config(copy: Path, text: str) -> None:
+    (copy / "config.json").write_text(text)
+    assert find_title(copy) is None

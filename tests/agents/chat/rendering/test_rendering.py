@@ -54,6 +54,12 @@ def rendered(template: str) -> str:
     return render_chat(template, [{"role": "user", "content": "b2"}], None, opened=True, variables={"bos_token": "<s>"})
 
 
+def test_what_a_template_raises_is_cut_off() -> None:
+    with pytest.raises(RenderingRefusal) as refused:
+        rendered("{% set x = 1 %}{{ raise_exception('a' * 10**8) }}")
+    assert len(str(refused.value)) < 10_000
+
+
 def test_what_a_template_raises_is_told() -> None:
     with pytest.raises(RenderingRefusal, match="no such role"):
         rendered("{% set x = 1 %}{{ raise_exception('no such role') }}")

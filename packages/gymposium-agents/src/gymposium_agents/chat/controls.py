@@ -14,6 +14,12 @@ THINKING = frozenset({"<think>", "</think>"})
 """The tags around a model's thoughts. They are not hidden in past replies, because templates look for them there."""
 
 
+def is_panic(error: BaseException) -> bool:
+    """Return True for a panic of a library in Rust, which is no `Exception`. The tokenizers library panics when a
+    regular expression takes too long."""
+    return type(error).__name__ == "PanicException"
+
+
 class ControlTokens:
     """The added tokens of a tokenizer that contain text, whether marked special or not (Qwen's `<tool_call>` is not).
     Added runs of white space, such as Gemma's, are ordinary text."""
@@ -161,11 +167,21 @@ class Encoder:
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Return the ids of a whole conversation."""
-        return self._original(self._tokenizer.encode(text, add_special_tokens=False).ids)
+        return self._original(self._encoded(text))
 
     def within(self, text: str) -> tuple[int, ...]:
         """Return the ids of text from the middle of a conversation."""
-        return self._original(self._tokenizer.encode(self._lead + text, add_special_tokens=False).ids[1:])
+        return self._original(self._encoded(self._lead + text)[1:])
+
+    def _encoded(self, text: str) -> list[int]:
+        """Return the copy's ids. Raises `GymposiumError` if the tokenizer gives up on this text."""
+        try:
+            ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        except BaseException as error:
+            if not is_panic(error):
+                raise
+            raise GymposiumError(f"The tokenizer cannot encode this text ({error}). Use another model.") from error
+        return ids
 
     def _original(self, ids: list[int]) -> tuple[int, ...]:
         """Return the original tokenizer's ids for those of the copy."""

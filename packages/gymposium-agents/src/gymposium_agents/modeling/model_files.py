@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,11 @@ from gymposium.util.plain_file import MOST_BYTES, read_plain_text
 MOST_SETTINGS_BYTES = 4 * 2**20
 """Maximum size of a file of settings or templates. Vocabularies and lists of weights may have `MOST_BYTES`."""
 
+MOST_GROWTH = 1_000
+"""Maximum factor by which a tokenizer's replacements may lengthen a text."""
+
 _CONFIG, _TOKENIZER, _ADAPTER = "config.json", "tokenizer_config.json", "adapter_config.json"
+_VOCABULARY = "tokenizer.json"
 _SETTINGS = (_CONFIG, _ADAPTER, "generation_config.json", "player.json", "chat_template.json", "processor_config.json")
 _TEXTS = (".json", ".model", ".tiktoken", ".txt")
 _TEMPLATE = ".jinja"
@@ -59,6 +64,49 @@ def check_model_files(name: str | Path, *, remote_code: bool, local_files_only: 
                 f"The {_TOKENIZER} of the model {str(name)!r} names an invalid tokenizer: tokenizer_class is "
                 f"{str(value)[:80]!r}. Save the tokenizer again."
             )
+    _check_growth(directory / _VOCABULARY)
+
+
+def _check_growth(file: Path) -> None:
+    """Raise `UnsafeModelError` if replacements of a tokenizer, one after the other, can turn a short text into
+    gigabytes."""
+    if not file.exists():
+        return
+    if _grows(file, file.stat().st_mtime_ns, file.stat().st_size):
+        raise UnsafeModelError(
+            f"{file} replaces text by texts that are more than {MOST_GROWTH:,} times longer. Shorten its "
+            f"replacements, or use another model."
+        )
+
+
+@lru_cache(maxsize=8)
+def _grows(file: Path, changed: int, size: int) -> bool:
+    """Return True if the replacements in a file may lengthen a text by more than `MOST_GROWTH`. `changed` and `size`
+    are the file's."""
+    try:
+        values = json.loads(read_plain_text(file))
+    except (ValueError, RecursionError):  # damage is left to its loader
+        return False
+    for part in ("normalizer", "pre_tokenizer", "decoder") if isinstance(values, Mapping) else ():
+        growth = 1
+        for length in _lengths(values.get(part)):
+            growth *= length
+            if growth > MOST_GROWTH:
+                return True
+    return False
+
+
+def _lengths(part: Any) -> Iterator[int]:
+    """Yield the lengths of the texts that a part of a tokenizer inserts."""
+    parts = [part]
+    while parts:
+        match parts.pop():
+            case {"type": "Replace", "content": str(text)} | {"type": "Prepend", "prepend": str(text)}:
+                yield max(1, len(text))
+            case Mapping() as value:
+                parts += value.values()
+            case list() as values:
+                parts += values
 
 
 def check_plain_files(directory: Path) -> None:
@@ -83,7 +131,7 @@ def _cached(name: str, local_files_only: bool) -> Path:
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError
 
-    for file in (_ADAPTER, _TOKENIZER):
+    for file in (_ADAPTER, _TOKENIZER, _VOCABULARY):
         try:
             hf_hub_download(name, file, local_files_only=local_files_only)
         except EntryNotFoundError:

@@ -46,7 +46,11 @@ def find_title(model: str | Path) -> str | None:
     file = Path(model) / "config.json"
     if not file.is_file():
         return None
-    title = strict_json(read_plain_text(file, MOST_SETTINGS_BYTES)).get(TITLE)
+    try:
+        settings = strict_json(read_plain_text(file, MOST_SETTINGS_BYTES))
+    except ValueError:  # transformers reads more than strict JSON
+        return None
+    title = settings.get(TITLE) if isinstance(settings, dict) else None
     return title if isinstance(title, str) else None
 
 

@@ -11,13 +11,14 @@ from typing import Any, Literal
 
 import torch
 from huggingface_hub import hf_hub_download
-from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError
+from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HFValidationError, StrictDataclassError
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, GenerationConfig
 
 from gymposium.errors import BadOption, GymposiumError, describe
 from gymposium.util.settings import NoSettings
 from gymposium_agents.chat.chat import Chat
+from gymposium_agents.chat.controls import is_panic
 from gymposium_agents.chat.tokens import History, Policy
 from gymposium_agents.engines.protocol import EngineStart
 from gymposium_agents.engines.transformers import TransformersEngine
@@ -62,17 +63,44 @@ class LoadedModel:
         self.chat.tokenizer.save_pretrained(directory)
 
 
+_DAMAGE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    SafetensorError,
+    StrictDataclassError,
+    TypeError,
+)
+"""What transformers raises for damaged files, in addition to `OSError` and `ValueError`."""
+
+
+@contextmanager
+def _undamaged(name: str | Path) -> Iterator[None]:
+    """Raise `GymposiumError` for errors about damaged model files. The tokenizers library raises plain exceptions, and
+    Rust's panics."""
+    try:
+        yield
+    except GymposiumError:
+        raise
+    except BaseException as error:
+        if not (isinstance(error, _DAMAGE) or type(error) is Exception or is_panic(error)):
+            raise
+        raise GymposiumError(
+            f"The files of the model {str(name)!r} are damaged ({describe(error)}). Download or save the model again."
+        ) from error
+
+
 @contextmanager
 def readable(name: str | Path) -> Iterator[None]:
     """Raise `GymposiumError` for transformers' errors about missing, damaged or invalid model files."""
     try:
-        yield
+        with _undamaged(name):
+            yield
+    except GymposiumError:
+        raise
     except (OSError, ValueError) as error:
         raise no_model(name, error) from error
-    except (SafetensorError, AttributeError, LookupError, RecursionError, TypeError) as error:
-        raise GymposiumError(
-            f"The files of the model {str(name)!r} are damaged ({describe(error)}). Download or save the model again."
-        ) from error
 
 
 def skeleton(name: str | Path, trust: Trust = NO_TRUST, dtype: torch.dtype | None = None) -> Any:
@@ -113,7 +141,8 @@ def load_chat(
     Raises `GymposiumError` if the model does not exist, or if the tokenizer has no chat template or end of turn."""
     with readable(name):
         tokenizer = AutoTokenizer.from_pretrained(name, **reading(name, trust))
-    return Chat(tokenizer, thinking=thinking, history=history)
+    with _undamaged(name):
+        return Chat(tokenizer, thinking=thinking, history=history)
 
 
 def player_directory(name: str) -> Path | None:

@@ -15,6 +15,8 @@ from gymposium_agents.chat.rendering.plain import is_plain
 
 MOST_CHARACTERS = 8_000_000
 """Maximum length of a rendering. No model reads more."""
+MOST_REASON = 1_000
+"""Maximum length of what a template raises. A template may raise gigabytes."""
 
 _REFUSALS = (
     TemplateError, ArithmeticError, AttributeError, LookupError, RuntimeError, SyntaxError, TypeError, ValueError
@@ -73,7 +75,7 @@ def _rendered(
             conversations=[chat], tools=tools, chat_template=template, add_generation_prompt=opened, **variables
         )
     except _REFUSALS as error:
-        return "", str(error) or type(error).__name__
+        return "", str(error)[:MOST_REASON] or type(error).__name__
     except MemoryError as error:
         raise RenderingCost("its rendering takes too much memory") from error
     return rendered[0][0][: MOST_CHARACTERS + 1], ""
