@@ -175,8 +175,8 @@ def _check_pickle(content: bytes) -> None:
     before = ""
     for operation, argument, _ in pickletools.genops(content):
         name = operation.name
-        if name == "GLOBAL" and _GLOBALS.fullmatch(argument) is None:
-            raise ValueError(f"its weights name {argument[:80]!r}")
+        if name == "GLOBAL" and _GLOBALS.fullmatch(str(argument)) is None:
+            raise ValueError(f"its weights name {str(argument)[:80]!r}")
         if name in ("DUP", "MEMOIZE") or (name.endswith("GET") and argument not in texts):
             raise ValueError("its weights use a container twice")
         if name.endswith("PUT"):
