@@ -300,7 +300,7 @@ def test_no_move_is_read_out_of_thoughts(family: str) -> None:
     opening, closing = THOUGHTS[family]
     for withdrawn in ("<move>a3</move>", '{"move": "a3"}', '```json\n{"move": "a3"}\n```'):
         thoughts = f"{opening}What about {withdrawn}? It is taken."
-        unfinished = [f"{thoughts} Or <move>c1"] if opening.startswith(("<", "[", "&", "◁", "`", "H", "/")) else []
+        unfinished = [f"{thoughts} Or <move>c1"] if opening.startswith(("<", "[", "&", "◁", "`", "/")) else []
         for name in READERS:
             for reply in (f"{thoughts}{closing}\nI play b2", f"{thoughts}{closing}", *unfinished):
                 assert read_by(f"{name}-lenient", reply) == Reading("unparsable")
@@ -311,7 +311,7 @@ def test_no_move_is_read_out_of_thoughts(family: str) -> None:
 @pytest.mark.parametrize("family", THOUGHTS)
 def test_a_thought_that_is_not_closed_holds_no_move(family: str) -> None:
     opening, _ = THOUGHTS[family]
-    begins_reply = opening.startswith(("H", "/"))
+    begins_reply = opening.startswith("/")
     if not opening or HEADING.fullmatch(opening) or opening in ("analysis", "Thinking...\n"):
         return
     for name in READERS:
@@ -321,8 +321,28 @@ def test_a_thought_that_is_not_closed_holds_no_move(family: str) -> None:
                 assert read_by(f"{name}-lenient", reply) == Reading("unparsable"), reply
 
 
-HEADING = re.compile(r"\[(?!THINK)[A-Za-z]+\]")
-"""Names in brackets that are headings, unless they are closed."""
+HEADING = re.compile(r"\[(?!THINK)[A-Za-z]+\]|Here (is|are) my .*", re.DOTALL)
+"""Names in brackets and sentences that are headings, unless they are closed."""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Here is my thought process:\n\n1. The centre is free.\n\n{}",
+        "here is my thought process: The centre is free. {}",
+        "Here are my reasoning steps:\n- The centre is free.\n\n{}",
+        "{}\n\nHere is my response: it takes the centre.",
+        "Hello! Here is my response:\n{}",
+    ],
+)
+def test_a_sentence_that_opens_or_closes_nothing_is_text(text: str) -> None:
+    for name in ("tags", "json"):
+        reading = read_by(f"{name}-lenient", text.format(READERS[name].answer("b2")))
+        assert (reading.kind, reading.move, reading.repaired) == ("move", "b2", ("text",))
+        marked = text.format(READERS[name].answer("Hi"))
+        assert read(marked, None, GENERAL[f"{name}-lenient"], None).move == "Hi"
+    bare = text.format("Hi")
+    assert read(bare, None, GENERAL["move-lenient"], None) == Reading("move", bare)
 
 
 @pytest.mark.parametrize("heading", ["[Analysis]", "[Reasoning]", "[REASONING]", "[thought]", "[Plan]", "[think]"])
@@ -801,7 +821,11 @@ def test_free_text_that_is_asked_for_bare_holds_no_thoughts_and_no_fence(
 
 
 DELIMITERS = [delimiter for pair in THOUGHTS.values() for delimiter in pair if delimiter.strip("`\n")]
-CLOSINGS = [closing for _, closing in THOUGHTS.values() if closing.strip("`\n") and "details" not in closing]
+CLOSINGS = [
+    closing
+    for family, (_, closing) in THOUGHTS.items()
+    if closing.strip("`\n") and "details" not in closing and family != "Granite"
+]
 
 
 @given(

@@ -53,6 +53,9 @@ PAIRS = {
     "message": (r"(?!)", r"<\|content(?:_text)?\|>"),
 }
 """What opens a thought and what closes it, in the styles of some families of models. These do not nest."""
+HEADINGS = {style: re.compile(PAIRS[style][1], re.IGNORECASE) for style in ("granite", "apriel")}
+"""What closes the thoughts that open with a sentence. Other models write such sentences too, so they open nothing if
+nothing closes them."""
 TOKEN_STYLES = PAIRS.keys() - {"granite", "ollama"}
 """The styles whose delimiters are control tokens, which text does not hold by chance."""
 _PAIRED = [f"(?P<{style}>{opens}|(?P<{style}_closes>{closes}))" for style, (opens, closes) in PAIRS.items()]

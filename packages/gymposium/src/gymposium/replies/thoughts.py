@@ -14,6 +14,7 @@ from gymposium.replies.delimiters import (
     BRACKET_CLOSING,
     BRACKET_TOKENS,
     FIRST,
+    HEADINGS,
     LONGEST_FIRST,
     LONGEST_THOUGHT_DELIMITER,
     PAIRS,
@@ -25,7 +26,7 @@ from gymposium.replies.delimiters import (
     USER_TURN,
 )
 
-_UNSTRAY = ("fence", "details", "turn")
+_UNSTRAY = ("fence", "details", "turn", "granite")
 """Styles whose closing delimiters mean nothing without the opening one."""
 _FINAL = ("gpt_oss", "message")
 """Styles whose closing delimiters begin an answer, also without thoughts."""
@@ -41,6 +42,7 @@ class _OpenThoughts:
     """The thoughts that are open at a place in a reply, from the outermost to the innermost."""
 
     def __init__(self, reply: str) -> None:
+        self._reply = reply
         self._open: list[tuple[str, str]] = []
         self._counts: Counter[str | tuple[str, str]] = Counter()
         closings = BRACKET_CLOSING.finditer(reply) if "[" in reply else ()
@@ -80,6 +82,10 @@ class _OpenThoughts:
                 return None
             return style, "", not delimiter["info"]
         closes = delimiter[f"{style}_closes"] is not None
+        if style in HEADINGS and not closes and HEADINGS[style].search(self._reply) is None:
+            return None
+        if style == "granite" and closes and not self.has(style):
+            return None
         if style == "details":
             return (style, "", closes) if self.has(style) or delimiter["details_thinks"] is not None else None
         name = "" if style in PAIRS else _name(delimiter[f"{style}_name"])
@@ -236,7 +242,7 @@ def find_leading_thoughts(reply: str, searched: int = 0) -> tuple[int, int, int]
     blank = len(reply) - len(text)
     if (opening := THOUGHT.match(text)) is None:
         return None
-    open_thoughts = _OpenThoughts(text if opening.lastgroup == "bracket" else "")
+    open_thoughts = _OpenThoughts(text if opening.lastgroup in ("bracket", *HEADINGS) else "")
     if (parsed := open_thoughts.parse(opening)) is None or parsed[2]:
         return None
     open_thoughts.push(*parsed[:2])
