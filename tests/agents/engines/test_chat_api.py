@@ -751,6 +751,32 @@ ENDS = {
         ("stop", "tool calls"),
     ),
     "groq tool in words": (400, error("Failed to call a function. See 'failed_generation'."), ("stop", "tool calls")),
+    "groq output": (
+        400,
+        error("Parsing failed.", code="output_parse_failed"),
+        ("stop", "tool calls"),
+    ),
+    "ollama tool": (
+        500,
+        error("error parsing tool call: raw='ls', err=invalid character"),
+        ("stop", "tool calls"),
+    ),
+    "llama.cpp tool": (500, error("Failed to parse input at pos 12: </tool_call>", code=500), ("stop", "tool calls")),
+    "llama.cpp output": (
+        500,
+        error("The model produced output that does not match the expected peg-native format"),
+        ("stop", "tool calls"),
+    ),
+    "vllm header": (
+        500,
+        error('unexpected tokens remaining in message header: Some("to=functions.play")', code=500),
+        ("stop", "tool calls"),
+    ),
+    "vllm start in 200": (
+        200,
+        error("Unexpected token 12606 while expecting start token 200006", code=400),
+        ("stop", "tool calls"),
+    ),
     "groq tool in 200": (200, error("no", code="tool_use_failed"), ("stop", "tool calls")),
     "azure": (
         400,
@@ -985,6 +1011,24 @@ def test_the_wait_in_the_words_of_a_rate_limit_is_obeyed(status: int) -> None:
             r"requires payment \(429\): add credit",
         ),
         (429, error("余额不足或无可用资源包,请充值。", code="1113"), r"requires payment \(429\): add credit"),
+        (
+            403,
+            {"code": 30001, "message": "Sorry, your account balance is insufficient"},
+            r"requires payment \(403\): add credit",
+        ),
+        (403, error("your account has an overdue balance.", code="AccountOverdueError"), r"requires payment \(403\)"),
+        (403, error("no", code="insufficient_user_quota"), r"requires payment \(403\)"),
+        *(
+            (status, {"error": "Your team has used all available credits."}, rf"requires payment \({status}\)")
+            for status in (403, 429)
+        ),
+        (405, {"detail": "Method Not Allowed"}, r"no chat at that address \(405\): .*base_url=.*Method Not Allowed"),
+        (
+            400,
+            error("parameter.enable_thinking must be set to false for non-streaming calls", code="invalid_parameter"),
+            r"refuses the request \(400\)\. It says: parameter.enable_thinking",
+        ),
+        (400, error("This model only support stream mode, please enable the stream parameter."), r"\(400\)\. It says"),
         (403, error("Country, region, or territory not supported"), r"\(403\)\. It says: Country, region"),
         (400, error("User location is not supported for the API use."), r"\(400\)\. It says: User location"),
         (400, error("no"), r"\(400\)\. It says: no$"),

@@ -56,7 +56,13 @@ _TOO_LONG = re.compile(
 then words of vLLM, SGLang, LM Studio, llama.cpp, MiniMax, Anthropic, Bedrock, Gemini, xAI, Moonshot, DashScope, TGI and
 Cohere."""
 _CUT_OFF = re.compile(r"could not finish the message because max_tokens", re.IGNORECASE)
-_TOOL_CALL = re.compile(r"tool_use_failed|but model called a tool|failed to call a function", re.IGNORECASE)
+_TOOL_CALL = re.compile(
+    r"tool_use_failed|but model called a tool|failed to call a function|output_parse_failed|error parsing tool call|"
+    r"failed to parse (input at pos|tool call)|does not match the expected \S+ format|"
+    r"tokens remaining in message header|while expecting start token",
+    re.IGNORECASE,
+)
+"""What servers say about a reply that their parser of tool calls does not understand: Groq, Ollama, llama.cpp, vLLM."""
 _WITHHELD = re.compile(
     r"content_?filter|content_?policy_?violation|responsible_?ai_?policy_?violation|content management policy|"
     r"invalid_prompt|your (input|prompt|request) was flagged|flagged (by|as|for)|flagged_input|"
@@ -71,8 +77,9 @@ _TRANSIENT = re.compile(
     r"capacity_exceeded|code=cancelled|the model has crashed|model unloaded|degraded function", re.IGNORECASE
 )
 _NO_CREDIT = re.compile(
-    r"credit balance is too low|doesn't have any credits|(insufficient|not enough|out of) (balance|credits?|funds)|"
-    r"insufficient_(balance|credits?|funds)|余额不足",
+    r"credit balance is too low|doesn't have any credits|used all available credits|balance is insufficient|"
+    r"(insufficient|not enough|out of|overdue) (balance|credits?|funds)|"
+    r"insufficient_(balance|credits?|funds|user_quota)|余额不足",
     re.IGNORECASE,
 )
 _WRONG_KEY = re.compile(
@@ -85,11 +92,11 @@ _WRONG_COUNTRY = re.compile(
     re.IGNORECASE,
 )
 _NAMES_A_FIELD = re.compile(
-    r"\b(temperature|seed|max_\w*tokens|parameters?|fields?|arguments?|propert(y|ies)|keyword|extra inputs)\b|"
+    r"\b(temperature|seed|max_\w*tokens|extra inputs)\b|"
     r"unknown_parameter|unsupported_(parameter|value)|extra_forbidden",
     re.IGNORECASE,
 )
-"""Words of an error about a field of the request."""
+"""Words of an error about a field that the user can leave out or rename."""
 _SIZED = re.compile(r"temperature|max_?\w*tokens", re.IGNORECASE)
 """Fields whose values the user chooses, also in the spelling of Gemini (`maxOutputTokens`)."""
 OUT_OF_RANGE = re.compile(
@@ -176,10 +183,10 @@ def _explained_status(error: APIStatusError, settings: ApiSettings) -> ApiError:
             f"{where} does not serve {settings.model!r} ({status}): load it on the server, or name another model. "
             f"It says: {said}"
         )
-    if status == 404:
+    if status in (404, 405):
         return ApiError(
-            f"{where} has no model called {settings.model!r}, or no chat at that address (404): check the model's name "
-            f"and base_url=. It says: {said}"
+            f"{where} has no model called {settings.model!r}, or no chat at that address ({status}): check the model's "
+            f"name and base_url=. It says: {said}"
         )
     if status == 413:
         return ApiError(
@@ -207,15 +214,15 @@ def find_kind(status: int, content: bytes) -> Kind | None:
     text = _searched(content)
     if status != 403 and _TOO_LONG.search(text):
         return "too long"
+    if _TOOL_CALL.search(text):
+        return "tool call"
     if status >= 500:
         return None
     if _WITHHELD.search(text):
         return "withheld"
     if status in _TRANSIENT_STATUSES or _TRANSIENT.search(text):
         return "transient"
-    if _CUT_OFF.search(text):
-        return "cut off"
-    return "tool call" if _TOOL_CALL.search(text) else None
+    return "cut off" if _CUT_OFF.search(text) else None
 
 
 def rate_limit_headers(content: bytes, attempt: int) -> dict[str, str]:
