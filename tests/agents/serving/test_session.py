@@ -160,6 +160,18 @@ def test_each_branch_has_the_shared_beginning_in_its_prompt_and_it_is_learned_on
     assert right.tokens.prompt[: len(shared)] == shared
 
 
+def test_a_repeated_request_with_replies_of_the_client_is_answered(chat: Chat) -> None:
+    talk = session(chat, "a", "b", "c", "d")
+    examples = [user("2+2?"), {"role": "assistant", "content": "4"}, user("3+3?")]
+    first, second = ask(talk, *examples), ask(talk, *examples)
+    assert (first.beginning, second.beginning) == ("fresh", "fresh")
+    assert first.tokens.prompt == second.tokens.prompt
+    changed = [*examples, said(first) | {"content": "z"}, user("4+4?")]
+    for _ in range(2):
+        turn = ask(talk, *changed)
+        assert (turn.beginning, turn.differs) == ("diverged", "messages[3].content")
+
+
 def test_a_changed_reply_diverges_and_the_first_changed_field_is_named(chat: Chat) -> None:
     talk = session(chat, "b2", Call("look_up", {"word": "a"}), "x", "y", "z")
     one = ask(talk, user("Move?"), tools=TOOLS)

@@ -87,7 +87,7 @@ class Memory:
                 ids = (*known.tokens.prompt, *sampled, *more)
                 return Prompt(ids, "grown", known.number, last + 1, "", rendering, digests)
             beginning = "rewritten"
-        differs = "" if known is not None or last < 0 else self._difference(messages, digests)
+        differs = "" if known is not None or last < 0 else self._difference(messages, digests, last)
         if differs:
             beginning = "diverged"
         return Prompt(chat.ids(rendering), beginning, None, 0, differs, rendering, digests)
@@ -105,10 +105,10 @@ class Memory:
         known = (self._known.get(digest) for digest in digests)
         return [message if one is None else one.said for message, one in zip(messages, known, strict=True)]
 
-    def _difference(self, messages: Sequence[Message], digests: Sequence[str]) -> str:
+    def _difference(self, messages: Sequence[Message], digests: Sequence[str], last: int) -> str:
         """Return the first field of the first unknown message, if that is a changed reply of the session. Otherwise
-        returns an empty text."""
-        first = next(n for n, digest in enumerate(digests) if digest not in self._begun)
+        returns an empty text. In a repeated request all messages are known, and `last`, its last reply, is compared."""
+        first = next((n for n, digest in enumerate(digests) if digest not in self._begun), last)
         said = self._answered.get(digests[first - 1]) if first else None
         if said is None or messages[first]["role"] != "assistant":
             return ""

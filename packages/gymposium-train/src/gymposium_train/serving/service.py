@@ -213,7 +213,7 @@ class Service:
                 raise Conflict(f"The group {key!r} belongs to the split {group.split!r}, not {asked.split!r}.", "split")
             rows = self.file.sessions(key)
             size, taken = group.size, {row.member: row for row in rows if row.state in ("open", "ended")}
-        member = next(n for n in range(size + 1) if n not in taken) if asked.member is None else asked.member
+        member = next((n for n in range(size) if n not in taken), size) if asked.member is None else asked.member
         if member >= size:
             raise Conflict(f"All {size} members of the group {key!r} have begun. Name another group.", "group")
         if (row := taken.get(member)) is not None:
