@@ -239,3 +239,13 @@ def test_of_a_folder_with_models_the_models_are_named(model_directory: Path, tmp
     shutil.copytree(model_directory, tmp_path / "run" / "model")
     with pytest.raises(GymposiumError, match=r"is not a model, but contains '.*run/model'. Write lm:MODEL"):
         make_player(f"lm:{tmp_path / 'run'}")
+
+
+@pytest.mark.parametrize("target", ["config.json", "nowhere"], ids=["itself", "nowhere"])
+def test_a_link_that_leads_nowhere_is_an_error_of_the_model(tmp_path: Path, model_directory: Path, target: str) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(model_directory, model)
+    (model / "config.json").unlink()
+    (model / "config.json").symlink_to(target)
+    with pytest.raises(GymposiumError, match="There is no model at"):
+        make_player(f"lm:{model}")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given, strategies as st
 
+from gymposium.runs.curves import Curves
 from gymposium.runs.growing import Growing
 
 
@@ -30,6 +32,22 @@ def test_a_file_that_is_not_there_yet_holds_nothing(tmp_path: Path) -> None:
     growing = Growing(tmp_path / "none")
     assert not growing.renewed()
     assert [*growing.lines()] == []
+
+
+@pytest.mark.parametrize("target", ["lines", "nowhere"], ids=["itself", "nowhere"])
+def test_a_link_that_leads_nowhere_holds_nothing_or_is_a_problem(tmp_path: Path, target: str) -> None:
+    file = tmp_path / "lines"
+    file.symlink_to(target)
+    assert Growing(file).changed() == 0.0
+    index = Curves(file)
+    for _ in range(2):
+        index.refresh()
+    wanted = ["lines: it cannot be read after line 0 (Too many levels of symbolic links)"]
+    assert [*map(str, index.problems)] == (wanted if target == "lines" else [])
+    file.unlink()
+    file.write_text("")
+    index.refresh()
+    assert index.problems == []
 
 
 def test_a_file_that_was_replaced_or_cut_is_read_anew(tmp_path: Path) -> None:

@@ -126,5 +126,7 @@ def _files(model: str) -> Hashable:
     directory = Path(model)
     if not directory.is_dir():
         return model
-    files = sorted((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in directory.iterdir())
+    # a link may lead nowhere
+    states = ((file.name, file.stat(follow_symlinks=file.exists())) for file in directory.iterdir())
+    files = sorted((name, state.st_mtime_ns, state.st_size) for name, state in states)
     return str(directory.resolve()), tuple(files)

@@ -97,7 +97,7 @@ def summary(opened: OpenRun) -> Summary:
     games, steps = settings.get("games"), settings.get("steps")
     try:
         written = datetime.fromtimestamp(opened.run.metrics.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M")
-    except FileNotFoundError:
+    except OSError:
         written = ""
     measured = _measured(opened)
     return Summary(

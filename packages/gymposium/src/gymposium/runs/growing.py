@@ -52,7 +52,7 @@ class Growing:
         packed = is_compressed(self.path)
         try:
             stat = self.path.stat()
-        except FileNotFoundError:
+        except OSError:  # none, or a link that leads nowhere: `lines` tells them apart
             size = 0
             now: tuple[int, ...] = (0,)
         else:
@@ -65,10 +65,10 @@ class Growing:
         return True
 
     def changed(self) -> float:
-        """Return the file's modification time in seconds, or 0 without a file."""
+        """Return the file's modification time in seconds, or 0 without a file that can be read."""
         try:
             return self.path.stat().st_mtime
-        except FileNotFoundError:
+        except OSError:
             return 0.0
 
     def lines(self) -> Iterator[GrowingLine]:
@@ -121,11 +121,15 @@ class GrowingIndex(ABC):
             if self._file.renewed():
                 self.problems = []
                 self._clear()
-            for line in self._file.lines():
-                try:
-                    self._add(line)
-                except BadRecord as error:
-                    self.problems.append(Problem(f"{self.path.name}:{line.number}", str(error)))
+            self.problems = [problem for problem in self.problems if problem.where != self.path.name]
+            try:
+                for line in self._file.lines():
+                    try:
+                        self._add(line)
+                    except BadRecord as error:
+                        self.problems.append(Problem(f"{self.path.name}:{line.number}", str(error)))
+            except BadRecord as error:  # the rest of the file cannot be read
+                self.problems.append(Problem(self.path.name, str(error)))
 
     @abstractmethod
     def _clear(self) -> None:
