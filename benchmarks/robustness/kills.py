@@ -204,6 +204,7 @@ def _content(path: Path) -> Any:
         # one figure draws all metrics of training, times among them; the file of metrics is compared itself
         text = re.sub(r"(?s)(<h2>Training</h2>)\s*<svg.*?</svg>", r"\1", path.read_text(encoding="utf-8"))
         text = re.sub(r"(?m)^<tr><td[^>]*>(?:perf/|[^<]*seconds).*$", "", text)  # rows of times in the table of metrics
+        text = re.sub(r'"(?:perf/|[^"]*seconds)[^"]*":\[[^\]]*\],?', "", text)  # and their series
         return re.sub(r"\d+(\.\d+)? (CPU )?s(econds)?\b", "TIME", text)
     return path.read_bytes()
 
