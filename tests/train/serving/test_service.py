@@ -9,9 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from gymposium.runs.sessions import TurnRow
+from gymposium.errors import BadRecord
+from gymposium.runs.sessions import JobRow, TurnRow
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_agents.serving.turns import conversation
+from gymposium_train.serving.app import _job
 from gymposium_train.serving.bodies import Begin, End
 from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady, ServiceError
 from gymposium_train.serving.service import Service
@@ -288,6 +290,39 @@ def test_a_restarted_service_drops_sessions_with_malformed_turns(make: Make, cha
     dropped = service.file.session(row.id)
     assert dropped is not None
     assert dropped.state == "dropped"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "sessions SET metadata = '{'",
+        "sessions SET metadata = '[]'",
+        "sessions SET metadata = 5",
+        "sessions SET ending = '5'",
+        "sessions SET began = 'today'",
+        "sessions SET member = 'x'",
+        "sessions SET version = x'00'",
+        "groups SET size = 'x'",
+        "groups SET job = 'x'",
+        "jobs SET metrics = '['",
+        "jobs SET metrics = '[]'",
+    ],
+)
+def test_a_run_with_malformed_rows_is_not_resumed(make: Make, change: str) -> None:
+    service = make()
+    for member in range(2):
+        played(service, "a", member, float(member))
+    service.train(None)
+    service.close()
+    with closing(sqlite3.connect(service.file.path, isolation_level=None)) as file:
+        file.execute(f"UPDATE {change}")
+    with pytest.raises(BadRecord, match="a malformed row"):
+        make()
+
+
+def test_metrics_of_a_job_are_numbers_that_json_has() -> None:
+    metrics = {"loss": 1.0, "steps": 2, "odd": float("nan"), "infinite": float("inf"), "text": "x", "huge": 10**400}
+    assert _job(JobRow(1, "done", 0, metrics))["metrics"] == {"loss": 1.0, "steps": 2}
 
 
 def test_a_step_of_which_a_killed_run_has_a_checkpoint_is_done_in_the_resumed_run(make: Make) -> None:

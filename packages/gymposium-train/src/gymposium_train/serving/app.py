@@ -20,6 +20,7 @@ from gymposium.http.bodies import json_object
 from gymposium.http.client import KEY
 from gymposium.http.requests import RequestRefusal
 from gymposium.runs.sessions import GroupRow, JobRow, SessionRow
+from gymposium.util.strict_json import is_number
 from gymposium_agents.serving.requests import BadRequest, CompletionRequest
 from gymposium_agents.serving.session import NOT_ENFORCED, Session
 from gymposium_train.serving.bodies import Begin, End, read_group, read_train
@@ -265,7 +266,8 @@ def _group(row: GroupRow) -> dict[str, Any]:
 
 
 def _job(row: JobRow, left_out: Mapping[str, str] | None = None) -> dict[str, Any]:
-    told = {"id": row.id, "state": row.state, "step": row.step, "metrics": dict(row.metrics)}
+    metrics = {name: value for name, value in row.metrics.items() if is_number(value)}  # JSON has no NaN
+    told = {"id": row.id, "state": row.state, "step": row.step, "metrics": metrics}
     return {**told, "left_out": dict(left_out)} if left_out else told
 
 

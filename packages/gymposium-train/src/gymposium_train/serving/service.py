@@ -125,6 +125,7 @@ class Service:
     _changed: threading.Condition = field(default_factory=lambda: threading.Condition(threading.RLock()))
 
     def __post_init__(self) -> None:
+        self.file.check_rows()
         self._learned = max((job.step for job in self.file.jobs("done") if job.step is not None), default=-1)
         self._untold = set() if self.settings.groups else {job.id for job in self.file.jobs()[-1:]}
 
@@ -300,8 +301,9 @@ class Service:
                     "turn_rewards",
                 )
             others = (other.ending for other in self.file.sessions(row.group) if other.ending is not None)
-            if (first := next(others, None)) is not None and first["parts"].keys() != asked.parts.keys():
-                names = ", ".join(sorted(first["parts"])) or "none"
+            parts = (next(others, None) or {}).get("parts")
+            if isinstance(parts, dict) and parts.keys() != asked.parts.keys():
+                names = ", ".join(sorted(parts)) or "none"
                 raise Conflict(f"parts: all sessions of a group must have the same names: {names}.", "parts")
             with self.file.change():
                 self.file.set_session(name, "ended", ending=data)

@@ -12,16 +12,18 @@ import sqlite3
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from threading import RLock
+from types import UnionType
 from typing import Any, Literal
 from urllib.parse import quote
 
 from gymposium.errors import BadRecord
 from gymposium.runs.links import is_shared
 from gymposium.util.plain_file import MOST_BYTES
+from gymposium.util.visible import shorten
 
 FORMAT = 2
 """Version of the tables: `PRAGMA user_version` of the file."""
@@ -53,6 +55,14 @@ CREATE TABLE jobs (
 );
 """
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
+_TYPES: Mapping[str, type | UnionType] = {
+    "int": int,
+    "int | None": int | None,
+    "float": int | float,
+    "Mapping[str, Any]": dict,
+    "Mapping[str, Any] | None": dict | None,
+}
+"""Types of the values in rows by annotation. All others are texts."""
 _PROGRESS = 10_000
 """Number of SQLite virtual machine steps between two checks of a query's cost."""
 _STEPS = 1_000_000
@@ -257,6 +267,19 @@ class SessionsFile:
                 self._execute("ROLLBACK")
                 raise
             self._execute("COMMIT")
+
+    def check_rows(self) -> None:
+        """Raise `BadRecord` if a session, group or job has a value of another type, or malformed JSON. SQLite keeps
+        values of any type in a column. Turns are not checked."""
+        try:
+            rows: list[SessionRow | GroupRow | JobRow] = [*self.sessions(), *self.groups(), *self.jobs()]
+            for row in rows:
+                for one in fields(row):
+                    value = getattr(row, one.name)
+                    if not isinstance(value, _TYPES.get(str(one.type), str)):
+                        raise TypeError(f"{one.name} is {shorten(value)}")
+        except (RecursionError, TypeError, ValueError) as error:
+            raise BadRecord(f"{self.path} has a malformed row ({error}). Restore the file from a copy.") from error
 
     # -- reading
 
