@@ -152,7 +152,7 @@ def test_the_seats_that_can_be_answered() -> None:
         ({"seats": ()}, BadOption, "at least one seat"),
         ({"seats": True}, BadOption, "seats=True must be a seat"),
         ({"seats": "0"}, BadOption, "seats='0' must be a seat"),
-        ({"opponents": ["random", "random"]}, BadOption, "got 2 players for 1 other seats"),
+        ({"opponents": ["random", "random"]}, BadOption, "got 2 players for 1 other seat"),
         ({"opponents": "mtcs-100"}, UnknownName, "mtcs-100"),
         ({"on_illegal": "shrug"}, BadOption, "Unknown policy on_illegal='shrug'"),
         ({"prompt": "loud"}, BadOption, "prompt='loud'"),

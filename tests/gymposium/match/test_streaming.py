@@ -161,7 +161,7 @@ def test_no_jobs_no_matches(schedule: Schedule) -> None:
 
 
 def test_a_schedule_that_there_is_not() -> None:
-    with pytest.raises(BadOption, match="'rounds' or 'streaming'"):
+    with pytest.raises(BadOption, match="rounds or streaming"):
         play([], schedule="stream")  # type: ignore[arg-type]
 
 

@@ -31,6 +31,7 @@ from torch import Tensor, nn
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.plugins.command_line import command_line
+from gymposium.util.plain_file import open_plain
 
 NOTE = "gymposium.json"
 MAX_WEIGHTS = 256 * 2**20
@@ -110,7 +111,7 @@ def read_policy(path: str | Path) -> PolicyFile:
             + command_line("sb3", "train", "tic_tac_toe", "--out", str(path))
         )
     try:
-        with open(path, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as whole:
+        with open_plain(path) as file, mmap(file.fileno(), 0, access=ACCESS_READ) as whole:
             _check_parts(whole)
         with zipfile.ZipFile(path) as archive:
             weights = _weights(_member(archive, "policy.pth", MAX_WEIGHTS))
