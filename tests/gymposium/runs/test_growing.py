@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
+from gymposium.runs import growing as growing_module
 from gymposium.runs.curves import Curves
 from gymposium.runs.growing import Growing
+from gymposium.util.plain_file import open_content
 
 
 @given(st.lists(st.binary(max_size=12), max_size=12))
@@ -46,6 +48,22 @@ def test_a_link_that_leads_nowhere_holds_nothing_or_is_a_problem(tmp_path: Path,
     assert [*map(str, index.problems)] == (wanted if target == "lines" else [])
     file.unlink()
     file.write_text("")
+    index.refresh()
+    assert index.problems == []
+
+
+def test_a_file_that_cannot_be_read_further_is_tried_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growing_module, "MOST_BYTES", 100)
+    file = tmp_path / "lines"
+    file.write_text("x" * 200)
+    index, read = Curves(file), []
+    monkeypatch.setattr(growing_module, "open_content", lambda path: read.append(path) or open_content(path))
+    for _ in range(3):
+        index.refresh()
+        assert [*map(str, index.problems)] == ["lines: line 1 is larger than 100 bytes"]
+    assert len(read) == 1
+    (tmp_path / "others").write_text("")
+    (tmp_path / "others").replace(file)
     index.refresh()
     assert index.problems == []
 

@@ -111,6 +111,8 @@ class GrowingIndex(ABC):
     """Lines that could not be read."""
     _lock: Lock = field(default_factory=Lock)
     _file: Growing = field(init=False)
+    _is_stuck: bool = False
+    """True if the rest of the file cannot be read, however often it is tried."""
 
     def __post_init__(self) -> None:
         self._file = Growing(self.path)
@@ -119,8 +121,10 @@ class GrowingIndex(ABC):
         """Read the lines added since the last call."""
         with self._lock:
             if self._file.renewed():
-                self.problems = []
+                self.problems, self._is_stuck = [], False
                 self._clear()
+            if self._is_stuck:
+                return
             self.problems = [problem for problem in self.problems if problem.where != self.path.name]
             try:
                 for line in self._file.lines():
@@ -130,6 +134,7 @@ class GrowingIndex(ABC):
                         self.problems.append(Problem(f"{self.path.name}:{line.number}", str(error)))
             except BadRecord as error:  # the rest of the file cannot be read
                 self.problems.append(Problem(self.path.name, str(error)))
+                self._is_stuck = not isinstance(error.__cause__, OSError)
 
     @abstractmethod
     def _clear(self) -> None:
