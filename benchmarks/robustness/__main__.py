@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import re
 import sys
 import time
 from dataclasses import asdict
@@ -42,7 +43,7 @@ PARTS = {
 
 
 def run_part(part: str, seed: int, folder: Path) -> None:
-    """Run the missing rows of a part, and write each when it is done."""
+    """Run the missing rows of a part, and write each when it is done. Failures name files without their folders."""
     asked: list[str] = []
 
     def wanted(what: str) -> bool:
@@ -56,11 +57,18 @@ def run_part(part: str, seed: int, folder: Path) -> None:
     for row in importlib.import_module(PARTS[part]).rows(seed, wanted):
         assert isinstance(row, Row)
         end = time.perf_counter()
-        kept = {**asdict(row), "seed": seed, "seconds": round(end - start, 1), "about": made}
+        failures = [re.sub(r"(?<![\w.])/(?:[^\s'\":/]+/)+", "…/", failure) for failure in row.failures]
+        kept = {
+            **asdict(row),
+            "failures": failures,
+            "seed": seed,
+            "seconds": round(end - start, 1),
+            "about": made,
+        }
         start = end
         _publish(folder, part, [*(one for one in _read(folder).get(part, []) if one["what"] != row.what), kept])
         print(f"{part}: {row.what}: {row.tries:,} tries, {len(row.failures)} failures", flush=True)
-        for failure in row.failures:
+        for failure in failures:
             print(f"  FAILED {failure}", flush=True)
     _publish(folder, part, [row for what in asked for row in _read(folder).get(part, []) if row["what"] == what])
 

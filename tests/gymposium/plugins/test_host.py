@@ -335,6 +335,20 @@ def test_files_that_cannot_be_plugins(name: str, reason: str, tmp_path: Path) ->
         Host(autoload=False).load_file(tmp_path / name)
 
 
+@pytest.mark.parametrize("hop", ["loop.py", "nowhere.py", "/dev/zero"])
+def test_a_link_that_leads_to_no_file_is_refused(hop: str, tmp_path: Path) -> None:
+    (tmp_path / "loop.py").symlink_to(hop)
+    with pytest.raises(PluginError, match=r"does not exist|not a Python file|not a valid module name"):
+        Host(autoload=False).load_file(tmp_path / "loop.py")
+
+
+def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    with (tmp_path / "huge.py").open("wb") as file:
+        file.truncate(6_000_000_000)
+    with pytest.raises(PluginError, match="more than 10,000,000 bytes"):
+        Host(autoload=False).load_file(tmp_path / "huge.py")
+
+
 def test_every_hook_is_documented_with_an_example() -> None:
     written = {name for name in dir(hookspecs) if name.startswith("gymposium_")}
     assert written == HOOKS.keys()

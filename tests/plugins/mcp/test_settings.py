@@ -76,6 +76,14 @@ def test_a_file_that_is_no_toml_is_refused(content: bytes | None, tmp_path: Path
         read_world(file)
 
 
+@pytest.mark.parametrize("hop", ["world.toml", "nowhere.toml", "/dev/zero"])
+def test_a_link_that_leads_to_no_file_is_refused(hop: str, tmp_path: Path) -> None:
+    file = tmp_path / "world.toml"
+    file.symlink_to(hop)
+    with pytest.raises(BadOption, match=r"Cannot read .*world\.toml"):
+        read_world(file)
+
+
 def test_a_split_that_the_file_does_not_name_is_refused(tmp_path: Path) -> None:
     file = str(write_world(tmp_path))
     with pytest.raises(BadParameter, match=r"split=test: .* has no such questions"):

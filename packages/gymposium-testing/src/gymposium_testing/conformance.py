@@ -12,6 +12,7 @@ class TestNim(GameConformance):
 from __future__ import annotations
 
 from collections.abc import Iterable
+from os.path import realpath
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -51,9 +52,7 @@ class GameConformance:
     def _subjects(self) -> list[Subject]:
         if not self.game:
             raise BadOption(f'{type(self).__name__} names no game. Add  game = "my_game"  to the class.')
-        if self.file is not None and not any(
-            plugin.source == str(Path(self.file).resolve()) for plugin in host().plugins
-        ):
+        if self.file is not None and not any(plugin.source == realpath(self.file) for plugin in host().plugins):
             host().load_file(self.file)
         return named_subjects(self.game)
 

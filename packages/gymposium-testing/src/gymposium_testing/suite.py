@@ -13,7 +13,7 @@ Check some games or plugins, or a plugin in one file, with more or less effort. 
 
 from __future__ import annotations
 
-from pathlib import Path
+from os.path import realpath
 from typing import Any
 
 from gymposium.errors import BadOption
@@ -28,7 +28,7 @@ def pytest_generate_tests(metafunc: Any) -> None:
     """Parametrize the test: one test for each check and each subject."""
     config = metafunc.config
     for file in config.getoption("plugin_files", default=None) or ():
-        if not any(plugin.source == str(Path(file).resolve()) for plugin in host().plugins):
+        if not any(plugin.source == realpath(file) for plugin in host().plugins):
             host().load_file(file)
     names = config.getoption("games", default=None)
     lists = map(named_subjects, names) if names else map(plugin_subjects, installed_plugins())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from importlib import import_module
+from os.path import realpath
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -60,7 +61,7 @@ def make_app(viewer: Viewer, *, names: Iterable[str] = (), token: str | None = N
 def home_page(viewer: Viewer) -> str:
     """Return the first page, with a card for each part that has something to show."""
     cards = [card for part in viewer.parts for card in part.cards()]
-    return viewer.page("home.html", "index.html", directory=str(viewer.directory.resolve()), cards=cards)
+    return viewer.page("home.html", "index.html", directory=realpath(viewer.directory), cards=cards)
 
 
 def export(directory: Path, out: Path) -> None:

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -55,7 +56,7 @@ class MlflowLogger:
             raise MissingExtra("MLflow", '"gymposium-loggers[mlflow]"') from error
         self._metric, self._tag = Metric, RunTag
         uri = settings.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")
-        here = start.directory.resolve()
+        here = Path(realpath(start.directory))
         self._client: Any = MlflowClient(tracking_uri=uri or f"sqlite:///{here / 'mlflow.db'}")
         known = recall(start, "mlflow")
         if known is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from os.path import realpath
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, Self
@@ -22,7 +23,7 @@ class MatchFolder:
     @classmethod
     def make(cls, settings: WorldSettings) -> Self:
         """Make the folder and copy the files. Links become copies. Raises `GymposiumError` if that fails."""
-        folder = cls(settings, Path(mkdtemp(prefix="gymposium-match-")).resolve())
+        folder = cls(settings, Path(realpath(mkdtemp(prefix="gymposium-match-"))))
         if settings.server.files:
             try:
                 shutil.copytree(settings.folder / settings.server.files, folder.path, dirs_exist_ok=True)

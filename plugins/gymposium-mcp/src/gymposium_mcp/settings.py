@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from os.path import realpath
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -152,7 +153,7 @@ def read_world(file: str | Path) -> WorldSettings:
     Raises `BadOption` or `UnknownName`, which name the file and the key, if the file cannot be read, a key is missing
     or unknown, or a value is invalid."""
     try:
-        path = Path(file).resolve(strict=True)
+        path = Path(realpath(file, strict=True))
         given = strict_toml(read_plain_text(path))
     except (OSError, ValueError) as error:
         raise BadOption(f"Cannot read {file} as TOML ({error}). Give a file that describes a world.") from error

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from os.path import realpath
 from pathlib import Path
 from typing import Self
 
@@ -30,7 +31,7 @@ class OneFilePlugin:
     @classmethod
     def read(cls, file: Path) -> Self:
         """Read the file of a plugin."""
-        return cls(file.resolve(), file.read_bytes())
+        return cls(Path(realpath(file)), file.read_bytes())
 
     def is_at(self, path: Path) -> bool:
         """Return whether a file of this node has the plugin's content."""

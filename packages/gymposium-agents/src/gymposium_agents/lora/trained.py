@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from os.path import realpath
 from pathlib import Path
 from typing import Any, Self
 
@@ -35,7 +36,7 @@ class TrainingSummary:
     @classmethod
     def around(cls, directory: Path) -> Self | None:
         """Return the facts from the run whose directory contains this model, or None if there is no such run."""
-        inside = directory.resolve()
+        inside = Path(realpath(directory))
         run = Run(inside.parent.name, inside.parent)
         files = (inside.parent / "config.json", inside.parent / "versions.json")
         return cls.in_run(run) if inside.name in _TRAINED and all(file.is_file() for file in files) else None

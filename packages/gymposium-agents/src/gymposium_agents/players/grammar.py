@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Hashable
 from dataclasses import fields
+from os.path import realpath
 from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
@@ -117,7 +118,7 @@ def name_policy(adapter: str, directory: Path) -> Policy:
     read_adapter(directory)
     digests = (file_digest(directory / file).removeprefix("sha256:") for file in (CONFIG, WEIGHTS))
     digest = hashlib.sha256(bytes.fromhex("".join(digests))).hexdigest()
-    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", Path(adapter).resolve().name)
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "-", Path(realpath(adapter)).name)
     return Policy(f"{name}-{digest[:8]}")
 
 
@@ -129,4 +130,4 @@ def _files(model: str) -> Hashable:
     # a link may lead nowhere
     states = ((file.name, file.stat(follow_symlinks=file.exists())) for file in directory.iterdir())
     files = sorted((name, state.st_mtime_ns, state.st_size) for name, state in states)
-    return str(directory.resolve()), tuple(files)
+    return realpath(directory), tuple(files)

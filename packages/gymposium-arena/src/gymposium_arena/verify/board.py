@@ -8,6 +8,8 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache, partial
+from os.path import realpath
+from pathlib import Path
 
 from gymposium.analysis.review import review_path
 from gymposium.errors import UnknownName, reason
@@ -16,7 +18,7 @@ from gymposium.runs.executors.starting import begin_worker, ctrl_c_waits
 from gymposium.util.child_process import spawn_context
 from gymposium.util.plain_file import read_content
 from gymposium.util.streams import stream
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry
 from gymposium_arena.exact_file import exact_path
@@ -111,7 +113,7 @@ def verify_board(
     ]
     verification.notes += [f"{entry.player} has not been played yet." for entry in entries if entry.seed is None]
     verification.notes += [
-        f"{count} {plural(count, 'match was', 'matches were')} played with {versions}, the version at entry."
+        f"{quantity(count, 'match was', 'matches were')} played with {versions}, the version at entry."
         for versions, count in total.other_versions.items()
     ]
     affected = [entry for entry in entries if only in (None, entry.slug)]
@@ -145,7 +147,7 @@ _MOST_BYTES = 2**30
 def _read(board: Board, check: LineupCheck) -> LineupCheck:
     """Return the check with its file's content; without it if the file or one of its folders is a link."""
     file = board.path / check.where
-    if not (file.is_file() and file.resolve() == board.path.resolve() / check.where):
+    if not (file.is_file() and Path(realpath(file)) == Path(realpath(board.path)) / check.where):
         return check
     try:
         return replace(check, content=read_content(file, _MOST_BYTES))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
+from os.path import realpath
 from pathlib import Path
 
 import torch
@@ -91,7 +92,7 @@ def _execute(
     loggers = make_loggers(
         config.loggers,
         LoggerStart(
-            run=directory.path.resolve().name,
+            run=Path(realpath(directory.path)).name,
             directory=directory.path,
             config=as_data(config),
             resumed=resumed,

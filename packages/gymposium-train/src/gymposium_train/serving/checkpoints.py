@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from os.path import realpath
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -41,4 +42,4 @@ class ServedCheckpoints:
                     raise NotFound(f"No checkpoint of step {step}. A run keeps only its latest checkpoints.")
                 start = BackendStart(config=self.config, directory=run)
                 make_backend(start).export(start, saved, place)
-        return {"step": step, "promoted": True, "directory": str(place.resolve())}
+        return {"step": step, "promoted": True, "directory": realpath(place)}

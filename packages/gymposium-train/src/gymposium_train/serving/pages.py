@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from os.path import realpath
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
@@ -31,4 +32,4 @@ def with_pages(service: ASGIApp, directory: Path, *, names: Iterable[str], token
 
 def sessions_address(address: str, directory: Path, token: str) -> str:
     """Return the address of the page with a run's sessions, including the token that opens it."""
-    return f"{address}/runs/{quote(directory.resolve().name)}/sessions.html?{urlencode({'token': token})}"
+    return f"{address}/runs/{quote(Path(realpath(directory)).name)}/sessions.html?{urlencode({'token': token})}"

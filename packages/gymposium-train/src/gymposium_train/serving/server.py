@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
+from os.path import realpath
 from pathlib import Path
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -56,7 +57,7 @@ def serve_model(player: LanguageModelPlayer, name: str, settings: SessionSetting
 
 def name_run(directory: Path) -> str:
     """Return the name of the run in a directory, for clients. It does not change when the run is resumed."""
-    return sha256(str(directory.resolve()).encode()).hexdigest()[:16]
+    return sha256(realpath(directory).encode()).hexdigest()[:16]
 
 
 def _named(app: ASGIApp, run: str) -> ASGIApp:

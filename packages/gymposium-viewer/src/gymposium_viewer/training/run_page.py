@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def curves_data(opened: OpenRun) -> dict[str, Any]:
 def report_page(directory: Path) -> str:
     """Return the page of the finished run in this folder, as one file. It has everything except token-level rollouts
     and matches."""
-    run = Run(directory.resolve().name, directory)
+    run = Run(Path(realpath(directory)).name, directory)
     opened = OpenRun(run, Curves(run.metrics), SamplesIndex(run.samples)).refresh()
     values = run_values(opened)
     view = values["view"]

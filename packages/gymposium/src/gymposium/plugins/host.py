@@ -19,6 +19,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Set
 from functools import cache, partial
+from os.path import realpath
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -98,8 +99,8 @@ class Host:
     def load_all(self) -> None:
         """Load the installed plugins, those in the user's file, and inherited ones."""
         self._add_installed()
-        for path in user_file().plugins:
-            self._add(Plugin(path.stem, str(path.resolve())), partial(_import_chosen_file, path.resolve()))
+        for path in (Path(realpath(path)) for path in user_file().plugins):
+            self._add(Plugin(path.stem, str(path)), partial(_import_chosen_file, path))
         for path in plugin_files():
             if str(path) not in {plugin.source for plugin in self.plugins}:
                 self._add(Plugin(path.stem, str(path)), partial(_import_inherited_file, path))
@@ -113,7 +114,7 @@ class Host:
         file.
 
         Raises `PluginError` and keeps nothing if the file is broken."""
-        path = Path(path).resolve()
+        path = Path(realpath(path))
         if (loaded := next((one for one in self.plugins if one.source == str(path)), None)) is not None:
             if loaded.status == "active":
                 return loaded
@@ -393,6 +394,8 @@ def _import_file(path: Path) -> ModuleType:
         raise PluginError("the file does not exist")
     if not path.is_file() or path.suffix != ".py":
         raise PluginError("not a Python file")
+    if path.stat().st_size > _MOST_SOURCE_BYTES:
+        raise PluginError(f"it has more than {_MOST_SOURCE_BYTES:,} bytes, so it is not imported")
     if not name.isidentifier():
         raise PluginError(f"{name!r} is not a valid module name. Use letters, digits and underscores")
     if name in sys.modules or _installed_elsewhere(name, path):
@@ -412,9 +415,11 @@ def _import_file(path: Path) -> ModuleType:
 
 def _installed_elsewhere(name: str, path: Path) -> bool:
     spec = importlib.util.find_spec(name)
-    return spec is not None and (spec.origin is None or Path(spec.origin).resolve() != path)
+    return spec is not None and (spec.origin is None or realpath(spec.origin) != str(path))
 
 
+_MOST_SOURCE_BYTES = 10_000_000
+"""Largest file that is imported. Python reads a whole file before it finds that it is no source text."""
 _loading: list[Host] = []
 """This process's host while it loads plugins."""
 

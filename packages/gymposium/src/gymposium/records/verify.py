@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from os.path import realpath
 from pathlib import Path
 from typing import NamedTuple
 
@@ -116,7 +117,7 @@ def distinct_files(files: Iterable[Path]) -> list[Path]:
     """Each file once, by the first path that names it."""
     named: dict[Path, Path] = {}
     for file in files:
-        named.setdefault(file.resolve(), file)
+        named.setdefault(Path(realpath(file)), file)
     return [*named.values()]
 
 

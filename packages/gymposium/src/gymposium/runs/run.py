@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from os.path import realpath
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,7 @@ def linked_runs(directory: Path) -> dict[str, Path]:
 
 def _all_runs(directory: Path) -> list[Run]:
     if _is_run(directory):
-        return [Run(directory.resolve().name, directory)]
+        return [Run(Path(realpath(directory)).name, directory)]
     found = []
     for place, below, _ in os.walk(directory):
         below.sort()

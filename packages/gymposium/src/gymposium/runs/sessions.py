@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from functools import cache
+from os.path import realpath
 from pathlib import Path
 from threading import RLock
 from types import UnionType
@@ -179,7 +180,7 @@ class SessionsFile:
         self._lock = RLock()
         self._rest = 0
         """Number of progress calls left for the current query."""
-        found = path.resolve()
+        found = Path(realpath(path))
         self._files = [found.with_name(f"{found.name}{end}") for end in ("", "-wal", "-shm")]
         self._check_files(read_only)
         mode = "ro" if read_only else "rwc"

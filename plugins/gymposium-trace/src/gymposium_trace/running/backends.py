@@ -15,6 +15,7 @@ import sys
 import tempfile
 from contextlib import ExitStack
 from functools import cache
+from os.path import realpath
 from pathlib import Path
 from typing import Protocol
 
@@ -33,7 +34,7 @@ ENVIRONMENT = {"PYTHONHASHSEED": "0"}
 OPTIONS = ("-s", "-S", "-B", "-X", "utf8")
 """Options for no site-packages, no bytecode files, and UTF-8 everywhere."""
 
-_HERE = Path(__file__).resolve().parent
+_HERE = Path(realpath(__file__)).parent
 _INSIDE = (_HERE / "inside.py").read_text(encoding="utf-8")
 _DEBUG = _HERE.parent / "dbg.py"
 
@@ -157,4 +158,4 @@ def _needed() -> list[Path]:
     """Return the folders of this Python and of the libraries it needs."""
     system = [Path(path) for path in ("/usr", "/lib", "/lib32", "/lib64", "/nix/store")]
     own = {Path(sys.base_prefix), Path(sys.base_exec_prefix), Path(PYTHON).parent.parent}
-    return system + sorted(path.resolve() for path in own if not path.resolve().is_relative_to("/usr"))
+    return system + sorted(path for path in map(Path, map(realpath, own)) if not path.is_relative_to("/usr"))
