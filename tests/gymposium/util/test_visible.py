@@ -7,7 +7,7 @@ import unicodedata
 
 import pytest
 
-from gymposium.util.visible import plural, visible
+from gymposium.util.visible import plural, quantity, visible
 
 
 def test_no_character_that_steers_is_left() -> None:
@@ -39,3 +39,4 @@ def test_the_noun_of_one_thing_is_singular(one: str, many: str) -> None:
     assert [plural(count, one, many) for count in (0, 1, 2)] == [many, one, many]
     if one in ("match", "check"):
         assert plural(2, one) == many
+    assert [quantity(count, one, many) for count in (0, 1, 1200)] == [f"0 {many}", f"1 {one}", f"1,200 {many}"]

@@ -8,7 +8,7 @@ from gymposium.errors import BadOption, BadRecord, reason
 from gymposium.records import FORMAT, OrderedWriter
 from gymposium.util.plain_file import is_compressed, plain_lines
 from gymposium.util.strict_json import strict_json
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_arena.board import Board
 from gymposium_arena.schedule import Lineup
 
@@ -50,7 +50,7 @@ def check_whole(board: Board, lineup: Lineup) -> bool:
         raise BadRecord(f"{path} cannot be read ({reason(error)}).") from error
     if missing := lineup.numbers().count_missing(finished):
         raise BadOption(
-            f"{path} is compressed and lacks {missing} of {lineup.matches} {plural(lineup.matches, 'match')}. "
+            f"{path} is compressed and lacks {missing} of {quantity(lineup.matches, 'match')}. "
             "Unpack it to play them:  "
             f"gunzip {path}"
         )

@@ -20,7 +20,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.match.seating import MatchNumbers
 from gymposium.players.protocol import Player, is_deterministic
 from gymposium.util.streams import stream
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_arena.entries import Entry
 from gymposium_arena.slugs import joint_slug, slug
 from gymposium_arena.suite import Suite, SuiteGame, plays_alone
@@ -94,8 +94,8 @@ def unseated_games(suite: Suite, entries: Sequence[Entry]) -> dict[str, str]:
     seated = {lineup.game.name for lineup in lineups(suite, entries)}
     missing = {game.name: game.load().seats for game in suite.games if game.name not in seated}
     return {
-        name: f"left out {name}: it has {seats} {plural(seats, 'seat')}, but no player has {seats - 1} "
-        f"{plural(seats - 1, 'opponent')} in it. Add players with --add PLAYER."
+        name: f"left out {name}: it has {quantity(seats, 'seat')}, but no player has "
+        f"{quantity(seats - 1, 'opponent')} in it. Add players with --add PLAYER."
         for name, seats in missing.items()
     }
 

@@ -15,7 +15,7 @@ from gymposium.cli.plugins.list import note_complaints
 from gymposium.cli.resume import refuse_beside
 from gymposium.cli.text import complain, note, out
 from gymposium.errors import BadOption, PluginError
-from gymposium.util.visible import plural, visible
+from gymposium.util.visible import quantity, visible
 
 
 @dataclass(slots=True)
@@ -178,7 +178,7 @@ def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_j
     for outcome in failed:
         complain(f"{outcome.subject}, {outcome.check}: {outcome.message}")
     note(
-        f"{passed} {plural(passed, 'check')} passed, {len(failed)} failed, "
+        f"{quantity(passed, 'check')} passed, {len(failed)} failed, "
         f"{len(outcomes) - passed - len(failed)} did not apply (–). "
         f"Effort {effort}, seed {seed}, {matches} random matches per game."
     )

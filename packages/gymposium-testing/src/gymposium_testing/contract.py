@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gymposium.games.protocol import CHANCE, Event, Match
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 
 _SHOWN = 12
 """Number of events shown of a long list."""
@@ -63,7 +63,7 @@ def after(match: Match, seat: int | None = None) -> str:
 def events_in_words(events: Sequence[Event]) -> str:
     """Return events in words: all of them, or the last few if there are many."""
     words = [f"{'chance' if event.seat == CHANCE else f'seat {event.seat}'}: {event.move}" for event in events]
-    dots = [f"… {len(words) - _SHOWN} {plural(len(words) - _SHOWN, 'event')} …"] if len(words) > _SHOWN else []
+    dots = [f"… {quantity(len(words) - _SHOWN, 'event')} …"] if len(words) > _SHOWN else []
     return ", ".join([*dots, *words[-_SHOWN:]]) or "nothing"
 
 

@@ -27,7 +27,7 @@ from gymposium.match.result import check_integer
 from gymposium.replies.prompt import Prompt
 from gymposium.replies.reading import READERS, read
 from gymposium.util.streams import stream
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_testing.contract import CheckFailed, events_in_words, unlike
 from gymposium_testing.positions import PICTURE, STYLES, sight
 from gymposium_testing.walk import any_moves, steps
@@ -91,9 +91,9 @@ class LeakReport:
     def __str__(self) -> str:
         found = ", ".join(f"{count} {how}" for how, count in self.found.items() if count)
         counts = (
-            f"{self.game.name}: {self.positions} {plural(self.positions, 'position')}, {self.worlds} "
-            f"{plural(self.worlds, 'world')} compared ({found or 'none'}), "
-            f"{len(self.leaks)} {plural(len(self.leaks), 'leak')}"
+            f"{self.game.name}: {quantity(self.positions, 'position')}, {quantity(self.worlds, 'world')} compared "
+            f"({found or 'none'}), "
+            f"{quantity(len(self.leaks), 'leak')}"
         )
         return "\n".join([counts, *map(str, self.leaks)])
 

@@ -8,7 +8,7 @@ from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
 from gymposium.replies.reading import READERS
 from gymposium.tasks.tools import list_tools
-from gymposium.util.visible import plural
+from gymposium.util.visible import plural, quantity
 from gymposium_inspect.messages import declared
 from gymposium_inspect.naming import name_in_gymposium
 from gymposium_inspect.playing import CALLS, make_prompt, play
@@ -82,7 +82,7 @@ def _task(
     make_prompt(opened, reply, prompt)
     if not isinstance(opponent, str) and len(opponent) != opened.seats - 1:
         raise BadOption(
-            f"opponent: {len(opponent)} {plural(len(opponent), 'player')} for {opened.seats - 1} other "
+            f"opponent: {quantity(len(opponent), 'player')} for {opened.seats - 1} other "
             f"{plural(opened.seats - 1, 'seat')}. Give one per seat."
         )
     scorers = [outcome()]

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from gymposium.errors import BadOption, LoggerError, MissingExtra
 from gymposium.runs.loggers.protocol import LoggerStart, Metrics
-from gymposium.util.visible import plural
+from gymposium.util.visible import plural, quantity
 from gymposium_loggers.kept import keep, recall
 
 KEYS = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
@@ -96,7 +96,7 @@ class LangfuseLogger:
         answer: Any = self._api.scores.create(request=scores) if scores else None
         if getattr(answer, "rejected", 0):
             raise LoggerError(
-                f"Logger langfuse: {answer.rejected} {plural(answer.rejected, 'score')} of step {step} "
+                f"Logger langfuse: {quantity(answer.rejected, 'score')} of step {step} "
                 f"{plural(answer.rejected, 'was', 'were')} rejected: "
                 f"{'; '.join(str(error) for error in answer.errors)}"
             )

@@ -17,7 +17,7 @@ from ray.util.placement_group import PlacementGroup, placement_group, remove_pla
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from gymposium.errors import GymposiumError
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_ray.causes import cause
 from gymposium_ray.nodes import Nodes
 from gymposium_ray.rank import GRACE, Rank
@@ -106,7 +106,7 @@ def _run(ranks: Sequence[Any], arguments: Sequence[str], note: Callable[[str], o
     places = ray.get([rank.place.remote() for rank in ranks])
     nodes = [node for node, _ in places]
     note(
-        f"{len(ranks)} {plural(len(ranks), 'process')} on {', '.join(dict.fromkeys(nodes))}; the first one "
+        f"{quantity(len(ranks), 'process')} on {', '.join(dict.fromkeys(nodes))}; the first one "
         f"writes the run on {nodes[0]}."
     )
     started = []

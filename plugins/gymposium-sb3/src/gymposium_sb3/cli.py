@@ -19,7 +19,7 @@ from gymposium.errors import BadOption
 from gymposium.match.seating import even_share
 from gymposium.records.scores import Score
 from gymposium.runs.folder import new_folder
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium.util.writable import check_writable
 from gymposium_sb3.player import Sb3Player
 from gymposium_sb3.training import DECISIONS, Algorithm, Settings, evaluate, train
@@ -132,7 +132,7 @@ def train_command(
     except KeyboardInterrupt:
         note(f"Stopped. What was learned so far is in {path}" if path.exists() else "Stopped; nothing is saved.")
         raise typer.Exit(130) from None
-    note(f"Saved to {path} after {played:,} {plural(played, 'decision')}")
+    note(f"Saved to {path} after {quantity(played, 'decision')}")
     player = Sb3Player(str(path))
     scores: dict[str, Score] = {}
     with match_bar() as bar:
@@ -144,7 +144,7 @@ def train_command(
         print_json({"player": player.name, "game": loaded.name, "decisions": played, "seed": seed, "opponents": data})
         return
     out().print(
-        f"{player.name} at {loaded.name}: {matches} {plural(matches, 'match')} against each, seed {seed}",
+        f"{player.name} at {loaded.name}: {quantity(matches, 'match')} against each, seed {seed}",
         soft_wrap=True,
     )
     out().print(_table(scores, alone=loaded.seats == 1))

@@ -27,7 +27,7 @@ from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.plugins.command_line import command_line
 from gymposium.records.scores import Score
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_sb3.player import one_thread
 from gymposium_sb3.policy_file import write_note
 
@@ -172,7 +172,7 @@ def evaluate(
     the matches evenly."""
     seat = check_seat(settings.seat, game.seats)
     if seat is None and matches % game.seats:
-        raise BadOption(f"{matches} {plural(matches, 'match')} cannot be shared evenly by {game.seats} seats.")
+        raise BadOption(f"{quantity(matches, 'match')} cannot be shared evenly by {game.seats} seats.")
     other = make_player(opponent) if game.seats > 1 else player
     players = [player if index == (seat or 0) else other for index in range(game.seats)]
     score = Score()

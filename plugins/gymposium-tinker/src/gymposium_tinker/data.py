@@ -9,7 +9,7 @@ from tinker.types import Datum, ForwardBackwardOutput, ModelInput, TensorData
 from torch import Tensor
 
 from gymposium.errors import GymposiumError
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_train.learner.protocol import Demonstration, Pair, conversations
 from gymposium_train.learner.rows import Row, Span, Tokens
 from gymposium_train.learner.token_batch import TokenBatch, token_batch
@@ -67,7 +67,7 @@ def logprobs(output: ForwardBackwardOutput, data: Sequence[Datum]) -> list[Tenso
 
 
 def _counts(rows: Sequence[int]) -> str:
-    return f"{len(rows)} {plural(len(rows), 'row')} of {sum(rows)} {plural(sum(rows), 'token')}"
+    return f"{quantity(len(rows), 'row')} of {quantity(sum(rows), 'token')}"
 
 
 def gather_sampled(rows: Sequence[Row], scores: Sequence[Tensor]) -> Tensor:

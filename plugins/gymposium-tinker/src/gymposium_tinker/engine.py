@@ -11,7 +11,7 @@ from tinker.types import ModelInput, SampleResponse, SamplingParams
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.util.settings import NoSettings
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest, Tokens
 from gymposium_agents.engines.futures import then
 from gymposium_agents.engines.protocol import EngineStart
@@ -82,8 +82,7 @@ def _completion(done: Future[SampleResponse], request: TokenRequest, policy: Pol
     if logprobs is None or len(logprobs) != len(ids):
         found = "none" if logprobs is None else len(logprobs)
         raise GymposiumError(
-            f"The Tinker service returned {len(ids)} {plural(len(ids), 'token')} with log-probabilities for "
-            f"{found} of them."
+            f"The Tinker service returned {quantity(len(ids), 'token')} with log-probabilities for {found} of them."
         )
     if request.watch is not None and (ended := next((n for n, one in enumerate(ids, 1) if request.watch(one)), None)):
         ids, logprobs, finish = ids[:ended], logprobs[:ended], "stop"
@@ -98,7 +97,7 @@ def _slice_reply(scores: Sequence[float | None], prompt: Tokens, reply: Tokens) 
     if missing not in (0, 1) or None in found:
         raise GymposiumError(
             f"The Tinker service returned {sum(score is not None for score in scores)} log-probabilities for "
-            f"{len(prompt) + len(reply)} {plural(len(prompt) + len(reply), 'token')}."
+            f"{quantity(len(prompt) + len(reply), 'token')}."
         )
     return tuple(float(score) for score in found if score is not None)
 

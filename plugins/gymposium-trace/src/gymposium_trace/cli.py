@@ -14,7 +14,7 @@ from gymposium.cli.text import note, out, show as show_text
 from gymposium.errors import BadOption, BadParameter
 from gymposium.games.registry import load_game
 from gymposium.util.streams import Draw, stream
-from gymposium.util.visible import plural, visible
+from gymposium.util.visible import quantity, visible
 from gymposium_trace.game import Trace
 from gymposium_trace.inject import Uninjectable
 from gymposium_trace.running.backends import BACKENDS, PYTHON
@@ -96,7 +96,7 @@ def check(
         console.print(visible(f"{source}: {good} of {len(programs.rows)} programs count."), soft_wrap=True)
         for reason, times in Counter(skipped.values()).most_common(5):
             if times > 1:
-                note(f"{times} {plural(times, 'time')}: {reason}")
+                note(f"{quantity(times, 'time')}: {reason}")
     if not good:
         raise typer.Exit(1)
 

@@ -9,7 +9,7 @@ from typing import Any
 from gymposium.errors import GymposiumError
 from gymposium.match import MatchResult
 from gymposium.records.trajectories import Trajectory
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_agents.chat.rows import token_rows
 
 
@@ -25,8 +25,8 @@ def make_trajectory(played: MatchResult, seat: int) -> Trajectory | None:
         return trajectory
     if trajectory.truncated:
         raise GymposiumError(
-            f"The first prompt of match {played.job.id} has {len(trajectory.unanswered)} "
-            f"{plural(len(trajectory.unanswered), 'token')}, which leaves no space "
+            f"The first prompt of match {played.job.id} has {quantity(len(trajectory.unanswered), 'token')}, which "
+            f"leaves no space "
             f"for a reply in the model's context. Use prompt=compact, or a model with a larger context."
         )
     return None

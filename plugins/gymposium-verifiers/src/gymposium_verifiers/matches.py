@@ -23,7 +23,7 @@ from gymposium.rewards.protocol import CheckedReward
 from gymposium.tasks.tools import list_tools
 from gymposium.tasks.tools.dialects import DIALECTS
 from gymposium.tasks.tools.reader import ToolsReader
-from gymposium.util.visible import plural
+from gymposium.util.visible import plural, quantity
 
 SEATS = 10
 """Number of seats that agents can play: each has its own role in the environment's config."""
@@ -84,8 +84,7 @@ class Matches:
             others = loaded.seats - len(lineup)
             if len(named) not in (1, others):
                 raise BadOption(
-                    f"opponents: got {len(named)} {plural(len(named), 'player')} for {others} other "
-                    f"{plural(others, 'seat')}."
+                    f"opponents: got {quantity(len(named), 'player')} for {others} other {plural(others, 'seat')}."
                 )
         how = _reader(reply, loaded)
         prompt_for(loaded, prompt, how)

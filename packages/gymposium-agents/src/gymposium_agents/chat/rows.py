@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from gymposium.errors import GymposiumError
-from gymposium.util.visible import plural
+from gymposium.util.visible import plural, quantity
 from gymposium_agents.chat.tokens import TurnTokens
 
 
@@ -46,8 +46,8 @@ def token_rows(turns: Sequence[TurnTokens]) -> list[TokenRow]:
             )
         if len(ids) != len(logprobs):
             raise GymposiumError(
-                f"Turn {index} has {len(ids)} sampled {plural(len(ids), 'token')} but {len(logprobs)} "
-                f"{plural(len(logprobs), 'log-probability', 'log-probabilities')}. Request a "
+                f"Turn {index} has {len(ids)} sampled {plural(len(ids), 'token')} but "
+                f"{quantity(len(logprobs), 'log-probability', 'log-probabilities')}. Request a "
                 f"log-probability for every token from the engine."
             )
         if rows and _continues(turn, turns[index - 1]):

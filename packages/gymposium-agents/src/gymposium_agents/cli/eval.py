@@ -28,7 +28,7 @@ from gymposium.runs.folder import RunFolder, check_new
 from gymposium.runs.playing import split_names
 from gymposium.runs.series import SeatedSeries, seat_series
 from gymposium.util.settings import settings_table
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_agents.cli.blocks import blocks, overview
 from gymposium_agents.cli.own_server import ServerOptions, check_server_options, powerful_options, seated_players
 from gymposium_agents.players.evaluate import Evaluation, check_share, find_seat
@@ -346,7 +346,7 @@ def _print(plan: Plan, protocol: Preset | None, results: Sequence[tuple[Game, st
         against = "" if opponent == ALONE else f" against {opponent}"
         seats = "" if game.seats == 1 else ", as many in each seat"
         console.print(f"{name} at {game.name}{against}", soft_wrap=True)
-        played = f"{plan.matches} {plural(plan.matches, 'match')}{seats}"
+        played = f"{quantity(plan.matches, 'match')}{seats}"
         console.print(f"{played}, seed {plan.seed}, a failed reply: {plan.on_illegal}")
         for table in blocks(evaluation):
             console.print()

@@ -36,7 +36,7 @@ from gymposium.runs.series import SeatedSeries, seat_series
 from gymposium.tasks.tools import list_tools
 from gymposium.util.durable import replace_text
 from gymposium.util.settings import settings_table
-from gymposium.util.visible import plural
+from gymposium.util.visible import plural, quantity
 from gymposium_agents.chat.settings import PlayerSettings, find_reply_form
 from gymposium_agents.cli.own_server import ServerOptions, check_server_options, powerful_options, seated_players
 from gymposium_agents.players.synth import Keep, SynthData, SynthSelection, choose_per
@@ -299,7 +299,7 @@ class _Session:
                 for changed in (("--keep", "all"), ("-n", str(2 * settings.matches)))
             )
             raise GymposiumError(
-                f"No seat of {counts.matches} {plural(counts.matches, 'match')} was kept ({_reasons(counts)}). Use "
+                f"No seat of {quantity(counts.matches, 'match')} was kept ({_reasons(counts)}). Use "
                 f"stronger players, keep other outcomes with  {keeps_all}  or play more matches with  {plays_more}"
             )
         replace_text(folder.path / "data.jsonl", data)
@@ -330,18 +330,11 @@ class _Session:
         what = "whole matches" if wanted.per == "match" else "single turns"
         data = folder.path / "data.jsonl"
         for line in (
-            f"{data}: {counts.lines} {plural(counts.lines, 'line')}, {what}, context {wanted.settings.context}",
-            (
-                f"  played    {counts.matches} {plural(counts.matches, 'match')} of {self.game.name}, seed "
-                f"{self.settings.seed}"
-            ),
-            f"  kept      {counts.kept} {plural(counts.kept, 'seat')}",
+            f"{data}: {quantity(counts.lines, 'line')}, {what}, context {wanted.settings.context}",
+            (f"  played    {quantity(counts.matches, 'match')} of {self.game.name}, seed {self.settings.seed}"),
+            f"  kept      {quantity(counts.kept, 'seat')}",
             f"  left out  {_reasons(counts)}",
-            *(
-                [f"  passed over as duplicates  {counts.duplicates} {plural(counts.duplicates, 'line')}"]
-                if wanted.dedupe
-                else []
-            ),
+            *([f"  passed over as duplicates  {quantity(counts.duplicates, 'line')}"] if wanted.dedupe else []),
         ):
             out().print(line, soft_wrap=True)
 
@@ -370,7 +363,4 @@ def check_players(texts: Sequence[str], by: int | None, game: Game) -> None:
 
 def _reasons(counts: SynthData) -> str:
     reasons = [f"{reason} {count}" for reason, count in counts.left_out.most_common()]
-    return (
-        f"{counts.left_out.total()} "
-        f"{plural(counts.left_out.total(), 'seat')}{': ' if reasons else ''}{', '.join(reasons)}"
-    )
+    return f"{quantity(counts.left_out.total(), 'seat')}{': ' if reasons else ''}{', '.join(reasons)}"

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_agents.engines.protocol import ChatCompletion
 
 
@@ -45,16 +45,16 @@ class Account:
         sentences = []
         if self.answers:
             cost = "" if self.cost is None else f", cost {self.cost:.4f}"
-            uncounted = f" ({self.uncounted} {plural(self.uncounted, 'answer')} uncounted)" if self.uncounted else ""
+            uncounted = f" ({quantity(self.uncounted, 'answer')} uncounted)" if self.uncounted else ""
             sentences.append(
-                f"The judge rated {self.rated} {plural(self.rated, 'group')} in {self.answers} "
-                f"{plural(self.answers, 'answer')}, {self.prompt_tokens} {plural(self.prompt_tokens, 'token')} in and "
+                f"The judge rated {quantity(self.rated, 'group')} in {quantity(self.answers, 'answer')}, "
+                f"{quantity(self.prompt_tokens, 'token')} in and "
                 f"{self.completion_tokens} out{uncounted}{cost}."
             )
         return [
             *sentences,
             *(
-                f"{count} {plural(count, 'group was', 'groups were')} not rated: {why}."
+                f"{quantity(count, 'group was', 'groups were')} not rated: {why}."
                 for why, count in self.unrated.most_common()
             ),
         ]

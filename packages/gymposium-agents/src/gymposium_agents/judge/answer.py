@@ -11,7 +11,7 @@ from gymposium.replies.delimiters import strip_turn_tokens
 from gymposium.replies.reading import MAX_REPLY
 from gymposium.replies.thoughts import remove_thoughts
 from gymposium.util.strict_json import strict_json
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 
 CUT_OFF = "the judge's answer was cut off"
 NO_JSON = "the judge's answer was not the JSON asked for"
@@ -33,8 +33,7 @@ def read_scores(answer: str, ids: Sequence[str]) -> dict[str, float]:
     if len(names) != len(ids):
         raise UnratedGroup(
             NOT_EACH_ONCE,
-            f"It gave {len(names)} {plural(len(names), 'score')} for {len(ids)} "
-            f"{plural(len(ids), 'trajectory', 'trajectories')}.",
+            f"It gave {quantity(len(names), 'score')} for {quantity(len(ids), 'trajectory', 'trajectories')}.",
         )
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise UnratedGroup(NOT_EACH_ONCE, f"It gave several scores for {', '.join(map(_short, twice))}.")

@@ -21,7 +21,7 @@ from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask
 from gymposium.replies.reading import LenientReader, Reader, TagsReader, read
 from gymposium.util.streams import stream
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.context import Context
 from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest, Tokens
@@ -161,7 +161,7 @@ def _moves_that_fit(
     fit = [move for move in moves if len(replies[move]) <= room]
     if not fit:
         raise GymposiumError(
-            f"No legal move of {ask.game.name} fits into {room} {plural(room, 'token')}: the shortest reply has "
+            f"No legal move of {ask.game.name} fits into {quantity(room, 'token')}: the shortest reply has "
             f"{min(len(replies[move]) for move in moves)}. Raise the player's max_tokens, or use a longer context."
         )
     return fit

@@ -15,7 +15,7 @@ from gymposium.match.seating import assign_seats, seated_jobs
 from gymposium.players.protocol import Player
 from gymposium.records import Record, recorded
 from gymposium.records.scores import Score
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ def check_share(matches: int, game: Game) -> None:
     """Raise `BadOption` if the seats of `game` cannot share the matches evenly."""
     if matches % game.seats:
         raise BadOption(
-            f"{matches} {plural(matches, 'match')} cannot be shared evenly by {game.seats} seats. Use a "
+            f"{quantity(matches, 'match')} cannot be shared evenly by {game.seats} seats. Use a "
             f"multiple of {game.seats}."
         )
 

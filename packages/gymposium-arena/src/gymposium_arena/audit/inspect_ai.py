@@ -11,7 +11,7 @@ from typing import Any
 
 from gymposium.errors import BadRecord
 from gymposium.records import Record
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_arena.audit.episode import Episode, entry, fail
 from gymposium_arena.audit.logged_match import CAUSES, causes
 
@@ -93,10 +93,7 @@ def _seat(data: Mapping[str, Any], record: Record) -> int:
             fail(f"the metadata has {key} {metadata.get(key)!r}, but the record has {getattr(record, key)!r}")
     seat: int = entry(metadata, "seat", int, "the metadata")
     if seat not in range(len(record.players)):
-        fail(
-            f"the metadata names seat {seat}, but the match has {len(record.players)} "
-            f"{plural(len(record.players), 'seat')}"
-        )
+        fail(f"the metadata names seat {seat}, but the match has {quantity(len(record.players), 'seat')}")
     return seat
 
 
@@ -110,8 +107,8 @@ def _check_messages(data: Mapping[str, Any], record: Record, seat: int) -> None:
     replied = [turn["text"] for turn in record.turns if turn["seat"] == seat]
     if len(said) not in (len(replied), len(replied) + (record.ending.kind == "out of context")):
         fail(
-            f"the model wrote {len(said)} {plural(len(said), 'message')}, but the record has {len(replied)} "
-            f"{plural(len(replied), 'reply', 'replies')} of seat {seat}"
+            f"the model wrote {quantity(len(said), 'message')}, but the record has "
+            f"{quantity(len(replied), 'reply', 'replies')} of seat {seat}"
         )
     tools = record.prompts[seat]["reader"].startswith("tools")
     for number, (message, reply) in enumerate(zip(said, replied)):

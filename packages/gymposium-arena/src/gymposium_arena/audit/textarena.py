@@ -21,7 +21,7 @@ from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.openspiel.lookup import game_of_engine
 from gymposium.games.registry import load_game
 from gymposium.players.protocol import Reply
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_arena.audit.episode import Episode, entry, fail
 from gymposium_arena.audit.logged_match import LoggedMatch, causes
 
@@ -158,7 +158,7 @@ def _rewards(rewards: Any, seats: int) -> list[float]:
     if rewards is None or rewards == {}:
         return []
     if not isinstance(rewards, dict) or rewards.keys() != {str(seat) for seat in range(seats)}:
-        fail(f"the rewards {rewards} do not match {seats} {plural(seats, 'player')}")
+        fail(f"the rewards {rewards} do not match {quantity(seats, 'player')}")
     return [rewards[str(seat)] for seat in range(seats)]
 
 
@@ -176,7 +176,4 @@ def _check_info(info: Any, told: LoggedMatch, forfeit: int | None) -> None:
             fail(f"game_info wrongly says that player {seat} {says}")
         turns = sum(event.seat == seat for event in told.match.events) + (seat == forfeit)
         if noted.get("turn_count", turns) != turns:
-            fail(
-                f"game_info counts {noted['turn_count']} {plural(noted['turn_count'], 'turn')} of player "
-                f"{seat}, but there are {turns}"
-            )
+            fail(f"game_info counts {quantity(noted['turn_count'], 'turn')} of player {seat}, but there are {turns}")

@@ -14,7 +14,7 @@ from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import note, out, show
 from gymposium.errors import BadOption
 from gymposium.util.lines import LineWriter
-from gymposium.util.visible import plural, visible
+from gymposium.util.visible import quantity, visible
 from gymposium.util.writable import check_writable
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def command(
     audit = audit_logs(logs, agents=names)
     named = sum(record.players != names for record in audit.records)
     if names and named:
-        note(f"--agents does not apply to {named} {plural(named, 'episode')}: the logs name the agents.")
+        note(f"--agents does not apply to {quantity(named, 'episode')}: the logs name the agents.")
     rows, ratings = make_rows(audit.episodes), compute_ratings(audit.records)
     if to is not None:
         _write(audit, to)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from gymposium.util.visible import plural
+from gymposium.util.visible import plural, quantity
 
 if TYPE_CHECKING:
     from gymposium_arena.ratings.connectivity import Bound
@@ -84,7 +84,7 @@ def reviewed(lost: LostResult) -> str:
     """Return how a game's moves were judged, as the beginning of a sentence."""
     estimate = "" if lost.exact else ", which estimates"
     return (
-        f"What the moves of {lost.matches:,} {plural(lost.matches, 'match')} gave away, as shares of the range "
+        f"What the moves of {quantity(lost.matches, 'match')} gave away, as shares of the range "
         "of returns, judged by "
         f"{lost.judge}{estimate}"
     )
@@ -174,9 +174,9 @@ def exploitable(yardsticks: Yardsticks) -> dict[str, str]:
 def counts(game: GameResult) -> str:
     """Return the number of a game's matches, and how they ended, in words."""
     parts = [
-        f"{game.matches} {plural(game.matches, 'match')} on {game.deals} {plural(game.deals, 'deal')}",
+        f"{quantity(game.matches, 'match')} on {quantity(game.deals, 'deal')}",
         f"{game.duplicates} repeated {plural(game.duplicates, 'match')} not counted" if game.duplicates else None,
-        f"{game.forfeits} {plural(game.forfeits, 'forfeit')}" if game.forfeits else None,
+        quantity(game.forfeits, "forfeit") if game.forfeits else None,
         f"{game.errors} broke off and will be played again" if game.errors else None,
         game.model,
     ]

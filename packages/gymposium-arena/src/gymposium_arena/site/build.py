@@ -12,7 +12,7 @@ from gymposium.records import Record
 from gymposium.util.durable import staging_path, sweep
 from gymposium.util.plain_file import read_plain_text
 from gymposium.util.strict_json import strict_json
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_arena.board import Board
 from gymposium_arena.results.file import read_results, results_file
 from gymposium_arena.site.choice import ExpectedPoints, choose
@@ -100,8 +100,7 @@ def _around(site: Site) -> Mapping[str, Mapping[str, Any]]:
                 "list": f"{site.lineup_path(lineup)}#{site.anchor(lineup.game)}",
                 "before": site.pages[before[0].id] if before else None,
                 "after": site.pages[after[0].id] if after else None,
-                "place": f"{place + 1} of {len(shown)} with a page, of {len(lineup.matches)} "
-                f"{plural(len(lineup.matches), 'match')}",
+                "place": f"{place + 1} of {len(shown)} with a page, of {quantity(len(lineup.matches), 'match')}",
             }
     return links
 

@@ -17,7 +17,7 @@ from gymposium.errors import NoSampler
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.protocol import Event, Game, Match
 from gymposium.util.streams import stream
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_testing.contract import (
     NORMAL,
     CheckFailed,
@@ -59,7 +59,7 @@ def hiding_is_declared(game: Game, seed: int = 0, effort: Effort = NORMAL) -> No
     require(
         report.worlds > 0,
         f"the spec says information='imperfect', but no two worlds were found that a seat cannot tell apart, by "
-        f"altering events, from scratch, or by resample() ({report.positions} {plural(report.positions, 'position')})",
+        f"altering events, from scratch, or by resample() ({quantity(report.positions, 'position')})",
         DECLARE,
         game.name,
     )

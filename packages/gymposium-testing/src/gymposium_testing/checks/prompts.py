@@ -14,7 +14,7 @@ from gymposium.plugins.specs import GameSpec, Parameter
 from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import READERS
 from gymposium.util.streams import stream
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, raised, require, short
 from gymposium_testing.parameters import for_drawn_parameters, make_game
 from gymposium_testing.positions import STYLES
@@ -162,7 +162,7 @@ def drawn_parameters_play(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL
         decisions = sum(map(len, moves))
         require(
             decisions <= game.max_decisions and all(low - 1e-9 <= r <= high + 1e-9 for r in match.returns()),
-            f"a match of {decisions} {plural(decisions, 'decision')} (at most {game.max_decisions}) returns "
+            f"a match of {quantity(decisions, 'decision')} (at most {game.max_decisions}) returns "
             f"{match.returns()} "
             f"(within {game.utility_range})",
             "compute max_decisions and utility_range from the parameters.",

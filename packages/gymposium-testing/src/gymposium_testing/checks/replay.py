@@ -13,7 +13,7 @@ from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, play
 from gymposium.records import RecordWriter, verify_file
 from gymposium.util.streams import stream
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, events_in_words, raised
 from gymposium_testing.positions import Snapshot
 from gymposium_testing.walk import BEGIN, AnyPlayer, ended, match_seed, play_moves, steps
@@ -48,7 +48,7 @@ def pieces_load_and_play_on(game: Game, seed: int = 0, effort: Effort = NORMAL) 
             cuts[-1].compare(
                 piece,
                 what,
-                where=f"{game.name}, loaded after {len(cut.events)} {plural(len(cut.events), 'event')}",
+                where=f"{game.name}, loaded after {quantity(len(cut.events), 'event')}",
                 do=_DO,
             )
             left -= 1

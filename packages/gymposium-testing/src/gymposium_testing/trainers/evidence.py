@@ -11,7 +11,7 @@ import numpy as np
 
 from gymposium.games.registry import load_game
 from gymposium.util.streams import derived_seed, stream
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_testing.contract import CheckFailed
 from gymposium_testing.trainers.protocol import RolledOut, RowTrainer, TrainedRow, TrainerTask, Vector
 from gymposium_testing.trainers.row_faults import ReplayedMatch, RowFault, find_faults, replayed
@@ -201,8 +201,8 @@ def _rolled_out(evidence: TrainerEvidence, matches: int, *key: str | int) -> Rol
     rolled = evidence.model.roll_out(matches, evidence.derive_seed(*key))
     if not rolled.rows or len(rolled.matches) != matches:
         raise CheckFailed(
-            f"roll_out({matches}) gives {len(rolled.matches)} {plural(len(rolled.matches), 'match')} and "
-            f"{len(rolled.rows)} {plural(len(rolled.rows), 'row')}.",
+            f"roll_out({matches}) gives {quantity(len(rolled.matches), 'match')} and "
+            f"{quantity(len(rolled.rows), 'row')}.",
             do="return all played matches, including lost ones, and their rows.",
         )
     return rolled

@@ -10,7 +10,7 @@ from typing import Literal
 
 from gymposium.games.protocol import Game
 from gymposium.match.failures import forfeit_returns
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_testing.contract import CheckFailed, events_in_words
 from gymposium_testing.trainers.protocol import ReadingModel, RolledOut, TokenIds, TrainedMatch, TrainedRow
 
@@ -157,7 +157,7 @@ def _compare_row(turns: Sequence[ReplayedTurn], row: TrainedRow, model: ReadingM
     if len({*lengths}) > 1:
         yield (
             "tokens",
-            f"A row has {lengths[0]} {plural(lengths[0], 'token')}, a mask of {lengths[1]}, and {lengths[2]} log_probs",
+            f"A row has {quantity(lengths[0], 'token')}, a mask of {lengths[1]}, and {lengths[2]} log_probs",
         )
         return
     place = 0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from math import prod
 
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_agents.engines.vllm.settings import VllmSettings, shares
 
 SHARE = "--gpu-memory-utilization"
@@ -52,7 +52,7 @@ def devices_problem(engine: VllmSettings, visible: Sequence[str], learners: int)
     if engine.servers > 1 and not engine.devices:
         example = f", such as [{_listed(spare)}]" if len(spare) == wanted else ""
         return (
-            f"engine.servers = {engine.servers}: name {wanted} {plural(wanted, 'GPU')} in "
+            f"engine.servers = {engine.servers}: name {quantity(wanted, 'GPU')} in "
             f"engine.devices{example}, {needed} per server."
         )
     if len(set(engine.devices)) < len(engine.devices):
@@ -60,9 +60,9 @@ def devices_problem(engine: VllmSettings, visible: Sequence[str], learners: int)
     groups = shares(devices, engine.servers)
     if len(groups[0]) < needed:
         return (
-            f"engine.arguments requests {needed} {plural(needed, 'GPU')}, but {_each(engine)} may use "
+            f"engine.arguments requests {quantity(needed, 'GPU')}, but {_each(engine)} may use "
             f"{_listed(groups[0])}. Name "
-            f"{needed} {plural(needed, 'GPU')} in engine.devices."
+            f"{quantity(needed, 'GPU')} in engine.devices."
         )
     both = [name for group in groups for name in group[:needed] if name in taken]
     if not both or shares_memory:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.match.seating import even_share
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_agents.modeling.sources import find_title
 from gymposium_train.config.backend_checks import backend_checks
 from gymposium_train.config.measure import IN_WORDS, ColdStart
@@ -30,8 +30,8 @@ def outline(config: TrainConfig) -> dict[str, str]:
     return {
         "games": ", ".join(f"{game.name} ({_times(game.seats, 'seat')})" for game in games),
         **backend_checks(config).outline(config),
-        "cold start": f"up to {cold.steps} {plural(cold.steps, 'step')} of {cold.batch} "
-        f"{plural(cold.batch, 'reply', 'replies')} from {source}"
+        "cold start": f"up to {quantity(cold.steps, 'step')} of {quantity(cold.batch, 'reply', 'replies')} from "
+        f"{source}"
         if cold.steps
         else "none",
         "steps": _steps(config),
@@ -55,7 +55,7 @@ def _steps(config: TrainConfig) -> str:
     settings, final = config.rollout, growth(config, 1.0)
     groups, size = settings.groups, settings.group_size
     if groups is None:
-        step = f"each of about {settings.decisions:,} {plural(settings.decisions, 'reply', 'replies')}"
+        step = f"each of about {quantity(settings.decisions, 'reply', 'replies')}"
         step += f" in the first and {settings.decisions * final:,.0f} in the last" if final > 1.0 else ""
         step += f", in groups of {size}"
     else:
@@ -67,7 +67,7 @@ def _steps(config: TrainConfig) -> str:
         return f"{config.steps}, {step}"
     pace = Pace(config)
     matches = groups * sum(round(size * growth(config, pace(step))) for step in range(config.steps))
-    return f"{config.steps}, {step}; {matches:,} {plural(matches, 'match')} in all"
+    return f"{config.steps}, {step}; {quantity(matches, 'match')} in all"
 
 
 def _stage(stage: Stage, stages: tuple[Stage, ...]) -> str:
@@ -82,7 +82,7 @@ def _stage(stage: Stage, stages: tuple[Stage, ...]) -> str:
 def _measures(config: TrainConfig, games: Sequence[Game]) -> str:
     measures = config.evaluation
     if all(game.seats == 1 for game in games):
-        return f"{measures.matches:,} {plural(measures.matches, 'match')}"
+        return quantity(measures.matches, "match")
     panel = (
         f"{name} in {_shared(measures.matches if name == 'random' else measures.search_matches, games)}"
         for name in measures.opponents

@@ -10,7 +10,7 @@ from datetime import date, datetime, time
 from typing import Any
 
 from gymposium.errors import BadOption
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_train.config.schema import Node, find_kind, inside, plain, variants, whole
 
 BACK_TO_DEFAULT = object()
@@ -88,8 +88,8 @@ def _set(data: Any, override: Override) -> None:
         if isinstance(data, list):
             if not (name.isdecimal() and int(name) < len(data)):
                 raise BadOption(
-                    f"{override.written}: index {name} is invalid. {here} has {len(data)} "
-                    f"{plural(len(data), 'entry', 'entries')}, counted from 0."
+                    f"{override.written}: index {name} is invalid. {here} has "
+                    f"{quantity(len(data), 'entry', 'entries')}, counted from 0."
                 )
             if last and override.value is BACK_TO_DEFAULT:
                 raise BadOption(f"{override.written}: list entries have no default. Give all of {here}.")

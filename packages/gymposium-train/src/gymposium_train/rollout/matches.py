@@ -11,7 +11,7 @@ from gymposium.errors import GymposiumError
 from gymposium.match import MatchJob, MatchResult, Schedule, play
 from gymposium.records import recorded
 from gymposium.records.trajectories import Trajectory
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_train.config.source import MatchSettings
 from gymposium_train.config.stages import SELF
 from gymposium_train.rollout.plan import MatchGroup, MatchPlanner, PlannedGroup
@@ -56,7 +56,7 @@ class MatchRollouts:
         matches, broken = sum(len(one.jobs) for one in planned), sum(rollout.broken.values())
         if broken > self.most_broken * matches:
             raise GymposiumError(
-                f"{broken} of {matches} {plural(matches, 'match')} of step {step + 1} broke off, but "
+                f"{broken} of {quantity(matches, 'match')} of step {step + 1} broke off, but "
                 f"rollout.most_broken={self.most_broken:g}. Most frequent cause: {next(iter(rollout.broken))}"
             )
         metrics = rollout.metrics | self.planner.note(rollout.groups)

@@ -14,7 +14,7 @@ from gymposium.replies.reading import read
 from gymposium.runs.curves import COLD_START
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.util.streams import stream
-from gymposium.util.visible import plural
+from gymposium.util.visible import plural, quantity
 from gymposium_agents.chat.settings import find_reply_form
 from gymposium_agents.chat.tokens import Sampling, TokenRequest
 from gymposium_agents.models.loading import LoadedModel
@@ -239,7 +239,7 @@ def _say_what_is_amiss(run: UnderWay, counts: Counter[str]) -> None:
     listed = all(game.num_actions and not game.spec.tools for game in run.games)
     if counts["unguided"] and listed and run.games and config.model.name is None:
         say(
-            f"{counts['unguided']} of {counts['replies']} {plural(counts['replies'], 'reply', 'replies')} to "
+            f"{counts['unguided']} of {quantity(counts['replies'], 'reply', 'replies')} to "
             f"imitate {plural(counts['unguided'], 'does', 'do')} not teach the model what is legal, so "
             f"many of its moves may fail. Their lines name no legal moves, or the replies do not follow "
             f"prompting.reply={config.prompting.reply}. To get lines with legal moves, use gymposium synth.",
@@ -247,15 +247,14 @@ def _say_what_is_amiss(run: UnderWay, counts: Counter[str]) -> None:
         )
     if counts["too_long"]:
         say(
-            f"{counts['too_long']} of the first {counts['replies'] + counts['too_long']} "
-            f"{plural(counts['replies'] + counts['too_long'], 'lesson')} of the cold start "
+            f"{counts['too_long']} of the first {quantity(counts['replies'] + counts['too_long'], 'lesson')} of the "
+            f"cold start "
             f"{plural(counts['too_long'], 'is', 'are')} left out, because they exceed the model's context.",
             style="yellow",
         )
     if counts["cut_off"]:
         say(
-            f"{counts['cut_off']} of the first {counts['replies']} "
-            f"{plural(counts['replies'], 'reply', 'replies')} to imitate "
+            f"{counts['cut_off']} of the first {quantity(counts['replies'], 'reply', 'replies')} to imitate "
             f"{plural(counts['cut_off'], 'is', 'are')} longer than "
             f"prompting.max_tokens = {config.prompting.room}, so the model would be cut off. Raise "
             f"prompting.max_tokens.",

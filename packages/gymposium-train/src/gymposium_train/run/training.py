@@ -12,7 +12,7 @@ from typing import Any
 from gymposium.errors import GymposiumError
 from gymposium.rewards.grammar import make_reward
 from gymposium.runs.curves import TRAIN
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_train.backends.protocol import LearningModel
 from gymposium_train.backends.trainee import make_trainee
 from gymposium_train.config.directory import is_whole, state_checked
@@ -288,7 +288,7 @@ class _Steps:
 
 def _nothing_to_learn(rollout: StepRollout[Any], training: Training) -> GymposiumError:
     unrated = "".join(
-        f" {count} {plural(count, 'group')} could not be rated: {why}" for why, count in training.unrated.most_common(3)
+        f" {quantity(count, 'group')} could not be rated: {why}" for why, count in training.unrated.most_common(3)
     )
     return GymposiumError(
         f"{MAX_IDLE_STEPS} consecutive steps had nothing to learn from: all matches of each group earned the same "

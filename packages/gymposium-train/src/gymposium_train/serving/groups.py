@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any
 
 from gymposium.runs.sessions import GroupRow, JobRow, SessionsFile
-from gymposium.util.visible import plural
+from gymposium.util.visible import plural, quantity
 from gymposium_train.serving.bodies import TRAIN
 from gymposium_train.serving.errors import Conflict
 
@@ -47,7 +47,7 @@ def check_can_be_learned(file: SessionsFile, group: GroupRow) -> None:
     ended = len(file.sessions(group.key, state="ended"))
     if ended < min(2, group.size):
         raise Conflict(
-            f"Only {ended} {plural(ended, 'session')} of the group {group.key!r} "
+            f"Only {quantity(ended, 'session')} of the group {group.key!r} "
             f"{plural(ended, 'has', 'have')} ended. At least 2 are needed.",
             "groups",
         )

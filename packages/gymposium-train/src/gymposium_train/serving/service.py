@@ -19,7 +19,7 @@ from typing import Any
 from gymposium.errors import GymposiumError, describe
 from gymposium.runs.sessions import GroupRow, JobRow, SessionRow, SessionsFile, SessionState
 from gymposium.util.streams import stream
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.players.player import LanguageModelPlayer
@@ -138,9 +138,7 @@ class Service:
         """Raise `RunOver` after the last step."""
         if self.state == "ended":
             raise RunOver(
-                f"The run has done all of its {self.steps} {plural(self.steps, 'step')}."
-                if self.steps
-                else "The run has ended."
+                f"The run has done all of its {quantity(self.steps, 'step')}." if self.steps else "The run has ended."
             )
 
     # -- sessions
@@ -160,8 +158,7 @@ class Service:
             counts = self.file.counts()
             if counts["sessions"].get("open", 0) >= self.settings.most_sessions:
                 raise Busy(
-                    f"{self.settings.most_sessions} "
-                    f"{plural(self.settings.most_sessions, 'session is', 'sessions are')} "
+                    f"{quantity(self.settings.most_sessions, 'session is', 'sessions are')} "
                     f"open, which is the maximum. End some first."
                 )
             if counts["groups"].get("complete", 0) >= self.settings.most_groups:

@@ -12,7 +12,7 @@ from gymposium.http.numbers import number
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.grammar import check_named_player, check_player
 from gymposium.plugins.names import format_name, parse_name
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_viewer.playing.forms import Form
 
 PARAMETER = "parameter."
@@ -92,9 +92,7 @@ def _opponents(form: Form, count: int) -> tuple[str, ...]:
         names.pop()
     if len(names) > count:
         seats = "no other seat" if count == 0 else "one other seat" if count == 1 else f"{count} other seats"
-        raise BadOption(
-            f"{len(names)} {plural(len(names), 'opponent')} for a game with {seats}. Leave the last fields empty."
-        )
+        raise BadOption(f"{quantity(len(names), 'opponent')} for a game with {seats}. Leave the last fields empty.")
     if count and not (names and names[0]):
         raise BadOption("No opponent. Enter a player such as random or mcts-100.")
     names += [""] * (count - len(names))

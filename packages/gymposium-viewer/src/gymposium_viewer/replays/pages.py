@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from gymposium.errors import BadOption, BadRecord
 from gymposium.http.numbers import DIGITS, number
-from gymposium.util.visible import plural, visible
+from gymposium.util.visible import quantity, visible
 from gymposium_viewer.pages import Tab, extract_main, in_url, packed, write_page
 from gymposium_viewer.part import Card, Viewer
 from gymposium_viewer.replays.curve import draw_curve
@@ -223,9 +223,7 @@ class Replays:
     def _compare(self, request: Request) -> Response:
         places = request.query_params.getlist("match")
         if len(places) != 2:
-            raise BadOption(
-                f"{len(places)} {plural(len(places), 'match')} selected. Select two in the list to compare them."
-            )
+            raise BadOption(f"{quantity(len(places), 'match')} selected. Select two in the list to compare them.")
         rows = []
         for place in places:
             file, _, line = place.rpartition(":")

@@ -20,7 +20,7 @@ from gymposium.replies.prompt import PROMPT_VERSION, prompt_for
 from gymposium.replies.reading import reader, split_thoughts
 from gymposium.tasks.transcript import Transcript
 from gymposium.util.isolated import CallFailed, isolated
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_viewer.frames import render_frame
 from gymposium_viewer.replays.reasons import is_free_text, offered, why
 from gymposium_viewer.replays.tasks import ShownCall, ShownTask
@@ -73,7 +73,7 @@ class Try:
         figures = [
             (repaired, repaired or ""),
             (self.action, f"as action {self.action}"),
-            (self.prompt_tokens, f"{self.prompt_tokens or 0:,} {plural(self.prompt_tokens or 0, 'token')} read"),
+            (self.prompt_tokens, f"{quantity(self.prompt_tokens or 0, 'token')} read"),
             (self.reply_tokens, f"{self.reply_tokens or 0:,} written"),
             (self.seconds, f"{self.seconds or 0:,.2f} s"),
         ]

@@ -14,7 +14,7 @@ from gymposium.runs.metric_docs import about
 from gymposium.runs.results import LearningCurve, ResultRow, learning_curves, lines, spent, verdict
 from gymposium.runs.samples import first_replies
 from gymposium.util.strict_json import is_number
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_viewer.training.library import OpenRun
 
 FINISHED = "finished"
@@ -220,17 +220,13 @@ def _facts(config: dict[str, Any], results: dict[str, Any] | Problem) -> dict[st
     groups, size, decisions, growth = (_at(config, f"rollout.{name}") for name in names)
     if size and (groups or decisions):
         growing = f", growing {growth:g} times" if isinstance(growth, float) and growth > 1.0 else ""
-        many = (
-            f"{groups} {plural(groups, 'group')}"
-            if groups
-            else f"about {decisions} {plural(decisions, 'reply', 'replies')}, in groups"
-        )
-        facts["a step"] = f"{many} of {size} {plural(size, 'match')}{growing}"
+        many = quantity(groups, "group") if groups else f"about {quantity(decisions, 'reply', 'replies')}, in groups"
+        facts["a step"] = f"{many} of {quantity(size, 'match')}{growing}"
     if isinstance(stages := config.get("stages"), list):
         facts["opponents"] = ", then ".join(", ".join(map(str, _at(stage, "opponents") or ())) for stage in stages)
     if not isinstance(results, Problem) and (replies := _at(results, "cold_start.replies")):
         longer = _at(results, "cold_start.too_long")
-        facts["cold start"] = f"on {replies} {plural(replies, 'reply', 'replies')}" + (
+        facts["cold start"] = f"on {quantity(replies, 'reply', 'replies')}" + (
             f"; {longer} more were too long" if longer else ""
         )
     return facts

@@ -12,7 +12,7 @@ from rich.table import Column, Table
 from gymposium.analysis.exact import Figures, Measures, Outcome, Policy, TooLarge, measure
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Player
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +66,9 @@ def _measured(game: Game, player: Player, seed: int) -> Measures | TooLarge:
 
 def _how_exact(policy: Policy) -> str:
     if policy.estimated:
-        return (
-            f"{len(policy.table)} {plural(len(policy.table), 'state')}, each estimated from sampled replies: not exact"
-        )
+        return f"{quantity(len(policy.table), 'state')}, each estimated from sampled replies: not exact"
     exact = "exact" if policy.exact else "the rest counts as forfeits"
-    return (
-        f"{len(policy.table)} {plural(len(policy.table), 'state')}, legal mass {policy.legal_mass:.6g} or more: {exact}"
-    )
+    return f"{quantity(len(policy.table), 'state')}, legal mass {policy.legal_mass:.6g} or more: {exact}"
 
 
 def _kinds(measured: Measures) -> Iterator[tuple[str, Figures]]:

@@ -24,7 +24,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Player, is_deterministic
 from gymposium.plugins.command_line import command_line
 from gymposium.records.scores import Score
-from gymposium.util.visible import plural, visible
+from gymposium.util.visible import plural, quantity, visible
 
 SeedOption = Annotated[int, typer.Option(metavar="N", help="Seed everything random")]
 PolicyOption = Annotated[
@@ -98,7 +98,7 @@ def note_failed_replies(player: str, scores: Sequence[Score], withheld: int = 0)
     replies = sum(sum(score.readings.values()) for score in scores)
     cut_off = max(0, sum(score.readings["cut off"] for score in scores) - withheld)
     looping = sum(score.looping for score in scores)
-    of_all = f"{player}: {cut_off} of {replies} {plural(replies, 'reply', 'replies')} {plural(cut_off, 'was', 'were')}"
+    of_all = f"{player}: {cut_off} of {quantity(replies, 'reply', 'replies')} {plural(cut_off, 'was', 'were')}"
     if cut_off and 2 * looping > cut_off:
         note(
             f"{of_all} cut off, {looping} of them in a loop that repeats the same text to the end. A larger max_tokens "

@@ -22,7 +22,7 @@ from gymposium.cli.text import complain, note, out, show
 from gymposium.errors import BadOption
 from gymposium.records import Record, board_files, distinct_files, match_files, walk
 from gymposium.runs.links import check_contained
-from gymposium.util.visible import plural, visible
+from gymposium.util.visible import quantity, visible
 
 
 def command(
@@ -149,7 +149,7 @@ def _print(found: list[ReviewedMatches], shown: int) -> None:
         estimate = "" if files[0].reviews.exact else ", which estimates"
         show(
             console,
-            f"{game}: {matches:,} {plural(matches, 'match')}, judged by {judge}{estimate}",
+            f"{game}: {quantity(matches, 'match')}, judged by {judge}{estimate}",
             "bold",
         )
         table = Table(
@@ -171,7 +171,7 @@ def _print(found: list[ReviewedMatches], shown: int) -> None:
             show(console, f"  {_in_words(record, drop)}")
         if unjudged := sum(review.unjudged for one in files for review in one.reviews.matches.values()):
             note(
-                f"{unjudged} {plural(unjudged, 'decision')} could not be judged: search found no position that "
+                f"{quantity(unjudged, 'decision')} could not be judged: search found no position that "
                 "matches what the seat saw."
             )
         show(console, "")
@@ -181,7 +181,7 @@ def _print(found: list[ReviewedMatches], shown: int) -> None:
         if len(found) == 1
         else f"{len(found)} files like {review_path(found[0].matches)}"
     )
-    note(f"{new:,} {plural(new, 'match')} reviewed now. Saved in {where}")
+    note(f"{quantity(new, 'match')} reviewed now. Saved in {where}")
 
 
 def _in_words(record: Record, drop: Drop) -> str:

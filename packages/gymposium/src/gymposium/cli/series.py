@@ -26,7 +26,7 @@ from gymposium.runs.executors.protocol import Executor
 from gymposium.runs.folder import RunFolder
 from gymposium.runs.series import AT_ONCE, BreakOffs, SeatedSeries, play_missing
 from gymposium.util.settings import read_settings
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 
 
 def open_run(
@@ -158,7 +158,5 @@ class _Figures:
         """Print each player's tokens and cost on stderr."""
         for player, spent in self._spending.items():
             cost = "" if spent.cost is None else f", cost {spent.cost:.4f}"
-            tokens = (
-                f"{spent.prompt_tokens:,} {plural(spent.prompt_tokens, 'token')} in and {spent.completion_tokens:,} out"
-            )
-            note(f"{player}: {spent.replies:,} {plural(spent.replies, 'reply', 'replies')}, {tokens}{cost}.")
+            tokens = f"{quantity(spent.prompt_tokens, 'token')} in and {spent.completion_tokens:,} out"
+            note(f"{player}: {quantity(spent.replies, 'reply', 'replies')}, {tokens}{cost}.")

@@ -12,7 +12,7 @@ from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import complain, out
 from gymposium.plugins.command_line import command_line
 from gymposium.records import distinct, distinct_files, match_files, verify_file
-from gymposium.util.visible import plural, visible
+from gymposium.util.visible import plural, quantity, visible
 
 
 def command(
@@ -85,7 +85,7 @@ def command(
                 others = f" (and {more} more with this reason)" if more else ""
                 console.print(visible(f"{problem}{others}"), style="red", soft_wrap=True)
             lines = len(verified.problems)
-            verdict = f"{lines} {plural(lines, 'line')} to look at" if lines else "all agree"
+            verdict = f"{quantity(lines, 'line')} to look at" if lines else "all agree"
             noun = plural(verified.matches, "match")
             missed = f", {verified.not_played} could not be" if verified.not_played else ""
             unfinished = "" if verified.planned is None or verified.finished else f" of {verified.planned} planned"

@@ -24,7 +24,7 @@ from gymposium.envs.table import Table, advance
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Match
 from gymposium.match import MatchResult
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 
 
 class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
@@ -106,8 +106,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
             raise InvalidAction(f"actions={actions!r} must be a sequence of {n} actions, one per match.")
         if len(actions) != n:
             raise InvalidAction(
-                f"Got {len(actions)} {plural(len(actions), 'action')} for {n} {plural(n, 'match')}. Pass one "
-                "action per match."
+                f"Got {quantity(len(actions), 'action')} for {quantity(n, 'match')}. Pass one action per match."
             )
         tables = [*map(require_table, self._tables)]
         over = [i for i, table in enumerate(tables) if table.needs_reset]
@@ -171,8 +170,8 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
             return [int(seed) + i for i in range(self.num_envs)]
         if len(seed) != self.num_envs:
             raise BadOption(
-                f"seed: got {len(seed)} {plural(len(seed), 'seed')} for {self.num_envs} "
-                f"{plural(self.num_envs, 'match')}. Pass one seed per match."
+                f"seed: got {quantity(len(seed), 'seed')} for {quantity(self.num_envs, 'match')}. Pass one seed per "
+                f"match."
             )
         return seed
 

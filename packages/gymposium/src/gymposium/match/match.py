@@ -23,7 +23,7 @@ from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import bound, read, read_action
 from gymposium.tasks.tools import list_tools
 from gymposium.util.streams import stream
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -64,8 +64,8 @@ class RunningMatch:
     def __init__(self, job: MatchJob) -> None:
         if len(job.players) != job.game.seats:
             raise ValueError(
-                f"{job.game.name} has {job.game.seats} {plural(job.game.seats, 'seat')}, but got "
-                f"{len(job.players)} {plural(len(job.players), 'player')}."
+                f"{job.game.name} has {quantity(job.game.seats, 'seat')}, but got "
+                f"{quantity(len(job.players), 'player')}."
             )
         self.job = job
         self._tools = list_tools(job.game)

@@ -16,7 +16,7 @@ from gymposium.replies.lenient import Repair
 from gymposium.replies.reading import Kind
 from gymposium.util.streams import derived_seed
 from gymposium.util.strict_json import is_integer
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 
 FORFEIT = FailurePolicy("forfeit")
 
@@ -169,7 +169,7 @@ class EngineError(GymposiumError):
         last = f", the last {events[-1].move!r} of seat {events[-1].seat}" if events else ""
         return (
             f"The {'world' if self.world_broke else 'engine'} of {job.game.name} failed in match {job.id} (seed "
-            f"{job.seed}) after {len(events)} {plural(len(events), 'event')}{last}: {self.played.ending.detail}."
+            f"{job.seed}) after {quantity(len(events), 'event')}{last}: {self.played.ending.detail}."
         )
 
 

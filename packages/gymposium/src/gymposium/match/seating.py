@@ -16,7 +16,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Player
 from gymposium.util.streams import stream
 from gymposium.util.strict_json import is_integer
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 
 
 def even_share(matches: int, *games: Game) -> int:
@@ -182,7 +182,7 @@ class MatchPlan:
     def _place(self, number: int) -> tuple[Series, int]:
         """Return a match's series and its number within that series."""
         if not 0 <= number < self.count:
-            raise IndexError(f"the plan has {self.count} {plural(self.count, 'match')}")
+            raise IndexError(f"the plan has {quantity(self.count, 'match')}")
         place = bisect_right(self._ends, number)
         series = self.series[place]
         return series, number - self._ends[place] + series.matches

@@ -12,7 +12,7 @@ from typing import Any, get_args
 from gymposium.errors import tells_what_to_do
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Distributes, FinishReason, Player, Reply, Usage
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 
 _BEGINNING = "The player "
 _FINISH_REASONS = get_args(FinishReason)
@@ -89,8 +89,7 @@ def check_replies(player: Player, replies: Any, count: int) -> list[Reply]:
     Raises `TypeError` unless they are `count` replies that can be read and recorded."""
     if not isinstance(replies, Sequence) or len(replies) != count:
         raise TypeError(
-            f"player {player.name} was asked for {count} {plural(count, 'reply', 'replies')} but returned "
-            f"{_kind(replies)}"
+            f"player {player.name} was asked for {quantity(count, 'reply', 'replies')} but returned {_kind(replies)}"
         )
     for reply in replies:
         if wrong := _wrong(reply):

@@ -12,7 +12,7 @@ from gymposium.plugins.allowed import check_allowed
 from gymposium.plugins.first_party import check_first_party, remark_on_missing, written
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import OpponentSpec
-from gymposium.util.visible import plural
+from gymposium.util.visible import plural, quantity
 
 
 def make_player(text: str) -> Player:
@@ -48,7 +48,7 @@ def make_opponents(opponents: str | Player | Sequence[str | Player], count: int)
     if isinstance(opponents, Sequence) and not isinstance(opponents, str):
         if len(opponents) != count:
             raise BadOption(
-                f"Opponents: got {len(opponents)} {plural(len(opponents), 'player')} for {count} other "
+                f"Opponents: got {quantity(len(opponents), 'player')} for {count} other "
                 f"{plural(count, 'seat')}. Pass one per seat, or one for all."
             )
         return [resolve_player(opponent) for opponent in opponents]

@@ -22,7 +22,7 @@ from gymposium.players.protocol import Ask, Player, Reply, Usage
 from gymposium.records.record import Record
 from gymposium.replies.prompt import PROMPT_VERSION
 from gymposium.replies.reading import Reader, reader
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 
 _NOT_COMPARED = frozenset(["events", "turns", "versions", "format"])
 """Fields compared separately, or that differ between machines."""
@@ -125,8 +125,7 @@ def replay_job(game: Game, record: Record) -> MatchJob:
     for name, expected in counts.items():
         if (count := len(getattr(record, name))) != expected:
             raise BadRecord(
-                f"{game.name} has {game.seats} {plural(game.seats, 'seat')}, but the record has {count} "
-                f"{plural(count, name[:-1], name)}"
+                f"{game.name} has {quantity(game.seats, 'seat')}, but the record has {quantity(count, name[:-1], name)}"
             )
     players = [
         ScriptedPlayer(name, cast(Style, prompt["style"]), reader(prompt["reader"]))
@@ -214,7 +213,7 @@ def _wrong_play(record: Record, again: Record, *, whole: bool) -> str | None:
 def wrong_opening(record: Record, plies: int) -> str:
     """Return a message that the recorded opening exceeds the maximum of `plies`."""
     return (
-        f"the opening has {record.opening} {plural(record.opening, 'ply', 'plies')}, but the match would be "
+        f"the opening has {quantity(record.opening, 'ply', 'plies')}, but the match would be "
         f"over by then: it can have {plies}"
     )
 
@@ -264,7 +263,7 @@ def _wrong_length(record: Record, again: Record, *, whole: bool) -> str | None:
     if whole and len(record.events) < len(again.events):
         number = len(record.events)
         what = "a chance outcome" if again.events[number].seat == CHANCE else f"seat {again.events[number].seat}'s move"
-        return f"the record stops before {what} ({number} of {len(again.events)} {plural(len(again.events), 'event')})"
+        return f"the record stops before {what} ({number} of {quantity(len(again.events), 'event')})"
     if whole and len(record.turns) < len(again.turns):
         return f"the replies end where seat {again.turns[len(record.turns)]['seat']} is to give one"
     return None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from gymposium.errors import BadReward, UnratedGroup
 from gymposium.records.trajectories import Trajectory
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -109,8 +109,8 @@ class CheckedReward:
         rewards = list(rewards)
         if len(rewards) != len(group):
             raise BadReward(
-                f"Reward {self.name}: got {len(rewards)} {plural(len(rewards), 'reward')} for a group of "
-                f"{len(group)} {plural(len(group), 'trajectory', 'trajectories')}. Return one "
+                f"Reward {self.name}: got {quantity(len(rewards), 'reward')} for a group of "
+                f"{quantity(len(group), 'trajectory', 'trajectories')}. Return one "
                 "per trajectory."
             )
         for number, reward in enumerate(rewards):
@@ -134,10 +134,7 @@ def _fault(reward: Reward, trajectory: Trajectory, first: Reward) -> str | None:
     if reward.turns is not None:
         turns, given, total = len(trajectory.turns), len(reward.turns), math.fsum(reward.turns)
         if turns != given:
-            return (
-                f"has {turns} {plural(turns, 'turn')}, but {given} {plural(given, 'reward')} for them; give "
-                "one each, or None."
-            )
+            return f"has {quantity(turns, 'turn')}, but {quantity(given, 'reward')} for them; give one each, or None."
         if not math.isclose(total, reward.total, abs_tol=_CLOSE * max([1.0, *map(abs, reward.turns)])):
             return f"has the total {reward.total}, but its turns add up to {total}; let them add up to the total."
     if reward.parts.keys() != first.parts.keys():

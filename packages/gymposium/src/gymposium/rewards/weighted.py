@@ -12,7 +12,7 @@ from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.criteria import CRITERIA, Criterion, reported
 from gymposium.rewards.match import less_penalties
 from gymposium.rewards.protocol import Reward
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 
 FORM = "weighted(CRITERION=WEIGHT,...)"
 REPORT = "report."
@@ -44,8 +44,8 @@ class WeightedCriteria:
         values = [float(value) for value in self._criteria[name](group)]
         if len(values) != len(group):
             raise BadReward(
-                f"Criterion {name}: got {len(values)} {plural(len(values), 'value')} for a group of "
-                f"{len(group)} {plural(len(group), 'trajectory', 'trajectories')}. Return one per "
+                f"Criterion {name}: got {quantity(len(values), 'value')} for a group of "
+                f"{quantity(len(group), 'trajectory', 'trajectories')}. Return one per "
                 "trajectory."
             )
         return values

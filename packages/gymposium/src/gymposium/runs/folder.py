@@ -27,7 +27,7 @@ from gymposium.runs.links import check_contained
 from gymposium.util.durable import replace_text
 from gymposium.util.plain_file import plain_lines, read_plain_text
 from gymposium.util.strict_json import strict_json
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium.util.writable import check_writable
 
 RUNS = Path("gymposium-runs")
@@ -232,8 +232,7 @@ class RunMatches(OrderedWriter):
     def told(self, where: Path) -> str | None:
         """Return a sentence with the number of matches recorded in `where`, or None."""
         recorded = (
-            f"{len(self.finished)} of {len(self._numbers)} {plural(len(self._numbers), 'match is', 'matches are')} "
-            f"recorded in {where}."
+            f"{len(self.finished)} of {quantity(len(self._numbers), 'match is', 'matches are')} recorded in {where}."
         )
         return recorded if self._lines else None
 

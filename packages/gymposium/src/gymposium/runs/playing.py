@@ -26,7 +26,7 @@ from gymposium.records.scores import Score
 from gymposium.runs.folder import PlanOrder, RunFolder, RunMatches
 from gymposium.runs.series import play_missing, seat_series
 from gymposium.util.settings import settings_table
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 
 _RESULTS = ("win", "draw", "loss")
 _READINGS = ("illegal", "unparsable", "cut off")
@@ -97,7 +97,7 @@ class Comparison:
         """Return a title with the game, number of matches, seed and seat swapping."""
         settings = self.settings
         seats = "" if self.game.seats == 1 else ", seats swapped" if settings.swap else ", seats fixed"
-        return f"{self.game.name}: {settings.matches} {plural(settings.matches, 'match')}, seed {settings.seed}{seats}"
+        return f"{self.game.name}: {quantity(settings.matches, 'match')}, seed {settings.seed}{seats}"
 
     def headings(self) -> list[str]:
         """Return the players' names, numbered if several are the same."""
@@ -213,7 +213,7 @@ def make_players(game: Game, given: Sequence[str | Player]) -> list[Player]:
     Raises `BadOption` for a wrong number of players, and the errors of `make_player`."""
     names = [player if isinstance(player, str) else resolve_player(player).name for player in given]
     if len(names) != game.seats:
-        needed = f"{game.seats} {plural(game.seats, 'player')}"
+        needed = quantity(game.seats, "player")
         raise BadOption(f"players {','.join(names)}: {game.name} needs {needed}, not {len(names)}.")
     if "human" in names:
         raise BadOption(

@@ -19,7 +19,7 @@ from gymposium.tasks.protocol import Result, Tasks, World
 from gymposium.tasks.recorded import STYLES, described
 from gymposium.tasks.running import limited, start
 from gymposium.tasks.tools import Call, Tool, parse_calls
-from gymposium.util.visible import is_encodable, plural
+from gymposium.util.visible import is_encodable, quantity
 
 LONGEST = 20_000
 """Maximum number of characters shown from a result. The text says if the rest is cut off."""
@@ -89,7 +89,7 @@ class ToolMatch(OneSeatMatch):
             for tool, text in self._steps[-1][1][:_CALLS]:
                 lines = text.rstrip("\n")[:_DRAWN].split("\n")
                 parts += [note(f"{tool} returned:"), code(lines)]
-        return Picture.from_parts(*parts, told=f"The task, and {len(calls)} {plural(len(calls), 'move')} so far")
+        return Picture.from_parts(*parts, told=f"The task, and {quantity(len(calls), 'move')} so far")
 
     def view(self, seat: int) -> str:
         shown = [[move, [result.text for result in results]] for move, results, _ in self._steps]

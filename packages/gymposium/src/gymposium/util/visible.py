@@ -48,8 +48,13 @@ def _shown(character: str) -> str:
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:
-    """The noun for so many things: `match` for 1, else `matches`. `nouns` is the plural if it is not the noun with an
-    `s` or, after a hiss, an `es`."""
+    """Return the noun for so many things: `match` for 1, else `matches`. `nouns` is the plural if it is not the noun
+    with an `s` or, after a hiss, an `es`."""
     if count == 1:
         return noun
     return nouns or f"{noun}{'es' if noun.endswith(('ch', 'sh', 's', 'x')) else 's'}"
+
+
+def quantity(count: int, noun: str, nouns: str = "") -> str:
+    """Return a number with its noun: `1 match`, `1,200 matches`. `nouns` is as for `plural`."""
+    return f"{count:,} {plural(count, noun, nouns)}"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gymposium.errors import BadOption
 from gymposium.util.child_process import python_command
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_agents.engines.vllm.setup import clean_environment
 
 KEY_VARIABLE = "GYMPOSIUM_ENGINE_KEY"
@@ -198,7 +198,7 @@ def shares(devices: Sequence[str], servers: int) -> list[tuple[str, ...]]:
     divided evenly."""
     if len(devices) % servers:
         raise BadOption(
-            f"devices={','.join(devices)}: {len(devices)} {plural(len(devices), 'GPU')} cannot be divided "
+            f"devices={','.join(devices)}: {quantity(len(devices), 'GPU')} cannot be divided "
             f"evenly among {servers} servers. Name "
             f"the same number for each."
         )

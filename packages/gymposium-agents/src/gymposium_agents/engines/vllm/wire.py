@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gymposium.errors import GymposiumError
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_agents.chat.tokens import Completion, FinishReason, Policy, Sampling, TokenRequest, Tokens
 
 SEED_BITS = 63
@@ -119,7 +119,7 @@ def _part(answer: Mapping[str, Any]) -> tuple[Tokens, tuple[float, ...], Any]:
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise MalformedAnswer(f"an answer without token ids and log-probabilities: {answer}") from error
     if len(ids) != len(logprobs):
-        raise MalformedAnswer(f"{len(ids)} {plural(len(ids), 'token')} with {len(logprobs)} log-probabilities")
+        raise MalformedAnswer(f"{quantity(len(ids), 'token')} with {len(logprobs)} log-probabilities")
     return ids, logprobs, finish
 
 

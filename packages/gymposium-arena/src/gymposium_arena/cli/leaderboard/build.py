@@ -9,7 +9,7 @@ import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import note
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium.util.writable import check_writable
 
 
@@ -60,4 +60,4 @@ def build_site(
     if as_json:
         print_json({"index": str(out / "index.html"), "matches": len(built.pages)})
         return
-    note(f"Written: {out / 'index.html'}, with {len(built.pages)} {plural(len(built.pages), 'match')} to step through")
+    note(f"Written: {out / 'index.html'}, with {quantity(len(built.pages), 'match')} to step through")

@@ -17,7 +17,7 @@ from gymposium.errors import BadOption
 from gymposium.players.grammar import check_named_player
 from gymposium.plugins.allowed import allow
 from gymposium.runs.folder import RUNS
-from gymposium.util.visible import plural, visible
+from gymposium.util.visible import quantity, visible
 from gymposium.util.writable import check_writable
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def run_suite(
 
 def _print(end: Tournament, board: Path) -> None:
     console = out()
-    planned = f"{end.planned} {plural(end.planned, 'match')}"
+    planned = quantity(end.planned, "match")
     console.print(f"{board}: {end.finished} of {planned} finished, {end.played} in this run.", soft_wrap=True)
     for problems in (
         [f"{player}: {what}, {_times(count)}" for (player, what), count in end.faults.most_common()],

@@ -15,7 +15,7 @@ from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, c
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import match_bar
 from gymposium.cli.text import complain, note, out
-from gymposium.util.visible import plural, visible
+from gymposium.util.visible import quantity, visible
 from gymposium_arena.results import words
 from gymposium_arena.results.file import rate_command
 
@@ -129,9 +129,7 @@ def _print(suite: Suite, verification: BoardVerification) -> None:
     names = words.names({player.player: player.label for player in verification.players})
     for player in verification.players:
         ties = f"; {player.tied} {'tie' if player.tied == 1 else 'ties'}" if player.tied else ""
-        attested = (
-            f"; {player.on_its_word} {plural(player.on_its_word, 'failure')} not checked" if player.on_its_word else ""
-        )
+        attested = f"; {quantity(player.on_its_word, 'failure')} not checked" if player.on_its_word else ""
         table.add_row(
             visible(names[player.player]),
             str(player.replies),
@@ -153,7 +151,7 @@ def _print(suite: Suite, verification: BoardVerification) -> None:
         "absent": "there is no results.json",
         "not compared": "results.json was not compared",
     }[verification.results]
-    played = f"{verification.matches} of {verification.planned} {plural(verification.planned, 'match')} replayed"
+    played = f"{verification.matches} of {quantity(verification.planned, 'match')} replayed"
     broken = f", {verification.broken} more broke off" if verification.broken else ""
     bad = len(verification.findings)
     agreed = "no mismatches" if verification.matches else "no match to verify"

@@ -6,7 +6,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_testing.contract import NotApplicable, require
 from gymposium_testing.trainers.evidence import TrainerEvidence
 from gymposium_testing.trainers.protocol import RolledOut, TokenIds, TrainedRow
@@ -50,7 +50,7 @@ def versions(evidence: TrainerEvidence) -> None:
     for row, given, fits in _by_version(evidence):
         require(
             given in fits or not fits or _is_stale(evidence, given, fits),
-            f"After {len(evidence.moved.states) - 1} {plural(len(evidence.moved.states) - 1, 'step')} a row "
+            f"After {quantity(len(evidence.moved.states) - 1, 'step')} a row "
             f"says version {given}, and its log-probabilities are "
             f"those of version {_named(fits)}",
             do="record the version of the sampling weights at sampling time. Version 0 is the model before its first "
@@ -75,7 +75,7 @@ def staleness(evidence: TrainerEvidence) -> None:
     for row, given, fits in _by_version(evidence):
         require(
             not _is_stale(evidence, given, fits),
-            f"After {newest} {plural(newest, 'step')} a row says version {given}, and its log-probabilities are "
+            f"After {quantity(newest, 'step')} a row says version {given}, and its log-probabilities are "
             "those of version "
             f"{_named(fits)}",
             do="publish the weights to the sampler after each step, and make sure that it uses them.",
@@ -83,7 +83,7 @@ def staleness(evidence: TrainerEvidence) -> None:
         )
         require(
             bool(fits),
-            f"After {newest} {plural(newest, 'step')} a row's log-probabilities match no version",
+            f"After {quantity(newest, 'step')} a row's log-probabilities match no version",
             do="publish all weights to the sampler after each step, and none during a rollout.",
             where=f"match {row.match}, seat {row.seat}",
         )

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from gymposium.util.streams import stream
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 from gymposium_testing.contract import NotApplicable, require
 from gymposium_testing.trainers.evidence import TrainerEvidence, cosine, measure_residual
 from gymposium_testing.trainers.protocol import TrainedRow, Vector
@@ -91,8 +91,8 @@ def loss_of_sampled_tokens(evidence: TrainerEvidence) -> None:
     outside = measure_residual(evidence.step(alike), _span(evidence, alike))
     require(
         outside <= OUTSIDE,
-        f"{outside:.0%} of a step on {len(alike)} {plural(len(alike), 'row')} of {len(alike[0].tokens)} "
-        f"{plural(len(alike[0].tokens), 'token')} is explained by no reply",
+        f"{outside:.0%} of a step on {quantity(len(alike), 'row')} of {quantity(len(alike[0].tokens), 'token')} is "
+        f"explained by no reply",
         do="compare the loss with the mask: its log-probabilities may be those of other tokens (a shift by one), or at "
         "another temperature. Disable everything except the policy gradient, such as an entropy bonus.",
     )
@@ -121,7 +121,7 @@ def exact_gradient(evidence: TrainerEvidence) -> None:
     mean, error = float(along.mean()), float(along.std(ddof=1)) / math.sqrt(len(along))
     require(
         mean > ALONG * error,
-        f"The mean of {len(along)} {plural(len(along), 'step')} does not follow the exact policy gradient: "
+        f"The mean of {quantity(len(along), 'step')} does not follow the exact policy gradient: "
         f"{mean:.3g}, with a standard "
         f"error of {error:.3g} (cosine {cosine(steps.mean(axis=0), exact):.3f})",
         do="fix the other failed checks first; if there are none, check how rewards become advantages.",
@@ -132,7 +132,7 @@ def exact_gradient(evidence: TrainerEvidence) -> None:
     sideways = math.sqrt(max(0.0, beside)) / mean
     require(
         beside <= (SIDEWAYS * mean) ** 2 + ALONG * doubt,
-        f"The mean of {len(along)} {plural(len(along), 'step')} goes {sideways:.2f} beside the exact policy "
+        f"The mean of {quantity(len(along), 'step')} goes {sideways:.2f} beside the exact policy "
         "gradient for each unit along it, "
         f"beyond what noise explains",
         do="check what weights rows or turns differently: means over tokens, group standard deviations, clipping.",

@@ -21,7 +21,7 @@ from gymposium.http.environments.session import EnvSession
 from gymposium.http.environments.wire import SCHEMAS, Incoming, WireError, message
 from gymposium.http.requests import RequestRefusal
 from gymposium.match import MatchResult
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 
 SESSIONS = 64
 """Maximum number of clients at once."""
@@ -130,7 +130,7 @@ class _Server:
     def _full(self) -> WireError:
         return WireError(
             "CAPACITY_REACHED",
-            f"This server is at its limit of {self._sessions} {plural(self._sessions, 'client')}. Try again later.",
+            f"This server is at its limit of {quantity(self._sessions, 'client')}. Try again later.",
             active_sessions=self._open,
             max_sessions=self._sessions,
         )

@@ -6,7 +6,7 @@ from gymposium.errors import NoSampler
 from gymposium.games.protocol import Game
 from gymposium.plugins.command_line import command_line
 from gymposium.plugins.names import parse_name
-from gymposium.util.visible import plural
+from gymposium.util.visible import quantity
 
 _DEALS = (
     "a random deal hardly ever agrees with what a seat has seen of it, and OpenSpiel has no sound sampler of deals "
@@ -50,7 +50,7 @@ def refuse(game: Game, player: str) -> None:
 def random_moves(count: int, moves: int) -> list[str]:
     """Return a remark on `count` random moves of `moves`, made because no world was found, or []."""
     return (
-        [f"{count} of {moves} {plural(moves, 'move was', 'moves were')} random, as no world was found to search."]
+        [f"{count} of {quantity(moves, 'move was', 'moves were')} random, as no world was found to search."]
         if count
         else []
     )
