@@ -21,6 +21,7 @@ from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_train.config import ColdStart, Optimizer, Prompting, RolloutSettings, TrainConfig, defaults
 from gymposium_train.config.checks import check
 from gymposium_train.config.defaults import ALL_WEIGHTS, PRETRAINED
+from gymposium_train.config.engine import engine_table
 from gymposium_train.config.overrides import parse
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.reading import changed, config_from, config_from_json, config_from_toml
@@ -213,6 +214,12 @@ def test_weights_that_are_no_file_are_not_waited_for(tmp_path: Path, make: Calla
     make(tmp_path / "model.safetensors")
     config = TrainConfig(games=("tic_tac_toe",), model={"name": str(tmp_path)})  # type: ignore[arg-type]
     assert at(config, "optimizer.learning_rate") == at(NAMED, "optimizer.learning_rate")
+
+
+@pytest.mark.parametrize(("kind", "schedule"), [("shared", "rounds"), ("own", "rounds"), ("vllm", "streaming")])
+def test_matches_stream_with_a_server(kind: str, schedule: str) -> None:
+    assert engine_table(kind).schedule == schedule
+    assert engine_table(kind, schedule="rounds").schedule == "rounds"
 
 
 def test_gspo_has_the_bounds_and_the_mean_of_its_paper_and_compares_the_learner_with_itself() -> None:

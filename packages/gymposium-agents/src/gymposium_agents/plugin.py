@@ -72,6 +72,7 @@ def gymposium_engines() -> Iterable[EngineSpec]:
         summary="A vLLM server, either running at a URL or started by a training run.",
         entry_point="gymposium_agents.engines.vllm.make:vllm_engine",
         settings="gymposium_agents.engines.vllm.settings:VllmSettings",
+        streams=True,
         opens={
             "url": "an address that prompts and a key are sent to",
             "arguments": "whatever the server's options name",

@@ -122,7 +122,7 @@ class Handler(BaseHTTPRequestHandler):
             row = {str(token): {"logprob": -1.0} for token in body["prompt"]}
             self.give(200, {"choices": [{"prompt_logprobs": [row] * len(body["prompt"])}]})
             return
-        token = body["seed"] % 50 + 10
+        token = body.get("seed", 0) % 50 + 10
         if body.get("stream"):
             self.stream(token)
             return

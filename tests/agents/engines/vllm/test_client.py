@@ -12,17 +12,23 @@ import traceback
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.chat.tokens import Policy, Sampling, TokenRequest
+from gymposium_agents.engines.protocol import EngineStart
 from gymposium_agents.engines.vllm.client import AT_ONCE, Patience
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.fleet import ATTEMPTS
-from gymposium_agents.engines.vllm.settings import KEY_VARIABLE
+from gymposium_agents.engines.vllm.make import vllm_engine
+from gymposium_agents.engines.vllm.settings import KEY_VARIABLE, VllmSettings
 
 from .faltering import Faltering
+
+if TYPE_CHECKING:
+    from gymposium_agents.engines.protocol import SharedModel
 
 IMPATIENT = Patience(request=5.0, connect=5.0, absence=0.5)
 STOPS = frozenset({4})
@@ -271,6 +277,28 @@ def test_every_field_that_has_a_default_is_given(server: Faltering, engine: Vllm
     assert {name: body[name] for name in expected} == expected
     assert body["seed"] == random.Random(0).getrandbits(63)
     assert body["max_tokens"] == engine.context - 3  # the rest of the context, not 100
+
+
+def test_only_seeded_and_watched_requests_carry_a_seed(server: Faltering) -> None:
+    watched = TokenRequest((5, 6, 7), random.Random(0), watch=lambda token: False)
+    with VllmEngine(server.url, model="model", stops=STOPS, patience=IMPATIENT, seeded=False) as engine:
+        engine.generate([request()], Sampling())
+        engine.generate([watched], Sampling())
+        engine.each_server(lambda one: one.generate([request()], Sampling()))
+    assert ["seed" in body for body in server.asked] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("learner", "reproducible", "seeded"), [(False, None, True), (True, None, False), (True, True, True)]
+)
+def test_training_sends_seeds_only_on_request(
+    server: Faltering, learner: bool, reproducible: bool | None, seeded: bool
+) -> None:
+    settings = VllmSettings(url=server.url, reproducible=reproducible)
+    start = EngineStart(model="model", stops=STOPS, learner=cast("SharedModel", object()) if learner else None)
+    with vllm_engine(start, settings) as engine:
+        engine.generate([request()], Sampling())
+    assert ["seed" in body for body in server.asked] == [seeded]
 
 
 def test_a_server_that_was_started_again_gets_its_adapters_back(

@@ -44,6 +44,12 @@ def test_a_gpu_takes_the_checkpoints_own_type_and_compiles() -> None:
     assert not {"--enforce-eager", "--enable-lora", "--max-model-len"} & set(command)
 
 
+@pytest.mark.parametrize(("build", "given", "expected"), [("cuda", None, 256), ("cpu", None, 64), ("cpu", 8, 8)])
+def test_a_gpu_answers_more_requests_at_a_time(build: str, given: int | None, expected: int) -> None:
+    command = ServerSettings("some/model", max_num_seqs=given).command("python", build, 8123)
+    assert after(command, "--max-num-seqs") == str(expected)
+
+
 def test_what_is_handed_on_comes_last_and_so_wins() -> None:
     command = ServerSettings("m", more=("--dtype", "bfloat16")).command("python", "cpu", 1)
     assert command[-2:] == ["--dtype", "bfloat16"]

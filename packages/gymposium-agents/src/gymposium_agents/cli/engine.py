@@ -75,7 +75,10 @@ def start_server(
         int | None,
         typer.Option(min=1, help="Limit prompt and reply together to this many tokens. Default: the model's limit"),
     ] = None,
-    max_num_seqs: Annotated[int, typer.Option(min=1, help="Limit the number of concurrent requests")] = 64,
+    max_num_seqs: Annotated[
+        int | None,
+        typer.Option(min=1, help="Limit the number of concurrent requests \\[default: 256; 64 with the CPU build]"),
+    ] = None,
     kv_cache_gib: Annotated[
         int, typer.Option(min=1, help=("Reserve this much memory for the key-value cache on a CPU"))
     ] = 2,

@@ -24,7 +24,7 @@ class Engine(Settings):
     """Which engine is used."""
     schedule: Literal["rounds", "streaming"] = "rounds"
     """`rounds`: all matches ask together, so runs are bitwise reproducible. `streaming`: a match continues as soon as
-    its answers arrive, for servers."""
+    its answers arrive, for servers. Engines that answer each request as soon as they can use it by default."""
     staleness: int = Field(default=0, ge=0)
     """Maximum number of steps that the sampling weights lag the learner. 0: strictly on-policy. Above 0, rollouts
     overlap updates, which `shared` does not support."""
@@ -47,16 +47,21 @@ class Engine(Settings):
 
 
 def _kinds() -> dict[str, Any]:
-    return {name: _table(name, spec.summary, host().settings(spec)) for name, spec in host().engines.items()}
+    return {
+        name: _table(name, spec.summary, host().settings(spec), spec.streams) for name, spec in host().engines.items()
+    }
 
 
 @cache
-def _table(name: str, summary: str, own: Any) -> type[Engine]:
+def _table(name: str, summary: str, own: Any, streams: bool) -> type[Engine]:
     """Make the settings class of an engine: `Engine` with the fields of the engine's dataclass, including types,
     defaults and docstrings."""
     schema = create_model("Described", __base__=Settings, own=(own, ...)).model_json_schema()["$defs"][own.__name__]
     kind = (Literal[name], Field(default=name, description="Which engine is used."))
     hints, own_fields = get_type_hints(own), dict[str, Any](kind=kind)
+    if streams:
+        schedule = Engine.model_fields["schedule"]
+        own_fields["schedule"] = (schedule.annotation, Field(default="streaming", description=schedule.description))
     for field in fields(own):
         text = schema["properties"][field.name].get("description")
         factory = None if field.default_factory is MISSING else field.default_factory

@@ -522,6 +522,9 @@ class EngineSpec(ConfiguredSpec):
     shares_learner: bool = False
     """True if it samples from the learner's in-memory model. Rollouts then cannot overlap updates, and the learner must
     run in one process."""
+    streams: bool = False
+    """True if it answers each request as soon as it can, as a server does. Training runs then use
+    `engine.schedule = "streaming"` by default, so that no match waits for the slowest reply."""
     backend: str = "local"
     """The backend whose models it plays (`backend.kind`)."""
     all_weights: bool = False

@@ -42,10 +42,11 @@ class VllmEngine(ServerRequests):
         stops: frozenset[int],
         at_once: int | None = None,
         patience: Patience = DEFAULT_PATIENCE,
+        seeded: bool = True,
     ) -> None:
         """`urls` are those of the servers. `stops` are the tokens that end a reply. At most `at_once` requests are in
         flight per server, and the others wait here. The default is the server's own limit if gymposium started it, else
-        64.
+        64. `seeded` requests carry seeds, so the same request gets the same reply, but vLLM samples them one at a time.
 
         Raises `GymposiumError` with the fix if a server does not answer, serves another model, or runs a different
         version than the others."""
@@ -53,7 +54,7 @@ class VllmEngine(ServerRequests):
             raise BadOption("Give the URL of at least one vLLM server.")
         connections = [Connection(url, model, min(stops), at_once, patience) for url in urls]
         loop = BackgroundLoop("vllm-engine")
-        super().__init__(loop, Fleet(connections, patience, loop.submit), Policies(), stops)
+        super().__init__(loop, Fleet(connections, patience, loop.submit), Policies(), stops, seeded=seeded)
         self.owned = ExitStack()
         """Resources closed with the engine, such as a server."""
         self._model = model
@@ -87,7 +88,10 @@ class VllmEngine(ServerRequests):
         while not answers:
             members = self._loop.run(self._fleet.present())
             with ThreadPoolExecutor(len(members)) as threads:
-                asked = [(member, threads.submit(ask, ServerRequests(*shared, member))) for member in members]
+                asked = [
+                    (member, threads.submit(ask, ServerRequests(*shared, member, seeded=self._seeded)))
+                    for member in members
+                ]
                 for member, answer in asked:
                     try:
                         answers[member.connection.url] = answer.result()

@@ -30,6 +30,7 @@ def vllm_engine(start: EngineStart, settings: VllmSettings) -> VllmEngine:
             stops=start.stops,
             at_once=settings.at_once,
             patience=settings.patience,
+            seeded=start.learner is None if settings.reproducible is None else settings.reproducible,
         )
         engine.owned.push(resources.pop_all())
         return engine

@@ -47,11 +47,13 @@ class ServerRequests:
         policies: Policies,
         stops: frozenset[int],
         only: Member | None = None,
+        *,
+        seeded: bool,
     ) -> None:
-        """`stops` are the tokens that end a reply. With `only`, just that server is asked. If the fleet has others,
-        requests raise `Away` while it is unavailable."""
+        """`stops` are the tokens that end a reply. `seeded` is as in `VllmEngine`. With `only`, just that server is
+        asked. If the fleet has others, requests raise `Away` while it is unavailable."""
         self.stops = stops
-        self._loop, self._fleet, self._policies, self._only = loop, fleet, policies, only
+        self._loop, self._fleet, self._policies, self._only, self._seeded = loop, fleet, policies, only, seeded
 
     @property
     def policy(self) -> Policy:
@@ -83,7 +85,10 @@ class ServerRequests:
             )
         if sampling.temperature not in (0.0, 1.0):
             self._check_processed(sampling.temperature)
-        body = completion_body(request, sampling, max_tokens=min(sampling.max_tokens, room), stops=self.stops)
+        # a watched reply continues after the server is lost only if the same tokens are sampled again
+        seeded = self._seeded or request.watch is not None
+        max_tokens = min(sampling.max_tokens, room)
+        body = completion_body(request, sampling, max_tokens=max_tokens, stops=self.stops, seeded=seeded)
         order = self._order(request.conversation, request.prompt)
         if request.watch is not None:
             return self._fleet.follow(body, policy, order, Arriving(policy, self.stops, request.watch))

@@ -84,6 +84,9 @@ class VllmSettings:
     """Time limit of a request, in addition to `token_seconds` per token."""
     token_seconds: float = 1.0
     """Added to the time limit of a request for each token that the reply may have."""
+    reproducible: bool | None = None
+    """Whether requests carry seeds. With them, the same request gets the same reply, but vLLM samples the replies of a
+    batch one at a time. By default, players' requests carry seeds, and those of training runs do not."""
 
     def __post_init__(self) -> None:
         if self.at_once is not None and self.at_once < 1:
@@ -129,8 +132,8 @@ class ServerSettings:
     """The number type, as in vLLM's --dtype. `auto` is float32 on a CPU and the checkpoint's type on a GPU."""
     max_model_len: int | None = None
     """The maximum number of tokens of prompt and reply together, or None for the model's limit."""
-    max_num_seqs: int = 64
-    """The maximum number of concurrent requests. More wait in the server."""
+    max_num_seqs: int | None = None
+    """The maximum number of concurrent requests. More wait in the server. Default: 256, or 64 with the CPU build."""
     kv_cache_gib: int = 2
     """Memory for the key-value cache in GiB, for the CPU build."""
     devices: tuple[str, ...] = ()
@@ -162,7 +165,7 @@ class ServerSettings:
             "--generation-config": "vllm",
             # log-probabilities at the sampling temperature, to compare with the learner's
             "--logprobs-mode": "processed_logprobs",
-            "--max-num-seqs": str(self.max_num_seqs),
+            "--max-num-seqs": str(self.max_num_seqs or (64 if build == "cpu" else 256)),
         }
         command = python_command(str(SERVING), *chain(*options.items()), python=python)
         if self.max_model_len is not None:

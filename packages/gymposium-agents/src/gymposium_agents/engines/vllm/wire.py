@@ -26,11 +26,13 @@ class MalformedAnswer(Exception):
 
 
 def completion_body(
-    request: TokenRequest, sampling: Sampling, *, max_tokens: int, stops: frozenset[int]
+    request: TokenRequest, sampling: Sampling, *, max_tokens: int, stops: frozenset[int], seeded: bool
 ) -> dict[str, Any]:
-    """Return the body of a request for one completion. The seed is drawn here, so a body that is sent again asks for
-    the same completion. It sets each field that has a default in the server, and only `stops` end a reply."""
+    """Return the body of a request for one completion. It sets each field that has a default in the server, and only
+    `stops` end a reply. If it is `seeded`, a body that is sent again asks for the same completion."""
+    seed = {"seed": request.rng.getrandbits(SEED_BITS)} if seeded else {}
     return {
+        **seed,
         "prompt": list(request.prompt),
         "max_tokens": max_tokens,
         "temperature": sampling.temperature,
@@ -41,7 +43,6 @@ def completion_body(
         "presence_penalty": 0.0,
         "frequency_penalty": 0.0,
         "n": 1,
-        "seed": request.rng.getrandbits(SEED_BITS),
         "stop_token_ids": sorted(stops),
         "ignore_eos": True,
         "logprobs": 0,  # those of the sampled tokens only
