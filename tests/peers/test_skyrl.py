@@ -32,7 +32,7 @@ TRAIN: dict[str, Any] = {
     "seed": 3,
     "steps": 2,
     "credit": {"kind": "grpo"},
-    "objective": {"kind": "ppo"},
+    "objective": {"kind": "ppo", "clip_dual": 0.0},
     "kl": {"weight": 0.0},
     "rollout": {"groups": 2, "group_size": 4},
     "evaluation": {"opponents": ["random"], "matches": 2, "every": 0},

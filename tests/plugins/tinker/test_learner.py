@@ -101,12 +101,13 @@ def step(pair: Learners, rows: Sequence[Row], seed: int, **options: Any) -> list
 OBJECTIVES = [
     {"kind": "pg", "cap": 1.05},
     {"kind": "ppo", "clip_low": 0.05, "clip_high": 0.05},
+    {"kind": "ppo", "clip_low": 0.05, "clip_high": 0.05, "clip_dual": 0.0},
     {"kind": "cispo", "clip_low": 0.05, "clip_high": 0.05},
     {"kind": "gspo", "clip_low": 0.05, "clip_high": 0.05},
 ]
 
 
-@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: str(objective["kind"]))
+@pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda objective: f"{objective['kind']} {len(objective)}")
 def test_three_steps_are_those_of_the_local_learner(
     objective: dict[str, Any],
     model_directory: Path,

@@ -38,13 +38,28 @@ def gradient(loss: Tensor, of: Tensor) -> Tensor:
     return torch.autograd.grad(loss.sum(), of)[0]
 
 
-@given(new=st.floats(-3, 0), old=st.floats(-3, 0), advantage=st.floats(-2, 2))
-def test_ppo_is_the_formula(new: float, old: float, advantage: float) -> None:
+@given(
+    new=st.floats(-3, 0), old=st.floats(-3, 0), advantage=st.floats(-2, 2), dual=st.sampled_from([0.0, 1.5, 3.0, 99.0])
+)
+def test_ppo_is_the_formula(new: float, old: float, advantage: float, dual: float) -> None:
     ratio = math.exp(new - old)
     clipped = min(max(ratio, 1 - LOW), 1 + HIGH)
     expected = -min(ratio * advantage, clipped * advantage)
-    found = losses("ppo", torch.tensor([new]), torch.tensor([old]), torch.tensor([advantage]))
+    if dual and advantage < 0:
+        expected = min(expected, -dual * advantage)
+    ppo = Ppo(PpoSettings(clip_low=LOW, clip_high=HIGH, clip_dual=dual))
+    found = ppo(PolicyTokens(torch.tensor([new]), torch.tensor([old]), torch.tensor([advantage]), TURN[:1]))
     assert found.item() == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["ppo", "gspo"])
+def test_a_token_far_above_the_old_policy_gets_no_gradient_from_a_negative_advantage(name: str) -> None:
+    logprobs = logs(0.8, 0.8, 0.8, 0.8, 0.8).requires_grad_()
+    for old, is_bounded in ((0.2, True), (0.3, False)):  # ratios 4 and 2.67
+        advantages = torch.full((5,), -1.0, dtype=torch.float64)
+        found = losses(name, logprobs, logs(*[old] * 5), advantages)
+        torch.testing.assert_close(found, torch.full_like(found, min(0.8 / old, 3.0)))
+        assert gradient(found, logprobs).any() != is_bounded
 
 
 @pytest.mark.parametrize("name", LOSSES)

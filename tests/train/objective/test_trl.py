@@ -40,7 +40,7 @@ REWARDS = [1.0, 0.0, 0.5, 3.0, -2.0, -1.0, -1.0, 0.0, 0.25, 0.25, 0.25, 0.5]
 PROMPTS = [{"prompt": "X to move"}] * len(REWARDS)
 LONGEST = 12
 LOW, HIGH = 0.1, 0.25
-CAP = 1.2
+CAP, DELTA = 1.2, 1.4
 
 
 class Oracle:
@@ -180,7 +180,8 @@ def test_the_advantages_of_rloo(model_directory: Path, tmp_path: Path) -> None:
     torch.testing.assert_close(found, advantages(Rloo(RlooSettings()), REWARDS))
 
 
-PPO = Ppo(PpoSettings(clip_low=LOW, clip_high=HIGH))
+PPO = Ppo(PpoSettings(clip_low=LOW, clip_high=HIGH, clip_dual=0))
+DUAL = Ppo(PpoSettings(clip_low=LOW, clip_high=HIGH, clip_dual=DELTA))
 GSPO = Gspo(GspoSettings(clip_low=LOW / 10, clip_high=HIGH / 10))
 CISPO = Cispo(CispoSettings(clip_low=1.0, clip_high=HIGH))
 
@@ -190,6 +191,7 @@ CISPO = Cispo(CispoSettings(clip_low=1.0, clip_high=HIGH))
     ("kind", "level", "clip", "ours", "how"),
     [
         ("grpo", "token", (LOW, HIGH), PPO, "sequence"),
+        ("grpo", "token", (LOW, HIGH), DUAL, "sequence"),
         ("dapo", "token", (LOW, HIGH), PPO, "token"),
         ("bnpo", "token", (LOW, HIGH), PPO, "token"),
         ("dr_grpo", "token", (LOW, HIGH), PPO, LONGEST),
@@ -198,7 +200,7 @@ CISPO = Cispo(CispoSettings(clip_low=1.0, clip_high=HIGH))
         # TRL's bound is the ratio itself
         ("cispo", "token", (LOW, 1.0 + HIGH), CISPO, "token"),
     ],
-    ids=["grpo", "dapo", "bnpo", "dr_grpo", "gspo", "cispo"],
+    ids=["grpo", "dual", "dapo", "bnpo", "dr_grpo", "gspo", "cispo"],
 )
 def test_losses_and_their_gradients(
     moved: tuple[Oracle, dict[str, Tensor]],
@@ -207,6 +209,7 @@ def test_losses_and_their_gradients(
     clip: tuple[float, float],
     ours: Objective,
     how: Aggregation,
+    monkeypatch: pytest.MonkeyPatch,
     *,
     correct: bool,
 ) -> None:
@@ -214,6 +217,7 @@ def test_losses_and_their_gradients(
     trl = oracle.trl
     trl.loss_type, trl.importance_sampling_level, (trl.epsilon_low, trl.epsilon_high) = kind, level, clip
     trl.vllm_importance_sampling_correction = correct
+    monkeypatch.setattr(trl.args, "delta", DELTA if ours is DUAL else None)
     expected = trl._compute_loss(trl.model, inputs)
 
     mask = (inputs["completion_mask"] * inputs["tool_mask"]).bool()
@@ -227,6 +231,7 @@ def test_losses_and_their_gradients(
     assert (
         0.1 < outside((logprobs - old).exp(), 1.0 - LOW, 1.0 + HIGH).mean() < 0.9
     )  # so that the comparison includes clipping
+    assert ((logprobs - old).exp() > DELTA).any()
 
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-6)
     torch.testing.assert_close(oracle.gradient(found), oracle.gradient(expected), rtol=1e-4, atol=1e-6)

@@ -31,15 +31,19 @@ class ServiceLoss(NamedTuple):
 def service_loss(config: TrainConfig) -> ServiceLoss | None:
     """Return the loss of the service that is the config's; None if the service has none.
 
-    The service's `importance_sampling` does not truncate ratios, as pg does. That makes no difference where ratios are
-    1: in the only optimizer step on rollouts of the policy itself. Otherwise pg is cispo without a lower bound."""
+    The service's `importance_sampling` does not truncate ratios, as pg does, and its `ppo` has no `clip_dual`. That
+    makes no difference where ratios are 1: in the only optimizer step on rollouts of the policy itself. Otherwise pg is
+    cispo without a lower bound, and ppo needs `clip_dual = 0`."""
     objective = config.objective
+    on_policy = config.optimizer.epochs * config.optimizer.minibatches == 1 and config.engine.staleness == 0
     if config.kl.weight > 0 and config.kl.estimator != "k1":
         return None
     if type(objective) is PgSettings:
-        if config.optimizer.epochs * config.optimizer.minibatches == 1 and config.engine.staleness == 0:
+        if on_policy:
             return ServiceLoss("importance_sampling", {})
         return ServiceLoss("cispo", {"clip_low_threshold": 0.0, "clip_high_threshold": objective.cap})
+    if isinstance(objective, PpoSettings) and objective.clip_dual and not on_policy:
+        return None
     names: dict[type, LossFnType] = {PpoSettings: "ppo", CispoSettings: "cispo"}
     if (name := names.get(type(objective))) is None:
         return None

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
-from gymposium_train.objective.ppo import ClippedSettings, Ppo
+from gymposium_train.objective.ppo import Ppo, SurrogateSettings
 from gymposium_train.objective.protocol import Aggregation, PolicyTokens, log_ratio, mean_over_turns
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 
-class GspoSettings(ClippedSettings):
+class GspoSettings(SurrogateSettings):
     """Clipped ratios of whole turns (Zheng et al., 2025), with the paper's mean over sequences and its bounds. They are
     narrow, because means over turns vary less than tokens: engine and learner differ by more in 16 bits. So
     `mismatch.kind` is `decoupled` by default. Most tokens are clipped in a normal update."""

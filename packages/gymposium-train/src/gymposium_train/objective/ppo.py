@@ -22,7 +22,15 @@ class ClippedSettings(ObjectiveSettings):
     """Ratios are clipped above 1 + `clip_high`."""
 
 
-class PpoSettings(ClippedSettings):
+class SurrogateSettings(ClippedSettings):
+    """Base class of the settings of clipped surrogates."""
+
+    clip_dual: float = Field(default=3.0, ge=0.0)
+    """The loss of a negative advantage is at most this number times the advantage (Ye et al., 2020), so that one token
+    whose probability rose far does not dominate a step. 0: no such bound."""
+
+
+class PpoSettings(SurrogateSettings):
     """Clipped ratios (Schulman et al., 2017), with a separate upper bound (Yu et al., 2025, DAPO)."""
 
     kind: Literal["ppo"] = "ppo"
@@ -50,8 +58,12 @@ class ClippedObjective(Objective):
 class Ppo(ClippedObjective):
     """The clipped surrogate (Schulman et al., 2017), with a separate upper bound as in DAPO (Yu et al., 2025). It is
     the worse of the plain and the clipped ratio, times the advantage. A token gets no more gradient once its ratio has
-    passed a bound in the direction of its advantage."""
+    passed a bound in the direction of its advantage, or `clip_dual` against the direction of a negative one."""
+
+    settings: SurrogateSettings
 
     def __call__(self, tokens: PolicyTokens) -> Tensor:
-        ratio = self.ratio(tokens)
-        return -(ratio * tokens.advantages).minimum(self.clip(ratio) * tokens.advantages)
+        ratio, advantages = self.ratio(tokens), tokens.advantages
+        if self.settings.clip_dual:
+            ratio = ratio.where(advantages >= 0, ratio.clamp(max=self.settings.clip_dual))
+        return -(ratio * advantages).minimum(self.clip(ratio) * advantages)
