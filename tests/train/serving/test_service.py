@@ -125,6 +125,16 @@ def test_rewards_of_turns_follow_the_turns_into_their_rows(service: Service) -> 
     assert len(trajectory.turns) == 3
 
 
+@pytest.mark.parametrize("truncated", [False, True])
+def test_a_truncated_session_continues_at_its_last_prompt(service: Service, truncated: bool) -> None:
+    row, secret = begin(service, "a")
+    text = str(say(service, secret, "agent").said.message["content"])
+    last = say(service, secret, "agent", text, "more")
+    end(service, row, 1.0, truncated=truncated)
+    (trajectory,) = read_group(service.file, "a").trajectories
+    assert trajectory.unanswered == (last.tokens.prompt if truncated else None)
+
+
 def test_a_client_that_dies_and_one_that_never_ends_do_not_keep_others_from_learning(make: Make) -> None:
     service = make(group_size=3, expires=1e-9)
     service.settings = service.settings.model_copy(update={"expires": 3600.0})

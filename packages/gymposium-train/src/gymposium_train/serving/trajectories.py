@@ -10,7 +10,7 @@ from gymposium.errors import GymposiumError, describe
 from gymposium.rewards.protocol import Reward
 from gymposium.runs.sessions import SessionRow, SessionsFile, TurnRow
 from gymposium.tasks.tools import Tool
-from gymposium_agents.chat.tokens import Completion, Policy, TurnTokens
+from gymposium_agents.chat.tokens import Completion, Policy, Tokens, TurnTokens
 from gymposium_agents.serving.replies import ParsedReply
 from gymposium_agents.serving.turns import ServedTurn, as_data, from_data, in_rows
 from gymposium_train.serving.bodies import End
@@ -52,9 +52,10 @@ class SessionTrajectory:
         return bool(self.session.ending["truncated"])
 
     @property
-    def unanswered(self) -> None:
-        """The next prompt. Unknown, because the session ended without it."""
-        return
+    def unanswered(self) -> Tokens | None:
+        """The last request's prompt if the session was truncated. It stands in for the next prompt, which the session
+        ended without, so that a critic values what the session could still have earned."""
+        return self.turns[-1].trace.prompt if self.truncated else None
 
 
 @dataclass(frozen=True, slots=True)
