@@ -32,7 +32,7 @@ from sb3_contrib import MaskablePPO
 from benchmarks.report import RESULTS, about, table, write
 from gymposium import load_game
 from gymposium.match import FORFEIT, play
-from gymposium.match.seating import seated_jobs
+from gymposium.match.seating import plan_jobs
 from gymposium.players.grammar import make_player
 from gymposium.records.scores import Score, mean
 from gymposium_sb3.player import Sb3Player
@@ -162,7 +162,7 @@ def learned(seed: int, frames: int, matches: int) -> dict[str, Any]:
         player = Sb3Player(str(Path(folder) / "policy.zip"))
     game = load_game(GAME)
     both, seats = Score(), [Score() for _ in range(game.seats)]
-    jobs = seated_jobs(
+    jobs = plan_jobs(
         game,
         [player, make_player("random")],
         matches,

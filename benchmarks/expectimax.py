@@ -23,7 +23,7 @@ from benchmarks.report import RESULTS, about, table, write
 from gymposium import load_game, make_player
 from gymposium.match import MatchJob, play
 from gymposium.match.failures import FailurePolicy
-from gymposium.match.seating import seated_jobs
+from gymposium.match.seating import plan_jobs
 from gymposium.players.protocol import Ask, Reply
 from gymposium.records.scores import mean, rate
 
@@ -64,7 +64,7 @@ def measure(look_ahead: int, matches: int, seed: int) -> dict[str, Any]:
     game, player = load_game("2048"), TimedPlayer(f"expectimax-{look_ahead}")
     tiles, scores, forfeits = Counter[int](), list[float](), 0
     policy = FailurePolicy("forfeit")
-    jobs = seated_jobs(game, [player], matches, seed=seed, swap=False, tag="m", on_illegal=policy)
+    jobs = plan_jobs(game, [player], matches, seed=seed, swap=False, tag="m", on_illegal=policy)
     for played in play(job for job, _ in jobs):
         tiles[int(game.load(played.events).tensor(0).max())] += 1
         scores.append(played.returns[0])

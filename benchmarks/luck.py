@@ -26,7 +26,7 @@ from gymposium.analysis.exact.fixed_table import fixed_table
 from gymposium.analysis.exact.graph import OVER, build_graph
 from gymposium.analysis.exact.policy import as_played
 from gymposium.games.protocol import CHANCE, Event
-from gymposium.match.failures import forfeit_returns
+from gymposium.match.failures import compute_forfeit_returns
 from gymposium.players.random import RandomPlayer
 from gymposium.util.streams import stream
 from gymposium_arena.outcomes import MatchOutcome
@@ -118,7 +118,7 @@ def _played(
             odds, failed = as_played(seated[position.seat].table[position.seat, position.view])
             draw = rng
         if failed and draw.random() < failed:
-            return events, forfeit_returns(graph.game, position.seat, position.returns), position.seat
+            return events, compute_forfeit_returns(graph.game, position.seat, position.returns), position.seat
         (move,) = draw.choices(range(len(odds)), odds)
         events.append(Event(position.seat, position.moves[move]))
         here = position.children[move]

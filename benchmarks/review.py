@@ -22,7 +22,7 @@ from gymposium.analysis.review import choose_judge, review_match
 from gymposium.games.protocol import Game
 from gymposium.match import play
 from gymposium.match.failures import FailurePolicy
-from gymposium.match.seating import seated_jobs
+from gymposium.match.seating import plan_jobs
 from gymposium.records import Record
 
 OPEN = (
@@ -78,7 +78,7 @@ def measured(kind: str, name: str, player: str) -> Row:
 
 def _played(game: Game, name: str, matches: int) -> Iterator[Record]:
     players, policy = [make_player(name)] * 2, FailurePolicy("forfeit")
-    seated = seated_jobs(game, players, matches, seed=SEED, swap=False, tag="review", on_illegal=policy)
+    seated = plan_jobs(game, players, matches, seed=SEED, swap=False, tag="review", on_illegal=policy)
     yield from map(Record.from_match, play(job for job, _ in seated))
 
 

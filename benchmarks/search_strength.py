@@ -25,7 +25,7 @@ from gymposium import load_game
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.match import MatchJob, play
 from gymposium.match.failures import FailurePolicy
-from gymposium.match.seating import seated_jobs
+from gymposium.match.seating import plan_jobs
 from gymposium.players.mcts import MctsPlayer
 from gymposium.players.protocol import Player
 from gymposium.players.random import RandomPlayer
@@ -70,7 +70,7 @@ def contest(one: Contest, seed: int) -> dict[str, Any]:
     def jobs() -> Iterator[MatchJob]:
         players: list[Player] = [search, *[RandomPlayer()] * (game.seats - 1)]
         policy = FailurePolicy("forfeit")
-        for job, order in seated_jobs(game, players, one.matches, seed=seed, swap=True, tag="m", on_illegal=policy):
+        for job, order in plan_jobs(game, players, one.matches, seed=seed, swap=True, tag="m", on_illegal=policy):
             seats[job.id] = order.index(0)
             yield job
 

@@ -54,7 +54,7 @@ def _row(game: Game, measured: dict[str, Any]) -> str:
     spec, random = game.spec, measured.get("random")
     cells = [
         f"[{spec.title}]({spec.name}.md)",
-        spec.seats_in_words,
+        spec.describe_seats,
         "yes" if spec.information == "imperfect" else "",
         "yes" if spec.chance else "",
         spec.utility.replace("_", "-"),
@@ -73,7 +73,7 @@ def _page(game: Game, measured: dict[str, Any] | None) -> Iterator[str]:
     yield "| | |\n|---|---|"
     yield f"| name | `{spec.name}` |"
     yield f"| id in Gymnasium and PettingZoo | `{spec.env_id}` |"
-    yield f"| seats | {spec.seats_in_words} |"
+    yield f"| seats | {spec.describe_seats} |"
     yield f"| moves | {'all at once' if spec.dynamics == 'simultaneous' else 'in turn'} |"
     yield f"| hidden information | {'yes' if spec.information == 'imperfect' else 'no'} |"
     yield f"| chance | {'yes' if spec.chance else 'no'} |"
@@ -109,7 +109,7 @@ def _parameters(game: Game) -> Iterator[str]:
     yield "## Parameters\n"
     yield "| name | default | allowed values | meaning |\n|---|---|---|---|"
     for p in game.spec.parameters:
-        yield f"| `{p.name}` | `{p.default}` | {p.allowed()} | {p.help} |"
+        yield f"| `{p.name}` | `{p.default}` | {p.describe_allowed()} | {p.help} |"
     example = next((dict(example) for example in game.spec.examples if example), None)
     if example is not None:
         written = ",".join(f"{key}={value}" for key, value in example.items())

@@ -16,7 +16,7 @@ from gymposium import load_game, make_player
 from gymposium.games.protocol import Game, Style
 from gymposium.match import play
 from gymposium.match.failures import FailurePolicy
-from gymposium.players.protocol import Ask, Distributes, Reply
+from gymposium.players.protocol import Ask, DistributionPlayer, Reply
 from gymposium.records.scores import Estimate, Score, rate
 from gymposium.replies.reading import READERS, Reader
 from gymposium_agents.players.evaluate import contest, find_seat
@@ -54,7 +54,7 @@ class Likeliest:
     def __init__(self, name: str) -> None:
         self.name = f"likeliest move of {name}"
         player = make_player(name)
-        assert isinstance(player, Distributes), "language models know the probabilities of their moves"
+        assert isinstance(player, DistributionPlayer), "language models know the probabilities of their moves"
         self._player = player
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:

@@ -19,7 +19,7 @@ from typing import Any
 from gymposium import load_game, make_player
 from gymposium.match import play
 from gymposium.match.failures import FailurePolicy
-from gymposium.match.seating import seated_jobs
+from gymposium.match.seating import plan_jobs
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
 from gymposium_agents.engines import transformers as engine_module
@@ -96,7 +96,7 @@ def outside(directory: Path, size: SmallModel, texts: list[str], matches: int, r
     game, opponent = load_game(CONFIG.games[0]), make_player("random")
     shares, per_turn, engines = [], [], []
     for repeat in range(-1, repeats):
-        jobs = seated_jobs(
+        jobs = plan_jobs(
             game,
             [player, opponent],
             matches,

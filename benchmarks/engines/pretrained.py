@@ -41,7 +41,7 @@ from gymposium import load_game
 from gymposium.games.protocol import Style
 from gymposium.match import play
 from gymposium.match.failures import FailurePolicy
-from gymposium.match.seating import seated_jobs
+from gymposium.match.seating import plan_jobs
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.tokens import BASE, Completion, Policy, Sampling, TokenRequest, Tokens
 from gymposium_agents.engines.transformers import TransformersEngine
@@ -82,7 +82,7 @@ class Workload:
         player = LanguageModelPlayer(
             "model", asked, chat, sampling=Sampling(1.0, 1), style=self.style, reply=self.reply
         )
-        jobs = seated_jobs(
+        jobs = plan_jobs(
             load_game("tic_tac_toe"),
             [player, player],
             AT_ONCE,

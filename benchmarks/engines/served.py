@@ -29,7 +29,7 @@ from benchmarks.report import about, table, write
 from gymposium import load_game, make_player
 from gymposium.match import play
 from gymposium.match.failures import FailurePolicy
-from gymposium.match.seating import seated_jobs
+from gymposium.match.seating import plan_jobs
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
 from gymposium_agents.engines.vllm.engine import VllmEngine
@@ -121,7 +121,7 @@ def main(given: argparse.Namespace) -> None:
 def driver(engine: NotingEngine, player: ConcurrentLanguageModelPlayer, matches: int) -> dict[str, float]:
     """Play the matches. The engine's notes keep the requests."""
     engine.notes = notes = Notes()
-    jobs = seated_jobs(
+    jobs = plan_jobs(
         load_game("tic_tac_toe"),
         [player, make_player("random")],
         matches,

@@ -27,7 +27,7 @@ from benchmarks.report import about, table, write
 from gymposium import load_game, make_player
 from gymposium.match import MatchResult, play
 from gymposium.match.failures import FailurePolicy
-from gymposium.match.seating import seated_jobs
+from gymposium.match.seating import plan_jobs
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest, TurnTokens
 from gymposium_agents.engines.vllm.engine import VllmEngine
@@ -157,7 +157,7 @@ def play_game(
     task = bar.add_task(f"{name}{', killed' if kill else ''}", total=matches)
     seats = {}
     jobs = []
-    for job, order in seated_jobs(
+    for job, order in plan_jobs(
         game,
         [player, make_player("mcts-25")],
         matches,

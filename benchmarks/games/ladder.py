@@ -14,7 +14,7 @@ from gymposium.games.protocol import Game
 from gymposium.match import MatchJob, play
 from gymposium.match.failures import FailurePolicy
 from gymposium.match.score import match_score
-from gymposium.match.seating import seated_jobs
+from gymposium.match.seating import plan_jobs
 from gymposium.players.protocol import Player
 from gymposium.records.scores import Score, mean
 
@@ -62,7 +62,7 @@ def contest(game: Game, names: Sequence[str], matches: int, seed: int) -> dict[s
 
     def jobs() -> Iterator[MatchJob]:
         policy = FailurePolicy("forfeit")
-        found = seated_jobs(game, players, matches // each * each, seed=seed, swap=swap, tag="m", on_illegal=policy)
+        found = plan_jobs(game, players, matches // each * each, seed=seed, swap=swap, tag="m", on_illegal=policy)
         for number, (job, order) in enumerate(found):
             seats[job.id] = order.index(0), number // each
             yield job

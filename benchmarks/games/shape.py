@@ -9,7 +9,7 @@ from typing import Any
 from gymposium.games.protocol import Game
 from gymposium.match import MatchJob, play
 from gymposium.match.failures import FailurePolicy
-from gymposium.match.seating import seated_jobs
+from gymposium.match.seating import plan_jobs
 from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
 from gymposium.records.scores import Estimate, Score, mean
@@ -32,7 +32,7 @@ def shape(game: Game, matches: int, seed: int) -> dict[str, Any]:
 
     def jobs() -> Sequence[MatchJob]:
         players = [counting] * game.seats
-        found = seated_jobs(game, players, matches, seed=seed, swap=False, tag="m", on_illegal=FailurePolicy("forfeit"))
+        found = plan_jobs(game, players, matches, seed=seed, swap=False, tag="m", on_illegal=FailurePolicy("forfeit"))
         return [job for job, _ in found]
 
     for played in play(jobs()):

@@ -89,7 +89,7 @@ def _guarded(text: str, schedule: str, seed: int) -> Iterator[str]:
     for played in play(jobs, schedule=schedule, guard=Guard()):  # type: ignore[arg-type]
         line = Record.from_match(played).line()
         if played.ending.failures:
-            yield f"{schedule}: booked on a player: {played.ending.in_words()}"
+            yield f"{schedule}: booked on a player: {played.ending.describe()}"
         if not played.ending.broke_off and not played.utilities:
             yield f"{schedule}: no result, and nobody says why"
         if without_secret(line, KEY) != line:

@@ -23,7 +23,7 @@ from tests.gymposium.http.environments.test_playing import episode_here, episode
 from websockets.sync.client import connect
 
 from gymposium import load_game
-from gymposium.http.environments.dockerfile import PORT, dockerfile_for
+from gymposium.http.environments.dockerfile import PORT, build_dockerfile
 from gymposium.http.listening import TOKEN
 from gymposium.records import verify_file
 
@@ -87,7 +87,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> str:
     own = [ROOT / "packages/gymposium", ROOT / "plugins/gymposium-worlds"]
     sh(*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", wheels, *own)
     sh(*pip, "download", "-d", wheels, "--find-links", wheels, "gymposium[serve,worlds]", "gymposium-worlds")
-    (context / "Dockerfile").write_text(dockerfile_for(GAMES, ["random"], "forfeit"), encoding="utf-8")
+    (context / "Dockerfile").write_text(build_dockerfile(GAMES, ["random"], "forfeit"), encoding="utf-8")
     no_index = tmp_path_factory.mktemp("pip") / "pip.conf"
     no_index.write_text("[global]\nno-index = true\n", encoding="utf-8")
     chroot = ("--isolation", "chroot", "--format", "docker", "--volume", f"{no_index}:/etc/pip.conf:ro")
@@ -130,7 +130,7 @@ def test_it_is_not_root_and_writes_to_its_volume_alone(podman: Sequence[str], da
 
 
 def test_its_health_check_passes(podman: Sequence[str], data: Path) -> None:
-    _, command = dockerfile_for(GAMES, ["random"], "forfeit").split("    CMD [", 1)
+    _, command = build_dockerfile(GAMES, ["random"], "forfeit").split("    CMD [", 1)
     check = command.split("]\n", 1)[0]
     sh(*podman, "exec", "gymposium-env-test", *[part.strip(' "') for part in check.split('", "')])
 

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from gymposium.plugins.first_party import FILE, written
+from gymposium.plugins.first_party import FILE, get_written_name
 from gymposium.plugins.hookspecs import HOOKS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +31,7 @@ def generated() -> str:
             plugin = _imported(module, file.parent / "src")
             for hook, kind in HOOKS.items():
                 for spec in getattr(plugin, hook, tuple)():
-                    table[kind.kind][written(spec)] = _install(project, spec.name)
+                    table[kind.kind][get_written_name(spec)] = _install(project, spec.name)
     ordered = {kind: dict(sorted(names.items())) for kind, names in sorted(table.items())}
     return json.dumps(ordered, indent=2) + "\n"
 

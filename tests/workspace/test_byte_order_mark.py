@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from gymposium.tasks.questions import QuestionFile
 from gymposium.util.json_file import read_model
-from gymposium.util.user_file import VARIABLE, user_file
+from gymposium.util.user_file import VARIABLE, load_user_file
 from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_arena.suite import read_suite
 from gymposium_mcp.settings import read_world
@@ -34,7 +34,7 @@ class Model(BaseModel):
 def _read_user_file(path: Path) -> object:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(VARIABLE, str(path))
-        return user_file().defaults
+        return load_user_file().defaults
 
 
 READERS: dict[str, tuple[str, Callable[[Path], object]]] = {

@@ -143,7 +143,9 @@ def test_every_game_has_a_page_made_of_what_it_is(tmp_path: Path, monkeypatch: p
         page = (tmp_path / f"{name}.md").read_text(encoding="utf-8")
         game = load_game(name)
         assert page.startswith(f"# {spec.title}\n")
-        assert all(f"| `{p.name}` | `{p.default}` | {p.allowed()} | {p.help} |" in page for p in spec.parameters)
+        assert all(
+            f"| `{p.name}` | `{p.default}` | {p.describe_allowed()} | {p.help} |" in page for p in spec.parameters
+        )
         assert game.rules(0).strip() in page
         assert game.rules(0, "compact").strip() in page
         assert page.count("### Seat ") == game.seats

@@ -19,8 +19,8 @@ from torch import Tensor, nn
 
 from gymposium.analysis.exact.graph import build_graph
 from gymposium.games.protocol import Game, Match
-from gymposium.match.failures import forfeit_returns
-from gymposium.util.streams import derived_seed
+from gymposium.match.failures import compute_forfeit_returns
+from gymposium.util.streams import derive_seed
 
 PAD, END, ASK = 0, 1, 2
 TABLE = 4093
@@ -130,7 +130,7 @@ class Episode:
     @property
     def returns(self) -> Sequence[float]:
         so_far = self.match.returns()
-        return so_far if self.forfeit is None else forfeit_returns(self.match.game, self.forfeit, so_far)
+        return so_far if self.forfeit is None else compute_forfeit_returns(self.match.game, self.forfeit, so_far)
 
 
 class Loop:
@@ -155,7 +155,7 @@ class Loop:
     def play(self, matches: int, seed: int) -> list[Episode]:
         """Play matches, all at once."""
         generator = torch.Generator().manual_seed(seed)
-        episodes = [self._new(number, derived_seed(seed, number)) for number in range(matches)]
+        episodes = [self._new(number, derive_seed(seed, number)) for number in range(matches)]
         while live := [one for one in episodes if one.forfeit is None and one.match.to_move()]:
             asked = [(one, seat) for one in live for seat in one.match.to_move() if seat in one.seats]
             prompts = [self.read(one.match, seat, said(one, seat)) for one, seat in asked]

@@ -12,7 +12,7 @@ from reinforce import END, Loop, Row, padded
 
 from gymposium.games.protocol import Match
 from gymposium.players.protocol import Ask
-from gymposium.util.streams import derived_seed
+from gymposium.util.streams import derive_seed
 from gymposium_testing.trainers import (
     MovePolicy,
     RolledOut,
@@ -42,7 +42,7 @@ class LoopTrainer:
     def train(self, task: TrainerTask, budget: TrainingBudget) -> MovePolicy:
         loop = self._loop(task.game, self_play=task.opponent == "self", remembers=False, seed=budget.seed)
         for step in range(budget.matches // MATCHES_OF_A_STEP):
-            loop.step(loop.rows(loop.play(MATCHES_OF_A_STEP, derived_seed(budget.seed, step))))
+            loop.step(loop.rows(loop.play(MATCHES_OF_A_STEP, derive_seed(budget.seed, step))))
         model = LoopModel(loop)
 
         def policy(ask: Ask) -> list[float]:

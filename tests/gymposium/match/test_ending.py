@@ -10,8 +10,8 @@ from hypothesis import given, strategies as st
 
 from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, play
-from gymposium.match.ending import FAILURES, OVER, Ending, cut_off_last
-from gymposium.match.failures import forfeited
+from gymposium.match.ending import FAILURES, OVER, Ending, find_cut_off_seats
+from gymposium.match.failures import choose_forfeit
 from gymposium.players.grammar import make_player
 from gymposium.records import Record
 
@@ -28,7 +28,7 @@ def endings(draw: st.DrawFn) -> Ending:
     for seat in draw(st.lists(st.integers(0, 5), min_size=1, unique=True)):
         kind = draw(st.sampled_from([*FAILURES]))
         failures.append(Ending(kind, seat, draw(st.text()) if kind == "crashed" else ""))
-    return forfeited(failures, draw(st.integers(0, 2**48)))
+    return choose_forfeit(failures, draw(st.integers(0, 2**48)))
 
 
 @given(endings())
@@ -40,7 +40,7 @@ def test_every_ending_comes_back_from_a_record(ending: Ending) -> None:
 
 @given(endings())
 def test_every_failure_is_kept_and_told_once(ending: Ending) -> None:
-    words = ending.in_words(lambda seat: f"<{seat}>")
+    words = ending.describe(lambda seat: f"<{seat}>")
     for failure in ending.failures:
         assert ending.find_failure(failure.seat or 0) == failure
         assert f"<{failure.seat}> {failure.predicate}" in words
@@ -49,26 +49,26 @@ def test_every_failure_is_kept_and_told_once(ending: Ending) -> None:
 
 
 def test_the_words_of_each_kind() -> None:
-    assert OVER.in_words() == "The game is over."
-    assert Ending("broke off", detail="OSError: gone").in_words() == "The match broke off: OSError: gone"
-    assert Ending("no legal move", 1).in_words() == "Seat 1 gave no legal move and forfeits."
-    assert Ending("no legal move", 1).in_words(cut_off={1}) == (
+    assert OVER.describe() == "The game is over."
+    assert Ending("broke off", detail="OSError: gone").describe() == "The match broke off: OSError: gone"
+    assert Ending("no legal move", 1).describe() == "Seat 1 gave no legal move and forfeits."
+    assert Ending("no legal move", 1).describe(cut_off={1}) == (
         "Seat 1 gave no legal move (its reply was cut off: raise max_tokens) and forfeits."
     )
-    assert Ending("no legal move", 1).in_words(cut_off={0}) == "Seat 1 gave no legal move and forfeits."
-    assert Ending("timed out", 1).in_words(cut_off={1}) == "Seat 1 did not answer in time and forfeits."
-    assert cut_off_last([(0, "cut off"), (1, "cut off"), (0, "move")]) == {1}
+    assert Ending("no legal move", 1).describe(cut_off={0}) == "Seat 1 gave no legal move and forfeits."
+    assert Ending("timed out", 1).describe(cut_off={1}) == "Seat 1 did not answer in time and forfeits."
+    assert find_cut_off_seats([(0, "cut off"), (1, "cut off"), (0, "move")]) == {1}
     both = Ending("crashed", 0, "KeyError: 'x'", (Ending("timed out", 1),))
-    assert both.in_words() == "Seat 0 crashed (KeyError: 'x') and forfeits. Seat 1 did not answer in time."
+    assert both.describe() == "Seat 0 crashed (KeyError: 'x') and forfeits. Seat 1 did not answer in time."
 
 
 def test_one_of_those_that_failed_forfeits_by_the_players_seed() -> None:
     failures = [Ending("timed out", 0), Ending("crashed", 2, "x"), Ending("no legal move", 3)]
-    drawn = [forfeited(failures, seed) for seed in range(60)]
+    drawn = [choose_forfeit(failures, seed) for seed in range(60)]
     assert {ending.seat for ending in drawn} == {0, 2, 3}
     for ending in drawn:
         assert sorted([replace(f, others=()) for f in ending.failures], key=lambda f: f.seat or 0) == failures
-    assert drawn == [forfeited(failures, seed) for seed in range(60)]
+    assert drawn == [choose_forfeit(failures, seed) for seed in range(60)]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import assume, given, strategies as st
 from gymposium import load_game
 from gymposium.errors import BadOption
 from gymposium.match.ending import Ending
-from gymposium.match.failures import FailurePolicy, Tally, forfeit_returns, forfeited
+from gymposium.match.failures import FailurePolicy, FailureTally, choose_forfeit, compute_forfeit_returns
 
 policies = st.one_of(
     st.sampled_from([FailurePolicy("forfeit"), FailurePolicy("random")]),
@@ -47,7 +47,7 @@ def test_what_is_no_policy_is_refused(text: str) -> None:
 
 
 def test_retries_are_counted_in_each_decision_and_for_each_seat() -> None:
-    tally = Tally(FailurePolicy.parse("retry(2)"))
+    tally = FailureTally(FailurePolicy.parse("retry(2)"))
     for _ in range(3):
         tally.next_decision()
         assert [tally.failed(seat, can_draw=True) for seat in (0, 0, 1, 0)] == ["again", "again", "again", "forfeit"]
@@ -55,7 +55,7 @@ def test_retries_are_counted_in_each_decision_and_for_each_seat() -> None:
 
 
 def test_penalties_are_counted_in_the_whole_match() -> None:
-    tally = Tally(FailurePolicy.parse("penalty(0.25,2)"))
+    tally = FailureTally(FailurePolicy.parse("penalty(0.25,2)"))
     outcomes = []
     for _ in range(3):
         tally.next_decision()
@@ -65,24 +65,24 @@ def test_penalties_are_counted_in_the_whole_match() -> None:
 
 
 def test_forfeit_and_random() -> None:
-    assert Tally(FailurePolicy("forfeit")).failed(0, can_draw=True) == "forfeit"
-    assert Tally(FailurePolicy("random")).failed(0, can_draw=True) == "random"
-    assert Tally(FailurePolicy("random")).failed(0, can_draw=False) == "forfeit"  # nothing to draw from
+    assert FailureTally(FailurePolicy("forfeit")).failed(0, can_draw=True) == "forfeit"
+    assert FailureTally(FailurePolicy("random")).failed(0, can_draw=True) == "random"
+    assert FailureTally(FailurePolicy("random")).failed(0, can_draw=False) == "forfeit"  # nothing to draw from
 
 
 def test_who_forfeits_gets_the_least_and_the_others_share_it() -> None:
-    assert forfeit_returns(load_game("tic_tac_toe"), 0, (0.0, 0.0)) == (-1.0, 1.0)
-    assert forfeit_returns(load_game("leduc_poker"), 1, (0.0, 0.0)) == (13.0, -13.0)
+    assert compute_forfeit_returns(load_game("tic_tac_toe"), 0, (0.0, 0.0)) == (-1.0, 1.0)
+    assert compute_forfeit_returns(load_game("leduc_poker"), 1, (0.0, 0.0)) == (13.0, -13.0)
     three = load_game("openspiel:kuhn_poker(players=3)")
-    assert forfeit_returns(three, 1, (0.0, 0.0, 0.0)) == (1.0, -2.0, 1.0)
+    assert compute_forfeit_returns(three, 1, (0.0, 0.0, 0.0)) == (1.0, -2.0, 1.0)
     pd = load_game("openspiel:matrix_pd")  # not zero-sum: the other keeps what it has
-    assert forfeit_returns(pd, 0, (0.0, 3.0)) == (pd.utility_range[0], 3.0)
+    assert compute_forfeit_returns(pd, 0, (0.0, 3.0)) == (pd.utility_range[0], 3.0)
 
 
 def test_of_several_failing_seats_one_drawn_from_the_seed_forfeits() -> None:
     failures = [Ending("no legal move", 0), Ending("timed out", 1), Ending("no legal move", 2)]
-    endings = [forfeited(failures, seed) for seed in range(60)]
+    endings = [choose_forfeit(failures, seed) for seed in range(60)]
     assert {ending.seat for ending in endings} == {0, 1, 2}
-    assert endings == [forfeited(failures, seed) for seed in range(60)]
+    assert endings == [choose_forfeit(failures, seed) for seed in range(60)]
     assert all({failure.seat for failure in ending.failures} == {0, 1, 2} for ending in endings)
-    assert forfeited(failures[1:2], 0) == failures[1]
+    assert choose_forfeit(failures[1:2], 0) == failures[1]

@@ -9,7 +9,7 @@ import pytest
 
 from gymposium import load_game, make_player
 from gymposium.match.failures import FailurePolicy
-from gymposium.match.seating import MatchPlan, Series, even_share, seated_jobs
+from gymposium.match.seating import MatchPlan, Series, plan_jobs, round_up_matches
 
 POLICY = FailurePolicy("forfeit")
 
@@ -18,7 +18,7 @@ POLICY = FailurePolicy("forfeit")
 def test_with_swapped_seats_every_player_gets_every_deal(game: str) -> None:
     played = load_game(game)
     players = [make_player("random") for _ in range(played.seats)]
-    jobs = [*seated_jobs(played, players, 2 * played.seats, seed=5, swap=True, tag="m", on_illegal=POLICY)]
+    jobs = [*plan_jobs(played, players, 2 * played.seats, seed=5, swap=True, tag="m", on_illegal=POLICY)]
     rounds = [jobs[: played.seats], jobs[played.seats :]]
     deals = [{job.seed for job, _ in matches} for matches in rounds]
     assert [len(seeds) for seeds in deals] == [1, 1]
@@ -43,12 +43,12 @@ def test_with_swapped_seats_every_player_gets_every_deal(game: str) -> None:
     ],
 )
 def test_a_number_of_matches_is_rounded_up_for_the_seats_of_all_games(games: list[str], matches: int) -> None:
-    assert even_share(100, *map(load_game, games)) == matches
+    assert round_up_matches(100, *map(load_game, games)) == matches
 
 
 def test_without_swapping_everybody_stays_and_each_match_has_a_deal_of_its_own() -> None:
     players = [make_player("random"), make_player("random")]
-    jobs = [*seated_jobs(load_game("kuhn_poker"), players, 8, seed=5, swap=False, tag="m", on_illegal=POLICY)]
+    jobs = [*plan_jobs(load_game("kuhn_poker"), players, 8, seed=5, swap=False, tag="m", on_illegal=POLICY)]
     assert [order for _, order in jobs] == [[0, 1]] * 8
     assert len({job.seed for job, _ in jobs}) == 8
 
@@ -58,7 +58,7 @@ def test_streams_of_players_differ_and_follow_from_the_seed(swap: bool) -> None:
     game, players = load_game("kuhn_poker"), [make_player("random"), make_player("random")]
 
     def seeds(seed: int) -> list[int | None]:
-        jobs = seated_jobs(game, players, 8, seed=seed, swap=swap, tag="m", on_illegal=POLICY)
+        jobs = plan_jobs(game, players, 8, seed=seed, swap=swap, tag="m", on_illegal=POLICY)
         return [job.player_seed for job, _ in jobs]
 
     assert len(set(seeds(5))) == 8
@@ -68,7 +68,7 @@ def test_streams_of_players_differ_and_follow_from_the_seed(swap: bool) -> None:
 
 def test_a_plan_numbers_the_matches_by_their_ids() -> None:
     players = [make_player("random"), make_player("random")]
-    jobs = [*seated_jobs(load_game("kuhn_poker"), players, 3, seed=5, swap=True, tag="m", on_illegal=POLICY)]
+    jobs = [*plan_jobs(load_game("kuhn_poker"), players, 3, seed=5, swap=True, tag="m", on_illegal=POLICY)]
     plan = MatchPlan((Series("m", "kuhn_poker", ("random", "random"), 3, 5, True, POLICY),))
     assert {job.id: number for number, (job, _) in enumerate(jobs)} == plan.numbers()
 

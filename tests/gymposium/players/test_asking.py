@@ -20,7 +20,7 @@ from gymposium.games.registry import load_game
 from gymposium.http.environments.offer import SharedPlayer
 from gymposium.match import MatchJob, Schedule, play
 from gymposium.match.watchdog import Watchdog
-from gymposium.players.asking import ask_player, blame, blamed_player
+from gymposium.players.asking import ask_player, blame, get_blame_note
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.replies.reading import READERS
 
@@ -73,9 +73,9 @@ WAYS: dict[str, Callable[[], object]] = {
 def test_the_player_and_its_file_are_named(way: str) -> None:
     with pytest.raises((ZeroDivisionError, OSError)) as raised:
         WAYS[way]()
-    note = blamed_player(raised.value)
+    note = get_blame_note(raised.value)
     assert re.fullmatch(rf"The player 'failing' failed in {re.escape(__file__)}(, line \d+)?\.", note)
-    assert blamed_player(pickle.loads(pickle.dumps(raised.value))) == note  # as from a child process
+    assert get_blame_note(pickle.loads(pickle.dumps(raised.value))) == note  # as from a child process
 
 
 @pytest.mark.parametrize("replies", [["a1"], [], None, [Reply(3)]])  # type: ignore[arg-type]
@@ -85,7 +85,7 @@ def test_replies_that_are_none_are_blamed_on_the_player_and_not_on_the_game(
     monkeypatch.setattr(Failing, "act", lambda self, asks: replies)
     with pytest.raises(TypeError, match="player failing") as raised:
         _play(Failing())
-    assert blamed_player(raised.value) == f"The player 'failing' failed in {__file__}."
+    assert get_blame_note(raised.value) == f"The player 'failing' failed in {__file__}."
 
 
 def test_a_player_cannot_end_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,8 +99,8 @@ def test_only_faults_of_the_player_are_noted_and_once() -> None:
     for one in (error, refusal, mistake):
         blame(one, "first", Failing)
         blame(one, "second", Failing)
-    assert (len(error.__notes__), blamed_player(refusal)) == (1, "")
-    assert blamed_player(mistake) == blamed_player(error) == f"The player 'first' failed in {__file__}."
+    assert (len(error.__notes__), get_blame_note(refusal)) == (1, "")
+    assert get_blame_note(mistake) == get_blame_note(error) == f"The player 'first' failed in {__file__}."
 
 
 def test_all_players_are_asked_where_their_exceptions_are_noted() -> None:

@@ -247,7 +247,7 @@ def test_words_make_no_difference(game: str, monkeypatch: pytest.MonkeyPatch) ->
         return [played.events for played in play(jobs)]
 
     by_number = run()
-    monkeypatch.setattr(engine, "bare_worlds", lambda worlds: [])
+    monkeypatch.setattr(engine, "to_engine_worlds", lambda worlds: [])
     assert run() == by_number
 
 

@@ -17,7 +17,7 @@ from gymposium.match import MatchJob, play
 from gymposium.players.grammar import check_named_player, make_player
 from gymposium.plugins.allowed import VARIABLE, VARIABLES, allow, allow_variables, is_allowed
 from gymposium.records import Record, RecordWriter, verify_file
-from gymposium.util.isolated import CallFailed, isolated
+from gymposium.util.isolated import CallFailed, call_isolated
 from gymposium_arena.board import Board
 from gymposium_arena.entries import make_entrant, own_entry
 from gymposium_arena.suite import parse_suite
@@ -183,12 +183,12 @@ def test_a_record_of_an_engines_own_game_verifies(tmp_path: Path) -> None:
 
 
 def test_what_is_called_in_a_process_of_its_own() -> None:
-    assert isolated(json.loads, "[1]") == [1]
+    assert call_isolated(json.loads, "[1]") == [1]
     with pytest.raises(CallFailed, match="JSONDecodeError: Expecting value"):
-        isolated(json.loads, "no")
+        call_isolated(json.loads, "no")
     with pytest.raises(CallFailed, match="exit code 3"):
-        isolated(sys.exit, 3)
-    assert isolated(json.loads, "[2]") == [2]
+        call_isolated(sys.exit, 3)
+    assert call_isolated(json.loads, "[2]") == [2]
 
 
 SUITE = """

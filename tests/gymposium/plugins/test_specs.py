@@ -91,4 +91,4 @@ def test_numbers_of_numpy_are_parameters() -> None:
 def test_the_seats_of_a_game_with_players_in_words(facts: dict[str, Any], words: str) -> None:
     players = Parameter(name="players", default=2, help="Seats.", **facts)
     spec = GameSpec(name="x", title="X", summary="X.", entry_point="x:game", parameters=(players,))
-    assert spec.seats_in_words == words
+    assert spec.describe_seats == words

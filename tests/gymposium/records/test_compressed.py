@@ -31,8 +31,8 @@ from gymposium.records import (
 )
 from gymposium.runs.executors.local import LocalExecutor
 from gymposium.runs.growing import Growing
-from gymposium.util.durable import replaced_content
-from gymposium.util.plain_file import MOST_UNPACKED, find_form, open_content, plain_lines, read_content
+from gymposium.util.durable import replace_content
+from gymposium.util.plain_file import MOST_UNPACKED, find_form, open_content, read_content, read_lines
 
 GZIP = shutil.which("gzip")
 GO_ON = "Unpack it first:  gunzip "
@@ -64,11 +64,11 @@ def test_content_is_kept_as_python_and_gzip_keep_it(tmp_path: Path, content: byt
     plain, ours, theirs = tmp_path / "ours.jsonl", tmp_path / "ours.jsonl.gz", tmp_path / "theirs.jsonl.gz"
     plain.write_bytes(content)
     for _ in range(2):
-        with replaced_content(ours) as file:
+        with replace_content(ours) as file:
             file.write(content)
         assert ours.read_bytes()[3:8] == bytes(5), "no name and no time"
     assert gzip.decompress(ours.read_bytes()) == content
-    assert [*plain_lines(ours)] == [*plain_lines(plain)]
+    assert [*read_lines(ours)] == [*read_lines(plain)]
     theirs.write_bytes(gzip.compress(content[:cut]) + gzip.compress(content[cut:]))  # as `cat` joins two files
     assert read_content(ours) == read_content(theirs) == read_content(plain)
     with open_content(ours) as file:
@@ -198,7 +198,7 @@ def test_a_compressed_file_is_followed_when_it_is_replaced(tmp_path: Path) -> No
     assert not growing.renewed()
     assert not [*growing.lines()]
     for content in (b"1\n2\n3", b"1\n2\n3\n4\n", b"5\n"):
-        with replaced_content(path) as file:
+        with replace_content(path) as file:
             file.write(content)
         growing.renewed()
         lines = [line.text for line in growing.lines()]

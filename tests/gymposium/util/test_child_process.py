@@ -196,15 +196,15 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from gymposium import load_game
 from gymposium.util.child_process import spawn_context
-from gymposium.util.isolated import isolated
+from gymposium.util.isolated import call_isolated
 from gymposium.plugins.host import host
 if __name__ == "__main__":
-    isolated(len, "")
+    call_isolated(len, "")
     host().load_file("nim.py")
     import nim
     with ProcessPoolExecutor(1, spawn_context()) as pool:
         print(pool.submit(load_game, "nim").result().name)
-    print(isolated(nim.Nim.__name__.lower), isolated(load_game, "nim").name)
+    print(call_isolated(nim.Nim.__name__.lower), call_isolated(load_game, "nim").name)
 """
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from gymposium.errors import GymposiumError
-from gymposium.util.durable import replace_text, replaced, sweep
+from gymposium.util.durable import replace_file, replace_text, sweep
 
 
 def test_a_file_is_replaced_whole_or_stays(tmp_path: Path) -> None:
     file = tmp_path / "file"
     replace_text(file, "old")
-    with pytest.raises(TypeError), replaced(file) as staging:
+    with pytest.raises(TypeError), replace_file(file) as staging:
         staging.writelines([b"half", "text"])  # type: ignore[list-item]
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "old")]
     with pytest.raises(GymposiumError, match="cannot be written"):
@@ -56,7 +56,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next_writer(tmp_path: Path
     file = tmp_path / "[file]"
     subprocess.run([sys.executable, "-c", KILLED, str(file)], check=False)
     assert len([*tmp_path.iterdir()]) == 1
-    with replaced(file) as staging:
+    with replace_file(file) as staging:
         staging.write(b"first")
         replace_text(file, "second")  # leaves the file alone that is being written
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("[file]", "first")]

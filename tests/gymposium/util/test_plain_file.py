@@ -14,8 +14,8 @@ from gymposium.records import read_records, verify_file
 from gymposium.runs.folder import RunFolder
 from gymposium.runs.run import Run, marked_running
 from gymposium.util.json_file import FileModel, read_model
-from gymposium.util.plain_file import MOST_BYTES, check_plain, open_plain, plain_lines, read_plain, read_plain_text
-from gymposium.util.user_file import VARIABLE, user_file
+from gymposium.util.plain_file import MOST_BYTES, check_plain, open_plain, read_lines, read_plain, read_plain_text
+from gymposium.util.user_file import VARIABLE, load_user_file
 
 
 class _Empty(FileModel):
@@ -42,7 +42,7 @@ STRANGE = [make_pipe, make_sparse, make_folder]
 def test_what_is_no_plain_file_of_a_sane_size_is_refused_at_once(tmp_path: Path, make: Callable[[Path], None]) -> None:
     path = tmp_path / "file"
     make(path)
-    for read in (read_plain, read_plain_text, lambda path: list(plain_lines(path))):
+    for read in (read_plain, read_plain_text, lambda path: list(read_lines(path))):
         with pytest.raises(OSError, match=r"regular file|larger than|directory"):
             read(path)
 
@@ -55,7 +55,7 @@ def test_no_reader_of_files_waits_or_reads_gigabytes(
         make(tmp_path / name)
     monkeypatch.setenv(VARIABLE, str(tmp_path / "gymposium.toml"))
     readers: list[Callable[[], object]] = [
-        user_file,
+        load_user_file,
         lambda: RunFolder.open(tmp_path, "run"),
         lambda: list(read_records(tmp_path / "matches.jsonl")),
         lambda: verify_file(tmp_path / "matches.jsonl"),
@@ -75,9 +75,9 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path) -> None:
 def test_lines_are_read_up_to_their_bound(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"ab\n" * 3 + b"abc")
-    assert list(plain_lines(path, most=3)) == [b"ab\n"] * 3 + [b"abc"]
+    assert list(read_lines(path, most=3)) == [b"ab\n"] * 3 + [b"abc"]
     with pytest.raises(OSError, match="line 1 is larger than 2 bytes"):
-        list(plain_lines(path, most=2))
+        list(read_lines(path, most=2))
     assert MOST_BYTES > 2**20
 
 

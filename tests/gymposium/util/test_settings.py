@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from gymposium.errors import BadOption, PluginError, UnknownName
 from gymposium.match.failures import FailurePolicy
-from gymposium.util.settings import read_settings, settings_table
+from gymposium.util.settings import dump_settings, read_settings
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Policies:
 @pytest.mark.parametrize("other", [None, FailurePolicy("random")])
 def test_settings_are_read_as_they_are_written(text: str, other: FailurePolicy | None) -> None:
     settings = Policies("hex", FailurePolicy.parse(text), other, ("a", "b"))
-    table = json.loads(json.dumps(settings_table(settings)))
+    table = json.loads(json.dumps(dump_settings(settings)))
     assert table == {"game": "hex", "policy": text, "other": None if other is None else "random", "many": ["a", "b"]}
     assert read_settings("t", Policies, table) == settings
 

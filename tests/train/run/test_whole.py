@@ -17,7 +17,7 @@ import pytest
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
 from gymposium.match import FORFEIT, play
-from gymposium.match.seating import seated_jobs
+from gymposium.match.seating import plan_jobs
 from gymposium.players.grammar import make_player
 from gymposium.plugins.host import host
 from gymposium.records import Record, read_records, verify_file
@@ -197,7 +197,7 @@ def test_what_was_made_stands_whole_and_checkpoints_hold_an_adapter(finished: Ru
 def test_the_result_is_a_player(finished: RunDirectory) -> None:
     player = make_player(f"lm:{finished.cold_start}@{finished.adapter}")
     game = load_game("tic_tac_toe")
-    jobs = seated_jobs(game, [player, make_player("random")], 4, seed=1, swap=True, tag="t", on_illegal=FORFEIT)
+    jobs = plan_jobs(game, [player, make_player("random")], 4, seed=1, swap=True, tag="t", on_illegal=FORFEIT)
     assert len(list(play(job for job, _ in jobs))) == 4
 
 

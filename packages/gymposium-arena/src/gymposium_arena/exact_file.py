@@ -9,7 +9,7 @@ from typing import Literal
 
 from gymposium.errors import BadOption, BadRecord
 from gymposium.players.grammar import check_named_player, make_player
-from gymposium.players.protocol import Distributes
+from gymposium.players.protocol import DistributionPlayer
 from gymposium.util.durable import replace_text
 from gymposium.util.json_file import FileModel, read_model
 from gymposium_arena.board import Board
@@ -51,7 +51,7 @@ def write_exact(board: Board, entry: Entry) -> Path:
     Raises `BadOption` if there is nothing to measure."""
     check_named_player(entry.player)
     player = make_player(entry.player)
-    if not isinstance(player, Distributes):
+    if not isinstance(player, DistributionPlayer):
         raise BadOption(f"{entry.player} has no exact figures: it does not give the probabilities of its moves.")
     measured = {game.name: measured_in(game.load(), player) for game in board.suite.games if game.name in entry.games}
     figures = {name: figure for name, figure in measured.items() if figure is not None}

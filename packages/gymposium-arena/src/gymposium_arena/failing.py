@@ -13,7 +13,7 @@ from gymposium.analysis.review import MatchReview, Reviews
 from gymposium.games.protocol import Match
 from gymposium.games.registry import needs_isolation
 from gymposium.records import Record, decided
-from gymposium.util.isolated import isolated
+from gymposium.util.isolated import call_isolated
 from gymposium_arena.outcomes import MatchOutcome, read_outcomes
 from gymposium_arena.ratings.completed import Decisions
 
@@ -37,7 +37,11 @@ class GameDecisions:
         _, review = self._reviews.find(matches, record)
         self.reviewed &= review is not None
         for outcome in read_outcomes([record]):
-            how = isolated(_decisions, record, review) if needs_isolation(record.game) else _decisions(record, review)
+            how = (
+                call_isolated(_decisions, record, review)
+                if needs_isolation(record.game)
+                else _decisions(record, review)
+            )
             self._rows[outcome.players, outcome.digest] = how
 
     def count_decisions(self, outcomes: Sequence[MatchOutcome], players: Sequence[str]) -> Decisions:

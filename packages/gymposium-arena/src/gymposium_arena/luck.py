@@ -9,8 +9,8 @@ from gymposium.analysis.exact import Policy, TooLarge, check_small, tabulate
 from gymposium.analysis.exact.corrected import Corrector
 from gymposium.analysis.exact.fixed_table import FixedTable, fixed_table
 from gymposium.games.protocol import Game
-from gymposium.players.grammar import core_player
-from gymposium.players.protocol import Distributes
+from gymposium.players.grammar import make_core_player
+from gymposium.players.protocol import DistributionPlayer
 from gymposium.records import Record
 
 
@@ -50,8 +50,8 @@ def find_luck(game: Game, players: Collection[str]) -> Luck | None:
 @lru_cache(maxsize=256)
 def _find_policy(game: Game, name: str) -> Policy | None:
     """Return the policy of a built-in player that knows its move probabilities; None for any other."""
-    player = core_player(name)
-    if player is None or not isinstance(player, Distributes):
+    player = make_core_player(name)
+    if player is None or not isinstance(player, DistributionPlayer):
         return None
     policy = tabulate(game, player)
     return None if policy.estimated else policy

@@ -6,7 +6,7 @@ from typing import Any
 
 from gymposium.errors import BadOption, BadRecord, reason
 from gymposium.records import FORMAT, OrderedWriter
-from gymposium.util.plain_file import is_compressed, plain_lines
+from gymposium.util.plain_file import is_compressed, read_lines
 from gymposium.util.strict_json import strict_json
 from gymposium.util.visible import quantity
 from gymposium_arena.board import Board
@@ -28,7 +28,7 @@ class MatchesFile(OrderedWriter):
 
     def _read(self) -> None:
         start, number = 0, -1
-        for line in plain_lines(self.path):
+        for line in read_lines(self.path):
             match_id, finished = _match_in(line)
             if finished:
                 self.finished.add(match_id)
@@ -45,7 +45,7 @@ def check_whole(board: Board, lineup: Lineup) -> bool:
     if not is_compressed(path):
         return False
     try:
-        finished = {match_id for match_id, finished in map(_match_in, plain_lines(path)) if finished}
+        finished = {match_id for match_id, finished in map(_match_in, read_lines(path)) if finished}
     except OSError as error:
         raise BadRecord(f"{path} cannot be read ({reason(error)}).") from error
     if missing := lineup.numbers().count_missing(finished):

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from gymposium.analysis.exact import TooLarge, best_response, check_small, measure, optima_against_random, tabulate
 from gymposium.games.protocol import Game
-from gymposium.players.grammar import core_player
-from gymposium.players.protocol import Distributes, Player
+from gymposium.players.grammar import make_core_player
+from gymposium.players.protocol import DistributionPlayer, Player
 from gymposium.players.random import RandomPlayer
 from gymposium_arena.results.model import Measured, Yardsticks, rounded
 
@@ -34,7 +34,7 @@ def compute_yardsticks(
 def measured_in(game: Game, player: Player) -> Measured | None:
     """Return a player's figures in a game by traversal. None if the game is too large to traverse for a board, or if
     the player does not give its move probabilities."""
-    if not isinstance(player, Distributes):
+    if not isinstance(player, DistributionPlayer):
         return None
     try:
         check_small(game)
@@ -56,7 +56,7 @@ def measured_in(game: Game, player: Player) -> Measured | None:
 
 @lru_cache(maxsize=256)
 def _measure_core_player(game: Game, name: str) -> Measured | None:
-    player = core_player(name)
+    player = make_core_player(name)
     return None if player is None else measured_in(game, player)
 
 

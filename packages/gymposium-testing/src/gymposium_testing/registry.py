@@ -11,7 +11,7 @@ from typing import Any, Literal
 import gymposium
 from gymposium.errors import CannotPlayOn, MissingExtra
 from gymposium.games.protocol import Game
-from gymposium.players.asking import blamed_player
+from gymposium.players.asking import get_blame_note
 from gymposium.plugins.specs import GameSpec
 from gymposium_testing.checks import (
     environments,
@@ -69,7 +69,7 @@ class Check:
             raise NotApplicable("a loaded match cannot be continued, since tools would return other results") from error
         except Exception as error:  # a plugin may raise anything
             raise CheckFailed(
-                f"{blamed_player(error)} {raised(error)}".lstrip(),
+                f"{get_blame_note(error)} {raised(error)}".lstrip(),
                 where=f"{subject.name}, check {self.name}, {_line(error)}",
                 do="fix the failing code: no protocol method may raise this error.",
             ) from error

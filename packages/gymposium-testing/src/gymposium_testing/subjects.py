@@ -12,7 +12,7 @@ import pyspiel
 from gymposium.errors import BadOption, PluginError, UnknownName
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
-from gymposium.plugins.first_party import check_first_party, written
+from gymposium.plugins.first_party import check_first_party, get_written_name
 from gymposium.plugins.host import host
 from gymposium.plugins.names import parse_name
 from gymposium.plugins.plugin import Plugin
@@ -72,7 +72,9 @@ def named_subjects(name: str) -> list[Subject]:
     # loading an OpenSpiel name without its prefix fails with an error that says so
     if not params and not base.startswith("openspiel:") and base not in pyspiel.registered_names():
         for kind in ("game", "player", "reward", "logger", "executor"):
-            check_first_party(kind, base, map(written, [*plugins.games.values(), *others.values()]), plugins.plugins)
+            check_first_party(
+                kind, base, map(get_written_name, [*plugins.games.values(), *others.values()]), plugins.plugins
+            )
         known = {*plugins.games, *others, *(p.name for p in plugins.plugins)}
         raise UnknownName("game, player, reward, logger, executor or plugin", name, known)
     return [Subject(name, "game", partial(load_game, load_game(name).name))]

@@ -18,7 +18,14 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gymposium.http.requests import RequestRefusal, allowed_hosts, bearer, check_host, check_origin, is_same
+from gymposium.http.requests import (
+    RequestRefusal,
+    allowed_hosts,
+    check_host,
+    check_origin,
+    is_same_token,
+    read_bearer_token,
+)
 from gymposium_viewer.pages import CONTENT_POLICY
 
 _READS = ("GET", "HEAD")
@@ -87,7 +94,7 @@ class RequestGuard:
             onward = RedirectResponse(f"{path}?{rest}" if rest else path, status_code=303)
             onward.set_cookie(cookie, tokens[-1], httponly=True, samesite="strict", path="/")
             return onward
-        if self._is_token(bearer(headers)):
+        if self._is_token(read_bearer_token(headers)):
             return None
         try:
             kept = SimpleCookie(headers.get("cookie", "")).get(cookie)
@@ -98,7 +105,7 @@ class RequestGuard:
         return _no(401, "Open the address that the server printed: it carries a token.")
 
     def _is_token(self, text: str) -> bool:
-        return is_same(text, self._token or "")
+        return is_same_token(text, self._token or "")
 
 
 def _no(status: int, why: str) -> Response:

@@ -97,7 +97,7 @@ def _register() -> None:
     from gymposium.plugins.host import PluginWarning, host
 
     register_envs()
-    if _named_as_command():
+    if _is_started_as_command():
         return  # a worker process of the command, which has already shown the complaints
     for complaint in host().all_complaints():
         try:
@@ -118,11 +118,11 @@ def _is_command() -> bool:
         return True
     return "gymposium.plugins.trial_process" in sys.orig_argv or (
         # a worker process has the sys.argv of its parent, but its own sys.orig_argv
-        _named_as_command() and sys.argv[0] in sys.orig_argv
+        _is_started_as_command() and sys.argv[0] in sys.orig_argv
     )
 
 
-def _named_as_command() -> bool:
+def _is_started_as_command() -> bool:
     """Return whether `sys.argv` names the command's script or module.
 
     Another script named `gymposium` cannot get here: `import gymposium` would import that script instead of this

@@ -8,7 +8,7 @@ from concurrent.futures import CancelledError, Future
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Style
-from gymposium.players.asking import ask_player, blaming
+from gymposium.players.asking import ask_player, blame_errors
 from gymposium.players.protocol import Ask, Concurrent, Player, Reply
 from gymposium.replies.reading import Reader
 from gymposium_agents.engines.futures import results
@@ -46,7 +46,7 @@ class WatchedPlayer:
 
     def _wait(self, player: Concurrent, asks: Sequence[Ask]) -> list[Reply]:
         try:
-            with blaming(self._player):
+            with blame_errors(self._player):
                 self._waiting = [player.submit(ask) for ask in asks]
                 if self._given_up:  # give_up was called before anything could be canceled
                     self.give_up()

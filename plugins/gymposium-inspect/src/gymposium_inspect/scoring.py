@@ -46,7 +46,7 @@ def outcome() -> Scorer:
         if isinstance(record, Score):
             return record
         seat = MatchSeat.from_metadata(state.metadata).seat
-        told = record.ending.in_words(lambda other: "The model" if other == seat else f"Seat {other}", record.cut_off)
+        told = record.ending.describe(lambda other: "The model" if other == seat else f"Seat {other}", record.cut_off)
         return Score(value={**figures(record, seat)}, answer=record.results[seat], explanation=told)
 
     return score
@@ -64,7 +64,7 @@ def report() -> Scorer:
             return record
         seat = MatchSeat.from_metadata(state.metadata).seat
         if not record.reports:
-            return Score.unscored(reason="no report", explanation=record.ending.in_words())
+            return Score.unscored(reason="no report", explanation=record.ending.describe())
         return Score(value={**record.reports[seat]})
 
     return score
@@ -77,5 +77,5 @@ def read_record(stored: Mapping[str, object] | None) -> Record | Score:
         return Score.unscored(reason="unfinished", explanation="The match did not end: Inspect stopped the sample.")
     record = Record.parse(json.dumps(stored))
     if record.ending.broke_off:
-        return Score.unscored(reason="broke off", explanation=record.ending.in_words())
+        return Score.unscored(reason="broke off", explanation=record.ending.describe())
     return record

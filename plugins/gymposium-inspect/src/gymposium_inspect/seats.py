@@ -12,7 +12,7 @@ from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.match.result import check_integer
-from gymposium.match.seating import assign_seats, derive_seeds, even_share
+from gymposium.match.seating import assign_seats, derive_seeds, round_up_matches
 
 MATCHES = 100
 """The default number of matches, before rounding up to a multiple of the number of seats."""
@@ -58,7 +58,7 @@ def samples(game: str | Game, *, matches: int | None = None, seed: int = 0, seat
     number of seats, and for an invalid seat; otherwise like `load_game`."""
     opened = load_game(game) if isinstance(game, str) else game
     if matches is None:
-        matches = even_share(MATCHES, opened)
+        matches = round_up_matches(MATCHES, opened)
     check_integer("matches", matches, least=1)
     check_integer("seed", seed)
     swap = seat == "all"

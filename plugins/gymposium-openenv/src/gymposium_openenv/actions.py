@@ -9,7 +9,7 @@ from typing import Any
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Style
 from gymposium.tasks.tools.schema import Schema
-from gymposium.tasks.tools.wording import further_keywords
+from gymposium.tasks.tools.wording import list_further_keywords
 from gymposium.util.strict_json import strict_json
 from gymposium.util.visible import is_encodable
 
@@ -65,6 +65,6 @@ class Actions:
         if self.text_field is not None:
             about = self._fields[self.text_field].get("description", "")
             return f"Your reply is the {self.text_field}{f': {about}' if about else '.'}\n" if style == "full" else ""
-        further = {"required": self._schema.get("required", []), **further_keywords(self._schema)}
+        further = {"required": self._schema.get("required", []), **list_further_keywords(self._schema)}
         shape = json.dumps({"properties": self._fields, **further}, ensure_ascii=False)
         return f"Your reply is one object of JSON that fits this schema:\n{shape}\n"

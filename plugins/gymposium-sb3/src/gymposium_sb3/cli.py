@@ -16,7 +16,7 @@ from gymposium.cli.matches import PolicyOption, SeedOption, match_bar
 from gymposium.cli.resume import is_default
 from gymposium.cli.text import note, out
 from gymposium.errors import BadOption
-from gymposium.match.seating import even_share
+from gymposium.match.seating import round_up_matches
 from gymposium.records.scores import Score
 from gymposium.runs.folder import new_folder
 from gymposium.util.visible import quantity
@@ -112,7 +112,7 @@ def train_command(
     loaded = settings.check()
     settings = replace(settings, game=loaded.name)
     if is_default(ctx, "matches"):
-        matches = even_share(MATCHES, loaded)
+        matches = round_up_matches(MATCHES, loaded)
     if settings.seat == "random" and matches % loaded.seats:
         raise BadOption(f"-n {matches}: the {loaded.seats} seats share the matches; give a multiple of {loaded.seats}.")
     path = out_path(out_file)

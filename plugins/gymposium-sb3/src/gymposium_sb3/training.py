@@ -22,7 +22,7 @@ from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, play
 from gymposium.match.failures import FailurePolicy
-from gymposium.match.seating import seated_jobs
+from gymposium.match.seating import plan_jobs
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.plugins.command_line import command_line
@@ -176,7 +176,7 @@ def evaluate(
     other = make_player(opponent) if game.seats > 1 else player
     players = [player if index == (seat or 0) else other for index in range(game.seats)]
     score = Score()
-    jobs = seated_jobs(
+    jobs = plan_jobs(
         game,
         players,
         matches,

@@ -147,7 +147,7 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
 
     def _end(self, played: MatchResult) -> None:
         """Write rewards and infos as TextArena's games do."""
-        state, reason = self.state, played.ending.in_words("Player {}".format)
+        state, reason = self.state, played.ending.describe("Player {}".format)
         state.add_observation(reason, ta.ObservationType.GAME_BOARD)
         for seat, info in state.game_info.items():
             failure = played.ending.find_failure(seat)

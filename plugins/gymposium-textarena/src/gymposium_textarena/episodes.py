@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.errors import BadRecord, GymposiumError, reason
-from gymposium.util.plain_file import plain_lines
+from gymposium.util.plain_file import read_lines
 from gymposium.util.strict_json import strict_json
 
 FORMAT = "textarena-episode-1"
@@ -76,7 +76,7 @@ def read_episodes(path: str | Path) -> Iterator[Episode]:
 
     Raises `BadRecord` with the number of the first invalid line, and for a file that cannot be read."""
     try:
-        for number, line in enumerate(plain_lines(path), start=1):
+        for number, line in enumerate(read_lines(path), start=1):
             yield _episode(line, f"{path}, line {number}")
     except OSError as error:
         raise BadRecord(f"{path} cannot be read ({reason(error)}). Name a file written by Recorded.") from error

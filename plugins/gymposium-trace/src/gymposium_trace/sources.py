@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from gymposium.errors import BadParameter, GymposiumError, MissingExtra, reason
 from gymposium.plugins.command_line import command_line
-from gymposium.util.plain_file import plain_lines
+from gymposium.util.plain_file import read_lines
 from gymposium.util.streams import Draw, stream
 from gymposium.util.strict_json import strict_json
 from gymposium_trace.inject import Uninjectable, inject
@@ -135,7 +135,7 @@ def read_rows(name: str) -> Sequence[Any]:
         return _read_hub(name)
     rows, size = [], 0
     try:
-        for line in plain_lines(name):
+        for line in read_lines(name):
             if (size := size + len(line)) > MOST_FILE:
                 raise BadParameter(f"source={name}: the file has more than {MOST_FILE >> 20} MiB. Split it.")
             if line.strip():

@@ -23,7 +23,7 @@ from trl import GRPOConfig, GRPOTrainer
 from gymposium.players.protocol import Ask
 from gymposium.players.random import RandomPlayer
 from gymposium.records.trajectories import Trajectory
-from gymposium.util.streams import derived_seed, stream
+from gymposium.util.streams import derive_seed, stream
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.conformance import (
     MUCH,
@@ -83,7 +83,7 @@ class GrpoUnderTest:
         for number in range(rollouts):
             left = 1.0 - number / rollouts
             model.set_learning_rate(max(LEAST_RATE, TRAININGS.learning_rate * left))
-            rolled_out = model.roll_out(MATCHES_OF_A_ROLLOUT, derived_seed(budget.seed, number))
+            rolled_out = model.roll_out(MATCHES_OF_A_ROLLOUT, derive_seed(budget.seed, number))
             model.step(rolled_out.rows, max(LEAST_KL, TRAINING_KL * left**2))
         return MovesByContext(task, model)
 

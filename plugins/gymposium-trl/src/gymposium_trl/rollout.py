@@ -23,7 +23,7 @@ from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.grammar import make_reward
 from gymposium.rewards.protocol import Reward
 from gymposium.tasks.tools import list_tools
-from gymposium.util.streams import derived_seed
+from gymposium.util.streams import derive_seed
 from gymposium.util.writable import check_writable
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.settings import TOOLS, PlayerSettings
@@ -104,7 +104,7 @@ class Rollout:
         if not chosen or not {*chosen} <= {*range(self.game.seats)}:
             raise BadOption(f"seats={seats!r}: write a seat from 0 to {self.game.seats - 1}, or a list of them.")
         rows = [
-            MatchPrompt(self.game.name, chosen[number % len(chosen)], derived_seed(seed, "trl", number))
+            MatchPrompt(self.game.name, chosen[number % len(chosen)], derive_seed(seed, "trl", number))
             for number in range(size)
         ]
         columns = {"prompt": [*map(str, rows)], "seat": [row.seat for row in rows], "seed": [row.seed for row in rows]}
@@ -126,7 +126,7 @@ class Rollout:
         call = self._next_call("train" if trainer.model.training else "eval", step)
         names = [f"{call}-{trainer.accelerator.process_index}-{number}" for number in range(len(matches))]
         jobs = [
-            self._job(match, player, name, derived_seed(trainer.args.seed, name))
+            self._job(match, player, name, derive_seed(trainer.args.seed, name))
             for match, name in zip(matches, names, strict=True)
         ]
         played = {one.job.id: one for one in self._played(jobs)}

@@ -9,7 +9,7 @@ from pathlib import Path
 from gymposium.errors import BadRecord, describe, reason
 from gymposium.records import Record, write_records
 from gymposium.util.lines import LineWriter
-from gymposium.util.plain_file import is_compressed, plain_lines
+from gymposium.util.plain_file import is_compressed, read_lines
 from gymposium_verifiers.scores import INFO
 
 TRACES = "traces.jsonl"
@@ -23,7 +23,7 @@ def read_records(run: str | Path) -> Iterator[Record]:
     Raises `BadRecord` for a line that is no episode or holds no valid record, and for a file that cannot be read."""
     path = Path(run) / TRACES
     try:
-        for number, line in enumerate(plain_lines(path), start=1):
+        for number, line in enumerate(read_lines(path), start=1):
             yield from _records_in(line, f"{path}:{number}")
     except OSError as error:
         raise BadRecord(f"{path} cannot be read ({reason(error)}). Name the folder of a run of verifiers.") from error

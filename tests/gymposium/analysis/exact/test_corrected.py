@@ -16,7 +16,7 @@ from gymposium.analysis.exact.players import CfrPlayer
 from gymposium.analysis.exact.policy import as_played
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import CHANCE, Event
-from gymposium.match.failures import forfeit_returns
+from gymposium.match.failures import compute_forfeit_returns
 
 from .conftest import Odd
 
@@ -37,7 +37,7 @@ def matches(one: Policy, other: Policy) -> Iterator[tuple[float, list[Event], tu
         if seat != CHANCE:
             odds, failed = as_played(policies[seat].table[seat, position.view])
         if failed > 0.0:
-            yield p * failed, events, forfeit_returns(graph.game, seat, position.returns), seat
+            yield p * failed, events, compute_forfeit_returns(graph.game, seat, position.returns), seat
         for move, child, q in zip(position.moves, position.children, odds, strict=True):
             if q > 0.0:
                 ahead.append((child, p * q, [*events, Event(seat, move)]))

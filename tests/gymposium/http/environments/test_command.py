@@ -17,7 +17,7 @@ from tests.gymposium.http.environments.conftest import Client
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from gymposium.http.environments.dockerfile import dockerfile_for
+from gymposium.http.environments.dockerfile import build_dockerfile
 from gymposium.http.listening import TOKEN
 from gymposium.records import verify_file
 
@@ -92,7 +92,7 @@ def test_what_is_wrong_is_said_at_once(arguments: list[str], why: str) -> None:
 
 
 def test_the_dockerfile_pins_what_is_installed() -> None:
-    text = dockerfile_for(["tic_tac_toe", "2048"], ["mcts-10", "random"], "retry(1)")
+    text = build_dockerfile(["tic_tac_toe", "2048"], ["mcts-10", "random"], "retry(1)")
     assert f'"gymposium[serve,worlds]=={version("gymposium")}"' in text
     assert f'"gymposium-2048=={version("gymposium-2048")}"' in text
     assert "gymposium-worlds" not in text
@@ -106,8 +106,8 @@ def test_the_dockerfile_pins_what_is_installed() -> None:
 
 def test_the_dockerfile_pins_the_distribution_of_a_disguise() -> None:
     pin = f'"gymposium-disguises=={version("gymposium-disguises")}"'
-    assert pin in dockerfile_for(["tic_tac_toe(disguise=3)"], ["random"], "forfeit")
-    assert pin not in dockerfile_for(["tic_tac_toe"], ["random"], "forfeit")
+    assert pin in build_dockerfile(["tic_tac_toe(disguise=3)"], ["random"], "forfeit")
+    assert pin not in build_dockerfile(["tic_tac_toe"], ["random"], "forfeit")
 
 
 def test_a_game_of_a_file_cannot_be_pinned() -> None:
@@ -120,4 +120,4 @@ def test_a_game_of_a_file_cannot_be_pinned() -> None:
 
 def test_the_command_prints_it() -> None:
     done = subprocess.run(command("kuhn_poker", "--dockerfile"), capture_output=True, text=True, check=True)
-    assert done.stdout == dockerfile_for(["kuhn_poker"], ["random"], "forfeit")
+    assert done.stdout == build_dockerfile(["kuhn_poker"], ["random"], "forfeit")

@@ -7,14 +7,14 @@ import pytest
 from gymposium.errors import BadOption, NotAllowed
 from gymposium.games.registry import load_game
 from gymposium.match import FORFEIT, MatchResult, play
-from gymposium.match.seating import seated_jobs
+from gymposium.match.seating import plan_jobs
 from gymposium.players.grammar import check_named_player, make_player
 from gymposium.players.protocol import Player
 from gymposium.runs.executors.remote_player import RemotePlayer
 
 
 def moves(game: str, player: Player) -> list[list[tuple[int, str]]]:
-    jobs = seated_jobs(
+    jobs = plan_jobs(
         load_game(game), [player, make_player("random")], 6, seed=4, swap=True, tag="m", on_illegal=FORFEIT
     )
 

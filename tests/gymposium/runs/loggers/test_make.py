@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gymposium.errors import BadOption, LoggerError, PluginError, UnknownName
-from gymposium.plugins.host import Host, host, without_plugins
+from gymposium.plugins.host import Host, disable_plugins, host
 from gymposium.runs.loggers.make import check_loggers, close_loggers, make_loggers
 from gymposium.runs.loggers.protocol import LoggerStart
 
@@ -61,7 +61,7 @@ def gymposium_loggers():
 def told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Any, ...]]]:
     """The calls of the loggers of a one-file plugin, which alone is loaded."""
     monkeypatch.setenv("GYMPOSIUM_PLUGINS", "")
-    without_plugins()
+    disable_plugins()
     file = tmp_path / "telling_plugin.py"
     file.write_text(PLUGIN)
     host().load_file(file)

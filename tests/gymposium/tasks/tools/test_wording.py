@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gymposium.tasks.tools import Tool
-from gymposium.tasks.tools.wording import tools_in_words
+from gymposium.tasks.tools.wording import describe_tools
 
 
 @pytest.mark.parametrize(
@@ -20,6 +20,6 @@ from gymposium.tasks.tools.wording import tools_in_words
 def test_required_arguments_are_told_from_optional_ones(required: list[str], full: str, compact: str) -> None:
     schema = {"type": "object", "properties": {"a": {}, "b": {}}, "required": required}
     tool = Tool("t", "Do.", schema)
-    assert tools_in_words([tool], "compact") == f"{compact}\n"
+    assert describe_tools([tool], "compact") == f"{compact}\n"
     shown = '- t: Do.\n  Arguments: {"a": {}, "b": {}}\n' + full + "A call is one line of JSON"
-    assert shown in tools_in_words([tool], "full")
+    assert shown in describe_tools([tool], "full")

@@ -20,14 +20,14 @@ from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.match import FORFEIT, Schedule, read_schedule
 from gymposium.match.failures import FailurePolicy
-from gymposium.match.seating import even_share, make_tag
+from gymposium.match.seating import make_tag, round_up_matches
 from gymposium.players.protocol import Player
 from gymposium.plugins.command_line import command_line
 from gymposium.records import Record
 from gymposium.runs.folder import RunFolder, check_new
 from gymposium.runs.playing import split_names
 from gymposium.runs.series import SeatedSeries, seat_series
-from gymposium.util.settings import settings_table
+from gymposium.util.settings import dump_settings
 from gymposium.util.visible import quantity
 from gymposium_agents.cli.blocks import blocks, overview
 from gymposium_agents.cli.own_server import ServerOptions, check_server_options, powerful_options, seated_players
@@ -200,7 +200,7 @@ def command(
             from gymposium.cli.exact_figures import ExactFigures  # imports a game engine
 
             exact_figures = ExactFigures.compute(plan.games, made[plan.player], plan.seed)
-        folder = folder or RunFolder.create(out_dir, "eval", settings_table(settings))
+        folder = folder or RunFolder.create(out_dir, "eval", dump_settings(settings))
         series = plan.seat(made)
         played = play_series(
             folder, series, chosen, count, schedule=settings.schedule, allow=allow, at_once=settings.at_once
@@ -284,7 +284,7 @@ def make_plan(settings: EvalSettings, protocol: Preset | None) -> Plan:
         with_defaults(player, protocol.player) if protocol is not None and takes_options(player) else player,
         games,
         tuple(opponents),
-        even_share(preset.matches, *games) if settings.matches is None else settings.matches,
+        round_up_matches(preset.matches, *games) if settings.matches is None else settings.matches,
         preset.seed if settings.seed is None else settings.seed,
         preset.on_illegal if settings.on_illegal is None else settings.on_illegal,
     )
@@ -311,7 +311,7 @@ def _played_settings(plan: Plan, protocol: Preset | None, schedule: str) -> dict
         "seed": plan.seed,
         "on_illegal": str(plan.on_illegal),
         "schedule": schedule,
-        "preset": None if protocol is None else {**settings_table(protocol), "changed": changed(plan, protocol)},
+        "preset": None if protocol is None else {**dump_settings(protocol), "changed": changed(plan, protocol)},
     }
 
 

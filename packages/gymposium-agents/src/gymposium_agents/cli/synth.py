@@ -23,7 +23,7 @@ from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.games.registry import game_opens, load_game
 from gymposium.match import FORFEIT, read_schedule
-from gymposium.match.seating import even_share, make_tag
+from gymposium.match.seating import make_tag, round_up_matches
 from gymposium.players.protocol import Player
 from gymposium.plugins.allowed import allow
 from gymposium.plugins.command_line import command_line
@@ -35,7 +35,7 @@ from gymposium.runs.playing import split_names
 from gymposium.runs.series import SeatedSeries, seat_series
 from gymposium.tasks.tools import list_tools
 from gymposium.util.durable import replace_text
-from gymposium.util.settings import settings_table
+from gymposium.util.settings import dump_settings
 from gymposium.util.visible import plural, quantity
 from gymposium_agents.chat.settings import PlayerSettings, find_reply_form
 from gymposium_agents.cli.own_server import ServerOptions, check_server_options, powerful_options, seated_players
@@ -205,7 +205,7 @@ def command(
         if loaded.seats == 1:
             refuse_unused(ctx, ("swap",), f"in the single-player game {loaded.name}")
         if is_default(ctx, "matches"):
-            matches = even_share(MATCHES, loaded)
+            matches = round_up_matches(MATCHES, loaded)
         how = (keep, seats, by, context, reply, prompt, thinking, per, dedupe, limit, seed, swap, schedule, at_once)
         settings = SynthSettings(game, players, matches, *how, start_server, tuple(server_option or ()))
         check_new(out_dir)
@@ -217,9 +217,9 @@ def command(
         seated_players(session.texts, settings.server_option, start_server=settings.start_server) as seated,
     ):
         if resume is None:
-            folder = RunFolder.create(out_dir, "synth", settings_table(settings))
+            folder = RunFolder.create(out_dir, "synth", dump_settings(settings))
         else:
-            folder = replace(folder, settings=settings_table(settings))
+            folder = replace(folder, settings=dump_settings(settings))
             folder.write_settings()
         played = play_series(
             folder,

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import save
 
 from gymposium.errors import GymposiumError
-from gymposium.util.durable import replace_text, replaced
+from gymposium.util.durable import replace_file, replace_text
 from gymposium_agents.lora.files import CONFIG, WEIGHTS, unservable
 
 
@@ -42,7 +42,7 @@ def save_lora(model: Any, directory: str | Path, *, adapter: str | None = None) 
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)
     # not `save_file`, whose file only this user could read: a server may run as another user
-    with replaced(directory / WEIGHTS) as file:
+    with replace_file(directory / WEIGHTS) as file:
         file.write(save(weights, metadata={"format": "pt"}))
     replace_text(directory / CONFIG, json.dumps(settings, indent=2, sort_keys=True) + "\n")
 

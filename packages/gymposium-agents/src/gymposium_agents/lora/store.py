@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from gymposium.errors import GymposiumError
-from gymposium.util.durable import MARK, remove_directory, replace_text, sweep, whole_directory
+from gymposium.util.durable import MARK, remove_directory, replace_text, sweep, write_directory
 from gymposium.util.plain_file import read_plain_text
 from gymposium.util.strict_json import strict_json
 from gymposium_agents.chat.tokens import Policy
@@ -66,7 +66,7 @@ class AdapterStore:
                 )
             self._point(policy, before=None)
             return policy
-        with whole_directory(target) as staging:
+        with write_directory(target) as staging:
             save_lora(model, staging)
             self._point(policy, before=self.current())
         return policy

@@ -22,7 +22,7 @@ from typing import Any
 
 from gymposium.errors import GymposiumError, MissingExtra, UnknownName
 from gymposium.util.child_process import python_command, python_environment
-from gymposium.util.durable import whole_directory
+from gymposium.util.durable import write_directory
 from gymposium_agents.modeling.sources import TITLE, find_title
 from gymposium_agents.modeling.user_data import data_directory
 
@@ -99,7 +99,7 @@ def fetch(name: str, into: Path | None = None, *, say: Say) -> Path:
                 f"Nothing was written."
             )
         say(f"Converting {gguf.name} to float32")
-        with whole_directory(target) as staging:
+        with write_directory(target) as staging:
             _convert(gguf, model.title, staging)
             shutil.copyfile(licence, staging / "LICENSE")
             (staging / "README.md").write_text(_card(model), encoding="utf-8")

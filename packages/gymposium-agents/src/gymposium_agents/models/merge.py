@@ -9,7 +9,7 @@ import torch
 from transformers import AutoConfig, AutoTokenizer
 
 from gymposium.errors import GymposiumError
-from gymposium.util.durable import whole_directory
+from gymposium.util.durable import write_directory
 from gymposium.util.plain_file import read_plain
 from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_agents.lora.attach import adapter_directory, load_lora
@@ -43,7 +43,7 @@ def merge_lora(model: str | Path, adapter: str | Path, out: str | Path, *, trust
     if settings is not None:
         PlayerSettings.beside(settings.parent)  # raises for what holds no settings, such as a link elsewhere
     merged = merged_model(model, files, trust=trust)
-    with whole_directory(out) as staging:
+    with write_directory(out) as staging:
         merged.to(config.dtype or torch.float32).save_pretrained(staging)
         tokenizer.save_pretrained(staging)
         if settings is not None:

@@ -11,7 +11,7 @@ from gymposium.games.protocol import Game
 from gymposium.match import FORFEIT, MatchJob, MatchResult, Schedule, play
 from gymposium.match.failures import FailurePolicy
 from gymposium.match.result import check_integer
-from gymposium.match.seating import assign_seats, seated_jobs
+from gymposium.match.seating import assign_seats, plan_jobs
 from gymposium.players.protocol import Player
 from gymposium.records import Record, recorded
 from gymposium.records.scores import Score
@@ -102,7 +102,7 @@ def contest(
     if opponent is None and game.seats > 1:
         raise BadOption(f"{game.name} has {game.seats} seats. Name an opponent.")
     players = [player, *[opponent or player] * (game.seats - 1)]
-    jobs = seated_jobs(game, players, matches, seed=seed, swap=True, tag=tag, on_illegal=on_illegal)
+    jobs = plan_jobs(game, players, matches, seed=seed, swap=True, tag=tag, on_illegal=on_illegal)
     return (job for job, _ in jobs)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from gymposium.errors import GymposiumError, describe
 from gymposium.records import FORMAT, Record, first_difference
-from gymposium.util.isolated import CallFailed, isolated
+from gymposium.util.isolated import CallFailed, call_isolated
 from gymposium_arena.audit import inspect_ai, kaggle, openspiel, textarena
 from gymposium_arena.audit.budget import Budget
 from gymposium_arena.audit.episode import BadLog, Episode
@@ -95,7 +95,7 @@ def _episode(form: Format, data: Mapping[str, Any], where: str, agents: tuple[st
         _check_record(episode)
     except NeedsIsolation:
         try:
-            return isolated(_read_episode_in_process, form.NAME, data, where, agents)
+            return call_isolated(_read_episode_in_process, form.NAME, data, where, agents)
         except CallFailed as error:
             episode.problems.append(str(error))
     except Exception as error:  # noqa: BLE001 - an engine may raise anything for an untrusted log

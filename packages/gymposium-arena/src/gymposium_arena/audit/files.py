@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from gymposium.errors import BadOption, reason
 from gymposium.util.plain_file import open_plain, plain_path, read_content
-from gymposium.util.strict_json import each_key_once
+from gymposium.util.strict_json import build_object
 from gymposium_arena.audit.archives import members
 from gymposium_arena.audit.budget import Budget
 from gymposium_arena.audit.episode import BadLog, fail
@@ -100,7 +100,7 @@ def _part(where: str, text: bytes | BadLog, budget: Budget) -> LogPart:
         return LogPart(where, text)
     try:
         budget.take_values(text)
-        data = json.loads(text, object_pairs_hook=each_key_once)
+        data = json.loads(text, object_pairs_hook=build_object)
     except BadLog as error:
         return LogPart(where, error)
     except (ValueError, RecursionError) as error:

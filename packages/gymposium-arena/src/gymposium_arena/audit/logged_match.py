@@ -22,7 +22,7 @@ from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.records import Record, ScriptedPlayer
 from gymposium.replies.reading import READERS, read
 from gymposium.util.isolated import is_isolated
-from gymposium.util.streams import derived_seed
+from gymposium.util.streams import derive_seed
 from gymposium_arena.audit.episode import fail
 
 _READER = READERS["tags"]
@@ -113,13 +113,13 @@ class LoggedMatch:
             id=self.id,
             game=self._game(),
             players=[ScriptedPlayer(agent, "full", _READER) for agent in self.agents],
-            seed=derived_seed(0, self.id) if self.seed is None else self.seed,
+            seed=derive_seed(0, self.id) if self.seed is None else self.seed,
             on_illegal=FailurePolicy.parse(self.on_illegal),
         )
         (result,) = play([job], guard=guard)
         if left := sum(map(len, guard.answered.values())):
             noun = "reply comes" if left == 1 else "replies come"
-            fail(f"{left} {noun} after the end of the match ({result.ending.in_words()})")
+            fail(f"{left} {noun} after the end of the match ({result.ending.describe()})")
         prompts = [{"style": "full", "reader": _READER.name, "version": 0, "hash": ""}] * self.game.seats
         record = Record.from_match(result)
         return result, replace(record, prompts=prompts, versions={**record.versions, **versions})

@@ -130,7 +130,7 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
         episode.unfinished = result.ending.detail
         return
     if rewards != list(result.utilities):
-        fail(f"the rewards are {rewards}, but the match pays {list(result.utilities)} ({result.ending.in_words()})")
+        fail(f"the rewards are {rewards}, but the match pays {list(result.utilities)} ({result.ending.describe()})")
     _check_info(data.get("game_info"), told, result.ending.seat)
     episode.record, episode.failures = record, causes(record)
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from gymposium.errors import BadRecord, reason
-from gymposium.util.plain_file import is_compressed, open_plain, plain_lines
+from gymposium.util.plain_file import is_compressed, open_plain, read_lines
 from gymposium_arena.board import Board
 
 FOLDER = "board"
@@ -78,7 +78,7 @@ def _parts(file: Path) -> Iterator[bytes]:
     cannot be published."""
     try:
         if not is_compressed(file):
-            yield from plain_lines(file)
+            yield from read_lines(file)
             return
         with open_plain(file) as packed:
             while part := packed.read(1 << 16):

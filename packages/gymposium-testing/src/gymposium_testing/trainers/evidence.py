@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gymposium.games.registry import load_game
-from gymposium.util.streams import derived_seed, stream
+from gymposium.util.streams import derive_seed, stream
 from gymposium.util.visible import quantity
 from gymposium_testing.contract import CheckFailed
 from gymposium_testing.trainers.protocol import RolledOut, RowTrainer, TrainedRow, TrainerTask, Vector
@@ -50,7 +50,7 @@ class TrainerEvidence:
 
     def derive_seed(self, *key: str | int) -> int:
         """Return a seed for one rollout."""
-        return derived_seed(self.seed, "trainers", *key)
+        return derive_seed(self.seed, "trainers", *key)
 
     def at_start(self) -> None:
         """Reset the model to its first weights."""

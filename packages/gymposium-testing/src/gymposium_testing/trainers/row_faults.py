@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Literal
 
 from gymposium.games.protocol import Game
-from gymposium.match.failures import forfeit_returns
+from gymposium.match.failures import compute_forfeit_returns
 from gymposium.util.visible import quantity
 from gymposium_testing.contract import CheckFailed, events_in_words
 from gymposium_testing.trainers.protocol import ReadingModel, RolledOut, TokenIds, TrainedMatch, TrainedRow
@@ -63,7 +63,7 @@ def replayed(game: Game, model: ReadingModel, played: TrainedMatch) -> ReplayedM
             raise _wrong_match(played, f"the reply {reply.tokens} of seat {reply.seat} plays no event")
         forfeit = reply.seat
         turns.append(_turn(game, model, played, len(played.events), reply.seat, reply.tokens, None, before))
-        returns = forfeit_returns(game, forfeit, returns)
+        returns = compute_forfeit_returns(game, forfeit, returns)
     elif final.to_move():
         raise _wrong_match(played, "the match is not over, but no reply forfeits it")
     return ReplayedMatch(tuple(turns), tuple(returns), forfeit)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from gymposium.analysis.exact.graph import OVER, build_graph
 from gymposium.games.protocol import CHANCE
-from gymposium.match.failures import forfeit_returns
+from gymposium.match.failures import compute_forfeit_returns
 from gymposium_testing.trainers.protocol import ReadingModel, TokenIds, TrainerTask, TrainingModel
 
 PromptedReply = tuple[TokenIds, TokenIds]
@@ -67,7 +67,7 @@ class GameTree:
                 self._read[key] = self._model.read(self._graph.game.load(position.events), seat, before[seat])
             prompt = node.prompt = self._read[key]
             self.prompts.setdefault((seat, position.view), prompt)
-            node.forfeit = forfeit_returns(self._graph.game, seat, position.returns)
+            node.forfeit = compute_forfeit_returns(self._graph.game, seat, position.returns)
             for move, child in zip(position.moves, position.children, strict=True):
                 for reply in self._model.replies(move):
                     node.replies.append(reply)

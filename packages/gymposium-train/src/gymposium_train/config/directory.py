@@ -15,9 +15,9 @@ from gymposium.errors import BadOption, BadRecord, GymposiumError, describe, rea
 from gymposium.records import Problem, read_records
 from gymposium.runs.folder import check_new, new_folder
 from gymposium.runs.links import check_contained
-from gymposium.util.durable import MARK, remove_directory, replace_text, replaced, sweep, whole_directory
+from gymposium.util.durable import MARK, remove_directory, replace_file, replace_text, sweep, write_directory
 from gymposium.util.lines import LineWriter
-from gymposium.util.plain_file import find_form, plain_lines, read_plain_text
+from gymposium.util.plain_file import find_form, read_lines, read_plain_text
 from gymposium.util.strict_json import strict_json
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import read_config
@@ -147,7 +147,7 @@ class RunDirectory:
             return []
         by_step: dict[tuple[str, int], dict[str, Any]] = {}
         try:
-            for number, line in enumerate(plain_lines(self.metrics_file), start=1):
+            for number, line in enumerate(read_lines(self.metrics_file), start=1):
                 match _parse_line(line):
                     case {"stage": str(stage), "step": int(step)} as entry:
                         by_step[stage, step] = entry
@@ -170,7 +170,7 @@ def written_whole(directory: Path) -> Iterator[Path]:
     sweep(directory.parent, f"{directory.name}.")
     if directory.exists() and not is_whole(directory):
         remove_directory(directory)
-    with whole_directory(directory) as staging:
+    with write_directory(directory) as staging:
         yield staging
 
 
@@ -207,8 +207,8 @@ def _keep_lines(file: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
     removed."""
     if not file.exists():
         return
-    with replaced(file) as new:
-        for line in plain_lines(file, follow=False):
+    with replace_file(file) as new:
+        for line in read_lines(file, follow=False):
             try:
                 keep = wanted(_parse_line(line))
             except (LookupError, TypeError):

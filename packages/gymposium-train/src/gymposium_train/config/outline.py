@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
-from gymposium.match.seating import even_share
+from gymposium.match.seating import round_up_matches
 from gymposium.util.visible import quantity
 from gymposium_agents.modeling.sources import find_title
 from gymposium_train.config.backend_checks import backend_checks
@@ -92,7 +92,7 @@ def _measures(config: TrainConfig, games: Sequence[Game]) -> str:
 
 def _shared(matches: int, games: Iterable[Game]) -> str:
     """Format the numbers of matches, which depend on the games' numbers of seats."""
-    return " or ".join(f"{count:,}" for count in sorted({even_share(matches, game) for game in games}))
+    return " or ".join(f"{count:,}" for count in sorted({round_up_matches(matches, game) for game in games}))
 
 
 def model_here(config: TrainConfig) -> dict[str, str]:

@@ -14,7 +14,7 @@ from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
-from gymposium.players.search.refusal import refuse
+from gymposium.players.search.refusal import check_searchable
 from gymposium.rewards.grammar import make_reward
 from gymposium.runs.loggers.make import check_installed, check_loggers
 from gymposium.tasks.tools.reader import ToolsReader
@@ -63,7 +63,7 @@ def unknown(config: TrainConfig) -> Iterator[str]:
         if not _is_model(name):
             yield from _problem(where, make_player, name)
         for game in shared if name.startswith("mcts-") else ():
-            yield from _problem(where, refuse, game, name)
+            yield from _problem(where, check_searchable, game, name)
     if len(games) == len(config.games):
         yield from _problem("stages", check_stages, config.stages, games)
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gymposium.util.durable import remove_directory, sweep, whole_directory
+from gymposium.util.durable import remove_directory, sweep, write_directory
 from gymposium_train.config.directory import is_whole, read_state
 from gymposium_train.learner import Learner
 
@@ -32,7 +32,7 @@ def save_checkpoint(
     sweep(directory, "step-")
     if target.exists():
         remove_directory(target)
-    with whole_directory(target) as staging:
+    with write_directory(target) as staging:
         learner.save_state(staging)
         (staging / STATE).write_text(json.dumps(state, indent=2) + "\n", encoding="utf-8")
     for old in complete_checkpoints(directory)[:-keep]:

@@ -13,7 +13,7 @@ from typing import Any
 from gymposium.analysis.exact import TooLarge, optima_against_random
 from gymposium.games.protocol import Game
 from gymposium.match import MatchResult
-from gymposium.match.seating import even_share
+from gymposium.match.seating import round_up_matches
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.util.streams import stream
@@ -57,7 +57,7 @@ def panel(settings: Evaluation, game: Game) -> dict[str, int]:
     if game.seats == 1:
         return {ALONE: settings.matches}
     return {
-        name: even_share(settings.matches if name == "random" else settings.search_matches, game)
+        name: round_up_matches(settings.matches if name == "random" else settings.search_matches, game)
         for name in settings.opponents
     }
 
@@ -113,7 +113,7 @@ def curve_point(run: UnderWay, tag: str, player: Player) -> tuple[dict[str, floa
     for game in run.games:
         name = next(iter(panel(run.config.evaluation, game)))
         with run.recorder("eval") as record:
-            matches = even_share(run.config.evaluation.curve_matches, game)
+            matches = round_up_matches(run.config.evaluation.curve_matches, game)
             scores[game.name] = _evaluate(run, player, game, name, matches, tag, record, deals="curve")
         metrics |= flat(game, name, scores[game.name])
     return metrics, read_returns(scores)

@@ -94,13 +94,13 @@ class MatchEnd:
 
 def _sentences(played: MatchResult, seat: int, results: Sequence[str]) -> list[str]:
     if played.ending.broke_off:
-        return [played.ending.in_words(), "It has no result."]
+        return [played.ending.describe(), "It has no result."]
     if len(results) == 1:
         return [f"The game is over. Your score is {played.returns[0]:g}."]
     sentences = [_RESULTS[results[seat]]]
     if played.ending != OVER:
         name = [f"Seat {seat} ({player.name})" for seat, player in enumerate(played.job.players)]
-        sentences.append(played.ending.in_words(name.__getitem__, played.cut_off))
+        sentences.append(played.ending.describe(name.__getitem__, played.cut_off))
     return sentences
 
 

@@ -19,7 +19,7 @@ from gymposium.records.replay import recorded_game, replayed_game, results_are_c
 from gymposium.replies.prompt import PROMPT_VERSION, prompt_for
 from gymposium.replies.reading import reader, split_thoughts
 from gymposium.tasks.transcript import Transcript
-from gymposium.util.isolated import CallFailed, isolated
+from gymposium.util.isolated import CallFailed, call_isolated
 from gymposium.util.visible import quantity
 from gymposium_viewer.frames import render_frame
 from gymposium_viewer.replays.reasons import is_free_text, offered, why
@@ -199,7 +199,7 @@ def build_story(record: Record, labels: Mapping[str, str] | None = None) -> Stor
     labels = {player: label for player, label in (labels or {}).items() if label != player}
     if needs_isolation(record.game):
         try:
-            return isolated(_build, record, labels)
+            return call_isolated(_build, record, labels)
         except CallFailed as error:
             return _build(record, labels, trouble=str(error))
     return _build(record, labels)
@@ -402,7 +402,7 @@ def _verdict(record: Record, steps: Sequence[StoryStep], seats: Sequence[Seat]) 
         last = next((act for act in (steps[-1].acts if steps else ()) if act.seat == ending.seat), None)
         failed = None if last is None or last.silent else last.failed
         why = [] if failed is None else [f"Its last reply was {failed.reading}. {failed.why}"]
-        return [ending.in_words(name), *why]
+        return [ending.describe(name), *why]
     if len(record.results) == 1:
         return [f"The match is over with a return of {record.returns[0]:g}."]
     winners = [seat for seat, result in enumerate(record.results) if result == "win"]

@@ -11,7 +11,7 @@ from pathlib import Path
 from gymposium.runs.curves import Curves
 from gymposium.runs.run import Run, find_runs, linked_runs
 from gymposium.runs.samples import SamplesIndex
-from gymposium.util.plain_file import plain_lines
+from gymposium.util.plain_file import read_lines
 
 _ID = re.compile(rb'\{"id":"([^"\\]*)"')
 
@@ -71,7 +71,7 @@ def find_line_numbers(file: Path, ids: Collection[str]) -> dict[str, int]:
     missing = {name.encode() for name in ids}
     numbers: dict[str, int] = {}
     with suppress(OSError):  # then the page has no links to matches
-        for number, line in enumerate(plain_lines(file), start=1):
+        for number, line in enumerate(read_lines(file), start=1):
             if (begin := _ID.match(line)) and begin[1] in missing:
                 missing.remove(begin[1])
                 numbers[begin[1].decode()] = number

@@ -98,7 +98,7 @@ def command(
     if spec.parameters:
         table = Table("name", "type", "allowed", "default", "what it does", box=None)
         for p in spec.parameters:
-            table.add_row(p.name, type(p.default).__name__, p.allowed(), str(p.default), p.help)
+            table.add_row(p.name, type(p.default).__name__, p.describe_allowed(), str(p.default), p.help)
         console.print(table)
     else:
         console.print("none")

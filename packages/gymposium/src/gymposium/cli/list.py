@@ -57,7 +57,7 @@ def command(
         table.add_column(heading, no_wrap=heading in ("game", "id"), overflow="fold")  # not truncated, to be copied
     for game in games:
         hidden = "yes" if game.information == "imperfect" else ""
-        table.add_row(game.name, game.env_id, game.seats_in_words, hidden, game.title)
+        table.add_row(game.name, game.env_id, game.describe_seats, hidden, game.title)
     console.print(table)
     for heading, what, rows in (
         ("player", "what it does", [(spec.form, spec.summary) for spec in players]),

@@ -26,12 +26,12 @@ from gymposium.cli.output import output_errors
 from gymposium.cli.text import complain, note
 from gymposium.cli.usage import strict_parser, usage_errors
 from gymposium.errors import BadOption, GymposiumError, describe
-from gymposium.players.asking import blamed_player
+from gymposium.players.asking import get_blame_note
 from gymposium.plugins.allowed import allow, allow_variables
 from gymposium.plugins.first_party import unknown_name
-from gymposium.plugins.host import host, is_loaded, without_plugins
+from gymposium.plugins.host import disable_plugins, host, is_loaded
 from gymposium.util.child_process import guard_children
-from gymposium.util.user_file import user_file
+from gymposium.util.user_file import load_user_file
 from gymposium.util.visible import visible
 
 
@@ -61,7 +61,7 @@ class Verbs(TyperGroup):
             note(f"warning: {complaint}")
         if spec is not None:
             made = make_command(host().implementation(spec), verb)
-            ctx.default_map = {verb: read_defaults(verb, made, user_file(), host().commands)}
+            ctx.default_map = {verb: read_defaults(verb, made, load_user_file(), host().commands)}
             return verb, made, rest
         raise unknown_name("command", verb, host().commands, host().plugins)
 
@@ -87,10 +87,10 @@ class Verbs(TyperGroup):
             with output_errors():
                 return super().main(*args, **options)
         except GymposiumError as error:
-            complain(f"{blamed_player(error)} {error}".lstrip())
+            complain(f"{get_blame_note(error)} {error}".lstrip())
             sys.exit(2)
         except Exception as error:
-            if player := blamed_player(error):  # the traceback follows, for the player's author
+            if player := get_blame_note(error):  # the traceback follows, for the player's author
                 complain(f"{player} {describe(error)}")
             raise
 
@@ -113,7 +113,7 @@ def _drop_plugins(context: typer.Context, wanted: bool) -> None:
     if context.params.get("plugin"):
         raise BadOption("--no-plugins must come before --plugin FILE.")
     before = host().games if is_loaded() else {}
-    after = without_plugins().games
+    after = disable_plugins().games
     if "gymnasium" in sys.modules:
         from gymposium.envs.registration import unregister_envs
 

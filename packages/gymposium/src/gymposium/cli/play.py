@@ -115,7 +115,7 @@ def _show_end(played: MatchResult, yours: list[int]) -> None:
         for seat in yours:
             show(console, end.observe(seat).text.rstrip("\n"))
     else:
-        words = played.ending.in_words(lambda seat: f"Seat {seat} ({job.players[seat].name})", played.cut_off)
+        words = played.ending.describe(lambda seat: f"Seat {seat} ({job.players[seat].name})", played.cut_off)
         show(console, words, "bold")
     if job.game.seats == 1:
         console.print(f"The game is over. Your score is {played.returns[0]:g}.", style="bold")

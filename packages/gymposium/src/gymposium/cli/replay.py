@@ -16,7 +16,7 @@ from gymposium.games.registry import needs_isolation
 from gymposium.match import Turn
 from gymposium.match.ending import OVER
 from gymposium.records import Problem, Record, match_files, no_records, read_records, recorded_game, walk
-from gymposium.util.isolated import isolated
+from gymposium.util.isolated import call_isolated
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ def command(
         if seat is not None and seat >= len(record.players):
             raise BadOption(f"--seat {seat}: match {record.id} has seats 0 to {len(record.players) - 1}.")
         try:
-            played = isolated(_played_again, record) if needs_isolation(record.game) else _played_again(record)
+            played = call_isolated(_played_again, record) if needs_isolation(record.game) else _played_again(record)
         except Exception as error:  # noqa: BLE001 - an engine may raise anything at an unknown record
             failed.append(Problem(f"Match {record.id}", f"cannot be replayed: {describe(error)}"))
             complain(str(failed[-1]))
@@ -195,7 +195,7 @@ def _print(record: Record, played: ReplayedMatch, only: int | None) -> None:
             say(f"Seat {step.seat} ({record.players[step.seat]}) moves: {step.move}", "cyan")
     say("")
     if record.ending != OVER:
-        say(record.ending.in_words(lambda seat: f"Seat {seat} ({record.players[seat]})", record.cut_off), "red")
+        say(record.ending.describe(lambda seat: f"Seat {seat} ({record.players[seat]})", record.cut_off), "red")
     else:
         seats = range(len(record.players)) if only is None else (only,)
         for seat in seats:

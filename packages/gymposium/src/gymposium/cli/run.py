@@ -25,10 +25,10 @@ from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
 from gymposium.match import read_schedule
 from gymposium.match.failures import FailurePolicy
-from gymposium.match.seating import even_share
+from gymposium.match.seating import round_up_matches
 from gymposium.runs.folder import RunFolder, check_new
 from gymposium.runs.playing import Comparison, RunSettings, split_names
-from gymposium.util.settings import settings_table
+from gymposium.util.settings import dump_settings
 
 MATCHES = 100
 """Default number of matches, before rounding up to a multiple of the number of seats."""
@@ -94,7 +94,7 @@ def command(
         if loaded.seats == 1:
             refuse_unused(ctx, ("swap",), f"in {loaded.name}, which has one seat")
         if is_default(ctx, "matches"):
-            matches = even_share(MATCHES, loaded)
+            matches = round_up_matches(MATCHES, loaded)
         names, policy = split_names(players), FailurePolicy.parse(on_illegal)
         settings = RunSettings(name, players, matches, seed, swap, policy, watchdog, read_schedule(schedule))
         check_new(out_dir)
@@ -102,7 +102,7 @@ def command(
         comparison = Comparison(settings, names)
     allow = to_allow([comparison.game.name], names)
     with executor_if_chosen(executor, jobs, address, schedule=settings.schedule) as chosen:
-        folder = folder or RunFolder.create(out_dir, "run", settings_table(settings))
+        folder = folder or RunFolder.create(out_dir, "run", dump_settings(settings))
         played = play_series(
             folder,
             [comparison.seated],

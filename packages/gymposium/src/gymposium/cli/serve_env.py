@@ -68,7 +68,7 @@ def command(
         import websockets  # noqa: F401 - uvicorn needs it and would reject every client without it
 
         from gymposium.http.environments import EnvOffer, environments_app
-        from gymposium.http.environments.dockerfile import dockerfile_for
+        from gymposium.http.environments.dockerfile import build_dockerfile
         from gymposium.http.listening import TOKEN, Listener
     opponents = opponent or ["random"]
     offer = EnvOffer.from_names(games, opponents, on_illegal)
@@ -78,7 +78,7 @@ def command(
         )
     if dockerfile:
         refuse_beside(ctx, "dockerfile", ("games", "opponent", "on_illegal"))
-        print(dockerfile_for(games, opponents, on_illegal), end="")
+        print(build_dockerfile(games, opponents, on_illegal), end="")
         return
     token = os.environ.get(TOKEN) or None
     with Listener(host, port, names=name or (), token=token, variable=TOKEN) as listener:

@@ -9,7 +9,7 @@ from pettingzoo import AECEnv
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from gymposium.envs.agents import AgentsEnv
-from gymposium.envs.options import as_reply, check_open
+from gymposium.envs.options import check_open, parse_action
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Reply
 
@@ -68,7 +68,7 @@ class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  #
             return
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
-        self._replies[self._seats[agent]] = as_reply(action, self.game)
+        self._replies[self._seats[agent]] = parse_action(action, self.game)
         if len(self._replies) == len(table.asks):  # every seat of the decision has replied
             since, replies, self._replies = len(table.turns), self._replies, {}
             self.rewards = self._answer(replies)

@@ -9,7 +9,7 @@ import numpy as np
 from gymnasium import Space
 from gymnasium.error import ResetNeeded
 
-from gymposium.envs.options import METADATA, SharedOptions, check_open, check_options, fresh_seed, show
+from gymposium.envs.options import METADATA, SharedOptions, check_open, check_options, choose_seed, show
 from gymposium.envs.table import Table, new_match_id
 from gymposium.envs.views import position
 from gymposium.errors import BadOption
@@ -66,7 +66,7 @@ class AgentsEnv:
     @property
     def match(self) -> Match:
         """The current match, with its `events`. It must not be modified."""
-        return self._open_table().look_at_match()
+        return self._open_table().require_match()
 
     @property
     def played(self) -> MatchResult | None:
@@ -83,7 +83,7 @@ class AgentsEnv:
         check_open(self._closed)
         if options != {"options": 1}:
             check_options(options, ())
-        match_seed, self._rng = fresh_seed(seed, self._rng)
+        match_seed, self._rng = choose_seed(seed, self._rng)
         self._returns = [0.0] * self.game.seats
         players = [self._options.outside] * self.game.seats
         job = MatchJob(new_match_id("env"), self.game, players, match_seed, on_illegal=self._options.policy)

@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 
 from gymposium.envs.learner import LearnerOptions, LearnerTable, require_table
-from gymposium.envs.options import METADATA, as_reply, check_open, draw_seed
+from gymposium.envs.options import METADATA, check_open, draw_seed, parse_action
 from gymposium.games.protocol import Game, Match
 from gymposium.match import MatchResult
 
@@ -59,7 +59,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
         check_open(self._closed)
         super().reset(seed=seed)
         match_seed = draw_seed(self.np_random) if seed is None else seed
-        seat = self._options.seat_for(match_seed, options)
+        seat = self._options.choose_seat(match_seed, options)
         self._release()
         self._table = None  # nothing can be stepped if the match cannot be made
         self._table = table = LearnerTable.open(self._options, match_seed, seat)
@@ -71,7 +71,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play one learner reply, and the opponents' moves up to its next decision or the end."""
         check_open(self._closed)
-        reply = as_reply(action, self.game)
+        reply = parse_action(action, self.game)
         table = self._table or require_table(None)
         table.step(reply)
         table.go_on()
@@ -115,7 +115,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
     @property
     def match(self) -> Match:
         """The current match, with its `events`. It must not be modified."""
-        return require_table(self._table).look_at_match()
+        return require_table(self._table).require_match()
 
     @property
     def played(self) -> MatchResult | None:

@@ -42,7 +42,7 @@ class LearnerOptions(SharedOptions):
         self._seat = check_seat(seat, self.game.seats)
         self._opponents = make_opponents(opponent, self.game.seats - 1)
 
-    def seat_for(self, seed: int, options: dict[str, Any] | None, others: Iterable[str] = ()) -> int:
+    def choose_seat(self, seed: int, options: dict[str, Any] | None, others: Iterable[str] = ()) -> int:
         """Return the learner's seat for the match with this seed, from `options` or else from the keyword.
 
         `others` are the names of further allowed options. Raises `BadOption`."""

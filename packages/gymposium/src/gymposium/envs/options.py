@@ -84,7 +84,7 @@ def _load(game: str | Game, params: dict[str, Any], keywords: Iterable[str]) -> 
     return load_game(game, **params)
 
 
-def as_reply(action: Any, game: Game) -> Reply:
+def parse_action(action: Any, game: Game) -> Reply:
     """Return the reply for an action, as in `gymposium.envs.table.make_reply`. Raises `InvalidAction`."""
     if isinstance(action, str):
         return Reply(action)
@@ -111,7 +111,7 @@ def check_open(closed: bool) -> None:
         raise ClosedEnvironmentError("The environment is closed. Make a new one.")
 
 
-def fresh_seed(seed: int | None, rng: np.random.Generator | None) -> tuple[int, np.random.Generator]:
+def choose_seed(seed: int | None, rng: np.random.Generator | None) -> tuple[int, np.random.Generator]:
     """Return the next match's seed, and the generator for later seeds."""
     if seed is not None:
         return seed, np_random(seed)[0]

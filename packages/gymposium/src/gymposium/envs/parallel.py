@@ -9,7 +9,7 @@ from gymnasium.error import InvalidAction, ResetNeeded
 from pettingzoo import ParallelEnv
 
 from gymposium.envs.agents import AgentsEnv
-from gymposium.envs.options import as_reply, check_open
+from gymposium.envs.options import check_open, parse_action
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 
@@ -54,7 +54,7 @@ class TextGameParallelEnv(AgentsEnv, ParallelEnv[str, Any, Any]):  # type: ignor
                 f"Unknown agents: {', '.join(map(str, strangers))}. The agents are {', '.join(agents)}."
             )
         since = len(table.turns)
-        rewards = self._answer({seat: as_reply(actions[agents[seat]], self.game) for seat in table.asks})
+        rewards = self._answer({seat: parse_action(actions[agents[seat]], self.game) for seat in table.asks})
         over = table.played is not None
         if over:
             self.agents = []

@@ -8,12 +8,12 @@ from gymposium.errors import BadOption, BadRecord, GymposiumError
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
 from gymposium.games.openspiel.lookup import game_of_engine
 from gymposium.games.registry import load_game
-from gymposium.match.failures import FailurePolicy, Tally
+from gymposium.match.failures import FailurePolicy, FailureTally
 from gymposium.players.asking import ask_player
 from gymposium.players.grammar import make_opponents
 from gymposium.players.protocol import Ask, MatchContext, Player, check_plays, legal_moves
 from gymposium.replies.reading import Reading, bound, read, read_action
-from gymposium.util.streams import derived_seed, stream
+from gymposium.util.streams import derive_seed, stream
 
 
 class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no types
@@ -44,7 +44,7 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
         OpenSpiel's."""
         super().__init__()
         (self.player,) = make_opponents(player, 1)
-        self.game = _game(game)
+        self.game = _load_game(game)
         if player_id not in range(self.game.seats):
             raise BadOption(f"player_id={player_id!r} must be a seat of {self.game.name}, 0 to {self.game.seats - 1}.")
         self.policy = on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal)
@@ -74,31 +74,31 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
         """Return the player's action in this state, where its seat is to move.
 
         Raises `GymposiumError` if the player gives no legal move."""
-        context = self._at(state)
-        tally = Tally(self.policy)
+        context = self._advance_to(state)
+        tally = FailureTally(self.policy)
         reason = None
         while True:
             ask = context.ask(self._seat, reason)
             legal = legal_moves(ask) or []
-            reading = self._read(ask, legal)
+            reading = self._read_reply(ask, legal)
             if reading.kind == "move" and reading.move is not None:
                 return ask.legal_actions[legal.index(reading.move)]
             reason = reading.reason(legal)
-            match tally.failed(self._seat, can_draw=True):
+            match tally.count_failure(self._seat, can_draw=True):
                 case "random":
                     rng = stream(ask.seed, "random move", self._seat, ask.turn)
                     return ask.legal_actions[int(rng.random() * len(legal))]
                 case "forfeit":
                     raise GymposiumError(f"{self.player.name} made no legal move in {self.game.name}: {reason}")
 
-    def _read(self, ask: Ask, legal: list[str]) -> Reading:
+    def _read_reply(self, ask: Ask, legal: list[str]) -> Reading:
         (reply,) = ask_player(self.player, [ask])
         if reply.action is not None:
             return read_action(reply.action, ask.legal_actions, legal)
         how = bound(self.player.reader, (), self.game.name)
         return read(reply.text, legal, how, self.game.move_pattern, cut_off=reply.finish_reason != "stop")
 
-    def _at(self, state: pyspiel.State) -> MatchContext:
+    def _advance_to(self, state: pyspiel.State) -> MatchContext:
         """Return the match for this state: the last one, advanced, or another one."""
         if self._context is not None:
             match = self._context.match
@@ -112,13 +112,13 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
             match.advance(state.history())
         except BadRecord as error:
             raise BadOption(f"The state does not belong to {self.game.name}: {error}.") from error
-        seed = derived_seed(self._seed, "bot", self._seat, self._number)
+        seed = derive_seed(self._seed, "bot", self._seat, self._number)
         self._context = MatchContext(match, f"bot-{self._seat}-{self._number}", seed)
         self._number += 1
         return self._context
 
 
-def _game(game: pyspiel.Game | OpenSpielGame | str) -> OpenSpielGame:
+def _load_game(game: pyspiel.Game | OpenSpielGame | str) -> OpenSpielGame:
     opened = load_game(game) if isinstance(game, str) else game
     if isinstance(opened, pyspiel.Game):
         opened = game_of_engine(str(opened))

@@ -22,7 +22,7 @@ def register_envs() -> None:
     name it."""
     for spec in host().games.values():
         try:
-            _register(spec)
+            _register_game(spec)
         except gymnasium.error.Error as error:
             complaint = (
                 f"gymposium plugin {host().owner(spec).name!r}: its game {spec.name!r} has no environment "
@@ -34,9 +34,9 @@ def register_envs() -> None:
                 host().complaints.append(complaint)
 
 
-def _register(spec: GameSpec) -> None:
+def _register_game(spec: GameSpec) -> None:
     kwargs = {"game": spec.name}
-    if not _registered(gymnasium.registry.get(spec.env_id), kwargs):
+    if not _is_registered(gymnasium.registry.get(spec.env_id), kwargs):
         # No wrappers are needed: the environment rejects invalid actions and out-of-order steps.
         gymnasium.register(
             spec.env_id,
@@ -47,10 +47,10 @@ def _register(spec: GameSpec) -> None:
             nondeterministic=spec.results_are_recorded,
             kwargs=kwargs,
         )
-    if not _registered(pettingzoo.aec_registry.get(spec.env_id), kwargs):
+    if not _is_registered(pettingzoo.aec_registry.get(spec.env_id), kwargs):
         pettingzoo.register("aec", spec.env_id, "gymposium.envs.aec:env", kwargs=kwargs)
     # in PettingZoo's parallel environments all live agents act in every step
-    if spec.dynamics == "simultaneous" and not _registered(pettingzoo.parallel_registry.get(spec.env_id), kwargs):
+    if spec.dynamics == "simultaneous" and not _is_registered(pettingzoo.parallel_registry.get(spec.env_id), kwargs):
         pettingzoo.register("parallel", spec.env_id, "gymposium.envs.parallel:TextGameParallelEnv", kwargs=kwargs)
 
 
@@ -61,7 +61,9 @@ def unregister_envs(specs: Iterable[GameSpec]) -> None:
             registry.pop(spec.env_id, None)
 
 
-def _registered(entry: gymnasium.envs.registration.EnvSpec | pettingzoo.EnvSpec | None, kwargs: dict[str, str]) -> bool:
+def _is_registered(
+    entry: gymnasium.envs.registration.EnvSpec | pettingzoo.EnvSpec | None, kwargs: dict[str, str]
+) -> bool:
     """Return whether we have registered the same game under this id.
 
     An entry by another owner does not count: the registries warn when it is overridden."""

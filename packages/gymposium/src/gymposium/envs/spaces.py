@@ -64,7 +64,7 @@ class UnicodeText(Text):
 
 
 @create_shared_memory.register(UnicodeText)
-def _no_shared_memory(space: UnicodeText, n: int = 1, ctx: Any = None) -> Any:
+def _refuse_shared_memory(space: UnicodeText, n: int = 1, ctx: Any = None) -> Any:
     """Raise `CustomSpaceError`: Gymnasium would treat the space as its own `Text` and return wrong text."""
     raise CustomSpaceError(
         "Text cannot use shared memory. Make the vector environment with vector_kwargs={'shared_memory': False}."
@@ -72,7 +72,7 @@ def _no_shared_memory(space: UnicodeText, n: int = 1, ctx: Any = None) -> Any:
 
 
 @batch_space.register(UnicodeText)
-def _batch_of_texts(space: UnicodeText, n: int = 1) -> Space[Any]:
+def _batch_text_space(space: UnicodeText, n: int = 1) -> Space[Any]:
     """Return a tuple of one space n times. Gymnasium's default makes n copies: 45 ms and 276 kB for n = 256."""
     return Tuple((deepcopy(space),) * n)
 

@@ -76,8 +76,8 @@ class Table:
 
     __slots__ = (
         "_answers",
-        "_given",
         "_outside",
+        "_pending_replies",
         "_running",
         "asks",
         "due",
@@ -156,7 +156,7 @@ class Table:
         self.due = False
         """True if the match can continue without an outside answer."""
         self._outside = [isinstance(player, OutsideSeat) for player in job.players]
-        self._given: dict[int, Reply] = {}
+        self._pending_replies: dict[int, Reply] = {}
         self._answers: list[Mapping[int, Reply]] = []
         self._running = running = RunningMatch(job)
         self.turns = running.turns
@@ -166,7 +166,7 @@ class Table:
         except EngineError as error:
             self.break_off(error)
         else:
-            self._look()
+            self._open_decision()
         if hasattr(running, "match"):
             self.match = running.match
 
@@ -180,7 +180,7 @@ class Table:
         return [
             AskedSeat(seat, self._prompt(ask), ask.legal_moves, ask)
             for seat, ask in self.asks.items()
-            if seat not in self._given
+            if seat not in self._pending_replies
         ]
 
     def _prompt(self, ask: Ask) -> str:
@@ -195,21 +195,21 @@ class Table:
 
         Raises `NotAsked` if the seat is not asked, `WrongType` for a reply of another type (nothing is played then),
         `EngineError` if the game's engine fails, and every exception from an opponent."""
-        if seat not in self.asks or seat in self._given:
-            raise NotAsked(self._why_not_asked(seat))
-        self._given[seat] = reply if isinstance(reply, Reply) else make_reply(reply, self.job.game)
-        if len(self._given) == len(self.asks):
-            replies, self._given = self._given, {}
+        if seat not in self.asks or seat in self._pending_replies:
+            raise NotAsked(self._explain_not_asked(seat))
+        self._pending_replies[seat] = reply if isinstance(reply, Reply) else make_reply(reply, self.job.game)
+        if len(self._pending_replies) == len(self.asks):
+            replies, self._pending_replies = self._pending_replies, {}
             self.give(replies)
             self._go_on_or_raise()
 
-    def _why_not_asked(self, seat: object) -> str:
+    def _explain_not_asked(self, seat: object) -> str:
         if self.over:
             return "The match is over: set up a new Table for another one."
         if not self.asks:
             return "A player failed in this match, so it cannot go on: set up a new Table."
-        waiting = " and ".join(str(other) for other in self.asks if other not in self._given)
-        why = "has answered already" if seat in self._given else "is not asked now"
+        waiting = " and ".join(str(other) for other in self.asks if other not in self._pending_replies)
+        why = "has answered already" if seat in self._pending_replies else "is not asked now"
         return f"Seat {seat} {why}: answer for seat {waiting}."
 
     # -- the state of the match
@@ -275,11 +275,11 @@ class Table:
 
     def break_off(self, error: Exception) -> None:
         """End the match here because the game's engine raised `error`."""
-        self.error = error if isinstance(error, EngineError) else self._running.broken_off(error)
+        self.error = error if isinstance(error, EngineError) else self._running.make_engine_error(error)
         self.played = self.error.played
         self.asks, self.due = {}, False
 
-    def look_at_match(self) -> Match:
+    def require_match(self) -> Match:
         """Return the match. Raises `EngineError` if the engine could not begin it."""
         if self.error is not None and not hasattr(self, "match"):
             raise self.error
@@ -298,11 +298,11 @@ class Table:
             self.break_off(error)
             return
         if self.played is None:
-            self._look()
+            self._open_decision()
         else:
             self.due = False
 
-    def _look(self) -> None:
+    def _open_decision(self) -> None:
         asks, outside = self.asks, self._outside
         for ask in self._running.asks:
             if outside[ask.seat]:
@@ -312,7 +312,7 @@ class Table:
     def __reduce__(self) -> tuple[object, ...]:
         """Copy by replaying the match, because a running match can be neither copied nor stored."""
         events = list(self.match.events) if hasattr(self, "match") else []
-        return _played_again, (type(self), self.job, self._answers, self._given, events)
+        return _replay_table, (type(self), self.job, self._answers, self._pending_replies, events)
 
 
 def advance(tables: Iterable[Table], watchdog: Watchdog | None = None, guard: Guard | None = None) -> None:
@@ -369,7 +369,7 @@ def _check_seats(seats: int | Iterable[int], count: int) -> set[int]:
     return {seat for seat in range(count) if seat in given}
 
 
-def _played_again(
+def _replay_table(
     kind: type[Table],
     job: MatchJob,
     answers: Sequence[Mapping[int, Reply]],
@@ -382,7 +382,7 @@ def _played_again(
     for replies in answers:
         table.give(replies)
         table.go_on()
-    table._given.update(given)
+    table._pending_replies.update(given)
     if hasattr(table, "match") and table.match.events != events:
         names = ", ".join(dict.fromkeys(p.name for p in job.players if not isinstance(p, OutsideSeat)))
         raise GymposiumError(

@@ -18,7 +18,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from gymposium.envs.learner import KEYWORDS, LearnerOptions, LearnerTable, require_table
-from gymposium.envs.options import METADATA, as_reply, check_open, check_options, fresh_seed
+from gymposium.envs.options import METADATA, check_open, check_options, choose_seed, parse_action
 from gymposium.envs.spaces import UnicodeText
 from gymposium.envs.table import Table, advance
 from gymposium.errors import BadOption
@@ -60,8 +60,8 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         except ValueError:
             modes = ", ".join(repr(mode.value) for mode in AutoresetMode)
             raise BadOption(f"Unknown autoreset_mode={autoreset_mode!r}. Use {modes}.") from None
-        self.num_envs = num_envs = _count("num_envs", num_envs)
-        self._limit = math.inf if max_episode_steps is None else _count("max_episode_steps", max_episode_steps)
+        self.num_envs = num_envs = _check_count("num_envs", num_envs)
+        self._limit = math.inf if max_episode_steps is None else _check_count("max_episode_steps", max_episode_steps)
         every = (*KEYWORDS, "autoreset_mode", "max_episode_steps", "num_envs")
         self._options = learner_options = LearnerOptions(game, every, **keywords)
         self.game = learner_options.game
@@ -90,10 +90,10 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         Options are `seat`, as in the single environment, and `reset_mask`, an array of `num_envs` bools with True for
         each match to begin."""
         check_open(self.closed)
-        seeds = self._seeds(seed)
-        infos = self._begin(self._to_reset(options), seeds, options)
-        self._show()
-        return _stack(self.single_observation_space, self._shown), _batch(infos, self.num_envs)
+        seeds = self._choose_seeds(seed)
+        infos = self._begin(self._select_slots(options), seeds, options)
+        self._render_if_human()
+        return _stack_observations(self.single_observation_space, self._shown), _batch_infos(infos, self.num_envs)
 
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Play one reply in every unfinished match.
@@ -113,7 +113,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         if over and mode is AutoresetMode.DISABLED:
             raise ResetNeeded(f"Matches {over} are over. Call reset(options={{'reset_mask': …}}) before step().")
         live = [i for i, table in enumerate(tables) if not table.needs_reset]
-        for i, reply in [(i, as_reply(actions[i], self.game)) for i in live]:
+        for i, reply in [(i, parse_action(actions[i], self.game)) for i in live]:
             tables[i].step(reply)
         infos = self._begin(over, [None] * n, None, [tables[i] for i in live])
 
@@ -131,13 +131,19 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
                 warnings.warn(f"Match {i} of {n} broke off; the others continue. {error}", RuntimeWarning, stacklevel=2)
         batched: dict[str, Any] = {}
         if done and mode is AutoresetMode.SAME_STEP:
-            batched = _batch({i: {"final_obs": self._shown[i]} for i in done}, n)
-            batched["final_info"] = _batch({i: infos[i] for i in done}, n)
+            batched = _batch_infos({i: {"final_obs": self._shown[i]} for i in done}, n)
+            batched["final_info"] = _batch_infos({i: infos[i] for i in done}, n)
             batched["_final_info"] = batched["_final_obs"].copy()
             infos |= self._begin(done, [None] * n, None)
-        batched |= _batch(infos, n)
-        self._show()
-        return _stack(self.single_observation_space, self._shown), rewards, terminations, truncations, batched
+        batched |= _batch_infos(infos, n)
+        self._render_if_human()
+        return (
+            _stack_observations(self.single_observation_space, self._shown),
+            rewards,
+            terminations,
+            truncations,
+            batched,
+        )
 
     def _begin(
         self,
@@ -150,8 +156,8 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         new = []
         for i in which:
             self._steps[i] = 0
-            seed, self._rngs[i] = fresh_seed(seeds[i], self._rngs[i])
-            seat = self._options.seat_for(seed, options, ("reset_mask",))
+            seed, self._rngs[i] = choose_seed(seeds[i], self._rngs[i])
+            seat = self._options.choose_seat(seed, options, ("reset_mask",))
             if (old := self._tables[i]) is not None:
                 old.close()
             self._tables[i] = None  # nothing can be stepped if the match cannot be made
@@ -163,7 +169,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
             self._shown[i], infos[i] = table.look()
         return infos
 
-    def _seeds(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
+    def _choose_seeds(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
         if seed is None:
             return [None] * self.num_envs
         if isinstance(seed, int | np.integer):
@@ -175,7 +181,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
             )
         return seed
 
-    def _to_reset(self, options: dict[str, Any] | None) -> Sequence[int]:
+    def _select_slots(self, options: dict[str, Any] | None) -> Sequence[int]:
         """Return the slots where a reset with these options begins matches: those in `reset_mask`, else all."""
         check_options(options, ("seat", "reset_mask"))
         if options is None or "reset_mask" not in options:
@@ -194,7 +200,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         check_open(self.closed)
         return tuple(require_table(table).render() for table in self._tables)
 
-    def _show(self) -> None:
+    def _render_if_human(self) -> None:
         if self.render_mode == "human":
             self.render()
 
@@ -216,20 +222,22 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         return tuple(getattr(require_table(table), "match", None) for table in self._tables)
 
 
-def _count(name: str, value: Any) -> int:
+def _check_count(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise BadOption(f"{name}={value!r} must be an integer, 1 or more.")
     return int(value)
 
 
-def _stack(space: Space[Any], shown: Sequence[Any]) -> Any:
+def _stack_observations(space: Space[Any], shown: Sequence[Any]) -> Any:
     """Stack observations of single environments into one of the batched space."""
     if isinstance(space, Dict):
-        return {key: _stack(part, [observation[key] for observation in shown]) for key, part in space.items()}
+        return {
+            key: _stack_observations(part, [observation[key] for observation in shown]) for key, part in space.items()
+        }
     return tuple(shown) if isinstance(space, UnicodeText) else np.stack(shown)
 
 
-def _batch(infos: Mapping[int, Mapping[str, Any]], n: int) -> dict[str, Any]:
+def _batch_infos(infos: Mapping[int, Mapping[str, Any]], n: int) -> dict[str, Any]:
     """Combine infos into Gymnasium's vector form: an array per key, and its mask `_key`."""
     columns: dict[str, np.ndarray] = {}
     masks: dict[str, np.ndarray] = {}

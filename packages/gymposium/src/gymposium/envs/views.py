@@ -133,11 +133,11 @@ class Views:
     def mask(self, table: Table, seat: int) -> np.ndarray:
         """Return the action mask, an int8 array with 1 for each action that the seat may take now."""
         actions = table.match.legal_actions(seat) if seat in table.asks else ()
-        return _mask(self.game.num_actions, tuple(actions)).copy()
+        return _make_mask(self.game.num_actions, tuple(actions)).copy()
 
 
 @lru_cache(maxsize=4096)
-def _mask(size: int, actions: tuple[int, ...]) -> np.ndarray:
+def _make_mask(size: int, actions: tuple[int, ...]) -> np.ndarray:
     """Return the cached mask, which must not be modified. Copying it takes a third of the time to make it."""
     mask = np.zeros(size, np.int8)
     mask[list(actions)] = 1
@@ -147,10 +147,10 @@ def _mask(size: int, actions: tuple[int, ...]) -> np.ndarray:
 def position(table: Table, seat: int, style: Style = "full") -> str:
     """Return the seat's view of the position, without a prompt. After the end, include the ending of the match."""
     text = table.match.observe(seat, style).text
-    return text if table.played is None else text + _ending(table.played, seat)
+    return text if table.played is None else text + _describe_ending(table.played, seat)
 
 
-def _ending(played: MatchResult, seat: int) -> str:
+def _describe_ending(played: MatchResult, seat: int) -> str:
     """Describe the match's ending to this seat, without quoting another seat's failed reply."""
     how, result = "The match is over.", f" {_RESULTS[played.result(seat)]}"
     loser = played.ending.seat

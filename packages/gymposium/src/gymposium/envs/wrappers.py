@@ -32,11 +32,11 @@ class ScoreReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)
         super().__init__(env)
-        _ours(self)
+        _find_text_env(self)
 
     def step(self, action: Any) -> _Step:
         observation, _, terminated, truncated, info = self.env.step(action)
-        env = _ours(self)
+        env = _find_text_env(self)
         played = env.played if terminated else None
         if played is None:
             return observation, 0.0, terminated, truncated, info
@@ -108,18 +108,18 @@ class RecordMatches(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs
     def __init__(self, env: gymnasium.Env[Any, Any], path: str | Path) -> None:
         RecordConstructorArgs.__init__(self, path=path)
         super().__init__(env)
-        _ours(self)
+        _find_text_env(self)
         self.path = check_writable("path", Path(path))
 
     def step(self, action: Any) -> _Step:
         outcome = self.env.step(action)
-        if (played := _ours(self).played) is not None:
+        if (played := _find_text_env(self).played) is not None:
             with RecordWriter(self.path, wait=True) as writer:
                 writer.write(played)
         return outcome
 
 
-def _ours(wrapper: gymnasium.Wrapper[Any, Any, Any, Any]) -> TextGameEnv:
+def _find_text_env(wrapper: gymnasium.Wrapper[Any, Any, Any, Any]) -> TextGameEnv:
     """Return the environment inside all wrappers. Raises `BadOption` if it is not a gymposium environment."""
     env = wrapper.unwrapped
     if not isinstance(env, TextGameEnv):

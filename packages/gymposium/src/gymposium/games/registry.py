@@ -14,7 +14,7 @@ from gymposium.plugins.first_party import check_first_party
 from gymposium.plugins.host import host
 from gymposium.plugins.names import format_name, parse_name
 from gymposium.plugins.specs import DISGUISE, GameSpec, resolve
-from gymposium.util.isolated import is_isolated, isolated
+from gymposium.util.isolated import call_isolated, is_isolated
 from gymposium.util.streams import stream
 
 _RECORDED = "recorded:"
@@ -149,7 +149,7 @@ def needs_isolation(name: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _try_out(name: str) -> None:
-    isolated(_play_a_little, name)
+    call_isolated(_play_a_little, name)
 
 
 def _play_a_little(name: str) -> None:

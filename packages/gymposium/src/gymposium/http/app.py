@@ -29,12 +29,12 @@ def api(
 
     `RequestRefusal` and other errors become responses in OpenAI's error format. Unexpected exceptions from a route are
     logged, but not shown to the client."""
-    handlers: dict[Any, Any] = dict.fromkeys((RequestRefusal, HTTPException, GymposiumError, Exception), _failed)
+    handlers: dict[Any, Any] = dict.fromkeys((RequestRefusal, HTTPException, GymposiumError, Exception), _handle_error)
     app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
     return ApiGuard(app, names=names, token=token, needs_token=needs_token)
 
 
-def _failed(request: Request, error: Exception) -> Response:
+def _handle_error(request: Request, error: Exception) -> Response:
     match error:
         case RequestRefusal():
             return error.response()

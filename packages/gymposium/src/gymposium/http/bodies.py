@@ -51,7 +51,7 @@ async def read_body(headers: Headers, receive: Receive, *, most: int, seconds: f
         raise RequestRefusal(408, "too_slow", f"The body did not arrive within {seconds:g} seconds.") from None
 
 
-def replayed(body: bytes, receive: Receive) -> Receive:
+def replay_body(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that repeats the body, and then what follows it."""
     first = True
 

@@ -102,11 +102,11 @@ class Session(Generic[S]):
 
         `more` may have `parts`, named numbers for people; `truncated`, True if the model's context was full; and
         `turn_rewards`, one number per reply."""
-        return self.server.request("POST", f"{_path(self)}/end", {"reward": reward, **more}, self.key)
+        return self.server.request("POST", f"{_session_path(self)}/end", {"reward": reward, **more}, self.key)
 
     def drop(self) -> Any:
         """Drop the session, because something other than the model failed."""
-        return self.server.request("DELETE", _path(self), key=self.key)
+        return self.server.request("DELETE", _session_path(self), key=self.key)
 
 
 class AsyncServer:
@@ -162,11 +162,11 @@ class AsyncServer:
                 if re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", run):
                     self._http.headers.setdefault(RUN, run)
                 if response.is_success:
-                    return _parsed(content)
-                why = f"{response.status_code}: {_reason(content)}"
+                    return _parse_json(content)
+                why = f"{response.status_code}: {_extract_reason(content)}"
                 if response.status_code not in _LATER or waited >= PATIENCE:
                     raise ServerError(why)
-                seconds = min(_retry_after(response), max(0.0, PATIENCE - waited))
+                seconds = min(_parse_retry_after(response), max(0.0, PATIENCE - waited))
             if waited > SILENCE and not told:
                 told = True
                 log.warning("Waiting for up to %.0f seconds. %s", PATIENCE, why)
@@ -179,12 +179,12 @@ class AsyncServer:
         async with self._http.stream(method, path, json=body, headers=headers) as response:
             encoding = response.headers.get("content-encoding", "identity")
             if encoding.strip().lower() != "identity":
-                raise _unexpected(f"it is compressed ({encoding[:40]!r})")
+                raise _unexpected_response(f"it is compressed ({encoding[:40]!r})")
             content = bytearray()
             async for piece in response.aiter_raw():
                 content += piece
                 if len(content) > _MOST_BYTES:
-                    raise _unexpected(f"it has more than {_MOST_BYTES:,} bytes")
+                    raise _unexpected_response(f"it has more than {_MOST_BYTES:,} bytes")
             return response, bytes(content)
 
     async def session(
@@ -205,12 +205,12 @@ class AsyncServer:
         begun = await self.request("POST", "/v1/sessions", body)
         return Session(
             server,
-            _text_field(begun, "id"),
-            _text_field(begun, "base_url"),
-            _field(begun, "group", str),
-            _field(begun, "member", int),
-            _field(begun, "seed", int),
-            _text_field(begun, "key"),
+            _get_text_field(begun, "id"),
+            _get_text_field(begun, "base_url"),
+            _get_field(begun, "group", str),
+            _get_field(begun, "member", int),
+            _get_field(begun, "seed", int),
+            _get_text_field(begun, "key"),
         )
 
     async def play(
@@ -227,13 +227,13 @@ class AsyncServer:
         self, server: S, agent: Callable[[Session[S]], Awaitable[Any]], groups: int, size: int, at_once: int
     ) -> list[Any]:
         made = [await self.request("POST", "/v1/groups", {"size": size}) for _ in range(groups)]
-        keys = [_text_field(group, "key") for group in made]
+        keys = [_get_text_field(group, "key") for group in made]
         places = asyncio.Semaphore(at_once)
 
         async def one(key: str, member: int) -> Any:
             async with places:
                 session = await self._begin(server, group=key, member=member)
-                path = _path(session)
+                path = _session_path(session)
                 try:
                     result = await agent(session)
                     ending = parse_ending(result)
@@ -255,19 +255,19 @@ class AsyncServer:
 
         Returns the step's metrics. Raises `NothingLearned` if all groups were dropped."""
         job = await self.request("POST", "/v1/train", {"groups": groups})
-        while _field(job, "state", str) != "done":
+        while _get_field(job, "state", str) != "done":
             asked = time.monotonic()
-            job = await self.request("GET", f"/v1/jobs/{_field(job, 'id', int)}?wait={_POLL}")
-            if _field(job, "state", str) != "done":
+            job = await self.request("GET", f"/v1/jobs/{_get_field(job, 'id', int)}?wait={_POLL}")
+            if _get_field(job, "state", str) != "done":
                 await asyncio.sleep(max(0.0, asked + 1.0 - time.monotonic()))
-        metrics = _field(job, "metrics", dict)
+        metrics = _get_field(job, "metrics", dict)
         if metrics.get("rollout/groups") == 0:
-            raise NothingLearned(_field({"left_out": {}} | job, "left_out", dict))
+            raise NothingLearned(_get_field({"left_out": {}} | job, "left_out", dict))
         return metrics
 
     async def status(self) -> dict[str, Any]:
         """Return the server's counts of sessions, groups, jobs and requests."""
-        return _field({"status": await self.request("GET", "/v1/status")}, "status", dict)
+        return _get_field({"status": await self.request("GET", "/v1/status")}, "status", dict)
 
 
 class Server:
@@ -327,44 +327,44 @@ def parse_ending(result: Any) -> dict[str, Any]:
     return {**ending, "reward": float(reward)}
 
 
-def _path(session: Session[Any]) -> str:
+def _session_path(session: Session[Any]) -> str:
     return f"/v1/sessions/{quote(session.id, safe='')}"
 
 
-def _field(answer: Any, name: str, kind: type[F]) -> F:
+def _get_field(answer: Any, name: str, kind: type[F]) -> F:
     """Return a field of a response. Raises `ServerError` if it is missing or has another type."""
     value = answer.get(name) if isinstance(answer, dict) else None
     if type(value) is not kind:
-        raise _unexpected(f"its field {name!r} is not in the format of gymposium serve")
+        raise _unexpected_response(f"its field {name!r} is not in the format of gymposium serve")
     return value
 
 
-def _text_field(answer: Any, name: str) -> str:
+def _get_text_field(answer: Any, name: str) -> str:
     """Return a text of a response that later requests send, in a header or an address."""
-    value = _field(answer, name, str)
+    value = _get_field(answer, name, str)
     if not (value.isascii() and value.isprintable()):
-        raise _unexpected(f"its field {name!r} is not printable ASCII")
+        raise _unexpected_response(f"its field {name!r} is not printable ASCII")
     return value
 
 
-def _unexpected(why: str) -> ServerError:
+def _unexpected_response(why: str) -> ServerError:
     return ServerError(f"The response is not from a gymposium server: {why}. Check the address.")
 
 
-def _parsed(content: bytes) -> Any:
+def _parse_json(content: bytes) -> Any:
     try:
         return bounded_json(content.decode())
     except ValueError as error:
-        raise _unexpected(f"it is not JSON ({visible(str(error)):.200})") from None
+        raise _unexpected_response(f"it is not JSON ({visible(str(error)):.200})") from None
 
 
-def _retry_after(response: httpx.Response) -> float:
+def _parse_retry_after(response: httpx.Response) -> float:
     """Return the seconds that a response asks to wait; 1 for a date or an invalid value."""
     text = response.headers.get("retry-after", "")
     return float(text) if re.fullmatch(r"[0-9]{1,6}", text) else 1.0
 
 
-def _reason(content: bytes) -> str:
+def _extract_reason(content: bytes) -> str:
     """Return an error's message, or else the start of the response."""
     try:
         text = str(bounded_json(content.decode())["error"]["message"])

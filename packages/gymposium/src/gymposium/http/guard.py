@@ -16,8 +16,15 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gymposium.http.bodies import MOST_BYTES, PARSED, SECONDS, has_body, read_body, replayed
-from gymposium.http.requests import RequestRefusal, allowed_hosts, bearer, check_host, check_origin, is_same
+from gymposium.http.bodies import MOST_BYTES, PARSED, SECONDS, has_body, read_body, replay_body
+from gymposium.http.requests import (
+    RequestRefusal,
+    allowed_hosts,
+    check_host,
+    check_origin,
+    is_same_token,
+    read_bearer_token,
+)
 from gymposium.util.strict_json import bounded_json
 
 
@@ -67,7 +74,7 @@ class ApiGuard:
             self._check_token(scope, headers)
             if scope["type"] == "http" and has_body(headers):
                 body = await read_body(headers, receive, most=self._most, seconds=self._seconds)
-                scope[PARSED], receive = _parsed(body), replayed(body, receive)
+                scope[PARSED], receive = _parse_json(body), replay_body(body, receive)
         except RequestRefusal as refused:
             await _refuse(refused.response(), scope, receive, send)
         except ClientDisconnect:
@@ -78,17 +85,17 @@ class ApiGuard:
     def _check_token(self, scope: Scope, headers: Headers) -> None:
         if self._token is None or not self._needs_token(scope):
             return
-        given = bearer(headers)
+        given = read_bearer_token(headers)
         if not given and scope["type"] == "websocket":
             given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[-1]
-        if not is_same(given, self._token):
+        if not is_same_token(given, self._token):
             what = "This is not the token of this server." if given else "This server needs a token."
             raise RequestRefusal(
                 401, "wrong_token" if given else "no_token", f"{what} Send Authorization: Bearer TOKEN."
             )
 
 
-def _parsed(body: bytes) -> Any:
+def _parse_json(body: bytes) -> Any:
     try:
         return bounded_json(body.decode())
     except ValueError as error:

@@ -51,7 +51,7 @@ def check_address(host: str, token: str | None, variable: str | None = None) -> 
         raise BadOption(f"--host {host} needs a token, because other machines could reach this address.{how}")
 
 
-def _descriptors() -> int:
+def _max_open_files() -> int:
     """Return the maximum number of open files for this process."""
     if sys.platform == "win32":
         return 8 * BACKLOG
@@ -77,7 +77,7 @@ class TimedProtocol(H11Protocol):
         self._since = self.loop.time()
         self._watch()
         if len(self.connections) > 2 * self.config.backlog:
-            self._end_one()
+            self._close_idlest()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -122,14 +122,14 @@ class TimedProtocol(H11Protocol):
         if self._deadline is None or limit != self._limit:
             self._stop_watching()
             self._limit = limit
-            self._deadline = self.loop.call_later(limit, self._give_up)
+            self._deadline = self.loop.call_later(limit, self._time_out)
 
     def _stop_watching(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
 
-    def _give_up(self) -> None:
+    def _time_out(self) -> None:
         if not self.transport.is_closing():
             self.transport.close()
 
@@ -141,7 +141,7 @@ class TimedProtocol(H11Protocol):
         """Return whether no complete request is being answered."""
         return self._is_answered() or self.conn.their_state is h11.SEND_BODY or self.transport.is_closing()
 
-    def _end_one(self) -> None:
+    def _close_idlest(self) -> None:
         """Close the connection that has waited longest for a request; this one if all others have a request."""
         others = (other for other in self.connections if isinstance(other, TimedProtocol) and other._is_waiting())
         longest = min(others, key=lambda other: other._since, default=self)
@@ -183,7 +183,7 @@ class Listener:
 
     def server(self, app: ASGIApp) -> uvicorn.Server:
         """Return an application's server, not yet running. Its connections leave file descriptors for other work."""
-        free = _descriptors() - self._socket.fileno()
+        free = _max_open_files() - self._socket.fileno()
         return uvicorn.Server(
             uvicorn.Config(
                 app,
@@ -206,11 +206,11 @@ class Listener:
 
     def run(self, server: uvicorn.Server) -> None:
         """Run a server on this socket until it is told to exit."""
-        logging.getLogger("uvicorn.error").addFilter(_is_no_cancellation)
+        logging.getLogger("uvicorn.error").addFilter(_is_worth_logging)
         server.run(sockets=[self._socket])
 
 
-def _is_no_cancellation(logged: logging.LogRecord) -> bool:
+def _is_worth_logging(logged: logging.LogRecord) -> bool:
     """Return False for what uvicorn logs about the requests that it cancels at the end, which is no error."""
     error = logged.exc_info[1] if logged.exc_info else None
     return not (isinstance(error, asyncio.CancelledError) or str(logged.msg).startswith("Cancel %s running task"))

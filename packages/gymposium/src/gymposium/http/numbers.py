@@ -14,7 +14,7 @@ def number(text: str) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= DIGITS else -1
 
 
-class _Number(Convertor[int]):
+class _NumberConvertor(Convertor[int]):
     """A number in a path. Too many digits give status 400."""
 
     regex = "[0-9]+"
@@ -25,4 +25,4 @@ class _Number(Convertor[int]):
         return parsed
 
 
-register_url_convertor("number", _Number())
+register_url_convertor("number", _NumberConvertor())

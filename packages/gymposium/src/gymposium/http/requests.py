@@ -62,7 +62,7 @@ def check_host(headers: Headers, hosts: Collection[str]) -> None:
 
     This rejects foreign names that point at this machine (DNS rebinding)."""
     named = headers.getlist("host")
-    name = _name(named[0]) if named else ""
+    name = _strip_port(named[0]) if named else ""
     if len(named) != 1 or name not in hosts:
         raise RequestRefusal(421, "unknown_host", f"This server does not answer to the name {name[:80]!r}.")
 
@@ -75,18 +75,18 @@ def check_origin(scope: Scope, headers: Headers) -> None:
         raise RequestRefusal(403, "foreign_origin", "This request comes from another site.")
 
 
-def bearer(headers: Headers) -> str:
+def read_bearer_token(headers: Headers) -> str:
     """Return the token in the header `Authorization: Bearer …`, or ""."""
     scheme, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def is_same(given: str, token: str) -> bool:
+def is_same_token(given: str, token: str) -> bool:
     """Compare two tokens in constant time."""
     return secrets.compare_digest(given.encode(), token.encode())
 
 
-def _name(host: str) -> str:
+def _strip_port(host: str) -> str:
     """Return the Host header without its port."""
     if host.startswith("["):
         return host[1:].partition("]")[0].lower()

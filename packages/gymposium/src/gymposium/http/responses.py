@@ -22,13 +22,13 @@ async def read_body(response: httpx.Response, most: int = MAX_BODY) -> bytes:
     """Read and decompress a response's body, holding at most `most` bytes.
 
     Raises `BadBody` for a body larger than `most` bytes, or one that cannot be decompressed."""
-    return b"".join([piece async for piece in _pieces(response, most)])
+    return b"".join([piece async for piece in _decompress(response, most)])
 
 
 async def read_lines(response: httpx.Response, most: int = MAX_BODY) -> AsyncGenerator[bytes, None]:
     """Yield a body's lines as they arrive, without newlines. Raises the same errors as `read_body`."""
     begun = b""
-    async for piece in _pieces(response, most):
+    async for piece in _decompress(response, most):
         *lines, begun = (begun + piece).split(b"\n")
         for line in lines:
             yield line.removesuffix(b"\r")
@@ -36,7 +36,7 @@ async def read_lines(response: httpx.Response, most: int = MAX_BODY) -> AsyncGen
         yield begun
 
 
-async def _pieces(response: httpx.Response, most: int) -> AsyncGenerator[bytes, None]:
+async def _decompress(response: httpx.Response, most: int) -> AsyncGenerator[bytes, None]:
     """Yield a body's decompressed pieces, at most `most` bytes in total."""
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in ("identity", "gzip", "deflate"):

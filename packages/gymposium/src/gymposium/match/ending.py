@@ -93,12 +93,12 @@ class Ending:
         """The failure as a sentence predicate: `did not answer in time`, `crashed (KeyError: 'x')`."""
         return f"{FAILURES[self.kind]} ({self.detail})" if self.detail else FAILURES[self.kind]
 
-    def advised(self, cut_off: Collection[int]) -> str:
+    def describe_failure(self, cut_off: Collection[int]) -> str:
         """Return the predicate, with the option to increase if the seat is in `cut_off`."""
         unread = self.kind == "no legal move" and self.seat in cut_off
         return f"{self.predicate} ({CUT_OFF})" if unread else self.predicate
 
-    def in_words(self, name: Callable[[int], str] = "Seat {}".format, cut_off: Collection[int] = ()) -> str:
+    def describe(self, name: Callable[[int], str] = "Seat {}".format, cut_off: Collection[int] = ()) -> str:
         """Describe the ending in one or more sentences.
 
         `name` returns a seat's name for the start of a sentence. `cut_off` holds the seats with a cut-off last
@@ -107,7 +107,7 @@ class Ending:
             return "The game is over."
         if self.kind == "broke off":
             return f"The match broke off: {self.detail}"
-        sentences = [f"{name(failure.seat or 0)} {failure.advised(cut_off)}" for failure in self.failures]
+        sentences = [f"{name(failure.seat or 0)} {failure.describe_failure(cut_off)}" for failure in self.failures]
         return ". ".join([f"{sentences[0]} and forfeits", *sentences[1:]]) + "."
 
 
@@ -115,6 +115,6 @@ OVER: Final = Ending("over")
 """The ending of a finished match."""
 
 
-def cut_off_last(replies: Iterable[tuple[int, str]]) -> frozenset[int]:
+def find_cut_off_seats(replies: Iterable[tuple[int, str]]) -> frozenset[int]:
     """Return the seats with a cut-off last reply. `replies` are the match's (seat, reading) pairs in order."""
     return frozenset(seat for seat, reading in dict(replies).items() if reading == "cut off")

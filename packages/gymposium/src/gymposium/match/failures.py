@@ -64,7 +64,7 @@ class FailurePolicy:
         return self.kind
 
 
-class Tally:
+class FailureTally:
     """The count of failed replies in one match, with the policy applied to them."""
 
     __slots__ = ("_policy", "_used", "penalties")
@@ -81,7 +81,7 @@ class Tally:
         if self._policy.kind == "retry":
             self._used.clear()
 
-    def failed(self, seat: int, *, can_draw: bool) -> Literal["random", "again", "forfeit"]:
+    def count_failure(self, seat: int, *, can_draw: bool) -> Literal["random", "again", "forfeit"]:
         """Count another failed reply from `seat` and return its consequence.
 
         `can_draw` is True if the game lists legal moves to draw from."""
@@ -96,7 +96,7 @@ class Tally:
         return "again"
 
 
-def forfeited(failures: Sequence[Ending], player_seed: int) -> Ending:
+def choose_forfeit(failures: Sequence[Ending], player_seed: int) -> Ending:
     """Return the ending of a match after these seats failed in the same step.
 
     One of them forfeits; the others are listed in `Ending.others`. The forfeiting seat is drawn from the players' seed,
@@ -105,7 +105,7 @@ def forfeited(failures: Sequence[Ending], player_seed: int) -> Ending:
     return replace(failures[loser], others=(*failures[:loser], *failures[loser + 1 :]))
 
 
-def forfeit_returns(game: Game, seat: int, so_far: Sequence[float]) -> tuple[float, ...]:
+def compute_forfeit_returns(game: Game, seat: int, so_far: Sequence[float]) -> tuple[float, ...]:
     """Return the utilities when `seat` forfeits after the game paid `so_far`.
 
     The seat gets the game's minimum utility. In a zero-sum game the other seats share its loss; in other games they

@@ -39,8 +39,8 @@ class PlayerFailure:
         if isinstance(error, EngineError):
             return cls(error.played.ending.detail, own=False)
         if tells_what_to_do(error):
-            return cls(_line(f"seat {ask.seat} ({player.name}) could not be asked: {error}"), own=False)
-        return cls(_line(f"{type(error).__name__}: {error}"), own=True)
+            return cls(_flatten(f"seat {ask.seat} ({player.name}) could not be asked: {error}"), own=False)
+        return cls(_flatten(f"{type(error).__name__}: {error}"), own=True)
 
 
 Answer = Reply | PlayerFailure | None
@@ -69,6 +69,6 @@ class Guard:
         return answers
 
 
-def _line(text: str) -> str:
+def _flatten(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from gymposium.errors import GymposiumError, WorldBroke, tells_what_to_do
 from gymposium.games.protocol import CHANCE, Match, Waits
 from gymposium.match.ending import OVER, Ending
-from gymposium.match.failures import Tally, forfeited
+from gymposium.match.failures import FailureTally, choose_forfeit
 from gymposium.match.guard import Answer, PlayerFailure
 from gymposium.match.opening import open_match
 from gymposium.match.promises import check_length, check_returns
@@ -36,7 +36,7 @@ class RunningMatch:
     call `go_on` to play them. Do not modify `match` and `turns`.
 
     In some games moves take time (`Waits`), such as tool calls. `go_on(wait=False)` starts these moves. `waiting` is
-    then the future to wait for before calling `arrived`.
+    then the future to wait for before calling `complete_moves`.
     """
 
     __slots__ = (
@@ -79,7 +79,7 @@ class RunningMatch:
         """The future to wait for after the moves, before the next asks."""
         self.opening = 0
         """Number of random plies in the opening."""
-        self._tally = Tally(job.on_illegal)
+        self._tally = FailureTally(job.on_illegal)
         self.penalties = self._tally.penalties
         """Each seat's total penalty so far, for seats with penalties."""
         self._moves: dict[int, str] = {}
@@ -90,7 +90,8 @@ class RunningMatch:
     def begin(self) -> None:
         """Open the match and ask its first seats.
 
-        Raises `EngineError` if the game's engine fails, and `GameRefused` if a player rejects this game (`Choosy`)."""
+        Raises `EngineError` if the game's engine fails, and `GameRefused` if a player rejects this game
+        (`SelectivePlayer`)."""
         job = self.job
         for seat, player in enumerate(job.players):
             try:
@@ -108,9 +109,9 @@ class RunningMatch:
         except Exception as error:
             if tells_what_to_do(error):
                 raise
-            raise self.broken_off(error) from error
+            raise self.make_engine_error(error) from error
 
-    def broken_off(self, error: Exception) -> EngineError:
+    def make_engine_error(self, error: Exception) -> EngineError:
         """Return the error to raise after the game's engine raised `error`. It holds the match so far."""
         self.close()
         return _engine_error(self._so_far, error)
@@ -168,7 +169,7 @@ class RunningMatch:
                 if reading.kind == "move" and reading.move is not None:
                     moves[seat] = reading.move
                     continue
-                outcome = self._tally.failed(seat, can_draw=bool(legal))
+                outcome = self._tally.count_failure(seat, can_draw=bool(legal))
                 if outcome == "random" and legal:
                     # not from the player's stream: a replay cannot know how much the player drew from it
                     rng = stream(ask.seed, "random move", seat, ask.turn)
@@ -179,7 +180,7 @@ class RunningMatch:
                 else:
                     failures.append(Ending("no legal move", seat))
             if failures:
-                return self._result(forfeited(failures, self._context.seed))
+                return self._result(choose_forfeit(failures, self._context.seed))
             if again:
                 self.asks, self.answers = again, [None] * len(again)
                 return None
@@ -192,10 +193,10 @@ class RunningMatch:
             if tells_what_to_do(error):
                 raise
             # players' exceptions do not get here, so it is the engine's
-            raise self.broken_off(error) from error
-        return self.arrived() if wait else None
+            raise self.make_engine_error(error) from error
+        return self.complete_moves() if wait else None
 
-    def arrived(self) -> MatchResult | None:
+    def complete_moves(self) -> MatchResult | None:
         """Play the moves that the match is `waiting` for, after waiting for them. Returns the same as `go_on`.
 
         Raises `EngineError` if the game's engine fails."""
@@ -208,7 +209,7 @@ class RunningMatch:
         except Exception as error:
             if tells_what_to_do(error):
                 raise
-            raise self.broken_off(error) from error
+            raise self.make_engine_error(error) from error
 
     def _next_decision(self) -> MatchResult | None:
         match, job = self.match, self.job

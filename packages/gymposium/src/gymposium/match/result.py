@@ -9,12 +9,12 @@ from typing import Any, SupportsIndex
 
 from gymposium.errors import BadOption, GymposiumError, WorldBroke, WrongType
 from gymposium.games.protocol import Event, Game, seat_result
-from gymposium.match.ending import Ending, cut_off_last
-from gymposium.match.failures import FailurePolicy, forfeit_returns
+from gymposium.match.ending import Ending, find_cut_off_seats
+from gymposium.match.failures import FailurePolicy, compute_forfeit_returns
 from gymposium.players.protocol import Player, Usage
 from gymposium.replies.lenient import Repair
 from gymposium.replies.reading import Kind
-from gymposium.util.streams import derived_seed
+from gymposium.util.streams import derive_seed
 from gymposium.util.strict_json import is_integer
 from gymposium.util.visible import quantity
 
@@ -70,7 +70,7 @@ class MatchJob:
     @property
     def seed_for_players(self) -> int:
         """Seed for the players' streams: as given, or derived from the match's seed."""
-        return derived_seed(self.seed, "players") if self.player_seed is None else self.player_seed
+        return derive_seed(self.seed, "players") if self.player_seed is None else self.player_seed
 
 
 def check_type(what: str, value: object, kind: type, expected: str) -> None:
@@ -133,7 +133,7 @@ class MatchResult:
     def utilities(self) -> tuple[float, ...]:
         """Each seat's utility, after any forfeit; () if the match broke off."""
         seat = self.ending.seat
-        return self.paid if seat is None else forfeit_returns(self.job.game, seat, self.paid)
+        return self.paid if seat is None else compute_forfeit_returns(self.job.game, seat, self.paid)
 
     @property
     def returns(self) -> tuple[float, ...]:
@@ -143,7 +143,7 @@ class MatchResult:
     @property
     def cut_off(self) -> frozenset[int]:
         """The seats with a cut-off last reply."""
-        return cut_off_last((turn.seat, turn.reading) for turn in self.turns)
+        return find_cut_off_seats((turn.seat, turn.reading) for turn in self.turns)
 
     def result(self, seat: int) -> str:
         """Return `win`, `draw`, `loss` or `score`, based on the utilities. Penalties do not change the result."""
@@ -159,11 +159,11 @@ class EngineError(GymposiumError):
         self.world_broke = isinstance(error, WorldBroke)
         """True if a tool failed, which affects only this match."""
         self.played = played
-        super().__init__(self._told(error))
+        super().__init__(self._format_message(error))
         self.add_note("The attribute `played` of this error holds the match so far.")
         self.__cause__ = error
 
-    def _told(self, error: Exception) -> str:
+    def _format_message(self, error: Exception) -> str:
         """Return the message."""
         job, events = self.played.job, self.played.events
         last = f", the last {events[-1].move!r} of seat {events[-1].seat}" if events else ""
@@ -176,5 +176,5 @@ class EngineError(GymposiumError):
 class GameRefused(EngineError):
     """A player's rejection of a game, before its match begins. The cause is the player's error."""
 
-    def _told(self, error: Exception) -> str:
+    def _format_message(self, error: Exception) -> str:
         return str(error)

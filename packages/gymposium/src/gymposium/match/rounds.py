@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from gymposium.match.guard import Answer, Guard
 from gymposium.match.match import RunningMatch
 from gymposium.match.result import EngineError, MatchJob, MatchResult
-from gymposium.match.waiting import WaitingJobs
+from gymposium.match.waiting import JobQueue
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.asking import ask_player
 from gymposium.players.protocol import Ask, Player, Reply
@@ -20,7 +20,7 @@ def rounds(
     jobs: Iterable[MatchJob], at_once: int, watchdog: Watchdog | None, guard: Guard | None
 ) -> Iterator[MatchResult]:
     """Run the schedule `rounds` of `gymposium.match.play`."""
-    waiting = WaitingJobs(jobs, at_once)
+    waiting = JobQueue(jobs, at_once)
     running: list[RunningMatch] = []
     while True:
         while (job := waiting.take(len(running))) is not None:
@@ -36,9 +36,9 @@ def rounds(
         ask_players(running, watchdog, guard)
         unfinished: list[RunningMatch] = []
         # start all matches' moves before waiting for the first, so that slow moves run concurrently
-        for match, result in [(match, _result(match.go_on, wait=False)) for match in running]:
+        for match, result in [(match, _catch_engine_error(match.go_on, wait=False)) for match in running]:
             if match.waiting is not None:
-                result = _result(match.arrived)
+                result = _catch_engine_error(match.complete_moves)
             if isinstance(result, EngineError):
                 result = result_or_raise(result, guard)
             if result is None:
@@ -48,7 +48,7 @@ def rounds(
         running = unfinished
 
 
-def _result(go_on: Callable[..., MatchResult | None], **keywords: bool) -> MatchResult | EngineError | None:
+def _catch_engine_error(go_on: Callable[..., MatchResult | None], **keywords: bool) -> MatchResult | EngineError | None:
     try:
         return go_on(**keywords)
     except EngineError as error:

@@ -19,13 +19,13 @@ from gymposium.util.strict_json import is_integer
 from gymposium.util.visible import quantity
 
 
-def even_share(matches: int, *games: Game) -> int:
+def round_up_matches(matches: int, *games: Game) -> int:
     """Round a number of matches up to a multiple of each game's number of seats."""
     round_length = lcm(*(game.seats for game in games))
     return -(-matches // round_length) * round_length
 
 
-def seated_jobs(
+def plan_jobs(
     game: Game, players: Sequence[Player], matches: int, *, seed: int, swap: bool, tag: str, on_illegal: FailurePolicy
 ) -> Iterator[tuple[MatchJob, list[int]]]:
     """Yield the jobs of a new series, each with the player index for each seat."""
@@ -169,17 +169,17 @@ class MatchPlan:
 
     def match_id(self, number: int) -> str:
         """Return a match's id. Raises `IndexError` for a number outside the plan."""
-        series, inside = self._place(number)
+        series, inside = self._locate(number)
         return f"{series.tag}-{inside}"
 
     def match(self, number: int) -> dict[str, object]:
         """Return the record fields that are known before the match is played.
 
         Raises `IndexError` for a number outside the plan."""
-        series, inside = self._place(number)
+        series, inside = self._locate(number)
         return series.match(inside)
 
-    def _place(self, number: int) -> tuple[Series, int]:
+    def _locate(self, number: int) -> tuple[Series, int]:
         """Return a match's series and its number within that series."""
         if not 0 <= number < self.count:
             raise IndexError(f"the plan has {quantity(self.count, 'match')}")

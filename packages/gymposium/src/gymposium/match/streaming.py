@@ -21,9 +21,9 @@ from gymposium.match.guard import Answer, Guard, PlayerFailure
 from gymposium.match.match import RunningMatch
 from gymposium.match.result import EngineError, MatchJob, MatchResult
 from gymposium.match.rounds import collect_answers, result_or_raise
-from gymposium.match.waiting import WaitingJobs
+from gymposium.match.waiting import JobQueue
 from gymposium.match.watchdog import Watchdog
-from gymposium.players.asking import blaming, check_replies
+from gymposium.players.asking import blame_errors, check_replies
 from gymposium.players.protocol import Ask, Concurrent, Player, Reply
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def streaming(
 
     Pending futures are cancelled if the schedule ends early: when a player or an engine fails, or when the caller
     stops. A call to `act` cannot be cancelled. Its thread is abandoned and ends when the call returns."""
-    waiting = WaitingJobs(jobs, at_once)
+    waiting = JobQueue(jobs, at_once)
     asker = _Asker(None if watchdog is None else watchdog.seconds, guard)
     running = 0
     try:
@@ -55,9 +55,9 @@ def streaming(
                 return
             ended: list[MatchResult] = []
             failure: Exception | None = None
-            for match in asker.answered():
+            for match in asker.wait_for_answers():
                 try:
-                    result = match.go_on(wait=False) if match.waiting is None else match.arrived()
+                    result = match.go_on(wait=False) if match.waiting is None else match.complete_moves()
                     if match.waiting is not None:
                         asker.wait_for(match, match.waiting)
                     elif result is None:
@@ -73,7 +73,7 @@ def streaming(
                     failure = error
                     break
             if failure is None:
-                asker.hand_over()  # so that players work while the caller handles the finished matches
+                asker.start_idle_workers()  # so that players work while the caller handles the finished matches
             running -= len(ended)
             yield from ended
             if failure is not None:
@@ -83,14 +83,14 @@ def streaming(
 
 
 @dataclass(slots=True, eq=False)
-class _Pending:
+class _PendingAsk:
     """One unanswered ask."""
 
     match: RunningMatch
     index: int
     """Its index in `match.asks`."""
     ask: Ask
-    desk: _Desk | None = None
+    worker: _PlayerWorker | None = None
     """Its player's desk; None for a concurrent player."""
     future: Future[Reply] | None = None
     """The future returned by a concurrent player."""
@@ -102,31 +102,31 @@ class _Pending:
 class _AnsweredAsks:
     """Answers to some asks, their player's exception, or a match whose moves are done."""
 
-    pending: Sequence[_Pending]
+    pending: Sequence[_PendingAsk]
     answers: Sequence[Answer] | BaseException
-    desk: _Desk | None = None
+    worker: _PlayerWorker | None = None
     """The desk whose call has returned."""
     moved: RunningMatch | None = None
     """The match whose moves are done."""
 
 
-class _Desk:
+class _PlayerWorker:
     """The asks waiting for a player without `submit`, and the thread that calls its `act`."""
 
     __slots__ = ("_answered", "_calls", "_guard", "_player", "busy", "overdue", "waiting")
 
     def __init__(self, player: Player, answered: SimpleQueue[_AnsweredAsks], guard: Guard | None) -> None:
         self._player, self._answered, self._guard = player, answered, guard
-        self._calls: SimpleQueue[list[_Pending] | None] = SimpleQueue()
-        self.waiting: list[_Pending] = []
+        self._calls: SimpleQueue[list[_PendingAsk] | None] = SimpleQueue()
+        self.waiting: list[_PendingAsk] = []
         self.busy = False
         """True while a call is running."""
         self.overdue = False
         """True if the watchdog has abandoned that call."""
         # a daemon thread, so that a call that never returns does not block exit
-        threading.Thread(target=self._work, name=f"player {player.name}", daemon=True).start()
+        threading.Thread(target=self._run, name=f"player {player.name}", daemon=True).start()
 
-    def call(self) -> Sequence[_Pending]:
+    def call(self) -> Sequence[_PendingAsk]:
         """Ask the player for everything that is waiting, in one call."""
         handed, self.waiting, self.busy = self.waiting, [], True
         self._calls.put(handed)
@@ -136,7 +136,7 @@ class _Desk:
         """Let the thread end after the current call."""
         self._calls.put(None)
 
-    def _work(self) -> None:
+    def _run(self) -> None:
         while (handed := self._calls.get()) is not None:
             answers: Sequence[Answer] | BaseException
             try:
@@ -153,21 +153,21 @@ class _Asker:
         """`seconds` is the watchdog's limit per ask."""
         self._seconds, self._guard = seconds, guard
         self._answered: SimpleQueue[_AnsweredAsks] = SimpleQueue()
-        self._players: dict[int, tuple[Player, Concurrent | _Desk]] = {}
-        self._pending: set[_Pending] = set()
+        self._players: dict[int, tuple[Player, Concurrent | _PlayerWorker]] = {}
+        self._pending: set[_PendingAsk] = set()
         self._missing: dict[RunningMatch, int] = {}
         """Number of unanswered asks per waiting match."""
 
     def ask(self, match: RunningMatch) -> None:
-        """Ask for everything that the match needs. `hand_over` sends the asks for desks."""
+        """Ask for everything that the match needs. `start_idle_workers` sends the asks for desks."""
         self._missing[match] = len(match.asks)
         for index, ask in enumerate(match.asks):
-            pending = _Pending(match, index, ask)
+            pending = _PendingAsk(match, index, ask)
             self._pending.add(pending)
             player = match.job.players[ask.seat]
-            receiver = self._receiver(player)
-            if isinstance(receiver, _Desk):
-                pending.desk = receiver
+            receiver = self._find_receiver(player)
+            if isinstance(receiver, _PlayerWorker):
+                pending.worker = receiver
                 receiver.waiting.append(pending)
                 if receiver.overdue:
                     self._start_clock([pending])
@@ -179,33 +179,33 @@ class _Asker:
         """Count the match as answered when its moves are done."""
         moves.add_done_callback(lambda _: self._answered.put(_AnsweredAsks((), (), moved=match)))
 
-    def hand_over(self) -> None:
+    def start_idle_workers(self) -> None:
         """Let every idle desk send its waiting asks."""
         for _, receiver in self._players.values():
-            if isinstance(receiver, _Desk) and receiver.waiting and not receiver.busy:
+            if isinstance(receiver, _PlayerWorker) and receiver.waiting and not receiver.busy:
                 self._start_clock(receiver.call())
 
-    def answered(self) -> list[RunningMatch]:
+    def wait_for_answers(self) -> list[RunningMatch]:
         """Wait for answers and return the matches that have all of theirs or whose moves are done.
 
         Raises any exception from a player."""
-        self.hand_over()
+        self.start_idle_workers()
         complete: list[RunningMatch] = []
         while not complete:
             for batch in self._next_answers():
                 if batch.moved is not None:
                     complete.append(batch.moved)
                     continue
-                if batch.desk is not None:
-                    batch.desk.busy = batch.desk.overdue = False
+                if batch.worker is not None:
+                    batch.worker.busy = batch.worker.overdue = False
                 if not any(pending in self._pending for pending in batch.pending):
                     continue  # late replies or a late error
                 if isinstance(batch.answers, BaseException):
                     raise batch.answers
                 for pending, answer in zip(batch.pending, batch.answers, strict=True):
                     self._settle(pending, answer, complete)
-            self._fire(complete)
-            self.hand_over()
+            self._abandon_overdue(complete)
+            self.start_idle_workers()
         return complete
 
     def close(self) -> None:
@@ -215,39 +215,39 @@ class _Asker:
             if pending.future is not None:
                 pending.future.cancel()
         for _, receiver in self._players.values():
-            if isinstance(receiver, _Desk):
+            if isinstance(receiver, _PlayerWorker):
                 receiver.close()
 
-    def _receiver(self, player: Player) -> Concurrent | _Desk:
+    def _find_receiver(self, player: Player) -> Concurrent | _PlayerWorker:
         known = self._players.get(id(player))
         if known is None:
-            receiver = player if isinstance(player, Concurrent) else _Desk(player, self._answered, self._guard)
+            receiver = player if isinstance(player, Concurrent) else _PlayerWorker(player, self._answered, self._guard)
             known = self._players[id(player)] = (player, receiver)
         return known[1]
 
-    def _submit(self, pending: _Pending, receiver: Concurrent, player: Player) -> None:
+    def _submit(self, pending: _PendingAsk, receiver: Concurrent, player: Player) -> None:
         try:
-            with blaming(player):
+            with blame_errors(player):
                 pending.future = receiver.submit(pending.ask)
         except (Exception, SystemExit) as error:  # a third-party player may raise anything
             if self._guard is None:
                 raise
             self._answered.put(_AnsweredAsks([pending], [PlayerFailure.from_error(error, pending.ask, player)]))
         else:
-            pending.future.add_done_callback(partial(self._done, pending, player))
+            pending.future.add_done_callback(partial(self._handle_future, pending, player))
 
-    def _done(self, pending: _Pending, player: Player, future: Future[Reply]) -> None:
+    def _handle_future(self, pending: _PendingAsk, player: Player, future: Future[Reply]) -> None:
         """Handle a completed future, in the thread that completed it."""
         answers: Sequence[Answer] | BaseException
         try:
-            with blaming(player):
+            with blame_errors(player):
                 answers = check_replies(player, [future.result()], 1)
         except BaseException as error:  # noqa: BLE001 - raised in the thread that plays the matches
             guarded = self._guard is not None and isinstance(error, Exception | SystemExit)
             answers = [PlayerFailure.from_error(error, pending.ask, player)] if guarded else error
         self._answered.put(_AnsweredAsks([pending], answers))
 
-    def _settle(self, pending: _Pending, answer: Answer, complete: list[RunningMatch]) -> None:
+    def _settle(self, pending: _PendingAsk, answer: Answer, complete: list[RunningMatch]) -> None:
         self._pending.discard(pending)
         match = pending.match
         match.answers[pending.index] = answer
@@ -270,14 +270,14 @@ class _Asker:
 
     # -- the watchdog
 
-    def _start_clock(self, asked: Sequence[_Pending]) -> None:
+    def _start_clock(self, asked: Sequence[_PendingAsk]) -> None:
         """Set the deadline: the limit times the number of asks, shared by all of them."""
         if self._seconds is not None:
             deadline = monotonic() + self._seconds * len(asked)
             for pending in asked:
                 pending.deadline = deadline
 
-    def _fire(self, complete: list[RunningMatch]) -> None:
+    def _abandon_overdue(self, complete: list[RunningMatch]) -> None:
         """Abandon the asks past their deadline.
 
         Asks behind an overdue call get their deadline now, because the player is not asked again before it returns."""
@@ -289,11 +289,11 @@ class _Asker:
             self._settle(pending, None, complete)
             if pending.future is not None:
                 pending.future.cancel()
-            desk = pending.desk
-            if desk is None:
+            worker = pending.worker
+            if worker is None:
                 continue
-            if pending in desk.waiting:
-                desk.waiting.remove(pending)
-            elif not desk.overdue:
-                desk.overdue = True
-                self._start_clock(desk.waiting)
+            if pending in worker.waiting:
+                worker.waiting.remove(pending)
+            elif not worker.overdue:
+                worker.overdue = True
+                self._start_clock(worker.waiting)

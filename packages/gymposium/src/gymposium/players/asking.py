@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from gymposium.errors import tells_what_to_do
 from gymposium.players.distribution import MoveDistribution
-from gymposium.players.protocol import Ask, Distributes, FinishReason, Player, Reply, Usage
+from gymposium.players.protocol import Ask, DistributionPlayer, FinishReason, Player, Reply, Usage
 from gymposium.util.visible import quantity
 
 _BEGINNING = "The player "
@@ -25,20 +25,20 @@ def ask_player(player: Player, asks: Sequence[Ask]) -> list[Reply]:
     try:
         return check_replies(player, player.act(asks), len(asks))
     except (Exception, SystemExit):
-        with blaming(player):  # entered only for an exception, because every turn of a match passes here
+        with blame_errors(player):  # entered only for an exception, because every turn of a match passes here
             raise
 
 
-def ask_distributions(player: Distributes, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
+def ask_distributions(player: DistributionPlayer, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
     """Return the player's distributions over its moves for these asks, in order.
 
     Without asks, the player is not called. Raises any exception from the player."""
-    with blaming(player):
+    with blame_errors(player):
         return player.distributions(asks) if asks else ()
 
 
 @contextmanager
-def blaming(player: Player | Distributes) -> Iterator[None]:
+def blame_errors(player: Player | DistributionPlayer) -> Iterator[None]:
     """Blame exceptions in the block on the player, as in `blame`.
 
     A player that exits the program raises `RuntimeError`."""
@@ -56,11 +56,11 @@ def blame(error: BaseException, name: str, made_by: Any) -> None:
     """Add a note to an exception with the player and its file: the file of `made_by`, its class or factory.
 
     Gymposium errors that tell the user what to do get no note, nor do exceptions that already have one."""
-    if not (blamed_player(error) or tells_what_to_do(error)):
-        error.add_note(f"{_BEGINNING}{name!r} failed in {_place(error, made_by)}.")
+    if not (get_blame_note(error) or tells_what_to_do(error)):
+        error.add_note(f"{_BEGINNING}{name!r} failed in {_locate_error(error, made_by)}.")
 
 
-def blamed_player(error: BaseException) -> str:
+def get_blame_note(error: BaseException) -> str:
     """Return the note from `blame`, or ""."""
     return next((note for note in getattr(error, "__notes__", ()) if note.startswith(_BEGINNING)), "")
 
@@ -73,7 +73,7 @@ def find_source_file(made_by: Any) -> str | None:
         return None
 
 
-def _place(error: BaseException, made_by: Any) -> str:
+def _locate_error(error: BaseException, made_by: Any) -> str:
     """Return the last executed line in the player's file; else the file; without a file, the raising line."""
     own = find_source_file(made_by)
     frames = traceback.extract_tb(error.__traceback__)
@@ -89,28 +89,29 @@ def check_replies(player: Player, replies: Any, count: int) -> list[Reply]:
     Raises `TypeError` unless they are `count` replies that can be read and recorded."""
     if not isinstance(replies, Sequence) or len(replies) != count:
         raise TypeError(
-            f"player {player.name} was asked for {quantity(count, 'reply', 'replies')} but returned {_kind(replies)}"
+            f"player {player.name} was asked for {quantity(count, 'reply', 'replies')} but returned "
+            f"{_name_type(replies)}"
         )
     for reply in replies:
-        if wrong := _wrong(reply):
+        if wrong := _find_fault(reply):
             raise TypeError(f"player {player.name} returned {wrong}")
     return list(replies)
 
 
-def _wrong(reply: Any) -> str | None:
+def _find_fault(reply: Any) -> str | None:
     if not isinstance(reply, Reply):
-        return f"{_kind(reply)} where a Reply is wanted"
+        return f"{_name_type(reply)} where a Reply is wanted"
     text: Any = reply.text
     if not isinstance(text, str):
-        return f"a Reply whose text is {_kind(text)}"
+        return f"a Reply whose text is {_name_type(text)}"
     if reply.finish_reason not in _FINISH_REASONS:
         return f"a Reply with finish_reason {str(reply.finish_reason)!r}, which is not one of {_FINISH_REASONS}"
     if reply.action is not None and type(reply.action) is not int:
-        return f"a Reply whose action is {_kind(reply.action)}, not an int"
+        return f"a Reply whose action is {_name_type(reply.action)}, not an int"
     usage: Any = reply.usage
     if usage is not None:
         if not isinstance(usage, Usage):
-            return f"a Reply whose usage is {_kind(usage)}"
+            return f"a Reply whose usage is {_name_type(usage)}"
         counts = [count for count in (usage.prompt_tokens, usage.completion_tokens) if count is not None]
         if any(type(count) is not int or count < 0 for count in counts):
             return "a Reply whose token counts are not counts"
@@ -120,6 +121,6 @@ def _wrong(reply: Any) -> str | None:
     return None
 
 
-def _kind(what: object) -> str:
+def _name_type(what: object) -> str:
     number = f" of {len(what)}" if isinstance(what, Sequence) and not isinstance(what, str) else ""
     return f"a {type(what).__name__}{number}"

@@ -9,7 +9,7 @@ from gymposium.errors import BadOption, UnknownName, WrongType
 from gymposium.players.asking import blame
 from gymposium.players.protocol import Player
 from gymposium.plugins.allowed import check_allowed
-from gymposium.plugins.first_party import check_first_party, remark_on_missing, written
+from gymposium.plugins.first_party import check_first_party, get_written_name, remark_on_missing
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import OpponentSpec
 from gymposium.util.visible import plural, quantity
@@ -69,20 +69,20 @@ def check_player(text: str) -> tuple[OpponentSpec, dict[str, str | None]]:
         groups = spec.parse(text)
         if groups is not None:
             return spec, groups
-    check_first_party("player", text, map(written, known), host().plugins)
+    check_first_party("player", text, map(get_written_name, known), host().plugins)
     meant = (s for s in known if s.fixed_part and (text.startswith(s.fixed_part) or text == s.fixed_part.rstrip("-:")))
-    hint = next(map(_how_to_write, meant), None)
+    hint = next(map(_describe_form, meant), None)
     remark = remark_on_missing(host().plugins) if hint is None else ""
     raise UnknownName("player", text, (spec.form for spec in known), hint, remark)
 
 
-def _how_to_write(spec: OpponentSpec) -> str:
+def _describe_form(spec: OpponentSpec) -> str:
     example = next(iter((*spec.offered, *spec.examples)), "")
     parts = (spec.form, spec.placeholders, f"for instance {example}" if example else "")
     return f"Write {', '.join(filter(None, parts))}."
 
 
-def core_player(name: str) -> Player | None:
+def make_core_player(name: str) -> Player | None:
     """Return the player with this name if it is one of the core's own and needs no loading, else None.
 
     Raises the errors of `check_player`."""
@@ -95,5 +95,5 @@ def check_named_player(text: str) -> None:
     Raises `NotAllowed` if the player opens something that the user has not allowed, and the errors of `check_player`
     for an unknown kind of player."""
     spec, _ = check_player(text)
-    if opened := spec.opened(text):
-        check_allowed(text, f"it opens {opened}", spec.variables(text))
+    if opened := spec.find_opened(text):
+        check_allowed(text, f"it opens {opened}", spec.find_variables(text))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gymposium.games.protocol import Game, Match, Style
 from gymposium.players.protocol import Ask, Repeats, Reply
-from gymposium.players.search.refusal import random_moves, refuse
+from gymposium.players.search.refusal import check_searchable, remark_on_random_moves
 from gymposium.replies.reading import READERS, Reader
 
 WORLDS = 10
@@ -31,17 +31,17 @@ class GreedyPlayer:
 
     def check_game(self, game: Game) -> None:
         """Raise `NoSampler` with the reason if search would play this game badly."""
-        refuse(game, self.name)
+        check_searchable(game, self.name)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._choose(ask)) for ask in asks]
 
     def remarks(self) -> list[str]:
         """Return how many moves were random because no world was found, if any."""
-        return random_moves(self.counts["no world"], self.counts["moves"])
+        return remark_on_random_moves(self.counts["no world"], self.counts["moves"])
 
     def _choose(self, ask: Ask) -> str:
-        refuse(ask.game, self.name)
+        check_searchable(ask.game, self.name)
         self.counts["moves"] += 1
         legal = ask.legal_moves or []
         if len(legal) > 1:
@@ -49,14 +49,14 @@ class GreedyPlayer:
             if source == "position" and ask.game.spec.chance:  # one position has that many futures
                 worlds = [worlds[0].fork(ask.rng) for _ in range(WORLDS)]
             if worlds:
-                rewards = [sum([_reward(world, ask, move) for world in worlds]) for move in legal]
+                rewards = [sum([_immediate_reward(world, ask, move) for world in worlds]) for move in legal]
                 legal = [move for move, reward in zip(legal, rewards, strict=True) if reward == max(rewards)]
             else:
                 self.counts["no world"] += 1
         return legal[int(ask.rng.random() * len(legal))]
 
 
-def _reward(world: Match, ask: Ask, move: str) -> float:
+def _immediate_reward(world: Match, ask: Ask, move: str) -> float:
     """Return a move's immediate reward in a world."""
     after = world.fork(ask.rng)
     others = [seat for seat in after.to_move() if seat != ask.seat]

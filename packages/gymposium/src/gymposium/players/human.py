@@ -38,44 +38,44 @@ class HumanPlayer:
         tools = list_tools(ask.game)
         free_text = observation.legal_moves is None and not tools
         moves = "" if observation.legal_moves is None else f"Legal moves: {', '.join(observation.legal_moves or ())}"
-        print(_wrapped(prompt if ask.turn == 0 else observation.text + moves))
+        print(_wrap_lines(prompt if ask.turn == 0 else observation.text + moves))
         if free_text:
             print(f"End your text with a line that has only a dot: {_END}")
         while True:
-            line = self._text(ask.seat) if free_text else self._line(ask.seat).strip()
+            line = self._read_text(ask.seat) if free_text else self._read_line(ask.seat).strip()
             if line.strip() == "?":
-                print(_wrapped(prompt))
+                print(_wrap_lines(prompt))
                 continue
             reading = read(line, observation.legal_moves, self.reader, ask.game.move_pattern, calls=bool(tools))
             if reading.kind == "move":
                 return line
-            print(_wrapped(self._refusal(line, observation.legal_moves, [tool.name for tool in tools])))
+            print(_wrap_lines(self._explain_rejection(line, observation.legal_moves, [tool.name for tool in tools])))
 
-    def _text(self, seat: int) -> str:
+    def _read_text(self, seat: int) -> str:
         """Return the lines before a line with only a dot, or `?` if that is the first line."""
         lines: list[str] = []
-        while (line := self._line(seat)) != _END:
+        while (line := self._read_line(seat)) != _END:
             lines.append(line)
             if lines == ["?"]:
                 break
         return "\n".join(lines)
 
     @staticmethod
-    def _line(seat: int) -> str:
+    def _read_line(seat: int) -> str:
         try:
             return input(f"seat {seat}> ")
         except EOFError:
             raise GymposiumError("The input ended before the match was over.") from None
 
     @staticmethod
-    def _refusal(line: str, legal: Sequence[str] | None, tools: Sequence[str]) -> str:
+    def _explain_rejection(line: str, legal: Sequence[str] | None, tools: Sequence[str]) -> str:
         if tools:
             return f"{NO_CALL} Tools: {', '.join(tools)}."
         problem = f"{line!r} is not a legal move." if line else "Type a move." if legal else "Type a text."
         return f"{problem} Legal moves: {', '.join(legal)}" if legal else problem
 
 
-def _wrapped(text: str) -> str:
+def _wrap_lines(text: str) -> str:
     """Wrap the text's lines between words at the terminal's width."""
     width = shutil.get_terminal_size().columns
     return "\n".join(

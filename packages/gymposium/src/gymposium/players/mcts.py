@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from gymposium.games.protocol import Game, Style
 from gymposium.players.protocol import Ask, Repeats, Reply, Source
 from gymposium.players.search import engine
-from gymposium.players.search.refusal import random_moves, refuse
+from gymposium.players.search.refusal import check_searchable, remark_on_random_moves
 from gymposium.players.search.tree import search
 from gymposium.replies.reading import READERS, Reader
 
@@ -51,7 +51,7 @@ class MctsPlayer:
 
     def check_game(self, game: Game) -> None:
         """Raise `NoSampler` with the reason if search would play this game badly."""
-        refuse(game, self.name)
+        check_searchable(game, self.name)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         prepared = [self._prepare(ask) for ask in asks]
@@ -61,11 +61,11 @@ class MctsPlayer:
 
     def remarks(self) -> list[str]:
         """Return how many moves were random because no world was found, if any."""
-        return random_moves(self.counts["no world"], self.counts["moves"] - self.counts["forced"])
+        return remark_on_random_moves(self.counts["no world"], self.counts["moves"] - self.counts["forced"])
 
     def _prepare(self, ask: Ask) -> Reply | engine.EngineSearch:
         """Return the reply, or the OpenSpiel search that produces it."""
-        refuse(ask.game, self.name)
+        check_searchable(ask.game, self.name)
         self.counts["moves"] += 1
         legal = ask.legal_moves or []
         if len(legal) == 1:
@@ -78,7 +78,7 @@ class MctsPlayer:
             return Reply(legal[int(ask.rng.random() * len(legal))], trace=Thought(source, 0, 0))
         if source == "position" and engine.is_searched(worlds[0]):
             return engine.EngineSearch(worlds[0], ask.seat, self.simulations, ask.rng)
-        if bare := engine.bare_worlds(worlds):
+        if bare := engine.to_engine_worlds(worlds):
             move = legal[ask.legal_actions.index(search(bare, ask.seat, self.simulations, ask.rng))]
         else:
             move = search(worlds, ask.seat, self.simulations, ask.rng)

@@ -97,22 +97,22 @@ class _SeatedBot:
         return int(self._bot.step(state))
 
 
-def named_bot(bot: str) -> BotPlayer:
+def make_named_bot(bot: str) -> BotPlayer:
     """Return the player `openspiel-bot:NAME`: a registered OpenSpiel bot with its parameters.
 
     Raises `UnknownName` if OpenSpiel registers no such bot."""
     short, written = parse_name(bot)
     if not pyspiel.is_bot_registered(short):
         raise UnknownName("bot of OpenSpiel", short, pyspiel.registered_bots())
-    params = {key: _value(text) for key, text in written.items()}
+    params = {key: _parse_value(text) for key, text in written.items()}
 
     def make_bot(game: pyspiel.Game, seat: int, seed: int) -> pyspiel.Bot:
-        return _load(short, game, seat, {"seed": seed, **params})
+        return _load_bot(short, game, seat, {"seed": seed, **params})
 
     return BotPlayer(make_bot, f"openspiel-bot:{format_name(short, written)}")
 
 
-def _load(short: str, game: pyspiel.Game, seat: int, params: Mapping[str, Any]) -> pyspiel.Bot:
+def _load_bot(short: str, game: pyspiel.Game, seat: int, params: Mapping[str, Any]) -> pyspiel.Bot:
     if short not in pyspiel.bots_that_can_play_game(game, seat):
         raise BadOption(f"OpenSpiel's bot {short} cannot play {game} as player {seat}.")
     try:
@@ -121,7 +121,7 @@ def _load(short: str, game: pyspiel.Game, seat: int, params: Mapping[str, Any]) 
         raise BadOption(f"OpenSpiel rejected the bot {short} with these parameters: {error}") from error
 
 
-def _value(text: str) -> int | float | bool | str:
+def _parse_value(text: str) -> int | float | bool | str:
     """Parse a parameter's value as OpenSpiel does."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"

@@ -116,10 +116,10 @@ class MatchContext:
     __slots__ = ("_broken_off", "_logs", "_worlds", "asked", "game", "key", "match", "memory", "rngs", "seed")
 
     def __init__(
-        self, match: Match, key: str, seed: int, broken_off: Callable[[Exception], GymposiumError] | None = None
+        self, match: Match, key: str, seed: int, make_engine_error: Callable[[Exception], GymposiumError] | None = None
     ) -> None:
-        """`broken_off` makes the error to raise if the game's engine fails while a player looks at the match."""
-        self._broken_off = broken_off
+        """`make_engine_error` makes the error to raise if the game's engine fails while a player looks at the match."""
+        self._broken_off = make_engine_error
         self.match = match
         self.game: Game = match.game
         self.key = key
@@ -146,7 +146,7 @@ class MatchContext:
     def fail(self, error: Exception) -> NoReturn:
         """Raise the appropriate error after the match raised `error` while a player looked at it.
 
-        For an engine error, this is the result of `broken_off`; gymposium's own errors are unchanged."""
+        For an engine error, this is the result of `make_engine_error`; gymposium's own errors are unchanged."""
         if self._broken_off is None or isinstance(error, GymposiumError):
             raise error
         raise self._broken_off(error) from error
@@ -284,7 +284,7 @@ class Concurrent(Protocol):
 
 
 @runtime_checkable
-class Distributes(Protocol):
+class DistributionPlayer(Protocol):
     """Optional protocol: a player that knows its move probabilities, as exact figures need
     (`gymposium.analysis.exact`)."""
 
@@ -295,7 +295,7 @@ class Distributes(Protocol):
         ...
 
 
-class Choosy(Protocol):
+class SelectivePlayer(Protocol):
     """Optional protocol: a player that plays only some games, and rejects others before the first move."""
 
     def check_game(self, game: Game) -> None:
@@ -304,13 +304,13 @@ class Choosy(Protocol):
 
 
 def check_plays(player: Player, game: Game) -> None:
-    """Raise `GymposiumError` if the player rejects the game (`Choosy`)."""
+    """Raise `GymposiumError` if the player rejects the game (`SelectivePlayer`)."""
     check = getattr(player, "check_game", None)  # isinstance(player, Choosy) is slow, and this is asked for each match
     if check is not None:
         check(game)
 
 
-class Deterministic(Protocol):
+class DeterministicPlayer(Protocol):
     """Optional protocol: a player that says whether equal asks get equal replies.
 
     If all players in a match are deterministic and the game has no chance, a second match repeats the first. A
@@ -327,7 +327,7 @@ def is_deterministic(player: Player) -> bool:
 Repeats = Literal["quickly", "slowly", "up_to_rounding"]
 
 
-class Repeatable(Protocol):
+class RepeatablePlayer(Protocol):
     """Optional protocol: a player whose replies depend only on its asks and their streams.
 
     Asked again along a record, it gives the recorded replies. Boards are verified this way (`gymposium leaderboard
@@ -364,7 +364,7 @@ class IdentifiedPlayer(Protocol):
         ...
 
 
-class Remarks(Protocol):
+class RemarkingPlayer(Protocol):
     """Optional protocol: a player that reports on its matches."""
 
     def remarks(self) -> Sequence[str]:

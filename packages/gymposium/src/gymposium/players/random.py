@@ -27,7 +27,7 @@ class RandomPlayer:
     def check_game(self, game: Game) -> None:
         """Raise `BadOption` if the game takes free text and offers no tools."""
         if game.spec.free_text and not list_tools(game):
-            raise _free_text(game)
+            raise _free_text_error(game)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._choose(ask)) for ask in asks]
@@ -36,24 +36,24 @@ class RandomPlayer:
         """Return distributions with equal probability for each legal move."""
         return [
             MoveDistribution(tuple(moves), (1.0 / len(moves),) * len(moves), legal_mass=1.0, samples=None)
-            for moves in map(_legal, asks)
+            for moves in map(_list_legal_moves, asks)
         ]
 
     def _choose(self, ask: Ask) -> str:
         if tools := list_tools(ask.game):
             return format_calls([random_call(tools, ask.observe("compact").text, ask.rng)])
-        moves = _legal(ask)
+        moves = _list_legal_moves(ask)
         return moves[int(ask.rng.random() * len(moves))]
 
 
-def _legal(ask: Ask) -> list[str]:
+def _list_legal_moves(ask: Ask) -> list[str]:
     moves = ask.legal_moves
     if moves is None:
-        raise _free_text(ask.game)
+        raise _free_text_error(ask.game)
     return moves
 
 
-def _free_text(game: Game) -> BadOption:
+def _free_text_error(game: Game) -> BadOption:
     return BadOption(
         f"{game.name} takes free text, so the random player cannot play it. A person can "
         f"({command_line('play', game.name)}), or a language model (lm:MODEL)."

@@ -30,17 +30,17 @@ VARIABLES = "GYMPOSIUM_ALLOW_ENV"
 
 def allow(*names: str) -> None:
     """Allow these names in this process and its future child processes."""
-    _add(VARIABLE, names)
+    _add_names(VARIABLE, names)
 
 
 def allow_variables(*names: str) -> None:
     """Let files name these environment variables as tokens, in this process and its future child processes."""
-    _add(VARIABLES, names)
+    _add_names(VARIABLES, names)
 
 
 def is_allowed(name: str) -> bool:
     """Return whether the user has allowed this name."""
-    allowed = _listed(VARIABLE)
+    allowed = _read_names(VARIABLE)
     return name in allowed or any(one.endswith("*") and name.startswith(one[:-1]) for one in allowed)
 
 
@@ -48,7 +48,7 @@ def check_allowed(name: str, why: str, variables: Iterable[str] = ()) -> None:
     """Raise `NotAllowed` unless the user has allowed this name.
 
     `why` is a clause about what it would do. `variables` are the environment variables that the name sends."""
-    if name in _listed(VARIABLE):
+    if name in _read_names(VARIABLE):
         return
     if not is_allowed(name):
         raise NotAllowed(name, why, f"--allow {shlex.quote(name)}")
@@ -58,24 +58,24 @@ def check_allowed(name: str, why: str, variables: Iterable[str] = ()) -> None:
 
 def check_variable(variable: str, where: str) -> None:
     """Raise `NotAllowed` unless the user lets files name this environment variable. `where` is its location."""
-    if variable not in _listed(VARIABLES):
+    if variable not in _read_names(VARIABLES):
         why = f"{where} sends the value of this environment variable"
         raise NotAllowed(variable, why, f"--allow-env {shlex.quote(variable)}")
 
 
 def allowed_names() -> list[str]:
     """Return the names that the user has allowed."""
-    return _listed(VARIABLE)
+    return _read_names(VARIABLE)
 
 
 def allowed_variables() -> list[str]:
     """Return the environment variables that the user has allowed."""
-    return _listed(VARIABLES)
+    return _read_names(VARIABLES)
 
 
-def _add(variable: str, names: Iterable[str]) -> None:
-    os.environ[variable] = "\n".join(dict.fromkeys([*_listed(variable), *names]))
+def _add_names(variable: str, names: Iterable[str]) -> None:
+    os.environ[variable] = "\n".join(dict.fromkeys([*_read_names(variable), *names]))
 
 
-def _listed(variable: str) -> list[str]:
+def _read_names(variable: str) -> list[str]:
     return os.environ.get(variable, "").splitlines()

@@ -80,7 +80,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         form="openspiel-bot:NAME",
         pattern=r"openspiel-bot:(?P<bot>[a-z0-9_]+(?:\([A-Za-z0-9_=:,.-]*\))?)",
         summary="A bot that OpenSpiel registers, in OpenSpiel's games without hidden information.",
-        entry_point="gymposium.players.openspiel_bot:named_bot",
+        entry_point="gymposium.players.openspiel_bot:make_named_bot",
         placeholders="with the NAME of one of pyspiel.registered_bots() and, in brackets, its parameters",
         examples=("openspiel-bot:uniform_random",),
     )

@@ -22,7 +22,7 @@ _SHOWN = 60
 """Number of characters of a plugin's output shown in its error."""
 
 
-def contained(action: Callable[[], None], *, guard_stdout: bool) -> BaseException | None:
+def run_contained(action: Callable[[], None], *, guard_stdout: bool) -> BaseException | None:
     """Call `action` and return its exception, or None.
 
     The result is a `PluginError` if the action wrote to stdout or closed an output.
@@ -32,7 +32,7 @@ def contained(action: Callable[[], None], *, guard_stdout: bool) -> BaseExceptio
     # not if another thread may print, or an output is already closed
     guarded = guard_stdout and threading.active_count() == 1 and _is_open(1) and _is_open(2)
     outputs = _Outputs() if guarded else None
-    with _watched_ctrl_c() as ctrl_c:
+    with _watch_ctrl_c() as ctrl_c:
         try:
             action()
         except BaseException as error:  # noqa: BLE001 (CancelledError, GeneratorExit, one of the plugin's own)
@@ -59,7 +59,7 @@ class _CtrlC:
 
 
 @contextmanager
-def _watched_ctrl_c() -> Iterator[_CtrlC]:
+def _watch_ctrl_c() -> Iterator[_CtrlC]:
     """Install the handler. Only the main thread receives signals, so others install nothing."""
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
@@ -84,7 +84,7 @@ class _Outputs:
             if stream is not None:
                 stream.flush()
         self._kept = {number: os.dup(number) for number in (1, 2)}
-        self._file = _nameless_file()
+        self._file = _open_nameless_file()
         os.dup2(self._file, 1)
 
     def restore(self) -> str:
@@ -93,7 +93,7 @@ class _Outputs:
         Returns a description of what the plugin did to them, or ""."""
         offences = [self._restore_stream(1, "stdout", self._out), self._restore_stream(2, "stderr", self._err)]
         for number, name, expected in ((1, "stdout", self._file), (2, "stderr", self._kept[2])):
-            if not _same(number, expected):
+            if not _is_same_file(number, expected):
                 offences.append(f"it closed or redirected file descriptor {number}, which is {name}")
         for number, kept in self._kept.items():
             os.dup2(kept, number)
@@ -132,10 +132,10 @@ class _Outputs:
 
 
 def _is_open(number: int) -> bool:
-    return _same(number, number)
+    return _is_same_file(number, number)
 
 
-def _same(number: int, other: int) -> bool:
+def _is_same_file(number: int, other: int) -> bool:
     """Return whether two descriptors are open and refer to the same file."""
     try:
         return os.path.sameopenfile(number, other)
@@ -143,7 +143,7 @@ def _same(number: int, other: int) -> bool:
         return False
 
 
-def _nameless_file() -> int:
+def _open_nameless_file() -> int:
     """Return a descriptor for a new nameless file that child processes do not inherit."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("gymposium")

@@ -19,14 +19,14 @@ def check_fields(owner: str, spec: Any) -> None:
 
     A bool is not an int, and NaN is not a float."""
     kind: Any = type(spec)
-    for name, hint in _hints(kind):
+    for name, hint in _list_hints(kind):
         value = getattr(spec, name)
         if not _conforms(value, hint):
-            raise ValueError(f"{owner}: {name}={value!r} must be {_in_words(hint)}")
+            raise ValueError(f"{owner}: {name}={value!r} must be {_describe_hint(hint)}")
 
 
 @cache
-def _hints(kind: Any) -> tuple[tuple[str, Any], ...]:
+def _list_hints(kind: Any) -> tuple[tuple[str, Any], ...]:
     hints = get_type_hints(kind)
     return tuple((one.name, hints[one.name]) for one in fields(kind))
 
@@ -46,14 +46,14 @@ def _conforms(value: object, hint: Any) -> bool:
     return hint is Any or isinstance(value, hint)
 
 
-def _in_words(hint: Any) -> str:
+def _describe_hint(hint: Any) -> str:
     origin, parts = get_origin(hint), get_args(hint)
     if origin in (types.UnionType, Union):
-        return " or ".join(map(_in_words, parts))
+        return " or ".join(map(_describe_hint, parts))
     if origin is Literal:
         return "one of " + ", ".join(map(repr, parts))
     if origin is tuple:
-        return f"a tuple, each item {_in_words(parts[0])}"
+        return f"a tuple, each item {_describe_hint(parts[0])}"
     if origin is Mapping:
-        return f"a mapping from {_in_words(parts[0])} to {_in_words(parts[1])}"
+        return f"a mapping from {_describe_hint(parts[0])} to {_describe_hint(parts[1])}"
     return _WORDS.get(hint) or str(hint.__name__)

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 
 from gymposium.errors import MissingExtra, PluginError, UnknownName
-from gymposium.plugins.offers import canonical
+from gymposium.plugins.offers import normalize_name
 from gymposium.plugins.plugin import Plugin
 from gymposium.plugins.specs import OpponentSpec, Spec
 
@@ -20,12 +20,12 @@ FILE = "first_party.json"
 
 @cache
 def first_party() -> Mapping[str, Mapping[str, str]]:
-    """Return the arguments of `pip install` by kind (`Spec.kind`) and by name as `written`."""
+    """Return the arguments of `pip install` by kind (`Spec.kind`) and by name as `get_written_name`."""
     table: dict[str, dict[str, str]] = json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8-sig"))
     return table
 
 
-def written(spec: Spec) -> str:
+def get_written_name(spec: Spec) -> str:
     """Return the name of a spec's object; for a player, the fixed start of its form."""
     return (spec.fixed_part or spec.form) if isinstance(spec, OpponentSpec) else spec.name
 
@@ -34,16 +34,16 @@ def check_first_party(kind: str, name: str, known: Iterable[str], plugins: Itera
     """Raise an error with a fix for a name from another gymposium distribution.
 
     It is a `PluginError` if the distribution's plugin is in `plugins` and is switched off or broken, else
-    `MissingExtra`. `known` are the names that plugins add here, as `written`."""
+    `MissingExtra`. `known` are the names that plugins add here, as `get_written_name`."""
     known = {*known}
     missing = {text: install for text, install in first_party().get(kind, {}).items() if text not in known}
     for text, install in missing.items():
         begins = kind == "player" and text.endswith((":", "-")) and name.startswith(text)
         if begins or name == text:
-            distribution = _distribution(install)
-            found = next((one for one in plugins if canonical(one.distribution) == distribution), None)
+            distribution = _strip_extras(install)
+            found = next((one for one in plugins if normalize_name(one.distribution) == distribution), None)
             if found is not None and found.status != "active":
-                raise PluginError(f"The {kind} {text!r} comes from {distribution}, {_why_missing(found)}")
+                raise PluginError(f"The {kind} {text!r} comes from {distribution}, {_explain_missing(found)}")
             raise MissingExtra(f"The {kind} {text!r}", install)
 
 
@@ -61,18 +61,18 @@ def remark_on_missing(plugins: Iterable[Plugin]) -> str:
     """Return how to load a plugin file, and a sentence for each third-party plugin that is switched off or broken.
 
     Each of them may add any name."""
-    ours = {_distribution(install) for kind in first_party().values() for install in kind.values()}
-    others = [one for one in plugins if one.status != "active" and canonical(one.distribution) not in ours]
-    missing = [f"A plugin that may add it is missing: {one.name}, {_why_missing(one)}" for one in others]
+    ours = {_strip_extras(install) for kind in first_party().values() for install in kind.values()}
+    others = [one for one in plugins if one.status != "active" and normalize_name(one.distribution) not in ours]
+    missing = [f"A plugin that may add it is missing: {one.name}, {_explain_missing(one)}" for one in others]
     return " ".join([*missing, "If a plugin file adds it, load that file:  gymposium --plugin FILE …"])
 
 
-def _distribution(install: str) -> str:
+def _strip_extras(install: str) -> str:
     """Return the distribution in a `pip install` argument."""
-    return canonical(install.strip('"').partition("[")[0])
+    return normalize_name(install.strip('"').partition("[")[0])
 
 
-def _why_missing(plugin: Plugin) -> str:
+def _explain_missing(plugin: Plugin) -> str:
     """Return why a plugin adds nothing, with the fix, as the end of a sentence."""
     if plugin.status == "disabled":
         return (

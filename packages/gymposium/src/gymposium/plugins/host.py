@@ -28,10 +28,10 @@ import pluggy
 
 from gymposium.errors import GymposiumError, PluginError, UnknownName
 from gymposium.plugins import hookspecs
-from gymposium.plugins.containment import contained
+from gymposium.plugins.containment import run_contained
 from gymposium.plugins.first_party import unknown_name
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS, PROJECT
-from gymposium.plugins.offers import Offer, canonical, offers
+from gymposium.plugins.offers import Offer, list_offers, normalize_name
 from gymposium.plugins.plugin import Plugin
 from gymposium.plugins.specs import (
     DISGUISE,
@@ -52,7 +52,7 @@ from gymposium.plugins.specs import (
     resolve,
 )
 from gymposium.util.child_process import add_plugin_file, plugin_files
-from gymposium.util.user_file import user_file
+from gymposium.util.user_file import load_user_file
 
 ONLY = "GYMPOSIUM_PLUGINS"
 WITHOUT = "GYMPOSIUM_DISABLE_PLUGINS"
@@ -99,7 +99,7 @@ class Host:
     def load_all(self) -> None:
         """Load the installed plugins, those in the user's file, and inherited ones."""
         self._add_installed()
-        for path in (Path(realpath(path)) for path in user_file().plugins):
+        for path in (Path(realpath(path)) for path in load_user_file().plugins):
             self._add(Plugin(path.stem, str(path)), partial(_import_chosen_file, path))
         for path in plugin_files():
             if str(path) not in {plugin.source for plugin in self.plugins}:
@@ -121,12 +121,12 @@ class Host:
             self.plugins.remove(loaded)
         plugin = Plugin(path.stem, str(path))
         before = sys.modules.get(path.stem)
-        error = contained(lambda: self._load(plugin, lambda: _import_file(path)), guard_stdout=True)
+        error = run_contained(lambda: self._load(plugin, lambda: _import_file(path)), guard_stdout=True)
         if error is not None:
             self._remove(plugin)
             if before is None:
                 sys.modules.pop(path.stem, None)  # so that it can be loaded again after a correction
-            raise PluginError(f"{path}: {_in_words(error)}") from error
+            raise PluginError(f"{path}: {_format_error(error)}") from error
         self.plugins.append(plugin)
         if is_loaded() and host() is self:
             add_plugin_file(path)
@@ -165,7 +165,7 @@ class Host:
         """Return the object named by a spec's entry point.
 
         Raises `PluginError` with the plugin and the reason if it cannot be imported."""
-        return self._imported(spec, spec.entry_point)
+        return self._import(spec, spec.entry_point)
 
     @property
     def files(self) -> list[Path]:
@@ -185,17 +185,17 @@ class Host:
         """Return a spec's settings class.
 
         Raises `PluginError` with the plugin and the reason if it cannot be imported."""
-        return self._imported(spec, spec.settings)
+        return self._import(spec, spec.settings)
 
-    def _imported(self, spec: Spec, entry_point: str) -> Any:
+    def _import(self, spec: Spec, entry_point: str) -> Any:
         imported: list[Any] = []
-        error = contained(lambda: imported.append(resolve(entry_point)), guard_stdout=False)
+        error = run_contained(lambda: imported.append(resolve(entry_point)), guard_stdout=False)
         if isinstance(error, GymposiumError):  # such as a missing extra, which tells the user what to do
             raise error
         if error is not None:
             raise PluginError(
                 f"Plugin {self.owner(spec).name!r}: its {spec.kind} {spec.name!r} could not be loaded from "
-                f"{entry_point}: {_in_words(error)}"
+                f"{entry_point}: {_format_error(error)}"
             ) from error
         return imported[0]
 
@@ -204,14 +204,14 @@ class Host:
         return [*(_complaint(plugin) for plugin in self.plugins if plugin.status == "broken"), *self.complaints]
 
     def _add_installed(self) -> None:
-        for offer in offers():
+        for offer in list_offers():
             self._add(_load_plugin(offer), partial(_import_unless_refused, offer))
 
     def _check_switches(self) -> None:
         """Warn about unknown plugin names in the switches."""
-        known = {canonical(name) for p in self.plugins for name in (p.name, p.distribution) if name}
-        for name in _listed(ONLY) or ():
-            if canonical(name) not in known:
+        known = {normalize_name(name) for p in self.plugins for name in (p.name, p.distribution) if name}
+        for name in _read_names(ONLY) or ():
+            if normalize_name(name) not in known:
                 complaint = f"{ONLY}: {UnknownName('installed plugin', name, known)}"
                 if self.strict:
                     raise PluginError(complaint)
@@ -219,12 +219,12 @@ class Host:
 
     def _add(self, plugin: Plugin, load: Callable[[], Any]) -> None:
         """Register a plugin completely, or store the reason and keep nothing of it."""
-        error = contained(lambda: self._load(plugin, load), guard_stdout=plugin.distribution != PROJECT)
-        if isinstance(error, _SwitchedOff):
+        error = run_contained(lambda: self._load(plugin, load), guard_stdout=plugin.distribution != PROJECT)
+        if isinstance(error, _PluginSwitchedOff):
             plugin.status = "disabled"
         elif error is not None:
             self._remove(plugin)
-            plugin.status, plugin.error = "broken", _in_words(error)
+            plugin.status, plugin.error = "broken", _format_error(error)
             if self.strict:
                 raise PluginError(_complaint(plugin)) from error
         self.plugins.append(plugin)
@@ -233,7 +233,7 @@ class Host:
         """Remove the specs of a plugin found to be broken after registration."""
         for spec in plugin.specs:
             del self._specs[type(spec)][spec.name]
-            for claim, _ in _claimed(spec):
+            for claim, _ in _list_claims(spec):
                 del self._claims[claim]
         if plugin.specs:
             self._manager.unregister(name=plugin.name)
@@ -284,7 +284,7 @@ class Host:
             for spec in yielded:
                 if not isinstance(spec, kind):
                     raise PluginError(f"{hook} must yield {kind.__name__}, not {spec!r}")
-                for claim, in_words in _claimed(spec):
+                for claim, in_words in _list_claims(spec):
                     if claim in claims:
                         raise PluginError(f"{hook} yields {in_words}, which this plugin already has")
                     if claim in self._claims:
@@ -310,7 +310,7 @@ class Host:
 _Claim = tuple[type[Spec] | None, str]
 
 
-def _claimed(spec: Spec) -> Iterator[tuple[_Claim, str]]:
+def _list_claims(spec: Spec) -> Iterator[tuple[_Claim, str]]:
     """Yield a spec's exclusive claims, each with a description: its name among specs of its kind, and a game's id."""
     yield (type(spec), spec.name), repr(spec.name)
     if isinstance(spec, GameSpec):
@@ -324,21 +324,21 @@ def _complaint(plugin: Plugin) -> str:
     )
 
 
-class _SwitchedOff(Exception):
+class _PluginSwitchedOff(Exception):
     """A plugin that the switches exclude."""
 
 
 def is_switched_off(names: Set[str]) -> bool:
     """Return whether the switches exclude the plugin with these names."""
-    only, without = _listed(ONLY), _listed(WITHOUT) or []
-    chosen = only is None or not names.isdisjoint(map(canonical, only))
-    return not chosen or not names.isdisjoint(map(canonical, without))
+    only, without = _read_names(ONLY), _read_names(WITHOUT) or []
+    chosen = only is None or not names.isdisjoint(map(normalize_name, only))
+    return not chosen or not names.isdisjoint(map(normalize_name, without))
 
 
 def _import_unless_refused(offer: Offer) -> Any:
     """Import the plugin, unless it is switched off or its metadata cannot be read."""
     if is_switched_off(offer.names):
-        raise _SwitchedOff
+        raise _PluginSwitchedOff
     if offer.error:
         raise PluginError(offer.error)
     return _import_offer(offer)
@@ -357,18 +357,18 @@ def _import_offer(offer: Offer) -> Any:
     return offer.entry_point.load()
 
 
-def _listed(variable: str) -> list[str] | None:
+def _read_names(variable: str) -> list[str] | None:
     """Return the names in an environment variable, or None if it is not set."""
     value = os.environ.get(variable)
     return None if value is None else [name.strip() for name in value.split(",") if name.strip()]
 
 
-def _in_words(error: BaseException) -> str:
+def _format_error(error: BaseException) -> str:
     """Return the error on one line, with its type unless it is a `GymposiumError`.
 
     The text comes from a plugin, so producing it may fail too."""
     texts: list[str] = []
-    failed = contained(lambda: texts.append(str(error)), guard_stdout=False)
+    failed = run_contained(lambda: texts.append(str(error)), guard_stdout=False)
     text = f"(its text could not be made: {type(failed).__name__})" if failed else " ".join(texts[0].split())
     if isinstance(error, SystemExit):
         return f"it ended the program (SystemExit: {text})"
@@ -377,8 +377,8 @@ def _in_words(error: BaseException) -> str:
 
 def _import_chosen_file(path: Path) -> ModuleType:
     """Import a plugin named in the user's file, unless it is switched off."""
-    if is_switched_off({canonical(path.stem)}):
-        raise _SwitchedOff
+    if is_switched_off({normalize_name(path.stem)}):
+        raise _PluginSwitchedOff
     return _import_file(path)
 
 
@@ -398,7 +398,7 @@ def _import_file(path: Path) -> ModuleType:
         raise PluginError(f"it has more than {_MOST_SOURCE_BYTES:,} bytes, so it is not imported")
     if not name.isidentifier():
         raise PluginError(f"{name!r} is not a valid module name. Use letters, digits and underscores")
-    if name in sys.modules or _installed_elsewhere(name, path):
+    if name in sys.modules or _is_installed_elsewhere(name, path):
         raise PluginError(f"another module has the name {name!r}. Rename the file")
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
@@ -413,7 +413,7 @@ def _import_file(path: Path) -> ModuleType:
     return module
 
 
-def _installed_elsewhere(name: str, path: Path) -> bool:
+def _is_installed_elsewhere(name: str, path: Path) -> bool:
     spec = importlib.util.find_spec(name)
     return spec is not None and (spec.origin is None or realpath(spec.origin) != str(path))
 
@@ -455,7 +455,7 @@ def remake_host() -> Host:
     return host()
 
 
-def without_plugins() -> Host:
+def disable_plugins() -> Host:
     """Remake this process's host with only the built-in plugin. Worker processes do the same."""
     os.environ[ONLY] = ""
     return remake_host()

@@ -17,7 +17,7 @@ def parse_name(text: str) -> tuple[str, dict[str, str]]:
     if found is None:
         raise BadParameter(f"Invalid game name {text!r}. Use  name  or  name(key=value,…).")
     params: dict[str, str] = {}
-    for item in filter(None, (part.strip() for part in _items(text, found["params"] or ""))):
+    for item in filter(None, (part.strip() for part in _split_items(text, found["params"] or ""))):
         key, equals, value = item.partition("=")
         if not equals or not key.strip() or not value.strip():
             raise BadParameter(f"{item!r} in {text!r} must have the form key=value.")
@@ -27,7 +27,7 @@ def parse_name(text: str) -> tuple[str, dict[str, str]]:
     return found["name"], params
 
 
-def _items(text: str, params: str) -> list[str]:
+def _split_items(text: str, params: str) -> list[str]:
     """Split at commas outside inner parentheses: `game=nim(a=1,b=2)` is one part."""
     items, depth = [""], 0
     for character in params:

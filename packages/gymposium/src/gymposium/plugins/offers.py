@@ -35,10 +35,10 @@ class Offer:
     @property
     def names(self) -> set[str]:
         """Names that switches may use for it."""
-        return {canonical(self.name), canonical(self.distribution)}
+        return {normalize_name(self.name), normalize_name(self.distribution)}
 
 
-def offers() -> list[Offer]:
+def list_offers() -> list[Offer]:
     """Return all offers, sorted by name. For a distribution installed twice, the first on the path counts."""
     names: set[str] = set()
     offered: list[Offer] = []
@@ -48,14 +48,14 @@ def offers() -> list[Offer]:
         text, error = _read_entry_points(distribution)
         if not error and f"[{PROJECT}]" not in text:
             continue
-        name, version, unreadable = _about(distribution)
-        if canonical(name) not in names:
-            names.add(canonical(name))
-            offered += _list_offers(distribution, name, version, error or unreadable)
+        name, version, unreadable = _read_metadata(distribution)
+        if normalize_name(name) not in names:
+            names.add(normalize_name(name))
+            offered += _parse_entry_points(distribution, name, version, error or unreadable)
     return sorted(offered, key=lambda offer: (offer.name, offer.source))
 
 
-def canonical(name: str) -> str:
+def normalize_name(name: str) -> str:
     """Normalize a name as pip does: `gymposium_2048` is `gymposium-2048`."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
@@ -70,7 +70,7 @@ def _read_entry_points(distribution: Distribution) -> tuple[str, str]:
         return "", f"its {_FILE} is not UTF-8" if ours else ""
 
 
-def _about(distribution: Distribution) -> tuple[str, str, str]:
+def _read_metadata(distribution: Distribution) -> tuple[str, str, str]:
     """Return a distribution's name and version, and why its metadata cannot be used."""
     by_folder = Path(_place(distribution)).name.partition("-")[0] or "unknown"
     try:
@@ -86,7 +86,7 @@ def _about(distribution: Distribution) -> tuple[str, str, str]:
     return name, version, ""
 
 
-def _list_offers(distribution: Distribution, name: str, version: str, unreadable: str) -> Iterator[Offer]:
+def _parse_entry_points(distribution: Distribution, name: str, version: str, unreadable: str) -> Iterator[Offer]:
     place = _place(distribution)
     try:
         points = list(distribution.entry_points.select(group=PROJECT))

@@ -79,7 +79,7 @@ class Parameter:
         for value in (self.default, *self.by_players.values()):
             self.check(value)
 
-    def default_in(self, given: Mapping[str, Any]) -> bool | int | float | str:
+    def get_default(self, given: Mapping[str, Any]) -> bool | int | float | str:
         """Return the default given these parameters. In some games it depends on the number of players."""
         return self.by_players.get(given.get("players", 0), self.default)
 
@@ -91,7 +91,7 @@ class Parameter:
         if self.choices is not None and value not in self.choices:
             raise BadParameter(f"{self.name}={value!r}: must be one of {', '.join(map(str, self.choices))}.")
         if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
-            raise BadParameter(f"{self.name}={value!r}: must be {self.allowed()}.")
+            raise BadParameter(f"{self.name}={value!r}: must be {self.describe_allowed()}.")
         return value
 
     def _convert(self, value: Any) -> Any:
@@ -110,7 +110,7 @@ class Parameter:
                     return int(value)  # NumPy integers
         raise BadParameter(f"{self.name}={value!r}: must be of type {kind.__name__}.")
 
-    def allowed(self) -> str:
+    def describe_allowed(self) -> str:
         """Describe the allowed values."""
         if self.choices is not None:
             return "one of " + ", ".join(map(str, self.choices))
@@ -253,10 +253,10 @@ class GameSpec(Spec):
         return bool(self.tools) or not self.free_text
 
     @property
-    def seats_in_words(self) -> str:
+    def describe_seats(self) -> str:
         """Return `2`, or the values of the parameter `players`, such as `2 to 6` or `one of 2, 4`."""
         players = next((p for p in self.parameters if p.name == "players"), None)
-        return str(self.seats) if players is None else players.allowed().removeprefix("from ")
+        return str(self.seats) if players is None else players.describe_allowed().removeprefix("from ")
 
     def count_seats(self, params: Mapping[str, Any]) -> int:
         """Return the number of seats with these parameters: `players` if the game has that parameter."""
@@ -271,11 +271,11 @@ class GameSpec(Spec):
                     raise BadParameter(f"{self.name} has no parameters. Remove {key!r}.")
                 raise BadParameter(str(UnknownName(f"parameter of {self.name}", key, known)))
         checked = {key: known[key].check(value) for key, value in given.items()}
-        return {p.name: checked.get(p.name, p.default_in(checked)) for p in self.parameters}
+        return {p.name: checked.get(p.name, p.get_default(checked)) for p in self.parameters}
 
     def full_name(self, params: Mapping[str, Any]) -> str:
         """Return the game's canonical name with these parameters, omitting defaults."""
-        changed = self.changed(params)
+        changed = self.drop_defaults(params)
         name = f"{self.name}:{changed.pop(self.after_colon)}" if self.after_colon in changed else self.name
         return format_name(name, changed)
 
@@ -284,12 +284,12 @@ class GameSpec(Spec):
         """Whether a replay takes external answers from the record."""
         return self.recorded or self.tools == "recorded"
 
-    def changed(self, params: Mapping[str, Any]) -> dict[str, Any]:
+    def drop_defaults(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters that differ from their defaults."""
         return {
             p.name: params[p.name]
             for p in self.parameters
-            if p.name in params and params[p.name] != p.default_in(params)
+            if p.name in params and params[p.name] != p.get_default(params)
         }
 
 
@@ -325,12 +325,12 @@ class FormSpec(Spec):
             if name == "variable" and self.variable and groups != 1:
                 raise ValueError(f"{self.kind} {self.name}: variable={self.variable!r} must have one group")
 
-    def opened(self, text: str) -> str:
+    def find_opened(self, text: str) -> str:
         """Return the noun for what a text of this form opens, or ""."""
         spellings = (text, unquote_plus(text))  # an encoded comma is none to `parse`
         return self.opens if self.opens and any(re.search(self.opens_where, one) for one in spellings) else ""
 
-    def variables(self, text: str) -> list[str]:
+    def find_variables(self, text: str) -> list[str]:
         """Return the environment variables in a text of this form."""
         if not self.variable:
             return []

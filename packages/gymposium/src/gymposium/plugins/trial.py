@@ -34,7 +34,7 @@ class Trial:
     """Names that the plugin adds, as in `gymposium.plugins.plugin.Plugin.adds`."""
 
 
-def try_apart(offer: Offer) -> Trial:
+def run_trial(offer: Offer) -> Trial:
     """Load the plugin in a child process, even if the environment switches it off."""
     with tempfile.TemporaryDirectory(prefix="gymposium-") as folder:
         report = Path(folder) / "report.json"
@@ -50,11 +50,11 @@ def try_apart(offer: Offer) -> Trial:
         except OSError as error:
             return Trial(ending=f"it could not be tried in a child process: {error}")
         if not report.is_file():
-            return Trial(ending=_in_words(done.returncode))
+            return Trial(ending=_describe_exit(done.returncode))
         return Trial(**json.loads(read_plain_text(report)))
 
 
-def _in_words(code: int) -> str:
+def _describe_exit(code: int) -> str:
     if code >= 0:
         return f"exit code {code}"
     try:

@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 
 from gymposium.plugins.host import Host
-from gymposium.plugins.offers import offers
+from gymposium.plugins.offers import list_offers
 
 
 def main() -> None:
     """Load the plugin named by the process's last arguments, and write what it adds to the report."""
     report, name, source, place = sys.argv[-4:]
-    for offer in offers():
+    for offer in list_offers():
         if (offer.name, offer.source, offer.place) == (name, source, place):
             plugin = Host(autoload=False, strict=False).load_offer(offer)
             staged = Path(f"{report}.part")

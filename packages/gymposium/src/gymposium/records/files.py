@@ -14,15 +14,15 @@ from typing import NamedTuple
 from gymposium.errors import BadOption, BadRecord, reason
 from gymposium.match import EngineError, MatchResult
 from gymposium.records.record import Record
-from gymposium.util.durable import replaced, replaced_content
+from gymposium.util.durable import replace_content, replace_file
 from gymposium.util.lines import LineWriter
 from gymposium.util.plain_file import (
     MOST_UNPACKED,
     compressed_path,
     is_compressed,
     open_plain,
-    plain_lines,
     plain_path,
+    read_lines,
 )
 
 
@@ -91,7 +91,7 @@ class OrderedWriter(LineWriter):
         ordered = sorted(self._lines)
         if ordered == self._lines:
             return
-        with replaced(self.path) as new, open_plain(self.path, follow=False) as old:
+        with replace_file(self.path) as new, open_plain(self.path, follow=False) as old:
             for _, start, length in ordered:
                 old.seek(start)
                 new.write(old.read(length))
@@ -120,7 +120,7 @@ def write_records(path: str | Path, records: Iterable[Record]) -> None:
     if other.exists():
         raise BadOption(f"{other} exists and would have the same matches as {path.name}. Remove it.")
     path.parent.mkdir(parents=True, exist_ok=True)
-    with replaced_content(path) as file:
+    with replace_content(path) as file:
         for record in records:
             file.write(f"{record.line()}\n".encode())
 
@@ -137,7 +137,7 @@ def compress_records(path: str | Path) -> Path:
     with LineWriter(path) as locked:
         if locked.size > MOST_UNPACKED:
             raise BadOption(f"{path} is larger than {MOST_UNPACKED:,} bytes, and stays as it is.")
-        with replaced_content(compressed_path(path)) as new, open_plain(path, follow=False) as old:
+        with replace_content(compressed_path(path)) as new, open_plain(path, follow=False) as old:
             shutil.copyfileobj(old, new, 1 << 20)
     path.unlink()
     return compressed_path(path)
@@ -167,7 +167,7 @@ def read_records(path: str | Path) -> Iterator[tuple[int, Record | Problem]]:
     A file whose name ends in `.gz` is unpacked. An incomplete last line is a `Problem`. Reading ends with a `Problem`
     after `MOST_INVALID` invalid or `MOST_EMPTY` empty lines. Raises `BadRecord` for an unreadable file."""
     try:
-        lines = (line.decode("utf-8", "replace") for line in plain_lines(path))
+        lines = (line.decode("utf-8", "replace") for line in read_lines(path))
         yield from parse_records(lines, path)
     except OSError as error:
         raise BadRecord(f"{path} cannot be read ({reason(error)}).") from error

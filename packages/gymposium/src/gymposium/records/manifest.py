@@ -19,7 +19,7 @@ from gymposium.match.seating import MatchPlan, Series
 from gymposium.records.record import Record
 from gymposium.util.durable import replace_text
 from gymposium.util.plain_file import open_content, plain_path, read_plain_text
-from gymposium.util.settings import read_settings, settings_table
+from gymposium.util.settings import dump_settings, read_settings
 from gymposium.util.strict_json import strict_json
 from gymposium.util.visible import plural
 
@@ -68,7 +68,7 @@ class Manifest:
             "format": MANIFEST_FORMAT,
             "count": self.plan.count,
             "digest": self.digest,
-            "plan": [settings_table(series) for series in self.plan.series],
+            "plan": [dump_settings(series) for series in self.plan.series],
         }
         replace_text(get_manifest_path(file), json.dumps(data, indent=2) + "\n")
 

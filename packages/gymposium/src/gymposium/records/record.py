@@ -13,7 +13,7 @@ from typing import Any
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import Event
 from gymposium.match import MatchResult, Turn, prompt_hash
-from gymposium.match.ending import Ending, cut_off_last
+from gymposium.match.ending import Ending, find_cut_off_seats
 from gymposium.replies.lenient import REPAIRS
 from gymposium.replies.prompt import PROMPT_VERSION
 from gymposium.replies.reading import KINDS
@@ -57,7 +57,7 @@ class Record:
     @property
     def cut_off(self) -> frozenset[int]:
         """The seats with a cut-off last reply."""
-        return cut_off_last((turn["seat"], turn["reading"]) for turn in self.turns)
+        return find_cut_off_seats((turn["seat"], turn["reading"]) for turn in self.turns)
 
     @property
     def utilities(self) -> tuple[float, ...]:

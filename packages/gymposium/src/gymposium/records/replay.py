@@ -16,7 +16,7 @@ from gymposium.games.protocol import CHANCE, Event, Game, Match, Style, as_recor
 from gymposium.games.registry import load_recorded_game
 from gymposium.match import Answer, Guard, MatchJob, MatchResult, PlayerFailure, open_match, play
 from gymposium.match.ending import Ending
-from gymposium.match.failures import FailurePolicy, forfeit_returns
+from gymposium.match.failures import FailurePolicy, compute_forfeit_returns
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.protocol import Ask, Player, Reply, Usage
 from gymposium.records.record import Record
@@ -152,14 +152,14 @@ def replay_difference(game: Game, record: Record, played: MatchResult | None = N
 
     Raises `GymposiumError` if the match cannot be played with these fields, and any error from the game's engine."""
     if record.ending.broke_off and not record.events and not results_are_checked(game):
-        return record.ending.in_words()  # the world did not open, so it must not be asked now
+        return record.ending.describe()  # the world did not open, so it must not be asked now
     loaded = game.load(record.events, record.seed)
     if played is None:
         [played] = play([replay_job(game, record)], guard=Scripts({record.id: Script(record)}))
     if not record.ending.broke_off:
         return difference(record, Record.from_match(played)) or _wrong_load(loaded, played)
     # the match broke off: compare only what came before, because the next step may fail again
-    return _wrong_play(record, Record.from_match(played), whole=False) or record.ending.in_words()
+    return _wrong_play(record, Record.from_match(played), whole=False) or record.ending.describe()
 
 
 def difference(record: Record, again: Record) -> str | None:
@@ -183,7 +183,7 @@ def difference(record: Record, again: Record) -> str | None:
 
 def wrong_ending(record: Record, now: Ending) -> str:
     """Return a message that the recorded ending differs from the replay's."""
-    return f"ending: {record.ending.in_words()!r} is recorded, but the replay gives {now.in_words()!r}"
+    return f"ending: {record.ending.describe()!r} is recorded, but the replay gives {now.describe()!r}"
 
 
 def _prompt(prompt: Mapping[str, Any]) -> str:
@@ -275,7 +275,7 @@ def _wrong_load(loaded: Match, played: MatchResult) -> str | None:
     Then the game's `load` and `apply` disagree."""
     utilities = tuple(loaded.returns())
     if played.ending.seat is not None:
-        utilities = forfeit_returns(loaded.game, played.ending.seat, utilities)
+        utilities = compute_forfeit_returns(loaded.game, played.ending.seat, utilities)
     if utilities != tuple(played.utilities):
         return f"the events, loaded, pay {list(utilities)}, but played again they pay {list(played.utilities)}"
     return None

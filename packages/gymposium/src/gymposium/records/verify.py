@@ -17,7 +17,7 @@ from gymposium.records.files import Problem, no_records, read_records
 from gymposium.records.manifest import Manifest, compute_digest
 from gymposium.records.record import Record
 from gymposium.records.replay import recorded_game, replay_difference, results_are_checked
-from gymposium.util.isolated import CallFailed, isolated
+from gymposium.util.isolated import CallFailed, call_isolated
 from gymposium.util.plain_file import find_forms
 
 _LONGEST = 2000
@@ -147,7 +147,7 @@ def _replayed(record: Record) -> _ReplayOutcome:
     if not needs_isolation(record.game):
         return _play_again(record)
     try:
-        return isolated(_play_again, record)
+        return call_isolated(_play_again, record)
     except CallFailed as error:
         return _ReplayOutcome(False, str(error))
 

@@ -75,7 +75,7 @@ _HEADERS = (
 _OTHERS = "user|human|system|developer|tool|observation|environment|ipython"
 
 
-def _header(roles: str) -> str:
+def _turn_pattern(roles: str) -> str:
     """The pattern of what begins a turn of one of these roles, in the templates of different models."""
     return (
         rf"(?:{_HEADERS})[ ]?(?:{roles})\b(?!/think)"
@@ -83,7 +83,7 @@ def _header(roles: str) -> str:
     )
 
 
-USER_TURN = re.compile(rf"{_header(_OTHERS)}|</s>\s{{0,9}}(?:<s>)?\s{{0,9}}\[INST\]", re.IGNORECASE)
+USER_TURN = re.compile(rf"{_turn_pattern(_OTHERS)}|</s>\s{{0,9}}(?:<s>)?\s{{0,9}}\[INST\]", re.IGNORECASE)
 """What begins a turn that is not the assistant's."""
 PLAIN_TURN = re.compile(
     rf"^[ \t>#*_\[<]{{0,9}}+(?:{_OTHERS})(?: \d{{1,3}})?[*_\]>]{{0,3}}+ ?[:：]", re.IGNORECASE | re.MULTILINE
@@ -93,7 +93,7 @@ TURN_END = re.compile(
     r"<[|｜](?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|end▁of▁sentence|END_OF_TURN_TOKEN)[|｜]>|<end_of_turn>|</s>"
 )
 """What ends a turn."""
-ASSISTANT_TURN = re.compile(_header("assistant|model|ai|chatbot"), re.IGNORECASE)
+ASSISTANT_TURN = re.compile(_turn_pattern("assistant|model|ai|chatbot"), re.IGNORECASE)
 """What begins a turn of the assistant."""
 
 FIRST = re.compile(

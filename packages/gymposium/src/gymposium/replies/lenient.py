@@ -81,15 +81,15 @@ class MoveMark:
 def find_marks(answer: str) -> Iterator[MoveMark]:
     """Yield the marks in an answer, in order. The time grows with the length of the answer."""
     at = broken = 0
-    tolerated = cache(lambda: tolerate(answer))
+    masked = cache(lambda: mask_stray_backslashes(answer))
     while beginning := _BEGINNING.search(answer, at):
         start, at = beginning.span()
         if beginning["tag"]:
             is_quoted = start > 0 and _QUOTED_TAG.match(answer, start - 1) is not None
-            mark = None if beginning["slash"] or is_quoted else _tagged(answer, beginning)
+            mark = None if beginning["slash"] or is_quoted else _parse_tag(answer, beginning)
             at = mark.end if mark is not None and mark.is_complete else at
         elif broken < _MOST_BROKEN:
-            mark, end = _object(answer, start, tolerated)
+            mark, end = _parse_object(answer, start, masked)
             broken += end is None
             at = end or at
         else:
@@ -109,7 +109,7 @@ def find_final_mark(answer: str, move: Callable[[str], str | None] = str.strip) 
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundMove:
     """A move that was found in a reply of another form."""
 
     move: str
@@ -119,14 +119,14 @@ class Found:
 
 def find_move(
     answer: SplitReply, form: str, move: Callable[[str], str | None] = str.strip, *, is_free_text: bool = False
-) -> Found | None:
+) -> FoundMove | None:
     """Return the marked move of an answer, and what was repaired apart from thoughts; None if there is no move. `form`
     is the form that the prompt asks for; `move` is as in `find_final_mark`. Free text is read whole or not at all."""
     text = answer.text
     mark = find_final_mark(text, move)
     if mark is None or mark.start < answer.certain or (is_free_text and not _is_whole(text, mark)):
         return None
-    is_fenced, is_alone = _surroundings(text, mark)
+    is_fenced, is_alone = _inspect_surroundings(text, mark)
     if answer.ends_with_closing and not is_alone:
         return None
     needed: dict[Repair, bool] = {
@@ -134,7 +134,7 @@ def find_move(
         "fence": is_fenced,
         mark.form: mark.form != form or not mark.is_exact,
     }
-    return Found(mark.text, {name for name, is_needed in needed.items() if is_needed})
+    return FoundMove(mark.text, {name for name, is_needed in needed.items() if is_needed})
 
 
 def index_moves(legal: Sequence[str]) -> dict[str, list[str]]:
@@ -178,7 +178,7 @@ def unwrap_fence(text: str) -> str:
     return inside[info.end() if info else 0 :].strip()
 
 
-def undress(text: str) -> tuple[str, set[Repair]]:
+def strip_decoration(text: str) -> tuple[str, set[Repair]]:
     """Return a move without what models write around it, and what that is: a code fence, line breaks within the JSON
     of a call, control tokens, tags or a box around an answer, emphasis, quotation marks, a full stop, `Move:`,
     invisible characters."""
@@ -191,7 +191,7 @@ def undress(text: str) -> tuple[str, set[Repair]]:
             repairs.add("text")
         if bare == outer:
             break
-    joined = _one_line_each(bare)
+    joined = _put_objects_on_lines(bare)
     if joined is not None:
         return joined, {*repairs, "json"}
     if len(bare) > _LONGEST_DECORATED:
@@ -203,7 +203,7 @@ def undress(text: str) -> tuple[str, set[Repair]]:
     return plain, {*repairs, "text"} if plain != bare else repairs
 
 
-def _tagged(answer: str, tag: re.Match[str]) -> MoveMark:
+def _parse_tag(answer: str, tag: re.Match[str]) -> MoveMark:
     """Return the mark that begins with a tag."""
     following = _TAG.search(answer, tag.end())
     is_complete = following is not None and following["slash"] == "/"
@@ -213,18 +213,18 @@ def _tagged(answer: str, tag: re.Match[str]) -> MoveMark:
     return MoveMark(tag.start(), end, "tags", text, is_complete, is_exact)
 
 
-def _object_end(answer: str, start: int, tolerated: Callable[[], str]) -> tuple[int, bool]:
-    """Return the end of an object, and whether it is valid JSON: it may also hold what `tolerate` repairs. Raises
-    `json.JSONDecodeError`, or `RecursionError` for objects that are nested too deeply."""
+def _find_object_end(answer: str, start: int, masked: Callable[[], str]) -> tuple[int, bool]:
+    """Return the end of an object, and whether it is valid JSON: it may also hold what `mask_stray_backslashes`
+    repairs. Raises `json.JSONDecodeError`, or `RecursionError` for objects that are nested too deeply."""
     try:
         return _JSON.raw_decode(answer, start)[1], True
     except json.JSONDecodeError as error:
         if not error.msg.startswith("Invalid"):
             raise
-    return _TOLERANT_JSON.raw_decode(tolerated(), start)[1], False
+    return _TOLERANT_JSON.raw_decode(masked(), start)[1], False
 
 
-def tolerate(text: str) -> str:
+def mask_stray_backslashes(text: str) -> str:
     """Return a text of the same length without backslashes that escape nothing in JSON, such as those of LaTeX.
     `load_object` puts them back."""
     return text if _BACKSLASH in text else _ESCAPE.sub(lambda escape: escape[1] or _BACKSLASH, text)
@@ -236,12 +236,12 @@ def load_object(text: str) -> dict[str, Any]:
     return {key: move.replace(_BACKSLASH, "\\") if isinstance(move, str) else move for key, move in value.items()}
 
 
-def _object(answer: str, start: int, tolerated: Callable[[], str]) -> tuple[MoveMark | None, int | None]:
+def _parse_object(answer: str, start: int, masked: Callable[[], str]) -> tuple[MoveMark | None, int | None]:
     """Return the mark that is the object at a brace, and the object's end. Objects without a move are no marks, and
     what is no object has no end."""
     try:
-        end, is_valid = _object_end(answer, start, tolerated)
-        value = load_object((answer if is_valid else tolerated())[start:end])
+        end, is_valid = _find_object_end(answer, start, masked)
+        value = load_object((answer if is_valid else masked())[start:end])
     except (ValueError, RecursionError):
         return None, None
     match [move for key, move in value.items() if key.lower() == "move"]:
@@ -255,7 +255,7 @@ def _object(answer: str, start: int, tolerated: Callable[[], str]) -> tuple[Move
     return None, end
 
 
-def _surroundings(answer: str, mark: MoveMark) -> tuple[bool, bool]:
+def _inspect_surroundings(answer: str, mark: MoveMark) -> tuple[bool, bool]:
     """Whether a mark fills a code fence, and whether the answer holds nothing else."""
     before, after = answer[: mark.start].strip(), answer[mark.end :].strip()
     head, _, line = before.rpartition("\n")
@@ -265,7 +265,7 @@ def _surroundings(answer: str, mark: MoveMark) -> tuple[bool, bool]:
     return is_fenced, not before and not after
 
 
-def _one_line_each(text: str) -> str | None:
+def _put_objects_on_lines(text: str) -> str | None:
     """Objects of JSON in lines of their own; None for other text, and for objects that are written so already."""
     lines, at = [], 0
     while text.startswith("{", at):

@@ -11,7 +11,7 @@ from gymposium.games.protocol import Game, Observation, Style
 from gymposium.replies.reading import Reader, Wanted
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.tasks.tools.tool import list_tools
-from gymposium.tasks.tools.wording import tools_in_words
+from gymposium.tasks.tools.wording import describe_tools
 
 PROMPT_VERSION = 1
 """Version of the prompts' wording, which every record holds. Raise it when the wording changes."""
@@ -39,7 +39,7 @@ class Prompt:
         self.style: Style = style
         self.reader = how
         tools = list_tools(game)
-        listed = tools_in_words(tools, style) if tools and not isinstance(how, ToolsReader) else ""
+        listed = describe_tools(tools, style) if tools and not isinstance(how, ToolsReader) else ""
         gap = "\n" if style == "full" else ""
         self._heads = [game.rules(seat, style) + listed + gap for seat in range(game.seats)]
         wanted: Wanted = "one call" if tools else "your text" if game.num_actions == 0 else "one legal move"

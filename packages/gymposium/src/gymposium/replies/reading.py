@@ -19,7 +19,7 @@ from gymposium.errors import BadOption, UnknownName
 from gymposium.replies.delimiters import ASSISTANT_TURN, PLAIN_TURN, strip_turn_tokens
 from gymposium.replies.lenient import (
     REPAIRS,
-    Found,
+    FoundMove,
     Repair,
     find_final_mark,
     find_legal,
@@ -27,17 +27,17 @@ from gymposium.replies.lenient import (
     find_move,
     index_moves,
     load_object,
-    tolerate,
-    undress,
+    mask_stray_backslashes,
+    strip_decoration,
     unwrap_fence,
 )
 from gymposium.replies.thoughts import (
     SplitReply,
+    cut_to_first_turn,
     find_answer,
     find_plain_turn,
     find_text,
     find_trailing_thoughts,
-    first_turn,
     has_invented_turn,
     remove_stray_closing,
     split_leading_thoughts,
@@ -189,7 +189,7 @@ class LenientReader:
 
     def find_answer(self, reply: str, *, is_free_text: bool) -> SplitReply:
         """Separate a reply from its thoughts, from the control tokens around it, and from turns behind the first."""
-        reply = self._first_turn(reply, is_free_text)
+        reply = self._cut_to_first_turn(reply, is_free_text)
         if not is_free_text and (_is_marked_object(reply) or _has_thoughts_behind_mark(reply)):
             return SplitReply(reply)
         answer = self._split(reply, is_free_text=is_free_text)
@@ -199,12 +199,12 @@ class LenientReader:
 
     def repair(
         self, reply: str, move: Callable[[str], str | None] = str.strip, *, is_free_text: bool = False
-    ) -> Found | None:
+    ) -> FoundMove | None:
         """Return the text of the move in a reply that does not have the strict form, and what was repaired; None if
         there is nothing to repair, or no move. `move` is as in `find_final_mark`. In free text that is asked for
         without a mark, no mark is looked for."""
         answer = self.find_answer(reply, is_free_text=is_free_text)
-        bare = self._first_turn(reply, is_free_text)
+        bare = self._cut_to_first_turn(reply, is_free_text)
         allowed = split_leading_thoughts(bare)[1].strip() if isinstance(self.strict, TagsReader) else bare
         repairs: set[Repair] = set()
         if strip_turn_tokens(allowed) != answer.text:
@@ -220,13 +220,13 @@ class LenientReader:
         content = self.strict.submission(unwrapped := unwrap_fence(answer.text))
         if unwrapped != answer.text:
             repairs.add("fence")
-        return Found(content, repairs) if content is not None and repairs else None
+        return FoundMove(content, repairs) if content is not None and repairs else None
 
-    def _first_turn(self, reply: str, is_free_text: bool) -> str:
+    def _cut_to_first_turn(self, reply: str, is_free_text: bool) -> str:
         """Return the first turn of a reply, without control tokens around it. Free text may name such tokens: all turns
         are returned unless the first one holds a complete mark, or another one of the assistant follows bare text."""
         reply = self._cut_plain_turn(strip_turn_tokens(reply), is_free_text)
-        first = strip_turn_tokens(first_turn(reply))
+        first = strip_turn_tokens(cut_to_first_turn(reply))
         if not is_free_text or first == reply:
             return first
         if not self._has_marks(is_free_text):
@@ -260,7 +260,7 @@ def _is_marked_object(reply: str) -> bool:
     if not text.startswith("{"):
         return False
     try:
-        value = load_object(tolerate(text))
+        value = load_object(mask_stray_backslashes(text))
     except ValueError:
         return False
     return any(key.lower() == "move" for key in value)
@@ -377,7 +377,7 @@ def _read_leniently(
     is_anything = is_free_text and isinstance(how.strict, MoveReader)
     if cut_off or len(text) > MAX_REPLY or (_is_certain(reading, pattern) and not is_anything):
         return reading
-    undressed = partial(_read_undressed, legal=legal, moves=index_moves(legal or ()), pattern=pattern, calls=calls)
+    undressed = partial(_read_decorated, legal=legal, moves=index_moves(legal or ()), pattern=pattern, calls=calls)
 
     def move(mark: str) -> str | None:
         reading = undressed(mark)[0]
@@ -394,7 +394,7 @@ def _read_leniently(
     return reading
 
 
-def _read_undressed(
+def _read_decorated(
     text: str,
     legal: Sequence[str] | None,
     moves: Mapping[str, Sequence[str]],
@@ -407,7 +407,7 @@ def _read_undressed(
     reading = read(text, legal, READERS["move"], pattern, calls=calls)
     if _is_certain(reading, pattern):
         return reading, set()
-    bare, repairs = undress(text)
+    bare, repairs = strip_decoration(text)
     again = read(bare, legal, READERS["move"], pattern, calls=calls)
     if _is_certain(again, pattern):
         return again, repairs

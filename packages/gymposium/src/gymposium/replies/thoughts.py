@@ -46,7 +46,7 @@ class _OpenThoughts:
         self._open: list[tuple[str, str]] = []
         self._counts: Counter[str | tuple[str, str]] = Counter()
         closings = BRACKET_CLOSING.finditer(reply) if "[" in reply else ()
-        self._last_closing = {_name(closing["name"]): closing.start() for closing in closings}
+        self._last_closing = {_normalize_name(closing["name"]): closing.start() for closing in closings}
 
     def __bool__(self) -> bool:
         return bool(self._open)
@@ -88,13 +88,13 @@ class _OpenThoughts:
             return None
         if style == "details":
             return (style, "", closes) if self.has(style) or delimiter["details_thinks"] is not None else None
-        name = "" if style in PAIRS else _name(delimiter[f"{style}_name"])
+        name = "" if style in PAIRS else _normalize_name(delimiter[f"{style}_name"])
         if style == "bracket" and not closes and delimiter[0] not in BRACKET_TOKENS:
             return (style, name, closes) if self._last_closing.get(name, -1) > delimiter.start() else None
         return style, name, closes
 
 
-def _name(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return name.rpartition("|")[2].lower()
 
 
@@ -156,12 +156,12 @@ def find_answer(reply: str) -> SplitReply:
     rest = "" if open_thoughts else reply[at:].strip()
     if not rest:
         opened = [reply[at:start], reply[inside:]] if open_thoughts else []
-        return SplitReply("", _join([*thoughts, *kept, *opened]))
+        return SplitReply("", _join_thoughts([*thoughts, *kept, *opened]))
     between = "\n".join([*kept, ""]).lstrip()  # line breaks, so that no new delimiter forms
-    return SplitReply(between + rest, _join(thoughts), len(between))
+    return SplitReply(between + rest, _join_thoughts(thoughts), len(between))
 
 
-def _join(thoughts: list[str]) -> str:
+def _join_thoughts(thoughts: list[str]) -> str:
     return "\n\n".join(filter(None, map(str.strip, thoughts)))
 
 
@@ -191,7 +191,7 @@ def _find_text_start(reply: str, *, is_marked: bool) -> int | None:
     open_thoughts, start, has_delimiters, is_single = _OpenThoughts(reply), 0, False, False
     for delimiter in THOUGHT.finditer(reply):
         if delimiter.lastgroup == "turn" and not open_thoughts:
-            start = _behind(reply, delimiter)
+            start = _skip_delimiter(reply, delimiter)
             continue
         if (parsed := open_thoughts.parse(delimiter)) is None:
             continue
@@ -218,11 +218,11 @@ def _find_text_start(reply: str, *, is_marked: bool) -> int | None:
             if not ends_line:
                 continue
             is_single = not is_marked
-        start = _behind(reply, delimiter)
+        start = _skip_delimiter(reply, delimiter)
     return None if open_thoughts else start
 
 
-def _behind(reply: str, delimiter: re.Match[str]) -> int:
+def _skip_delimiter(reply: str, delimiter: re.Match[str]) -> int:
     """Return the index where text begins behind a delimiter."""
     space = _SPACE.match(reply, delimiter.end())
     return space.end() if space else delimiter.end()
@@ -294,7 +294,7 @@ def remove_stray_closing(reply: str) -> str:
     return reply
 
 
-def first_turn(reply: str) -> str:
+def cut_to_first_turn(reply: str) -> str:
     """Return the first turn of a reply that runs on into the next turns of the chat; empty if it may be
     part of a thought.
 
@@ -303,9 +303,9 @@ def first_turn(reply: str) -> str:
     if user is None:
         return reply
     first, rest = reply[: user.start()], reply[user.start() :]
-    if _balance(first)[0]:
+    if _check_balance(first)[0]:
         return "" if ASSISTANT_TURN.search(rest) else reply
-    return "" if _balance(rest)[1] else first
+    return "" if _check_balance(rest)[1] else first
 
 
 def find_plain_turn(reply: str, marks: Iterable[tuple[int, int]] | None) -> int | None:
@@ -313,7 +313,7 @@ def find_plain_turn(reply: str, marks: Iterable[tuple[int, int]] | None) -> int 
     if a reply has no such line outside of thoughts. It stands behind one of the marks from a start to an end that is no
     part of a thought, or without marks (None) behind any text."""
     turns = [turn.start() for turn in PLAIN_TURN.finditer(reply)]
-    spans = _outside_thoughts(reply) if turns else []
+    spans = _find_answer_spans(reply) if turns else []
     if marks is None:
         begin = next((text.start() for span in spans if (text := _VISIBLE.search(reply, *span))), None)
     else:
@@ -321,7 +321,7 @@ def find_plain_turn(reply: str, marks: Iterable[tuple[int, int]] | None) -> int 
     return next((turn for turn in turns if begin is not None and turn > begin and _is_within(turn, spans)), None)
 
 
-def _outside_thoughts(reply: str) -> list[tuple[int, int]]:
+def _find_answer_spans(reply: str) -> list[tuple[int, int]]:
     """Return the starts and ends of the parts of a reply that stand in no thought."""
     open_thoughts, spans, at = _OpenThoughts(reply), list[tuple[int, int]](), 0
     for delimiter in THOUGHT.finditer(reply):
@@ -357,7 +357,7 @@ def has_invented_turn(reply: str) -> bool:
     )
 
 
-def _balance(text: str) -> tuple[bool, bool]:
+def _check_balance(text: str) -> tuple[bool, bool]:
     """Return whether a text ends within a thought, and whether a delimiter in it closes a thought that began before."""
     open_thoughts, closes_earlier = _OpenThoughts(text), False
     for delimiter in THOUGHT.finditer(text):

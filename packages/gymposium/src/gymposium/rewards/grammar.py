@@ -38,5 +38,5 @@ def check_named_reward(text: str) -> None:
     """Check a reward's name in a file. Raises `NotAllowed` if it opens something that the user has not allowed."""
     text = text.strip()  # as `make_reward` reads it
     spec = find_reward(text)
-    if spec is not None and (opened := spec.opened(text)):
-        check_allowed(text, f"it opens {opened}", spec.variables(text))
+    if spec is not None and (opened := spec.find_opened(text)):
+        check_allowed(text, f"it opens {opened}", spec.find_variables(text))

@@ -25,7 +25,7 @@ from gymposium.records import OrderedWriter, Record, RecordLine
 from gymposium.records.manifest import Manifest, compute_digest, get_manifest_path
 from gymposium.runs.links import check_contained
 from gymposium.util.durable import replace_text
-from gymposium.util.plain_file import plain_lines, read_plain_text
+from gymposium.util.plain_file import read_lines, read_plain_text
 from gymposium.util.strict_json import strict_json
 from gymposium.util.visible import quantity
 from gymposium.util.writable import check_writable
@@ -203,7 +203,7 @@ class RunMatches(OrderedWriter):
 
     def _read(self) -> None:
         start = 0
-        for number, line in enumerate(plain_lines(self.path), start=1):
+        for number, line in enumerate(read_lines(self.path), start=1):
             try:
                 record = Record.parse(line.decode("utf-8", "replace"))
             except BadRecord as error:

@@ -25,7 +25,7 @@ from gymposium.records import Record
 from gymposium.records.scores import Score
 from gymposium.runs.folder import PlanOrder, RunFolder, RunMatches
 from gymposium.runs.series import play_missing, seat_series
-from gymposium.util.settings import settings_table
+from gymposium.util.settings import dump_settings
 from gymposium.util.visible import quantity
 
 _RESULTS = ("win", "draw", "loss")
@@ -192,7 +192,7 @@ def play(
     plan = comparison.seated.plan
     log: AbstractContextManager[PlanOrder | RunMatches] = nullcontext(PlanOrder(plan.numbers(), count))
     if out is not None:
-        folder = RunFolder.create(Path(out), "run", settings_table(settings))
+        folder = RunFolder.create(Path(out), "run", dump_settings(settings))
         comparison.folder, log = folder.path, folder.recorded(plan, count)
     with log as matches:
         comparison.broken = play_missing(

@@ -13,7 +13,7 @@ from gymposium.plugins.specs import GameSpec
 from gymposium.tasks.match import ToolMatch
 from gymposium.tasks.one_seat import first_event
 from gymposium.tasks.protocol import Tasks
-from gymposium.tasks.recorded import RecordedTasks, tools_in
+from gymposium.tasks.recorded import RecordedTasks, read_tools
 from gymposium.tasks.tools import Tool
 
 
@@ -42,7 +42,7 @@ class ToolGame:
         """Tools of the world, or those in the record of an impure world.
 
         They are looked up on first use, because a world may have to ask a server for them."""
-        recorded = () if self.record is None else tools_in(first_event(self.record))
+        recorded = () if self.record is None else read_tools(first_event(self.record))
         tools = recorded or tuple(self.tasks.tools)
         if len({tool.name for tool in tools}) != len(tools) or not tools:
             raise ValueError(f"{self.name}: a world must have at least one tool, and tool names must be unique")

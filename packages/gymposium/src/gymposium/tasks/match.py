@@ -16,8 +16,8 @@ from gymposium.games.pictures import Picture, code, note, table
 from gymposium.games.protocol import CHANCE, Event, Observation, Style, ToolText
 from gymposium.tasks.one_seat import OneSeatMatch, first_event
 from gymposium.tasks.protocol import Result, Tasks, World
-from gymposium.tasks.recorded import STYLES, described
-from gymposium.tasks.running import limited, start
+from gymposium.tasks.recorded import STYLES, describe_tasks
+from gymposium.tasks.running import run_limited, start
 from gymposium.tasks.tools import Call, Tool, parse_calls
 from gymposium.util.visible import is_encodable, quantity
 
@@ -27,7 +27,7 @@ _DRAWN, _CALLS = 1500, 6
 """Maximum number of characters in a picture: for a text, and for calls and results."""
 
 
-class OfTasks(Protocol):
+class TaskGame(Protocol):
     """The part of a game that its matches read."""
 
     name: str
@@ -52,7 +52,7 @@ class ToolMatch(OneSeatMatch):
     Its events are the task with its opening, then each move with its results. If the world is impure, the first event
     also holds the tools. A new match opens a world. A loaded match opens one when play continues."""
 
-    def __init__(self, game: OfTasks, seed: int | None, events: Sequence[Event] = ()) -> None:
+    def __init__(self, game: TaskGame, seed: int | None, events: Sequence[Event] = ()) -> None:
         super().__init__(game)
         self._game, self.seed = game, seed
         self.events: list[Event] = []
@@ -67,7 +67,7 @@ class ToolMatch(OneSeatMatch):
             self._begin(first_event(game.record))
         else:
             assert seed is not None, "a new match has a seed"
-            first: dict[str, Any] = {} if game.pure else described(game.tools, game.tasks)
+            first: dict[str, Any] = {} if game.pure else describe_tasks(game.tools, game.tasks)
             first["task"] = game.tasks.task(seed)
             first["opening"] = start(self._describe_opening(first["task"])).result()
             self._begin(Event(CHANCE, _json(first, sort=game.pure)))  # prompts list arguments in schema order
@@ -78,7 +78,7 @@ class ToolMatch(OneSeatMatch):
         if not self._steps:
             return Observation(seat, self._opening[style], None)
         results = self._steps[-1][1]
-        return Observation(seat, "".join(f"{_lined(result.text)}" for result in results), None, results)
+        return Observation(seat, "".join(f"{_end_line(result.text)}" for result in results), None, results)
 
     def picture(self, seat: int) -> Picture:
         """Return a picture of the task, the calls so far, and the first lines of the latest results."""
@@ -112,10 +112,10 @@ class ToolMatch(OneSeatMatch):
             calls = parse_calls(moves[0])
         except ValueError as error:
             raise IllegalMove(0, moves[0], ()) from error
-        return start(self._outcome(Event(0, moves[0]), calls))
+        return start(self._play_calls(Event(0, moves[0]), calls))
 
     def finish_moves(self, done: Future[tuple[Event, Event]]) -> None:
-        self._note(*done.result())
+        self._add_step(*done.result())
 
     def fork(self, rng: random.Random) -> ToolMatch:
         return self._game.load(self.events, self.seed)
@@ -130,19 +130,19 @@ class ToolMatch(OneSeatMatch):
 
     # -- the world
 
-    async def _opened(self, task: Mapping[str, Any]) -> World:
-        world = self._world = await limited(self._game.tasks.open(task), "The opening of the task")
+    async def _open_world(self, task: Mapping[str, Any]) -> World:
+        world = self._world = await run_limited(self._game.tasks.open(task), "The opening of the task")
         self._closing = weakref.finalize(self, _close, world)
         self._closing.atexit = False
         return world
 
     async def _describe_opening(self, task: Mapping[str, Any]) -> dict[str, str]:
-        world = await self._opened(task)
-        async with self._closed_if_broken():
+        world = await self._open_world(task)
+        async with self._close_on_failure():
             return {style: world.opening(style) for style in STYLES}
 
     @asynccontextmanager
-    async def _closed_if_broken(self) -> AsyncIterator[None]:
+    async def _close_on_failure(self) -> AsyncIterator[None]:
         """Close the world if anything in the block fails, since the match is dropped.
 
         Its servers then end at once, not only on garbage collection."""
@@ -155,30 +155,30 @@ class ToolMatch(OneSeatMatch):
 
     async def _close(self) -> None:
         if self._world is not None and self._closing is not None and self._closing.detach():
-            await limited(self._world.close(), "The end of the task")
+            await run_limited(self._world.close(), "The end of the task")
 
-    async def _outcome(self, move: Event, calls: Sequence[Call]) -> tuple[Event, Event]:
+    async def _play_calls(self, move: Event, calls: Sequence[Call]) -> tuple[Event, Event]:
         """Return the move and its results, from the world or the record."""
         if (record := self._game.record) is not None:
             if len(self.events) + 1 >= len(record):
                 raise WorldBroke("The record ends here.")
             return move, record[len(self.events) + 1]
-        async with self._closed_if_broken():
-            world = self._world or await self._resumed()
+        async with self._close_on_failure():
+            world = self._world or await self._resume_world()
             # in a thread, because a third-party schema may be slow
-            objections = [await asyncio.to_thread(self._objection, call) for call in calls]
+            objections = [await asyncio.to_thread(self._find_objection, call) for call in calls]
             results: list[Result] = []
             for call, objection in zip(calls, objections, strict=True):
-                results.append(await self._answer(world, call, objection, self._used + len(results)))
+                results.append(await self._call_tool(world, call, objection, self._used + len(results)))
             over = world.over() or self._used + len(calls) >= self._game.tasks.max_calls
             invalid = sum(objection is not None for objection in objections)
             state = {"over": over, "score": world.score(), "report": world.report(), "invalid_calls": invalid}
-            outcome = _recorded(self._game, calls, results, state)
+            outcome = _format_outcome(self._game, calls, results, state)
         if over:
             await self._close()
         return move, Event(CHANCE, outcome)
 
-    async def _answer(self, world: World, call: Call, objection: str | None, used: int) -> Result:
+    async def _call_tool(self, world: World, call: Call, objection: str | None, used: int) -> Result:
         """Return the result of a call, after `used` earlier calls. `objection` says why it is invalid."""
         if used >= self._game.tasks.max_calls:
             return Result("No calls are left.", error=True)
@@ -187,9 +187,9 @@ class ToolMatch(OneSeatMatch):
         if objection is not None:
             return Result(objection, error=True)
         whole = Call(call.name, self._game.by_name[call.name].completed(call.arguments))
-        return _bounded(await limited(world.call(whole), f"The tool {call.name}"))
+        return _limit_result(await run_limited(world.call(whole), f"The tool {call.name}"))
 
-    def _objection(self, call: Call) -> str | None:
+    def _find_objection(self, call: Call) -> str | None:
         """Return why the call is invalid, as a sentence, or None if it is valid."""
         tool = self._game.by_name.get(call.name)
         if tool is None:
@@ -197,18 +197,18 @@ class ToolMatch(OneSeatMatch):
         reason = tool.objection(call.arguments)
         return None if reason is None else f"Wrong arguments for {call.name}: {reason}."
 
-    async def _resumed(self) -> World:
+    async def _resume_world(self) -> World:
         """Return the world at a loaded match's position, after repeating every recorded call."""
         if not self._game.pure:
             raise CannotPlayOn(
                 f"{self._game.name}: cannot continue a recorded match, because its tools may now return different "
                 f"results. Start a new match."
             )
-        world = await self._opened(json.loads(self.events[0].move)["task"])
+        world = await self._open_world(json.loads(self.events[0].move)["task"])
         used = 0
         for move, shown, _ in self._steps:
             for call, was in zip(parse_calls(move), shown, strict=True):
-                result = await self._answer(world, call, self._objection(call), used)
+                result = await self._call_tool(world, call, self._find_objection(call), used)
                 used += 1
                 if result.text != was.text:
                     raise BadRecord(
@@ -225,12 +225,12 @@ class ToolMatch(OneSeatMatch):
     def _begin(self, event: Event) -> None:
         try:
             opening = json.loads(event.move)["opening"]
-            self._opening = {style: _lined(opening[style]) for style in STYLES}
+            self._opening = {style: _end_line(opening[style]) for style in STYLES}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise BadRecord("Event 0 must be a task with its opening.") from error
         self.events.append(event)
 
-    def _note(self, move: Event, outcome: Event) -> None:
+    def _add_step(self, move: Event, outcome: Event) -> None:
         """Add a move and its outcome."""
         state = json.loads(outcome.move)
         results = tuple(ToolText(one["tool"], one["text"]) for one in state.pop("results"))
@@ -252,7 +252,7 @@ class ToolMatch(OneSeatMatch):
                     f"Event {number} ({move.move[:80]!r}) belongs to seat {move.seat}, which is not to move."
                 )
             try:
-                self._note(move, outcome)
+                self._add_step(move, outcome)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise BadRecord(f"Event {number} must be a call with its results.") from error
 
@@ -262,7 +262,7 @@ def _close(world: World) -> None:
     start(world.close())
 
 
-def _recorded(game: OfTasks, calls: Sequence[Call], results: Sequence[Result], state: Mapping[str, Any]) -> str:
+def _format_outcome(game: TaskGame, calls: Sequence[Call], results: Sequence[Result], state: Mapping[str, Any]) -> str:
     """Return the event that records the results of calls.
 
     Raises `WorldBroke` for a score that the game does not allow, and for values that are not JSON."""
@@ -279,7 +279,7 @@ def _recorded(game: OfTasks, calls: Sequence[Call], results: Sequence[Result], s
         raise WorldBroke(f"A report or a result's value is not valid JSON: {error}") from error
 
 
-def _bounded(result: Result) -> Result:
+def _limit_result(result: Result) -> Result:
     """Return the result with a text that can be shown and recorded."""
     if not isinstance(result, Result):
         raise WorldBroke(f"A tool returned {type(result).__name__}; it must return a Result.")
@@ -292,7 +292,7 @@ def _bounded(result: Result) -> Result:
     return Result(cut, result.error, result.value)
 
 
-def _lined(text: str) -> str:
+def _end_line(text: str) -> str:
     return text if text.endswith("\n") or not text else text + "\n"
 
 

@@ -55,7 +55,7 @@ class Question:
                 raise ValueError(f"the {name} contains a NUL character or a lone surrogate")
         if self.check not in get_args(Check):
             raise ValueError(f"check {shorten(self.check)} must be one of {', '.join(get_args(Check))}")
-        if self.check == "numeric" and _number(self.answer) is None:
+        if self.check == "numeric" and _parse_number(self.answer) is None:
             raise ValueError(f"the answer {shorten(self.answer)} is not a number")
         if (self.check == "choice") != bool(self.choices):
             raise ValueError("choices need check 'choice', and check 'choice' needs choices")
@@ -100,12 +100,12 @@ class Question:
             case "exact":
                 return given == self.answer.strip()
             case "numeric":
-                number = _number(given)
-                return number is not None and number == _number(self.answer)
+                number = _parse_number(given)
+                return number is not None and number == _parse_number(self.answer)
             case "choice":
-                return self._chosen(given) == self.answer
+                return self._find_choice(given) == self.answer
 
-    def _chosen(self, given: str) -> str | None:
+    def _find_choice(self, given: str) -> str | None:
         if given in self.choices:
             return given
         letter = _LETTER.fullmatch(given)
@@ -160,7 +160,7 @@ class QuestionFile:
         return read_plain_text(self.path).split("\n")
 
 
-def _number(text: str) -> Decimal | None:
+def _parse_number(text: str) -> Decimal | None:
     if not _NUMBER.fullmatch(text.strip()):
         return None
     try:

@@ -34,7 +34,7 @@ class RecordedTasks:
             match strict_json(events[0].move):
                 case {"max_calls": int(calls), "utility_range": [int() | float() as least, int() | float() as most],
                       "rules": {"full": str(), "compact": str()} as rules} if calls >= 1:  # fmt: skip
-                    return cls(calls, (float(least), float(most)), tools_in(events[0]), rules)
+                    return cls(calls, (float(least), float(most)), read_tools(events[0]), rules)
         except (ValueError, OverflowError) as error:
             raise BadRecord(f"Event 0 is not a task: {error}") from error
         raise BadRecord("Event 0 must have the world's rules, maximum number of calls and score range.")
@@ -49,7 +49,7 @@ class RecordedTasks:
         raise CannotPlayOn(_NOT_NOW)
 
 
-def described(tools: Sequence[Tool], tasks: Tasks) -> dict[str, Any]:
+def describe_tasks(tools: Sequence[Tool], tasks: Tasks) -> dict[str, Any]:
     """Return the first event's description of an impure world."""
     return {
         "tools": [tool.as_dict for tool in tools],
@@ -59,7 +59,7 @@ def described(tools: Sequence[Tool], tasks: Tasks) -> dict[str, Any]:
     }
 
 
-def tools_in(event: Event) -> tuple[Tool, ...]:
+def read_tools(event: Event) -> tuple[Tool, ...]:
     """Return the tools in a match's first event, or () for a pure world, which does not record them.
 
     Raises `BadRecord` for an event that is not a task."""

@@ -36,10 +36,10 @@ def start(coroutine: Coroutine[Any, Any, T]) -> Future[T]:
     """Run a world's coroutine in the shared loop when a slot is free.
 
     Exceptions from a world become `WorldBroke`; gymposium's own errors are unchanged."""
-    return _desk().loop.submit(_placed(coroutine))
+    return _desk().loop.submit(_run_in_slot(coroutine))
 
 
-async def limited(coroutine: Coroutine[Any, Any, T], what: str) -> T:
+async def run_limited(coroutine: Coroutine[Any, Any, T], what: str) -> T:
     """Return the result of one step of a world. Raises `WorldBroke` if it raises or takes longer than `SECONDS`."""
     limit = asyncio.timeout(SECONDS)
     try:
@@ -51,7 +51,7 @@ async def limited(coroutine: Coroutine[Any, Any, T], what: str) -> T:
         raise WorldBroke(f"{what} failed: {describe(error)}") from error
 
 
-async def _placed(coroutine: Coroutine[Any, Any, T]) -> T:
+async def _run_in_slot(coroutine: Coroutine[Any, Any, T]) -> T:
     async with _desk().places:
         try:
             return await coroutine

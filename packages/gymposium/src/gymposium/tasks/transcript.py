@@ -34,13 +34,13 @@ class Transcript:
             match strict_json(events[0].move) if seats == [CHANCE, *[0, CHANCE] * (len(seats) // 2)] else None:
                 case {"task": dict(task), "opening": {"full": str(opening)}}:
                     texts = [event.move for event in events]
-                    return cls(opening, task, [*map(_answered, texts[1::2], texts[2::2])])
+                    return cls(opening, task, [*map(_pair_results, texts[1::2], texts[2::2])])
         except ValueError as error:
             raise BadRecord(f"The events must be a task, then calls with their results: {error}") from error
         raise BadRecord("The events must be a task, then moves with their results.")
 
 
-def _answered(move: str, outcome: str) -> list[tuple[Call, Result]]:
+def _pair_results(move: str, outcome: str) -> list[tuple[Call, Result]]:
     calls, results = parse_calls(move), []
     match strict_json(outcome):
         case {"results": list(given)} if len(given) == len(calls):

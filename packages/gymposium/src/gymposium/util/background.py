@@ -66,14 +66,14 @@ class BackgroundLoop:
     async def _end(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
             # a coroutine of a caller ends the tasks that it began, each in its own way, before those that are left
-            await self._cancel([task for task in self._others() if task.get_coro() in self._submitted])
-            await self._cancel(self._others())
+            await self._cancel([task for task in self._other_tasks() if task.get_coro() in self._submitted])
+            await self._cancel(self._other_tasks())
             await last()
         finally:
             self._loop.stop()
 
     @staticmethod
-    def _others() -> list[asyncio.Task[Any]]:
+    def _other_tasks() -> list[asyncio.Task[Any]]:
         return [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
 
     @staticmethod

@@ -27,7 +27,7 @@ _NEW = os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BI
 
 
 @contextmanager
-def whole_directory(target: Path) -> Iterator[Path]:
+def write_directory(target: Path) -> Iterator[Path]:
     """Yields a staging directory beside `target`, to be filled in the block. After the block its files are synced to
     the disk and it is renamed to `target`; if the block raises, it is removed. A process that is killed leaves the
     staging directory, which is hidden, for `sweep`.
@@ -50,12 +50,12 @@ def whole_directory(target: Path) -> Iterator[Path]:
 
 def replace_text(file: Path, text: str) -> None:
     """Replaces the text of a small file. A reader sees the old or the new text, never a part of it."""
-    with replaced(file) as staging:
+    with replace_file(file) as staging:
         staging.write(text.encode())
 
 
 @contextmanager
-def replaced(file: Path) -> Iterator[BinaryIO]:
+def replace_file(file: Path) -> Iterator[BinaryIO]:
     """Yields a staging file beside `file`, to be written in the block. After the block it is synced to the disk and
     renamed to `file`; if the block raises, `file` is unchanged. Staging files of killed processes are removed first.
 
@@ -84,10 +84,10 @@ def replaced(file: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def replaced_content(file: Path) -> Iterator[BinaryIO | GzipFile]:
-    """As `replaced`, and the content is compressed if the name of `file` says so. Equal content gives equal bytes: the
-    header holds no name and no time."""
-    with replaced(file) as staging:
+def replace_content(file: Path) -> Iterator[BinaryIO | GzipFile]:
+    """As `replace_file`, and the content is compressed if the name of `file` says so. Equal content gives equal bytes:
+    the header holds no name and no time."""
+    with replace_file(file) as staging:
         if not is_compressed(file):
             yield staging
             return

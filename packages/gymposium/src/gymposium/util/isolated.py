@@ -50,9 +50,9 @@ class Child:
         The function must be defined in a module, and its arguments and result can be pickled. Raises `CallFailed` if
         the function raises, takes too long, or ends the process."""
         if _inside:
-            return _timed(self._cpu_seconds, function, *arguments)
+            return _call_timed(self._cpu_seconds, function, *arguments)
         with self._lock:
-            process = self._started()
+            process = self._ensure_started()
             assert process.stdin is not None
             assert process.stdout is not None
             late = Event()
@@ -69,7 +69,7 @@ class Child:
                 process.stdin.flush()
                 returned, value = pickle.load(process.stdout)  # noqa: S301 - our own process wrote it
             except (EOFError, BrokenPipeError, pickle.UnpicklingError) as error:
-                raise CallFailed(f"{self._what} {self._ended(late=late.is_set())}.") from error
+                raise CallFailed(f"{self._what} {self._wait_for_end(late=late.is_set())}.") from error
             finally:
                 timer.cancel()
         if not returned:
@@ -77,7 +77,7 @@ class Child:
         answer: T = value
         return answer
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _ensure_started(self) -> subprocess.Popen[bytes]:
         """The process. It is started again if plugins or switches have changed."""
         switches = {name: value for name, value in os.environ.items() if name.startswith("GYMPOSIUM_")}
         if self._process is not None and switches == self._switches:
@@ -98,9 +98,9 @@ class Child:
         if self._process is not None:
             assert self._process.stdin is not None
             self._process.stdin.close()  # the process ends at the end of its input
-            self._ended(late=False)
+            self._wait_for_end(late=False)
 
-    def _ended(self, late: bool) -> str:
+    def _wait_for_end(self, late: bool) -> str:
         """How the process ended, as the end of a sentence."""
         process, self._process = self._process, None
         assert process is not None
@@ -122,7 +122,7 @@ _inside = False
 _ENGINES = Child("The game's engine", SECONDS)
 
 
-def isolated(function: Callable[..., T], *arguments: Any) -> T:
+def call_isolated(function: Callable[..., T], *arguments: Any) -> T:
     """Return `function(*arguments)`, called in the process of game engines, as `Child.call` does."""
     return _ENGINES.call(function, *arguments)
 
@@ -153,14 +153,14 @@ def _serve(cpu_seconds: float, memory: int) -> None:
         except EOFError:
             return
         try:
-            answer = True, _timed(cpu_seconds, function, *arguments)
+            answer = True, _call_timed(cpu_seconds, function, *arguments)
         except Exception as error:  # noqa: BLE001 - an engine may raise anything
             answer = False, describe(error)
         pickle.dump(answer, answers)
         answers.flush()
 
 
-def _timed(cpu_seconds: float, function: Callable[..., T], *arguments: Any) -> T:
+def _call_timed(cpu_seconds: float, function: Callable[..., T], *arguments: Any) -> T:
     """Call a function. If it takes more CPU time than that, this process ends; 0 is no limit."""
     if not cpu_seconds:
         return function(*arguments)

@@ -120,11 +120,11 @@ class _Unpacked(RawIOBase):
         return True
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
-        with self._checked():
+        with self._check_reading():
             return self._content.readinto(buffer)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        with self._checked():
+        with self._check_reading():
             return self._content.seek(offset, whence)
 
     def tell(self) -> int:
@@ -136,7 +136,7 @@ class _Unpacked(RawIOBase):
         super().close()
 
     @contextmanager
-    def _checked(self) -> Iterator[None]:
+    def _check_reading(self) -> Iterator[None]:
         try:
             yield
         except EOFError:
@@ -156,7 +156,7 @@ def read_content(path: str | Path, most: int = MOST_BYTES) -> bytes:
         return file.read()
 
 
-def plain_lines(path: str | Path, most: int = MOST_BYTES, *, follow: bool = True) -> Iterator[bytes]:
+def read_lines(path: str | Path, most: int = MOST_BYTES, *, follow: bool = True) -> Iterator[bytes]:
     """Yield the lines of a regular file with their line breaks, unpacked from a compressed file. `follow` is as in
     `open_plain`.
 

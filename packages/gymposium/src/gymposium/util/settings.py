@@ -19,7 +19,7 @@ class NoSettings:
     """The settings class of an implementation without settings."""
 
 
-def settings_table(settings: Any) -> dict[str, Any]:
+def dump_settings(settings: Any) -> dict[str, Any]:
     """Return the values of a settings object as plain data, as `read_settings` reads them."""
     values = {field.name: getattr(settings, field.name) for field in fields(settings)}
     return {name: str(value) if hasattr(value, "parse") else value for name, value in values.items()}
@@ -44,11 +44,11 @@ def read_settings(where: str, kind: Any, given: Mapping[str, Any]) -> Any:
             raise UnknownName(f"option of {where}", name, known, None if known else "It has no options.")
     for name, field in known.items():
         if name not in given and field.default is MISSING and field.default_factory is MISSING:
-            raise BadOption(f"{where}: {name} is missing; give {_in_words(hints[name], where)}.")
-    values = {name: _fitting(f"{where}: {name}", hints[name], value) for name, value in given.items()}
+            raise BadOption(f"{where}: {name} is missing; give {_describe_type(hints[name], where)}.")
+    values = {name: _fit_value(f"{where}: {name}", hints[name], value) for name, value in given.items()}
     for name, value in values.items():
         if value is _UNFIT:
-            raise BadOption(f"{where}: {name} is {given[name]!r}; give {_in_words(hints[name], where)}.")
+            raise BadOption(f"{where}: {name} is {given[name]!r}; give {_describe_type(hints[name], where)}.")
     try:
         return kind(**values)
     except GymposiumError:
@@ -61,7 +61,7 @@ _UNFIT = object()
 _PLAIN = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
 
 
-def _fitting(where: str, hint: Any, value: Any) -> Any:
+def _fit_value(where: str, hint: Any, value: Any) -> Any:
     """`value` in the type that `hint` asks for, or `_UNFIT`. Integers are converted to float and lists to tuples, since
     files do not tell these apart; nothing else is converted."""
     if hint is float and type(value) is int:
@@ -73,28 +73,28 @@ def _fitting(where: str, hint: Any, value: Any) -> Any:
     if get_origin(hint) is Literal:
         return next((item for item in get_args(hint) if type(item) is type(value) and item == value), _UNFIT)
     if get_origin(hint) in (Union, types.UnionType):
-        candidates = (_fitting(where, part, value) for part in get_args(hint))
+        candidates = (_fit_value(where, part, value) for part in get_args(hint))
         return next((candidate for candidate in candidates if candidate is not _UNFIT), _UNFIT)
     if _is_parsed(hint):
         return hint.parse(value) if type(value) is str else _UNFIT
     if _is_list(hint):
         if not isinstance(value, list | tuple):
             return _UNFIT
-        items = tuple(_fitting(where, get_args(hint)[0], item) for item in value)
+        items = tuple(_fit_value(where, get_args(hint)[0], item) for item in value)
         return _UNFIT if any(item is _UNFIT for item in items) else items
     raise PluginError(f"{where} is of the type {hint!r}, which a config file cannot express.")
 
 
-def _in_words(hint: Any, where: str) -> str:
+def _describe_type(hint: Any, where: str) -> str:
     if hint in _PLAIN or _is_parsed(hint):
         return _PLAIN.get(hint, "text")
     if get_origin(hint) is Literal:
         return " or ".join(repr(choice) for choice in get_args(hint))
     if get_origin(hint) in (Union, types.UnionType):
         # None cannot be written in a file: it is the value of an option that is not given
-        return " or ".join(_in_words(part, where) for part in get_args(hint) if part is not type(None))
+        return " or ".join(_describe_type(part, where) for part in get_args(hint) if part is not type(None))
     if _is_list(hint):
-        return f"a list, each item {_in_words(get_args(hint)[0], where)}"
+        return f"a list, each item {_describe_type(get_args(hint)[0], where)}"
     raise PluginError(f"{where} is of the type {hint!r}, which a config file cannot express.")
 
 

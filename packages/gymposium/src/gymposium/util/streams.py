@@ -21,7 +21,7 @@ def stream(seed: int, *key: str | int) -> random.Random:
     return random.Random("/".join(map(str, (seed, *key))))
 
 
-def derived_seed(seed: int, *key: str | int) -> int:
+def derive_seed(seed: int, *key: str | int) -> int:
     """A 48-bit seed derived from `seed` and `key`, at a fifth of the cost of a stream. `seed` cannot be computed from
     it other than by trying candidates."""
     return int.from_bytes(blake2b("/".join(map(str, (seed, *key))).encode(), digest_size=6).digest())

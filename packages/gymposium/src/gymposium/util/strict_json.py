@@ -33,10 +33,10 @@ def strict_json(text: str, *, any_integer: bool = False, raw_lines: bool = False
         return json.loads(
             text,
             strict=not raw_lines,
-            object_pairs_hook=each_key_once,
-            parse_constant=_refuse,
-            parse_float=_float,
-            parse_int=int if any_integer else _integer,
+            object_pairs_hook=build_object,
+            parse_constant=_reject_constant,
+            parse_float=_parse_float,
+            parse_int=int if any_integer else _parse_integer,
         )
     except RecursionError:  # from thousands of nested brackets
         raise ValueError("it is nested too deeply") from None
@@ -66,7 +66,7 @@ def _containers(outer: dict[str, Any] | list[Any]) -> list[dict[str, Any] | list
     return [value for value in values if isinstance(value, dict | list)]
 
 
-def each_key_once(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def build_object(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Return the object of these keys and values. Raises `ValueError` for a repeated key."""
     values: dict[str, Any] = {}
     for key, value in pairs:
@@ -96,24 +96,24 @@ def is_amount(value: Any) -> bool:
     return is_number(value) and value >= 0
 
 
-def _integer(digits: str) -> int:
+def _parse_integer(digits: str) -> int:
     # 20 characters hold every integer in range: longer ones are not converted, which would take long
     value = int(digits) if len(digits) <= 20 else None
     if value is None or not is_integer(value):
-        raise ValueError(f"the integer {_shortened(digits)} has more than 64 bits")
+        raise ValueError(f"the integer {_shorten(digits)} has more than 64 bits")
     return value
 
 
-def _float(digits: str) -> float:
+def _parse_float(digits: str) -> float:
     value = float(digits)
     if not math.isfinite(value):
-        raise ValueError(f"the number {_shortened(digits)} is out of range")
+        raise ValueError(f"the number {_shorten(digits)} is out of range")
     return value
 
 
-def _shortened(digits: str) -> str:
+def _shorten(digits: str) -> str:
     return digits if len(digits) <= 24 else f"{digits[:20]}…"
 
 
-def _refuse(constant: str) -> float:
+def _reject_constant(constant: str) -> float:
     raise ValueError(f"{constant} is not a JSON number")

@@ -32,7 +32,7 @@ class UserFile:
     """A table for each command."""
 
 
-def user_file() -> UserFile:
+def load_user_file() -> UserFile:
     """The user's file. Raises `BadOption` for a file that cannot be read or is no such file."""
     path = _path()
     if path is None:

@@ -34,11 +34,11 @@ def is_encodable(text: str) -> bool:
 def visible(text: str) -> str:
     """The text with a visible symbol for each control or invisible character: `␛[31m` for an escape sequence,
     `⟨U+202E⟩` for a right-to-left override. Line breaks and tabs are kept."""
-    return _PERHAPS.sub(lambda found: _shown(found[0]), text.replace("\r\n", "\n"))
+    return _PERHAPS.sub(lambda found: _show_character(found[0]), text.replace("\r\n", "\n"))
 
 
 @lru_cache(maxsize=4096)
-def _shown(character: str) -> str:
+def _show_character(character: str) -> str:
     if unicodedata.category(character) not in _STEER and character not in _BLANK:
         return character
     code = ord(character)

@@ -20,7 +20,7 @@ from email.message import EmailMessage
 from typing import Any
 
 from gymposium.errors import BadParameter, reason
-from gymposium.util.plain_file import MOST_BYTES, open_plain, plain_lines
+from gymposium.util.plain_file import MOST_BYTES, open_plain, read_lines
 from gymposium.util.strict_json import strict_json
 from gymposium.util.visible import is_encodable, shorten
 from gymposium_worlds.mail.message import Mail
@@ -231,7 +231,7 @@ def _text_lines(parameter: str, path: str) -> Iterator[str]:
     """Yield the lines of a UTF-8 file with their line breaks. Raises `BadParameter`, also if it is not a regular
     file."""
     try:
-        for number, line in enumerate(plain_lines(path)):
+        for number, line in enumerate(read_lines(path)):
             yield line.decode("utf-8" if number else "utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(parameter, path, error) from error

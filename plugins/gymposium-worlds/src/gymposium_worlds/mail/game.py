@@ -14,7 +14,7 @@ from gymposium_worlds.mail.tasks import MailTasks
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
     """Make the game. Raises `BadParameter` if `inbox` is combined with parameters of generated mailboxes."""
-    return tool_game(spec, params, _tasks(spec.changed(params), **params))
+    return tool_game(spec, params, _tasks(spec.drop_defaults(params), **params))
 
 
 def _tasks(given: Mapping[str, Any], *, inbox: str, questions: str, max_calls: int, **generated: Any) -> Tasks:

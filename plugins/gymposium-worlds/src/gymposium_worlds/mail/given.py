@@ -11,7 +11,7 @@ from gymposium.errors import BadParameter, BadRecord
 from gymposium.games.protocol import Style
 from gymposium.plugins.names import format_name, parse_name
 from gymposium.tasks.tools import Tool
-from gymposium.util.streams import derived_seed
+from gymposium.util.streams import derive_seed
 from gymposium_worlds.mail.corpus import compute_digest, read_mails, read_questions
 from gymposium_worlds.mail.rules import RULES_COMPACT, given_rules
 from gymposium_worlds.mail.store import Store
@@ -48,7 +48,7 @@ class GivenTasks:
         return RULES_COMPACT if style == "compact" else given_rules(self.max_calls)
 
     def task(self, seed: int) -> Mapping[str, Any]:
-        given = self._files.questions[derived_seed(seed, "mail", "given") % len(self._files.questions)]
+        given = self._files.questions[derive_seed(seed, "mail", "given") % len(self._files.questions)]
         sources = tuple(given["sources"])
         return Task(self._files.digest, "given", given["question"], given["answer"], sources, all_sources=True).dump()
 

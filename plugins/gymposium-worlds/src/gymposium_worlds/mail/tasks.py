@@ -11,7 +11,7 @@ from typing import Any
 from gymposium.errors import BadParameter, BadRecord
 from gymposium.games.protocol import Style
 from gymposium.tasks.tools import Tool
-from gymposium.util.streams import Draw, derived_seed, stream
+from gymposium.util.streams import Draw, derive_seed, stream
 from gymposium_worlds.mail.making.mailbox import mailbox
 from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS, draw_question
 from gymposium_worlds.mail.making.templates import SPLITS, Split
@@ -59,7 +59,7 @@ class MailTasks:
         return RULES_COMPACT if style == "compact" else generated_rules(self.max_calls)
 
     def task(self, seed: int) -> Mapping[str, Any]:
-        number = len(SPLITS) * (derived_seed(seed, "mail", "mailbox") % self.mailboxes) + SPLITS.index(self.split)
+        number = len(SPLITS) * (derive_seed(seed, "mail", "mailbox") % self.mailboxes) + SPLITS.index(self.split)
         draw = Draw(stream(seed, "mail", "question"))
         asked = draw_question(mailbox(number, self.mails), parse_kinds(self.kinds), self.split, draw)
         return Task(number, asked.kind, asked.text, asked.answer, asked.sources, asked.all_sources).dump()

@@ -44,7 +44,7 @@ class QuestionsGame(OneReplyGame):
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params)
-        self.source = _source(spec.changed(params), **params)
+        self.source = _source(spec.drop_defaults(params), **params)
         self._draw = lru_cache(maxsize=1024)(self.source.draw)  # the matches of a group share their seed
 
     def rules(self, seat: int, style: Style = "full") -> str:

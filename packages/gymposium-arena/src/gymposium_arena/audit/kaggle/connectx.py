@@ -67,7 +67,7 @@ class ConnectX(Steps):
         expected: list[str] = ["DONE", "DONE"]
         expected[forfeit] = _STATUS[result.ending.kind]
         if statuses != expected:
-            fail(f"the statuses are {statuses}, but should be {expected} ({result.ending.in_words()})")
+            fail(f"the statuses are {statuses}, but should be {expected} ({result.ending.describe()})")
         if rewards[forfeit] is not None or rewards[1 - forfeit] != 0:
             fail(f"the rewards are {rewards}, but connectx gives the failing seat none and the other 0")
 

@@ -98,9 +98,9 @@ class OpenSpielSteps(Steps):
             expected = [-_LOSS if strict and seat != ending.seat else None for seat in range(self.game.seats)]
             states = {"TIMEOUT", "ERROR", *(["DONE"] if strict else [])}
         if rewards != expected:
-            fail(f"the rewards are {rewards}, but they should be {expected} ({ending.in_words()})")
+            fail(f"the rewards are {rewards}, but they should be {expected} ({ending.describe()})")
         if not states.issuperset(statuses):
-            fail(f"the statuses are {statuses}, but {ending.in_words()}")
+            fail(f"the statuses are {statuses}, but {ending.describe()}")
 
 
 def _parsed(action: Any) -> Any:

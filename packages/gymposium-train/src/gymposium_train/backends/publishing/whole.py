@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 from gymposium.errors import GymposiumError
-from gymposium.util.durable import MARK, remove_directory, sweep, whole_directory
+from gymposium.util.durable import MARK, remove_directory, sweep, write_directory
 from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.modeling.sources import NO_TRUST, Trust
@@ -60,7 +60,7 @@ class WholeModels:
             if place.name > target.name:  # an interrupted run learned it, and a resumed run learns it again
                 remove_directory(place)
         if not target.exists():  # a version never changes
-            with whole_directory(target) as staging:
+            with write_directory(target) as staging:
                 LoadedModel(model, self._learning.chat).save(staging)
 
     def past(self, policy: Policy) -> TransformersEngine:

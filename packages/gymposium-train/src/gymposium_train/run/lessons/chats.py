@@ -20,7 +20,7 @@ from typing import Any
 
 from gymposium.errors import BadOption, reason
 from gymposium.tasks.tools import Call, Tool
-from gymposium.util.plain_file import plain_lines
+from gymposium.util.plain_file import read_lines
 from gymposium.util.strict_json import strict_json
 from gymposium_agents.chat.tokens import Message
 from gymposium_agents.players.synth import DATA, LEGAL
@@ -45,7 +45,7 @@ def read_chats(files: Iterable[str | Path], *, thinking: bool) -> list[Lesson]:
 
 def _read_file(file: Path, thinking: bool) -> Iterator[Lesson]:
     try:
-        for number, line in enumerate(plain_lines(file), start=1):
+        for number, line in enumerate(read_lines(file), start=1):
             if line.strip():
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
                 yield from _read_line(text, f"{file}:{number}", thinking)

@@ -25,7 +25,7 @@ from gymposium.analysis.exact.graph import OVER, Graph, build_graph
 from gymposium.analysis.exact.policy import Policy, State, as_played
 from gymposium.analysis.exact.response import answer
 from gymposium.analysis.exact.sampling import FOLDS, PRIOR, SampledPolicy
-from gymposium.match.failures import forfeit_returns
+from gymposium.match.failures import compute_forfeit_returns
 from gymposium.players.distribution import MoveDistribution
 
 SCORE = 2.24
@@ -127,7 +127,7 @@ def _most(graph: Graph, policy: Policy, seat: int) -> tuple[float, int]:
             elif (state := (position.seat, position.view)) in played and position.seat != seat:
                 odds, failed = played[state]
                 worth[i] = math.fsum(p * w for p, w in zip(odds, then, strict=True))
-                worth[i] += failed * forfeit_returns(graph.game, position.seat, position.returns)[seat]
+                worth[i] += failed * compute_forfeit_returns(graph.game, position.seat, position.returns)[seat]
             else:
                 worth[i] = max(then)
         if together:
@@ -155,7 +155,7 @@ def _least(graph: Graph, policy: Policy, response: Mapping[State, MoveDistributi
             odds, failed = (position.odds, 0.0) if position.odds else played[state]
             worth[i] = math.fsum(p * w for p, w in zip(odds, then, strict=True))
             if failed > 0.0:
-                worth[i] += failed * forfeit_returns(graph.game, position.seat, position.returns)[seat]
+                worth[i] += failed * compute_forfeit_returns(graph.game, position.seat, position.returns)[seat]
         else:
             worth[i] = min(then)
     return worth[0]

@@ -27,7 +27,7 @@ from gymposium.analysis.exact.policy import Policy, as_played
 from gymposium.analysis.exact.value import value
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import CHANCE, Event
-from gymposium.match.failures import forfeit_returns
+from gymposium.match.failures import compute_forfeit_returns
 
 Known = tuple[Policy | None, Policy | None]
 """Policy per seat; None if unknown."""
@@ -113,7 +113,7 @@ class Corrector:
                 if after is None:
                     raise BadRecord(f"{other.player} cannot have led seat {seat} to {position.view!r}")
             elif forfeits == seat:
-                after = forfeit_returns(self._graph.game, seat, position.returns)[seat]
+                after = compute_forfeit_returns(self._graph.game, seat, position.returns)[seat]
             else:
                 continue
             found += after - before
@@ -168,7 +168,7 @@ class Corrector:
             if position.seat == OVER:
                 gains[last[i]] = gains.get(last[i], 0.0) + reach[i] * position.returns[seat]
             elif failed > 0.0:
-                lost = forfeit_returns(self._graph.game, position.seat, position.returns)[seat]
+                lost = compute_forfeit_returns(self._graph.game, position.seat, position.returns)[seat]
                 gains[last[i]] = gains.get(last[i], 0.0) + reach[i] * failed * lost
             for child, p, q in zip(position.children, odds, table_odds, strict=True):
                 last[child], reach[child], usual[child] = last[i], reach[i] * p, usual[i] * q

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gymposium.analysis.exact.graph import OVER, Graph
 from gymposium.analysis.exact.policy import Policy, State, as_played
-from gymposium.match.failures import forfeit_returns
+from gymposium.match.failures import compute_forfeit_returns
 from gymposium.players.distribution import MoveDistribution
 
 
@@ -63,7 +63,7 @@ def compute_gains(
         then = [worth[child] for child in position.children]
         worth[i] = math.fsum(p * w for p, w in zip(odds[i], then, strict=True))
         if position.seat >= 0:
-            then.append(forfeit_returns(graph.game, position.seat, position.returns)[paid])
+            then.append(compute_forfeit_returns(graph.game, position.seat, position.returns)[paid])
             worth[i] += forfeits[i] * then[-1]
         if position.seat == seat and reach[i] > 0.0:
             state = (seat, position.view)

@@ -11,7 +11,7 @@ from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.players.asking import ask_distributions
 from gymposium.players.distribution import MoveDistribution
-from gymposium.players.protocol import Ask, Distributes, MatchContext, Player
+from gymposium.players.protocol import Ask, DistributionPlayer, MatchContext, Player
 from gymposium.util.streams import stream
 
 State = tuple[int, str]
@@ -108,7 +108,7 @@ def gives_probabilities(game: Game, player: Player) -> bool:
     """Return whether a player computes its move probabilities in a small game, instead of sampling them.
 
     It is asked in one position."""
-    if not isinstance(player, Distributes):
+    if not isinstance(player, DistributionPlayer):
         return False
     graph = build_graph(game)
     first = next(position for position in graph.positions if position.seat >= 0)
@@ -116,9 +116,9 @@ def gives_probabilities(game: Game, player: Player) -> bool:
     return found.samples is None
 
 
-def _distributing(player: Player) -> Distributes:
+def _distributing(player: Player) -> DistributionPlayer:
     """Return the player. Raises `GymposiumError` if it does not know its move probabilities."""
-    if not isinstance(player, Distributes):
+    if not isinstance(player, DistributionPlayer):
         raise GymposiumError(
             f"{player.name} does not report its move probabilities, so it has no exact figures. These are available "
             "for "
@@ -127,7 +127,9 @@ def _distributing(player: Player) -> Distributes:
     return player
 
 
-def _tabulate(graph: Graph, player: Distributes, seat: int, seed: int, table: dict[State, MoveDistribution]) -> None:
+def _tabulate(
+    graph: Graph, player: DistributionPlayer, seat: int, seed: int, table: dict[State, MoveDistribution]
+) -> None:
     """Add the seat's distributions to `table`."""
     visited: set[int] = set()
     ahead = [0]
@@ -173,7 +175,7 @@ def ask_in(graph: Graph, position: Position, key: str, seed: int, *numbers: int)
     return context.ask(position.seat)
 
 
-def _answers(player: Distributes, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
+def _answers(player: DistributionPlayer, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
     answers = ask_distributions(player, asks)
     for ask, answer in zip(asks, answers, strict=True):
         if list(answer.moves) != ask.legal_moves:

@@ -11,7 +11,7 @@ from gymposium.analysis.exact.outcome import Value
 from gymposium.analysis.exact.policy import Policy, State, as_played
 from gymposium.analysis.exact.value import value
 from gymposium.errors import GymposiumError
-from gymposium.match.failures import forfeit_returns
+from gymposium.match.failures import compute_forfeit_returns
 from gymposium.players.distribution import MoveDistribution
 
 
@@ -129,7 +129,7 @@ def answer(graph: Graph, policy: Policy, seat: int) -> Answer:
             (i,) = group
             worth[i] = math.fsum(p * worth[child] for p, child in zip(odds[i], first.children, strict=True))
             if forfeits[i] > 0.0:
-                worth[i] += forfeits[i] * forfeit_returns(graph.game, first.seat, first.returns)[seat]
+                worth[i] += forfeits[i] * compute_forfeit_returns(graph.game, first.seat, first.returns)[seat]
         else:
             fewest = min(slips[i] for i in group)
             likely = [i for i in group if slips[i] == fewest]

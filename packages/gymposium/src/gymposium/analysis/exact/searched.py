@@ -20,9 +20,9 @@ from gymposium.analysis.exact.policy import as_played
 from gymposium.analysis.exact.sampling import read_move
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game, Match
-from gymposium.match.failures import forfeit_returns
+from gymposium.match.failures import compute_forfeit_returns
 from gymposium.players.asking import ask_distributions, ask_player
-from gymposium.players.protocol import Ask, Distributes, MatchContext, Player
+from gymposium.players.protocol import Ask, DistributionPlayer, MatchContext, Player
 from gymposium.util.streams import stream
 
 SIMULATIONS = 400_000
@@ -114,7 +114,7 @@ class _Search:
         """Ask the player wherever it is to move."""
         other = 1 - self._seat
         asking = [one for one in live if other in one.match.to_move()]
-        if isinstance(self._player, Distributes):
+        if isinstance(self._player, DistributionPlayer):
             if len(self._known) > MOST_KEPT:
                 self._known.clear()
             unknown = {view: one for one in asking if (view := one.match.view(other)) not in self._known}
@@ -134,7 +134,7 @@ class _Search:
             else:
                 reply = self._drawn(one, seat)
                 if reply is None:
-                    self._end(one, forfeit_returns(self._game, seat, match.returns())[self._seat])
+                    self._end(one, compute_forfeit_returns(self._game, seat, match.returns())[self._seat])
                     return
                 moves[seat] = reply
         match.apply(moves)
@@ -143,7 +143,7 @@ class _Search:
 
     def _drawn(self, one: _SimulatedMatch, seat: int) -> str | None:
         """Return the player's move, or None for an illegal reply."""
-        if not isinstance(self._player, Distributes):
+        if not isinstance(self._player, DistributionPlayer):
             return one.reply
         odds, forfeit = self._known[one.match.view(seat)]
         legal = one.match.legal_moves(seat) or []

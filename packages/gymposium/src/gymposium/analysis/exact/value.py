@@ -7,7 +7,7 @@ from gymposium.analysis.exact.outcome import Outcome, Value
 from gymposium.analysis.exact.policy import Policy, as_played, tabulate
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import CHANCE
-from gymposium.match.failures import forfeit_returns
+from gymposium.match.failures import compute_forfeit_returns
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.random import RandomPlayer
 
@@ -40,7 +40,7 @@ def _outcome(policy: Policy, opponent: Policy, seat: int) -> Outcome:
             both = forfeited * _forfeit_at_once(graph, position, opponent if position.seat == seat else policy)
             for loser, share in ((position.seat, forfeited - both / 2), (1 - position.seat, both / 2)):
                 if share > 0.0:
-                    returns = forfeit_returns(graph.game, loser, position.returns)
+                    returns = compute_forfeit_returns(graph.game, loser, position.returns)
                     ends.append((Outcome.from_returns(returns, seat, loser), here * share))
         for child, probability in zip(position.children, odds, strict=True):
             reach[child] += here * probability

@@ -20,7 +20,7 @@ from gymposium.games.protocol import Game, Match
 from gymposium.players.mcts import LEAST_WORLDS, MOST_WORLDS
 from gymposium.players.protocol import MatchContext
 from gymposium.players.search import engine
-from gymposium.players.search.refusal import refuse
+from gymposium.players.search.refusal import check_searchable
 from gymposium.players.search.tree import mean_return
 from gymposium.util.streams import stream
 
@@ -178,7 +178,7 @@ class SearchJudge:
     def __init__(self, game: Game, simulations: int) -> None:
         self.name = f"search-{simulations}"
         try:
-            refuse(game, self.name)
+            check_searchable(game, self.name)
         except NoSampler as error:
             raise NotJudged(str(error)) from error
         self._game, self._simulations = game, simulations

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gymposium.analysis.review.judge import Judge, JudgedDecision
 from gymposium.games.protocol import Match
 from gymposium.games.registry import load_named_game
-from gymposium.match.failures import forfeit_returns
+from gymposium.match.failures import compute_forfeit_returns
 from gymposium.records import Record, decided
 from gymposium.util.json_file import FileModel
 from gymposium.util.streams import stream
@@ -110,7 +110,7 @@ def review_match(record: Record, judge: Judge) -> MatchReview:
             continue
         after = worth.after
         if after is None:
-            after = forfeit_returns(game, choice.seat, choice.match.returns())[choice.seat]
+            after = compute_forfeit_returns(game, choice.seat, choice.match.returns())[choice.seat]
         best = worth.best if worth.before > after else None
         found.append(
             ReviewedDecision(step, choice.seat, failed, _rounded(worth.before), _rounded(after), best, worth.unlikely)

@@ -13,7 +13,7 @@ from gymposium.errors import BadRecord, GymposiumError
 from gymposium.games.registry import load_named_game, needs_isolation
 from gymposium.records import Record, read_records
 from gymposium.runs.executors.protocol import Executor
-from gymposium.util.isolated import isolated
+from gymposium.util.isolated import call_isolated
 
 A_PART = 16
 """Number of matches per review task."""
@@ -98,7 +98,7 @@ def review_or_why(judge: str, record: Record) -> MatchReview | str:
 
     If the game's engine may kill its process, the match is replayed in another process."""
     try:
-        return isolated(_review_one, judge, record) if needs_isolation(record.game) else _review_one(judge, record)
+        return call_isolated(_review_one, judge, record) if needs_isolation(record.game) else _review_one(judge, record)
     except GymposiumError as error:
         return str(error)
 

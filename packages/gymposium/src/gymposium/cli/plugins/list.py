@@ -11,9 +11,9 @@ from rich.table import Column, Table
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import note, out
 from gymposium.plugins.host import Host, host, is_switched_off
-from gymposium.plugins.offers import offers
+from gymposium.plugins.offers import list_offers
 from gymposium.plugins.plugin import Plugin
-from gymposium.plugins.trial import Trial, try_apart
+from gymposium.plugins.trial import Trial, run_trial
 from gymposium.util.visible import visible
 
 
@@ -82,13 +82,13 @@ def note_complaints() -> None:
 def _apart() -> list[tuple[Plugin, dict[str, list[str]]]]:
     """Try the built-in and installed plugins in separate processes, and return each with what it adds."""
     listed = [(plugin, plugin.adds()) for plugin in Host(autoload=False).plugins]
-    for offer in offers():
+    for offer in list_offers():
         trial = Trial()
         plugin = Plugin(offer.name, offer.source, offer.distribution, offer.version, error=offer.error)
         if is_switched_off(offer.names):
             plugin.status = "disabled"
         elif not offer.error:
-            trial = try_apart(offer)
+            trial = run_trial(offer)
             plugin.error = f"it ended the process that loaded it ({trial.ending})" if trial.ending else trial.error
         if plugin.error and plugin.status != "disabled":
             plugin.status = "broken"

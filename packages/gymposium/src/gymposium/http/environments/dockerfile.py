@@ -39,7 +39,7 @@ CMD {command}
 """
 
 
-def dockerfile_for(games: Sequence[str], opponents: Sequence[str], on_illegal: str) -> str:
+def build_dockerfile(games: Sequence[str], opponents: Sequence[str], on_illegal: str) -> str:
     """Return the Dockerfile of a server with this offer.
 
     It installs the distributions with the games and opponents, in the locally installed versions.
@@ -50,12 +50,12 @@ def dockerfile_for(games: Sequence[str], opponents: Sequence[str], on_illegal: s
         token=TOKEN,
         port=PORT,
         python=f"{sys.version_info.major}.{sys.version_info.minor}",
-        pins=" ".join(_pins([*_specs_of_games(games), *(check_player(name)[0] for name in opponents)])),
+        pins=" ".join(_pin_distributions([*_list_game_specs(games), *(check_player(name)[0] for name in opponents)])),
         command=json.dumps(command),
     )
 
 
-def _specs_of_games(names: Iterable[str]) -> Iterator[Spec]:
+def _list_game_specs(names: Iterable[str]) -> Iterator[Spec]:
     for name in names:
         base, parameters = game_and_parameters(name)
         if is_registered(base):
@@ -64,14 +64,14 @@ def _specs_of_games(names: Iterable[str]) -> Iterator[Spec]:
             yield host().disguises[base]
 
 
-def _pins(specs: Iterable[Spec]) -> Iterator[str]:
+def _pin_distributions(specs: Iterable[Spec]) -> Iterator[str]:
     yield f'"gymposium[serve,worlds]=={version("gymposium")}"'
-    for distribution, number in sorted({_distribution(spec) for spec in specs}):
+    for distribution, number in sorted({_find_distribution(spec) for spec in specs}):
         if distribution != "gymposium":
             yield f'"{distribution}=={number}"'
 
 
-def _distribution(spec: Spec) -> tuple[str, str]:
+def _find_distribution(spec: Spec) -> tuple[str, str]:
     plugin = host().owner(spec)
     if not plugin.distribution:
         raise BadOption(

@@ -13,7 +13,7 @@ from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.match.failures import FailurePolicy
 from gymposium.match.watchdog import Watchdog
-from gymposium.players.asking import blaming
+from gymposium.players.asking import blame_errors
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, Concurrent, Player, Reply
 
@@ -38,7 +38,7 @@ class SharedPlayer:
         """Return the player's replies. Raises `TimeoutError`, and any error from the player."""
         player = self._player
         if isinstance(player, Concurrent):
-            with blaming(player):
+            with blame_errors(player):
                 with self._lock:
                     futures = [player.submit(ask) for ask in asks]
                 return [future.result(self._watchdog.seconds) for future in futures]
@@ -85,22 +85,22 @@ class EnvOffer:
             return self.games[name]
         raise UnknownName("game on this server", str(name)[:80], self.games)
 
-    def chosen(self, game: str, given: dict[str, Any]) -> LearnerOptions:
+    def choose_options(self, game: str, given: dict[str, Any]) -> LearnerOptions:
         """Return the options of a match of this game, or of the client's choice.
 
         `given` are options in `OPTIONS`, except `seat`. Raises `GymposiumError` for an invalid one."""
         played = self.game(given.pop("game", game))
-        opponents = self._opponents(given.pop("opponent", next(iter(self.opponents))), played.seats - 1)
+        opponents = self._choose_opponents(given.pop("opponent", next(iter(self.opponents))), played.seats - 1)
         for name, value in given.items():
             if not isinstance(value, str):
                 raise BadOption(f"{name}={str(value)[:80]!r} must be a string.")
         return LearnerOptions(played, opponent=opponents, on_illegal=self.on_illegal, **given)
 
-    def _opponents(self, names: object, count: int) -> list[Player]:
-        chosen = [self._opponent(name) for name in (names if isinstance(names, list) else [names])]
-        return chosen if isinstance(names, list) else chosen * count
+    def _choose_opponents(self, names: object, count: int) -> list[Player]:
+        choose_options = [self._choose_opponent(name) for name in (names if isinstance(names, list) else [names])]
+        return choose_options if isinstance(names, list) else choose_options * count
 
-    def _opponent(self, name: object) -> Player:
+    def _choose_opponent(self, name: object) -> Player:
         if isinstance(name, str) and name in self.opponents:
             return self.opponents[name]
         raise UnknownName("opponent on this server", str(name)[:80], self.opponents)

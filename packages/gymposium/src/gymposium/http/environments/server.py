@@ -43,14 +43,14 @@ def environments_app(
     `write` records a finished match, from one thread at a time. `names` and `token` are for the guard; `/health` needs
     no token."""
     server = _Server(offer, write, sessions, idle)
-    routes = [Route("/health", _health)]
+    routes = [Route("/health", _report_health)]
     for at in ("", "/{game:path}"):
         routes += [Route(f"{at}/metadata", server.metadata), Route(f"{at}/schema", server.schema)]
     sockets = [WebSocketRoute(path, server.play) for path in ("/ws", "/{game:path}/ws")]
     return api([*routes, *sockets], names=names, token=token, needs_token=lambda scope: scope["path"] != "/health")
 
 
-async def _health(request: Request) -> Response:
+async def _report_health(request: Request) -> Response:
     return JSONResponse({"status": "healthy"})
 
 
@@ -63,7 +63,7 @@ class _Server:
         self._threads = CapacityLimiter(sessions)  # each session waits for at most one step
         self._open = 0
 
-    def _keep(self, played: MatchResult) -> None:
+    def _record(self, played: MatchResult) -> None:
         with self._writing:
             self._write(played)
 
@@ -107,18 +107,18 @@ class _Server:
     async def play(self, socket: WebSocket) -> None:
         """Play with one client until it disconnects, times out, or sends close."""
         try:
-            session = EnvSession(self._offer, self._game(socket), self._keep)
+            session = EnvSession(self._offer, self._game(socket), self._record)
         except RequestRefusal as refused:
             await socket.send_denial_response(refused.response())
             return
         await socket.accept()
         try:
             if self._open >= self._sessions:
-                await socket.send_text(self._full().message())
+                await socket.send_text(self._server_full().message())
             else:
                 self._open += 1
                 try:
-                    await self._talk(socket, session)
+                    await self._serve_messages(socket, session)
                 finally:
                     self._open -= 1
                     with CancelScope(shield=True):
@@ -127,7 +127,7 @@ class _Server:
         except (WebSocketDisconnect, TimeoutError):
             pass  # the client has disconnected, or does not read
 
-    def _full(self) -> WireError:
+    def _server_full(self) -> WireError:
         return WireError(
             "CAPACITY_REACHED",
             f"This server is at its limit of {quantity(self._sessions, 'client')}. Try again later.",
@@ -135,7 +135,7 @@ class _Server:
             max_sessions=self._sessions,
         )
 
-    async def _talk(self, socket: WebSocket, session: EnvSession) -> None:
+    async def _serve_messages(self, socket: WebSocket, session: EnvSession) -> None:
         while True:
             try:
                 async with asyncio.timeout(self._idle):

@@ -10,7 +10,7 @@ from typing import Any
 from gymposium.envs.learner import LearnerTable
 from gymposium.errors import GymposiumError, tells_what_to_do
 from gymposium.http.environments.offer import OPTIONS, EnvOffer
-from gymposium.http.environments.wire import WireError, reply_in
+from gymposium.http.environments.wire import WireError, extract_reply
 from gymposium.match import EngineError, MatchResult
 from gymposium.players.protocol import Reply
 
@@ -48,8 +48,8 @@ class EnvSession:
         given = {key: data[key] for key in OPTIONS if key in data and key != "seat"}
         seed = secrets.randbits(48) if seed is None else seed
         try:
-            options = self._offer.chosen(self._default, given)
-            seat = options.seat_for(seed, {"seat": data["seat"]} if "seat" in data else None)
+            options = self._offer.choose_options(self._default, given)
+            seat = options.choose_seat(seed, {"seat": data["seat"]} if "seat" in data else None)
         except GymposiumError as error:
             raise WireError("VALIDATION_ERROR", str(error)) from None
         self.close()
@@ -62,7 +62,7 @@ class EnvSession:
             table.go_on()
             return table
 
-        self._table = table = self._played(begin)
+        self._table = table = self._run_step(begin)
         if table.played is not None:  # the match ended before this seat was asked
             return self._outcome(table)
         text, info = table.look()
@@ -72,7 +72,7 @@ class EnvSession:
 
     def step(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """Play one reply, and continue to this seat's next decision or the end. Raises `WireError`."""
-        text = reply_in(data)
+        text = extract_reply(data)
         table = self._table
         if table is None or table.needs_reset:
             raise WireError("EXECUTION_ERROR", "There is no match in progress. Send reset first.")
@@ -83,7 +83,7 @@ class EnvSession:
             return table
 
         self._steps += 1
-        return self._outcome(self._played(play))
+        return self._outcome(self._run_step(play))
 
     def close(self) -> None:
         """Release what an unfinished match holds, such as a server."""
@@ -110,7 +110,7 @@ class EnvSession:
         info.pop("tools", None)  # they are in the first observation
         return self._observation(text, info, reward, done=done)
 
-    def _played(self, step: Callable[[], LearnerTable]) -> LearnerTable:
+    def _run_step(self, step: Callable[[], LearnerTable]) -> LearnerTable:
         """Run a step and return the table.
 
         An exception from a player or an engine ends the match. It is not shown to the client, because it may reveal

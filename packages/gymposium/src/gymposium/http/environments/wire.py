@@ -66,7 +66,7 @@ def message(kind: str, data: Mapping[str, Any]) -> str:
     return json.dumps({"type": kind, "data": data}, allow_nan=False)
 
 
-def reply_in(action: Mapping[str, Any]) -> str:
+def extract_reply(action: Mapping[str, Any]) -> str:
     """Return an action's text. Raises `WireError` for an action that does not match `SCHEMAS`."""
     text = action.get("text")
     if not isinstance(text, str) or action.keys() - {"text", "metadata"}:

@@ -129,6 +129,6 @@ class EngineWorld:
         return EngineWorld(self._game, self._state.clone(), rng)
 
 
-def bare_worlds(worlds: Sequence[Match]) -> list[EngineWorld]:
+def to_engine_worlds(worlds: Sequence[Match]) -> list[EngineWorld]:
     """Return the same worlds with numbered moves, or [] if they are not OpenSpiel's."""
     return [EngineWorld(w.game, w.state, random.Random(0)) for w in worlds if type(w) is OpenSpielMatch]

@@ -33,7 +33,7 @@ parameters, open_spiel 2.0.2), or the engine is at fault. The reasons apply only
 gymposium game on the same engine may have its own sampler, and its spec says if it cannot be searched."""
 
 
-def refuse(game: Game, player: str) -> None:
+def check_searchable(game: Game, player: str) -> None:
     """Raise `NoSampler` with the reason if search would play this game badly."""
     if game.spec.free_text:
         raise NoSampler(
@@ -47,7 +47,7 @@ def refuse(game: Game, player: str) -> None:
         raise NoSampler(f"{player} does not play {game.name}: {reason}. Use the random player instead.")
 
 
-def random_moves(count: int, moves: int) -> list[str]:
+def remark_on_random_moves(count: int, moves: int) -> list[str]:
     """Return a remark on `count` random moves of `moves`, made because no world was found, or []."""
     return (
         [f"{count} of {quantity(moves, 'move was', 'moves were')} random, as no world was found to search."]

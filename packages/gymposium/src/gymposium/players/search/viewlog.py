@@ -37,15 +37,15 @@ class ViewLog:
         """Return the log so far."""
         game, events = self._match.game, self._match.events
         if not self._items:
-            self._look(0)
+            self._add_view(0)
         while self._end < len(events):
             after = self._end + len(game.load(events[: self._end]).to_move())
             own = [Item("did", event.move) for event in events[self._end : after] if event.seat == self._seat]
             self._items += own
-            self._look(after)
+            self._add_view(after)
         return self._items
 
-    def _look(self, end: int) -> None:
+    def _add_view(self, end: int) -> None:
         """Add the view after this number of events and following chance, unless it equals the last view."""
         events = self._match.events
         while end < len(events) and events[end].seat == CHANCE:

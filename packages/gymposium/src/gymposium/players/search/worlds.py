@@ -73,7 +73,7 @@ class Worlds:
         """Continue `start`, which matches `items[:at]`, to the end of the log, and return the resulting world.
 
         Returns None if none is found before `stop` steps are left."""
-        branch = [(start, at, self._moves(start, at, items, rng))]
+        branch = [(start, at, self._joint_moves(start, at, items, rng))]
         while branch:
             match, at, moves = branch[-1]
             if at == len(items) and self._seat in match.to_move():
@@ -90,12 +90,12 @@ class Worlds:
             self._steps -= 1
             child = match.fork(rng)
             child.apply(joint)
-            after = self._agrees(child.view(self._seat), at + (self._seat in joint), items)
+            after = self._match_view(child.view(self._seat), at + (self._seat in joint), items)
             if after:
-                branch.append((child, after, self._moves(child, after, items, rng)))
+                branch.append((child, after, self._joint_moves(child, after, items, rng)))
         return None
 
-    def _agrees(self, view: str, at: int, items: Sequence[Item]) -> int:
+    def _match_view(self, view: str, at: int, items: Sequence[Item]) -> int:
         """Return the number of matching log items if the seat sees this view next; 0 if it contradicts the log."""
         if at < len(items) and items[at] == ("saw", view):
             return at + 1
@@ -104,7 +104,9 @@ class Worlds:
             last -= 1
         return at if items[last].text == view else 0
 
-    def _moves(self, match: Match, at: int, items: Sequence[Item], rng: random.Random) -> Iterator[dict[int, str]]:
+    def _joint_moves(
+        self, match: Match, at: int, items: Sequence[Item], rng: random.Random
+    ) -> Iterator[dict[int, str]]:
         """Yield joint moves to try: the seat's actual move, with random moves for the others."""
         seats, own = match.to_move(), {}
         if self._seat in seats:

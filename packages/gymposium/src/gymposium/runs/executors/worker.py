@@ -93,7 +93,7 @@ def _play(part: RunPart, players: dict[str, Player], supervisor: Connection) -> 
         faults = Counter(
             (
                 result.job.players[failure.seat or 0].name,
-                f"in {result.job.game.name} it {failure.advised(result.cut_off)}",
+                f"in {result.job.game.name} it {failure.describe_failure(result.cut_off)}",
             )
             for result in played
             for failure in result.ending.failures

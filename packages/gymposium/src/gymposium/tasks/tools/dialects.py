@@ -16,7 +16,7 @@ from gymposium.errors import UnknownName
 from gymposium.tasks.tools.calls import Call
 from gymposium.tasks.tools.merging import list_types
 from gymposium.tasks.tools.tool import Tool
-from gymposium.util.strict_json import each_key_once, strict_json
+from gymposium.util.strict_json import build_object, strict_json
 
 
 class Dialect(Protocol):
@@ -47,7 +47,7 @@ class Hermes:
     def read(self, text: str, tools: Mapping[str, Tool]) -> tuple[Call, ...]:
         return tuple(
             Call.parse(strict_json(inside, any_integer=True))
-            for inside in _between(text, "<tool_call>", "</tool_call>")
+            for inside in _split_tags(text, "<tool_call>", "</tool_call>")
         )
 
     def write(self, calls: Sequence[Call]) -> str:
@@ -79,12 +79,14 @@ class _TypedDialect(ABC):
 
     def read(self, text: str, tools: Mapping[str, Tool]) -> tuple[Call, ...]:
         return tuple(
-            Call(name, each_key_once((key, _value(tools.get(name), key, value)) for key, value in arguments))
+            Call(name, build_object((key, _parse_value(tools.get(name), key, value)) for key, value in arguments))
             for name, arguments in self._split(text)
         )
 
     def write(self, calls: Sequence[Call]) -> str:
-        parts = [(call.name, [(key, _text(call.arguments[key])) for key in sorted(call.arguments)]) for call in calls]
+        parts = [
+            (call.name, [(key, _format_value(call.arguments[key])) for key in sorted(call.arguments)]) for call in calls
+        ]
         written = "\n".join(self._join(name, arguments) for name, arguments in parts)
         try:
             same = [*self._split(written)] == parts
@@ -111,11 +113,11 @@ class Keys(_TypedDialect):
     example = "<tool_call>name\n<arg_key>...</arg_key>\n<arg_value>...</arg_value>\n</tool_call>"
 
     def _split(self, text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-        for inside in _between(text, "<tool_call>", "</tool_call>"):
+        for inside in _split_tags(text, "<tool_call>", "</tool_call>"):
             name, tag, _ = inside.partition("<arg_key>")
-            yield name.strip(), [*self._pairs(_Scanner(inside, len(name)))] if tag else []
+            yield name.strip(), [*self._read_pairs(_Scanner(inside, len(name)))] if tag else []
 
-    def _pairs(self, scanner: _Scanner) -> Iterator[tuple[str, str]]:
+    def _read_pairs(self, scanner: _Scanner) -> Iterator[tuple[str, str]]:
         while not scanner.is_done:
             scanner.take("<arg_key>")
             key = scanner.until("</arg_key>")
@@ -137,16 +139,16 @@ class Functions(_TypedDialect):
     example = "<tool_call>\n<function=name>\n<parameter=...>\n...\n</parameter>\n</function>\n</tool_call>"
 
     def _split(self, text: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-        for inside in _between(text, "<tool_call>", "</tool_call>"):
+        for inside in _split_tags(text, "<tool_call>", "</tool_call>"):
             scanner = _Scanner(inside.removesuffix("</function>").rstrip())
             scanner.take("<function=")
             name = scanner.name()
             if not inside.endswith("</function>"):
                 raise ValueError(f"a call is written {self.example}")
             scanner.skip_space()
-            yield name, [*self._pairs(scanner)]
+            yield name, [*self._read_pairs(scanner)]
 
-    def _pairs(self, scanner: _Scanner) -> Iterator[tuple[str, str]]:
+    def _read_pairs(self, scanner: _Scanner) -> Iterator[tuple[str, str]]:
         while not scanner.is_done:
             scanner.take("<parameter=")
             key = scanner.name()
@@ -169,7 +171,7 @@ def dialect(name: str) -> Dialect:
         raise UnknownName("dialect of tool calls", name, DIALECTS) from None
 
 
-def _between(text: str, opening: str, closing: str) -> Iterator[str]:
+def _split_tags(text: str, opening: str, closing: str) -> Iterator[str]:
     """Yield the stripped texts between pairs of tags.
 
     Raises `ValueError` if there is no pair or any other text."""
@@ -188,25 +190,25 @@ class _Scanner:
     _SPACE = re.compile(r"\s*+")
 
     def __init__(self, text: str, at: int = 0) -> None:
-        self._text, self._at = text, at
+        self._format_value, self._at = text, at
 
     @property
     def is_done(self) -> bool:
         """Return whether the whole text is read."""
-        return self._at >= len(self._text)
+        return self._at >= len(self._format_value)
 
     def take(self, tag: str) -> None:
         """Consume this tag. Raises `ValueError` for anything else."""
-        if not self._text.startswith(tag, self._at):
+        if not self._format_value.startswith(tag, self._at):
             raise ValueError(f"there is no {tag} where a call needs it")
         self._at += len(tag)
 
     def until(self, tag: str) -> str:
         """Return the text before the next such tag and consume both. Raises `ValueError` without one."""
-        end = self._text.find(tag, self._at)
+        end = self._format_value.find(tag, self._at)
         if end < 0:
             raise ValueError(f"there is no {tag} where a call needs it")
-        part, self._at = self._text[self._at : end], end + len(tag)
+        part, self._at = self._format_value[self._at : end], end + len(tag)
         return part
 
     def name(self) -> str:
@@ -218,23 +220,23 @@ class _Scanner:
 
     def skip_space(self) -> None:
         """Skip whitespace."""
-        space = self._SPACE.match(self._text, self._at)
+        space = self._SPACE.match(self._format_value, self._at)
         assert space is not None
         self._at = space.end()
 
 
-def _text(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _value(tool: Tool | None, name: str, text: str) -> Any:
+def _parse_value(tool: Tool | None, name: str, text: str) -> Any:
     """Parse an argument's value.
 
     It is JSON if the schema does not allow text, or if the text is JSON of another allowed type; otherwise it is text.
     An argument without a schema is text. Raises `ValueError`."""
     properties = None if tool is None else tool.parameters.get("properties")
     described = properties.get(name, True) if isinstance(properties, Mapping) else True
-    types = set(_types(described, {} if tool is None else tool.parameters))
+    types = set(_list_types(described, {} if tool is None else tool.parameters))
     if not types or types == {"string"}:
         return text
     try:
@@ -246,25 +248,25 @@ def _value(tool: Tool | None, name: str, text: str) -> Any:
     return text if "string" in types and _name_json_type(value) not in types - {"string"} else value
 
 
-def _types(schema: Any, whole: Mapping[str, Any]) -> Iterator[str]:
+def _list_types(schema: Any, whole: Mapping[str, Any]) -> Iterator[str]:
     """Yield the JSON types that a schema allows, if it names any. A number may be an integer."""
     waiting, followed = [schema], set()
     while waiting:
         schema = waiting.pop()
         if not isinstance(schema, Mapping):
             continue
-        given = [*_listed(schema, "enum"), *([schema["const"]] if "const" in schema else [])]
+        given = [*_get_list(schema, "enum"), *([schema["const"]] if "const" in schema else [])]
         for kind in [*(list_types(schema) or ()), *map(_name_json_type, given)]:
             yield from ("number", "integer") if kind == "number" else (kind,)
         for keyword in ("anyOf", "oneOf", "allOf"):
-            waiting += _listed(schema, keyword)
+            waiting += _get_list(schema, keyword)
         reference = schema.get("$ref")
         if isinstance(reference, str) and reference not in followed:
             followed.add(reference)
-            waiting.append(_pointed(reference, whole))
+            waiting.append(_resolve_pointer(reference, whole))
 
 
-def _listed(schema: Mapping[str, Any], keyword: str) -> Sequence[Any]:
+def _get_list(schema: Mapping[str, Any], keyword: str) -> Sequence[Any]:
     """Return a keyword's list, or an empty one for any other value."""
     value = schema.get(keyword)
     return value if isinstance(value, list | tuple) else ()
@@ -288,7 +290,7 @@ def _name_json_type(value: Any) -> str:
     return "object"
 
 
-def _pointed(reference: str, whole: Mapping[str, Any]) -> Any:
+def _resolve_pointer(reference: str, whole: Mapping[str, Any]) -> Any:
     """Return the target of a pointer such as `#/$defs/a` in a schema, or None."""
     found: Any = whole
     for step in reference.removeprefix("#").split("/")[1:]:

@@ -25,7 +25,7 @@ from jsonschema.exceptions import SchemaError
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import EMPTY_REGISTRY, SchemaResource, specification_with
 
-from gymposium.tasks.tools.references import Resolve, outside_references
+from gymposium.tasks.tools.references import ReferenceResolver, find_outside_references
 from gymposium.tasks.tools.samples import ValueSampler
 
 _DRAFTS: dict[str, Any] = {
@@ -45,10 +45,10 @@ _LONGEST_REASON = 200
 
 
 @lru_cache(maxsize=256)
-def invalidity(text: str) -> str | None:
+def find_invalidity(text: str) -> str | None:
     """Return why this schema is invalid in its draft, or None. A reference to another document is invalid."""
     document = json.loads(text)
-    kind = _draft(document)
+    kind = _find_draft(document)
     if kind is None:
         return f"$schema is {str(document['$schema'])[:80]!r}, which is none of {', '.join(_DRAFTS)}"
     try:
@@ -57,14 +57,14 @@ def invalidity(text: str) -> str | None:
         return str(error.message)[:_LONGEST_REASON]
     except RecursionError:
         return "it is nested too deeply"
-    outside = next(outside_references(_resource(kind, document)), None)
+    outside = next(find_outside_references(_make_resource(kind, document)), None)
     return None if outside is None else f"it refers to {outside[:80]!r}, which is not in it"
 
 
 def objection(text: str, value: Any) -> str | None:
     """Return why a value does not match a valid schema, or None if it does."""
     try:
-        error = next(_validator(text).iter_errors(value), None)
+        error = next(_make_validator(text).iter_errors(value), None)
     except RecursionError:  # a schema that refers to itself for the same value constrains nothing
         return None
     if error is None:
@@ -77,22 +77,22 @@ def objection(text: str, value: Any) -> str | None:
 def sample(text: str, words: Sequence[str], rng: random.Random) -> dict[str, Any]:
     """Return a random object. It matches the schema if such an object is found in a few tries."""
     document = json.loads(text)
-    kind = _draft(document) or Draft202012Validator
-    resolve = Resolve.within(_resource(kind, document))
+    kind = _find_draft(document) or Draft202012Validator
+    resolve = ReferenceResolver.within(_make_resource(kind, document))
     sampler = ValueSampler(document, resolve, words, rng, lone_references=kind in _LONE_REFERENCES)
     return sampler.draw(lambda value: objection(text, value) is None)
 
 
 @lru_cache(maxsize=256)
-def _validator(text: str) -> Any:
+def _make_validator(text: str) -> Any:
     document = json.loads(text)
-    kind = _draft(document) or Draft202012Validator
+    kind = _find_draft(document) or Draft202012Validator
     # the draft is known, and `jsonschema` would replace the forgiving class by the draft's own
     document.pop("$schema", None)
-    return _forgiving(kind)(document, registry=EMPTY_REGISTRY)
+    return _make_lenient(kind)(document, registry=EMPTY_REGISTRY)
 
 
-def _draft(document: dict[str, Any]) -> Any:
+def _find_draft(document: dict[str, Any]) -> Any:
     """Return the validator for a schema's draft (2020-12 by default), or None for an unknown draft."""
     if "$schema" not in document:
         return Draft202012Validator
@@ -100,18 +100,18 @@ def _draft(document: dict[str, Any]) -> Any:
     return None if named is None else _DRAFTS.get(named[1])
 
 
-def _resource(kind: Any, document: dict[str, Any]) -> SchemaResource:
+def _make_resource(kind: Any, document: dict[str, Any]) -> SchemaResource:
     return specification_with(kind.ID_OF(kind.META_SCHEMA)).create_resource(document)
 
 
 @lru_cache(maxsize=len(_DRAFTS))
-def _forgiving(kind: Any) -> Any:
+def _make_lenient(kind: Any) -> Any:
     """Return a draft's validator that skips keywords it cannot evaluate."""
-    checks = {name: _forgiven(check) for name, check in kind.VALIDATORS.items()}
+    checks = {name: _skip_failing(check) for name, check in kind.VALIDATORS.items()}
     return validators.extend(kind, checks)  # type: ignore[no-untyped-call]
 
 
-def _forgiven(check: Callable[..., Iterator[Any] | None]) -> Callable[..., Iterator[Any]]:
+def _skip_failing(check: Callable[..., Iterator[Any] | None]) -> Callable[..., Iterator[Any]]:
     def checked(validator: Any, given: Any, instance: Any, schema: Any) -> Iterator[Any]:
         try:
             yield from check(validator, given, instance, schema) or ()

@@ -11,7 +11,7 @@ _LESSER = {"maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxPropertie
 _CHOICES = {"anyOf", "oneOf", "if", "$ref", "$dynamicRef", "$recursiveRef"}
 
 
-def merged(schema: Any, other: Any) -> Any:
+def merge_schemas(schema: Any, other: Any) -> Any:
     """Return a schema for values that match both, as closely as possible. False matches none."""
     if schema is False or other is False:
         return False
@@ -24,7 +24,7 @@ def merged(schema: Any, other: Any) -> Any:
         elif key in _CHOICES:
             both["allOf"] = [*both.get("allOf", ()), {key: value}]
         else:
-            both[key] = _both(key, both[key], value)
+            both[key] = _merge_keyword(key, both[key], value)
     return both
 
 
@@ -35,22 +35,22 @@ def list_types(schema: Mapping[str, Any]) -> list[str] | None:
     return None if given is None else [one for one in named if isinstance(one, str)]
 
 
-def _both(key: str, mine: Any, yours: Any) -> Any:
+def _merge_keyword(key: str, mine: Any, yours: Any) -> Any:
     """Return a keyword value equivalent to both of two different values."""
     match key:
         case "type":
-            return _types(mine, yours)
+            return _merge_types(mine, yours)
         case "enum":
             return [value for value in mine if value in yours]
         case "required" | "allOf":
             return [*mine, *(value for value in yours if value not in mine)]
         case "properties" | "patternProperties" | "$defs" | "definitions":
-            return {name: merged(mine.get(name, True), yours.get(name, True)) for name in {**mine, **yours}}
+            return {name: merge_schemas(mine.get(name, True), yours.get(name, True)) for name in {**mine, **yours}}
         case "prefixItems":
             longer, shorter = sorted((mine, yours), key=len, reverse=True)
-            return [merged(one, shorter[at] if at < len(shorter) else True) for at, one in enumerate(longer)]
+            return [merge_schemas(one, shorter[at] if at < len(shorter) else True) for at, one in enumerate(longer)]
         case "items" | "additionalProperties" | "unevaluatedProperties" | "propertyNames" if _are_schemas(mine, yours):
-            return merged(mine, yours)
+            return merge_schemas(mine, yours)
         case "multipleOf" if isinstance(mine, int) and isinstance(yours, int):
             return lcm(mine, yours)
     if _are_numbers(mine, yours) and key in _GREATER | _LESSER:
@@ -58,7 +58,7 @@ def _both(key: str, mine: Any, yours: Any) -> Any:
     return yours
 
 
-def _types(mine: Any, yours: Any) -> list[str]:
+def _merge_types(mine: Any, yours: Any) -> list[str]:
     mine, yours = list_types({"type": mine}) or [], list_types({"type": yours}) or []
     narrow = [one for one in mine if one in yours or (one == "integer" and "number" in yours)]
     return [*narrow, *(one for one in yours if one == "integer" and "number" in mine and one not in mine)]

@@ -26,32 +26,32 @@ class NoText(Exception):
     """No text was found for a pattern."""
 
 
-def text_for(pattern: str, rng: random.Random, repeats: int = REPEATS) -> str:
+def generate_text(pattern: str, rng: random.Random, repeats: int = REPEATS) -> str:
     """Return a random text that matches a regular expression in most cases. Lookaround assertions are ignored.
 
     `repeats` is the maximum of repetitions beyond the minimum, for unbounded repeats.
 
     Raises `NoText` for a pattern with long texts, and `re.error` for an invalid pattern."""
-    return _Writer(rng, repeats).write(_parser.parse(pattern))
+    return _TextGenerator(rng, repeats).write(_parser.parse(pattern))
 
 
-class _Writer:
+class _TextGenerator:
     def __init__(self, rng: random.Random, repeats: int) -> None:
         self._rng, self._repeats = rng, repeats
         self._groups: dict[int, str] = {}
         self._left = _LONGEST
 
     def write(self, parsed: Any) -> str:
-        return "".join(self._part(operator.name, argument) for operator, argument in parsed)
+        return "".join(self._write_part(operator.name, argument) for operator, argument in parsed)
 
-    def _part(self, operator: str, argument: Any) -> str:
+    def _write_part(self, operator: str, argument: Any) -> str:
         match operator:
             case "LITERAL":
-                return self._counted(chr(argument))
+                return self._check_length(chr(argument))
             case "NOT_LITERAL" | "ANY" | "IN":
-                return self._counted(self._one(_characters(operator, argument)))
+                return self._check_length(self._pick(_list_characters(operator, argument)))
             case "BRANCH":
-                return self.write(self._one(argument[1]))
+                return self.write(self._pick(argument[1]))
             case "SUBPATTERN":
                 text = self.write(argument[-1])
                 if argument[0] is not None:
@@ -69,19 +69,19 @@ class _Writer:
                 return "".join(self.write(repeated) for _ in range(count))
         return ""  # anchors and assertions
 
-    def _counted(self, text: str) -> str:
+    def _check_length(self, text: str) -> str:
         self._left -= 1
         if self._left < 0:
             raise NoText
         return text
 
-    def _one(self, choices: Any) -> Any:
+    def _pick(self, choices: Any) -> Any:
         if not choices:
             raise NoText
         return choices[int(self._rng.random() * len(choices))]
 
 
-def _characters(operator: str, argument: Any) -> str:
+def _list_characters(operator: str, argument: Any) -> str:
     """Return the characters of a class, in a fixed order."""
     if operator == "ANY":
         return _PRINTABLE
@@ -89,11 +89,11 @@ def _characters(operator: str, argument: Any) -> str:
         return _PRINTABLE.replace(chr(argument), "")
     parts = [(kind.name, value) for kind, value in argument]
     negated = parts[0][0] == "NEGATE"
-    within = "".join(_within(kind, value) for kind, value in parts if kind != "NEGATE")
+    within = "".join(_category_characters(kind, value) for kind, value in parts if kind != "NEGATE")
     return "".join(one for one in _PRINTABLE if one not in within) if negated else within
 
 
-def _within(kind: str, value: Any) -> str:
+def _category_characters(kind: str, value: Any) -> str:
     match kind:
         case "LITERAL":
             return chr(value)

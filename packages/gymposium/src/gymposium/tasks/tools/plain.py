@@ -24,7 +24,7 @@ def is_plain(schema: Any) -> bool:
             if isinstance(one, Mapping):
                 if not all(_is_plain_keyword(key, value) for key, value in one.items()):
                     return False
-                below += _subschemas(one)
+                below += _list_subschemas(one)
             elif not isinstance(one, bool):
                 return False
         count += len(below)
@@ -47,7 +47,7 @@ def _is_plain_keyword(key: str, value: Any) -> bool:
     return key in _ANNOTATIONS
 
 
-def _subschemas(schema: Mapping[str, Any]) -> Iterator[Any]:
+def _list_subschemas(schema: Mapping[str, Any]) -> Iterator[Any]:
     yield from schema.get("properties", {}).values()
     for key in ("anyOf", "oneOf"):
         yield from schema.get(key, ())

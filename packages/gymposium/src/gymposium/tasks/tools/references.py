@@ -13,7 +13,7 @@ KEYWORDS = ("$ref", "$dynamicRef", "$recursiveRef")
 
 
 @dataclass(frozen=True, slots=True)
-class Resolve:
+class ReferenceResolver:
     """The subschemas of a document by reference."""
 
     resolver: Any
@@ -32,12 +32,12 @@ class Resolve:
         return found if isinstance(found, dict | bool) else None
 
 
-def outside_references(resource: SchemaResource) -> Iterator[str]:
+def find_outside_references(resource: SchemaResource) -> Iterator[str]:
     """Yield the references to other documents."""
-    yield from _outside(resource, EMPTY_REGISTRY.resolver_with_root(resource))
+    yield from _find_outside(resource, EMPTY_REGISTRY.resolver_with_root(resource))
 
 
-def _outside(resource: SchemaResource, resolver: Any) -> Iterator[str]:
+def _find_outside(resource: SchemaResource, resolver: Any) -> Iterator[str]:
     contents: Any = resource.contents
     for keyword in KEYWORDS if isinstance(contents, dict) else ():
         reference = contents.get(keyword)
@@ -49,4 +49,4 @@ def _outside(resource: SchemaResource, resolver: Any) -> Iterator[str]:
             except (LookupError, TypeError, ValueError, AttributeError):
                 continue  # it points to a non-schema in this document
     for below in resource.subresources():
-        yield from _outside(below, resolver.in_subresource(below))
+        yield from _find_outside(below, resolver.in_subresource(below))

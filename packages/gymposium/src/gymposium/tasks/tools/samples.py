@@ -14,8 +14,8 @@ from functools import reduce
 from math import ceil, floor
 from typing import Any
 
-from gymposium.tasks.tools.merging import list_types, merged
-from gymposium.tasks.tools.patterns import REPEATS, NoText, text_for
+from gymposium.tasks.tools.merging import list_types, merge_schemas
+from gymposium.tasks.tools.patterns import REPEATS, NoText, generate_text
 
 _TRIES = 50
 _BARE = 10
@@ -86,7 +86,7 @@ class ValueSampler:
         for self._tried in range(_TRIES):
             self._steps = 0
             try:
-                value = self._value(self._schema, 0)
+                value = self._draw_value(self._schema, 0)
             except (_NoValue, NoText, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
                 continue  # the schema has no value here, or points to a non-schema
             if isinstance(value, dict):
@@ -95,29 +95,29 @@ class ValueSampler:
                     break
         return drawn
 
-    def _value(self, schema: Any, depth: int) -> Any:
-        flat = self._flat(schema, depth)
+    def _draw_value(self, schema: Any, depth: int) -> Any:
+        flat = self._flatten(schema, depth)
         if "const" in flat:
             return flat["const"]
         if "enum" in flat:
-            return self._one(flat["enum"])
+            return self._pick(flat["enum"])
         types = list_types(flat) or _likely_types(flat)
-        match types[0] if len(types) == 1 else self._one(types):
+        match types[0] if len(types) == 1 else self._pick(types):
             case "object":
-                return self._object(flat, depth)
+                return self._draw_object(flat, depth)
             case "array":
-                return self._array(flat, depth)
+                return self._draw_array(flat, depth)
             case "integer":
-                return self._number(flat, whole=True)
+                return self._draw_number(flat, whole=True)
             case "number":
-                return self._number(flat, whole=False)
+                return self._draw_number(flat, whole=False)
             case "boolean":
                 return self._rng.random() < 0.5
             case "null":
                 return None
-        return self._text(flat)
+        return self._draw_text(flat)
 
-    def _flat(self, schema: Any, depth: int) -> dict[str, Any]:
+    def _flatten(self, schema: Any, depth: int) -> dict[str, Any]:
         """Return the schema without references and `allOf`, with one option per choice."""
         followed: set[str] = set()
         while True:
@@ -132,26 +132,26 @@ class ValueSampler:
                 found = None if reference in followed else self._resolve(reference)
                 followed.add(reference)  # a self-reference constrains nothing
                 beside = True if self._lone_references and keyword == "$ref" else flat
-                schema = merged(True if found is None else found, beside)
+                schema = merge_schemas(True if found is None else found, beside)
             elif "allOf" in flat:
-                schema = reduce(merged, flat.pop("allOf"), flat)
+                schema = reduce(merge_schemas, flat.pop("allOf"), flat)
             elif "const" in flat or "enum" in flat:
                 return flat
             elif keyword := next((one for one in ("anyOf", "oneOf") if one in flat), None):
-                schema = merged(flat, self._one(flat.pop(keyword)))
+                schema = merge_schemas(flat, self._pick(flat.pop(keyword)))
             elif "if" in flat:
                 condition, then, other = flat.pop("if"), flat.pop("then", True), flat.pop("else", True)
-                chosen = merged(condition, then) if self._rng.random() < 0.5 else other
-                schema = merged(flat, chosen)
-            elif due := _due(flat):
+                chosen = merge_schemas(condition, then) if self._rng.random() < 0.5 else other
+                schema = merge_schemas(flat, chosen)
+            elif due := _find_missing_dependency(flat):
                 keyword, name = due
                 flat[keyword] = {**flat[keyword]}
                 then = flat[keyword].pop(name)
-                schema = merged(flat, {"required": then} if isinstance(then, list) else then)
+                schema = merge_schemas(flat, {"required": then} if isinstance(then, list) else then)
             else:
                 return flat
 
-    def _object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    def _draw_object(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
         properties, required = schema.get("properties", {}), [*schema.get("required", ())]
         least, most = schema.get("minProperties", 0), schema.get("maxProperties", _LARGEST)
         wanted = 0.0 if (depth > _DEEPEST // 2 or self._is_bare()) else 0.5
@@ -159,18 +159,18 @@ class ValueSampler:
         for name, one in properties.items():
             if name in required or (one is not False and wanted and self._rng.random() < wanted and len(made) < most):
                 self._add(made, name, one, depth, needed=name in required)
-        self._complete(made, schema, [name for name in required if name not in made], depth)
+        self._add_required(made, schema, [name for name in required if name not in made], depth)
         for name, one in properties.items():
             if len(made) < least and name not in made and one is not False:
                 self._add(made, name, one, depth, needed=False)
         for _ in range(2 * min(least, _LARGEST)):
             if len(made) >= least:
                 break
-            name = self._name(schema, depth)
-            self._add(made, name, self._other(schema, name), depth, needed=False)
+            name = self._draw_name(schema, depth)
+            self._add(made, name, self._property_schema(schema, name), depth, needed=False)
         return made
 
-    def _complete(self, made: dict[str, Any], schema: Mapping[str, Any], needed: Iterable[str], depth: int) -> None:
+    def _add_required(self, made: dict[str, Any], schema: Mapping[str, Any], needed: Iterable[str], depth: int) -> None:
         """Add required properties, including those that present ones require."""
         waiting = [*needed]
         dependent = {**schema.get("dependencies", {}), **schema.get("dependentRequired", {})}
@@ -185,34 +185,34 @@ class ValueSampler:
                 return
             name = waiting.pop()
             if name not in made:
-                self._add(made, name, self._other(schema, name), depth, needed=True)
+                self._add(made, name, self._property_schema(schema, name), depth, needed=True)
 
     def _add(self, made: dict[str, Any], name: str, schema: Any, depth: int, *, needed: bool) -> None:
         try:
-            made[name] = self._value(schema, depth + 1)
+            made[name] = self._draw_value(schema, depth + 1)
         except (_NoValue, NoText):
             if needed:
                 raise
 
-    def _other(self, schema: Mapping[str, Any], name: str) -> Any:
+    def _property_schema(self, schema: Mapping[str, Any], name: str) -> Any:
         """Return the schema of a property, even if the schema does not name it."""
         if name in (properties := schema.get("properties", {})):
             return properties[name]
         patterns = schema.get("patternProperties", {})
         if patterns:
-            return self._one([*patterns.values()])
+            return self._pick([*patterns.values()])
         rest = schema.get("additionalProperties", schema.get("unevaluatedProperties", True))
         return {"type": "string"} if rest is True else rest
 
-    def _name(self, schema: Mapping[str, Any], depth: int) -> str:
+    def _draw_name(self, schema: Mapping[str, Any], depth: int) -> str:
         """Return a name for a property that the schema does not name."""
         if patterns := schema.get("patternProperties"):
-            return text_for(self._one([*patterns]), self._rng)
+            return generate_text(self._pick([*patterns]), self._rng)
         if "propertyNames" in schema:
-            return str(self._value(merged({"type": "string"}, schema["propertyNames"]), depth + 1))
-        return f"{self._one(self._words)}{int(self._rng.random() * _MOST)}"
+            return str(self._draw_value(merge_schemas({"type": "string"}, schema["propertyNames"]), depth + 1))
+        return f"{self._pick(self._words)}{int(self._rng.random() * _MOST)}"
 
-    def _array(self, schema: Mapping[str, Any], depth: int) -> list[Any]:
+    def _draw_array(self, schema: Mapping[str, Any], depth: int) -> list[Any]:
         items = schema.get("items", True)
         prefix = [*schema.get("prefixItems", items if isinstance(items, list) else ())]
         rest = schema.get("additionalItems", True) if isinstance(items, list) else items
@@ -224,38 +224,42 @@ class ValueSampler:
         least = max(least, contained)
         usual = len(prefix) if prefix else _LONGEST
         most = min(schema.get("maxItems", max(least, usual)), len(prefix) if ends else _LARGEST)
-        count = self._integer(min(least, most), most)
+        count = self._draw_integer(min(least, most), most)
         made: list[Any] = []
         for at in range(min(count, _LARGEST)):
             one = prefix[at] if at < len(prefix) else rest
             if at >= count - contained:
-                one = merged(one, schema["contains"])
-            made.append(self._fresh(one, made, depth) if schema.get("uniqueItems") else self._value(one, depth + 1))
+                one = merge_schemas(one, schema["contains"])
+            made.append(
+                self._draw_new_value(one, made, depth)
+                if schema.get("uniqueItems")
+                else self._draw_value(one, depth + 1)
+            )
         return made
 
-    def _fresh(self, schema: Any, made: Sequence[Any], depth: int) -> Any:
+    def _draw_new_value(self, schema: Any, made: Sequence[Any], depth: int) -> Any:
         """Return a value not among others, if one is found."""
         value = None
         for _ in range(10):
-            value = self._value(schema, depth + 1)
+            value = self._draw_value(schema, depth + 1)
             if value not in made:
                 break
         return value
 
-    def _number(self, schema: Mapping[str, Any], *, whole: bool) -> Any:
-        low, high = self._bounds(schema)
+    def _draw_number(self, schema: Mapping[str, Any], *, whole: bool) -> Any:
+        low, high = self._find_bounds(schema)
         step = schema.get("multipleOf")
         if step is not None:
             first, last = ceil(low / step), floor(high / step)
-            chosen = self._integer(first, last) * step
+            chosen = self._draw_integer(first, last) * step
             return int(chosen) if whole else chosen
         if whole:
-            return self._integer(ceil(low), floor(high))
+            return self._draw_integer(ceil(low), floor(high))
         drawn = low + (high - low) * self._rng.random()
         near = round(drawn, 2)
         return near if low <= near <= high and self._tried < _BARE else drawn
 
-    def _bounds(self, schema: Mapping[str, Any]) -> tuple[Any, Any]:
+    def _find_bounds(self, schema: Mapping[str, Any]) -> tuple[Any, Any]:
         """Return the minimum and maximum number. Draft 4 uses booleans for exclusive bounds."""
         low, high = schema.get("minimum"), schema.get("maximum")
         above, below = schema.get("exclusiveMinimum", False), schema.get("exclusiveMaximum", False)
@@ -275,21 +279,21 @@ class ValueSampler:
             high = span if low <= span else low + span
         return low, high
 
-    def _text(self, schema: Mapping[str, Any]) -> str:
+    def _draw_text(self, schema: Mapping[str, Any]) -> str:
         least, most = schema.get("minLength", 0), schema.get("maxLength")
         if "pattern" in schema:
             with suppress(re.error):  # not in Python's dialect
-                return self._matching(schema["pattern"], least, _LARGEST if most is None else most)
-        made = _FORMATS.get(schema.get("format", "")) or self._one(self._words)
+                return self._draw_matching_text(schema["pattern"], least, _LARGEST if most is None else most)
+        made = _FORMATS.get(schema.get("format", "")) or self._pick(self._words)
         while len(made) < min(least, _LARGEST):
-            made += f" {self._one(self._words)}"
+            made += f" {self._pick(self._words)}"
         return str(made[:most])
 
-    def _matching(self, pattern: str, least: int, most: int) -> str:
+    def _draw_matching_text(self, pattern: str, least: int, most: int) -> str:
         """Return a text that matches a pattern, of a length in this range if one is found."""
         made = ""
         for _ in range(_PATTERN_TRIES):
-            made = text_for(pattern, self._rng, max(REPEATS, least))
+            made = generate_text(pattern, self._rng, max(REPEATS, least))
             if least <= len(made) <= most:
                 break
         return made
@@ -298,12 +302,12 @@ class ValueSampler:
         """Return whether this try omits optional parts."""
         return self._tried >= _BARE and self._tried % 2 == 0
 
-    def _one(self, values: Sequence[Any]) -> Any:
+    def _pick(self, values: Sequence[Any]) -> Any:
         if not values:
             raise _NoValue
         return values[int(self._rng.random() * len(values))]
 
-    def _integer(self, low: int, high: int) -> int:
+    def _draw_integer(self, low: int, high: int) -> int:
         if high < low:
             raise _NoValue
         return low + int(self._rng.random() * (high - low + 1))
@@ -320,7 +324,7 @@ def _likely_types(schema: Mapping[str, Any]) -> Sequence[str]:
     return [name for name in _TYPES if name not in without and not (name == "integer" and "number" in without)]
 
 
-def _due(schema: Mapping[str, Any]) -> tuple[str, str] | None:
+def _find_missing_dependency(schema: Mapping[str, Any]) -> tuple[str, str] | None:
     """Return the keyword and name of a required property that others depend on."""
     required = schema.get("required", ())
     pairs = ((keyword, name) for keyword in _DEPENDENT for name in schema.get(keyword, ()))

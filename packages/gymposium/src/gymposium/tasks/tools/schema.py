@@ -43,7 +43,7 @@ class Schema:
             raise ValueError(f"the schema is not JSON ({type(error).__name__}: {error})") from None
         if len(self._text) > _LONGEST:
             raise ValueError(f"the schema has {len(self._text):,} characters, more than {_LONGEST:,}")
-        if (depth := _depth(document)) > _DEEPEST:
+        if (depth := _measure_depth(document)) > _DEEPEST:
             raise ValueError(f"the schema is nested {depth} deep, more than {_DEEPEST}")
         self._document = document
         self._late = 0
@@ -56,9 +56,9 @@ class Schema:
     def check(self) -> None:
         """Raise `ValueError` if the schema is invalid, names an unknown draft, or refers to another document."""
         try:
-            reason = self._evaluate(_evaluation().invalidity)
+            reason = self._evaluate(_evaluation().find_invalidity)
         except CallFailed as error:
-            raise ValueError(f"the schema cannot be checked ({_lowered(error)})") from None
+            raise ValueError(f"the schema cannot be checked ({_lower_first(error)})") from None
         if reason is not None:
             raise ValueError(reason)
 
@@ -67,7 +67,7 @@ class Schema:
         try:
             reason: str | None = self._evaluate(_evaluation().objection, value)
         except CallFailed as error:
-            return f"they cannot be checked ({_lowered(error)})"
+            return f"they cannot be checked ({_lower_first(error)})"
         return reason
 
     def sample(self, words: Sequence[str], rng: random.Random) -> dict[str, Any]:
@@ -104,12 +104,12 @@ def _evaluation() -> Any:
     return evaluation
 
 
-def _lowered(error: CallFailed) -> str:
+def _lower_first(error: CallFailed) -> str:
     text = str(error).rstrip(".")
     return text[0].lower() + text[1:]
 
 
-def _depth(document: Any) -> int:
+def _measure_depth(document: Any) -> int:
     """Return the nesting depth of objects and lists."""
     depth, level = 0, [document]
     while level := [

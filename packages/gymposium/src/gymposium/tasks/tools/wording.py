@@ -12,36 +12,37 @@ _UNTOLD = {"$schema", "$id", "id", "type", "title", "description", "properties",
 """Top-level schema keywords that add nothing, or appear on separate lines."""
 
 
-def tools_in_words(tools: Iterable[Tool], style: str) -> str:
+def describe_tools(tools: Iterable[Tool], style: str) -> str:
     """Return prompt lines that list the tools and the form of a call.
 
     The style `full` shows whole schemas: the arguments, which are required, and further constraints, such as referenced
     definitions. The style `compact` shows names, with `?` after optional ones. Both mark required or optional arguments
     only for a tool that has both."""
     if style == "compact":
-        return "".join(f"{tool.name}({', '.join(_names(tool.parameters))})\n" for tool in tools)
+        return "".join(f"{tool.name}({', '.join(_list_names(tool.parameters))})\n" for tool in tools)
     described = "".join(
-        f"- {tool.name}: {' '.join(tool.description.split())}\n" + "".join(_lines(tool.parameters)) for tool in tools
+        f"- {tool.name}: {' '.join(tool.description.split())}\n" + "".join(_format_lines(tool.parameters))
+        for tool in tools
     )
     return f'Tools:\n{described}A call is one line of JSON: {{"name": "...", "arguments": {{...}}}}\n'
 
 
-def _names(schema: Mapping[str, Any]) -> Iterable[str]:
-    named, required = _properties(schema), _required(schema)
+def _list_names(schema: Mapping[str, Any]) -> Iterable[str]:
+    named, required = _get_properties(schema), _get_required(schema)
     yield from (name if name in required or not required else f"{name}?" for name in named)
     yield from (name for name in required if name not in named)
 
 
-def _lines(schema: Mapping[str, Any]) -> Iterable[str]:
-    yield f"  Arguments: {_json(_properties(schema))}\n"
-    required = _required(schema)
-    if required and not {*_properties(schema)} <= {*required}:
+def _format_lines(schema: Mapping[str, Any]) -> Iterable[str]:
+    yield f"  Arguments: {_json(_get_properties(schema))}\n"
+    required = _get_required(schema)
+    if required and not {*_get_properties(schema)} <= {*required}:
         yield f"  Required: {', '.join(required)}\n"
-    if rest := further_keywords(schema):
+    if rest := list_further_keywords(schema):
         yield f"  Also holds: {_json(rest)}\n"
 
 
-def further_keywords(schema: Mapping[str, Any]) -> dict[str, Any]:
+def list_further_keywords(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return an object schema's keywords other than its properties and required names."""
     return {
         key: value
@@ -50,12 +51,12 @@ def further_keywords(schema: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+def _get_properties(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     given = schema.get("properties")
     return given if isinstance(given, Mapping) else {}
 
 
-def _required(schema: Mapping[str, Any]) -> list[str]:
+def _get_required(schema: Mapping[str, Any]) -> list[str]:
     given = schema.get("required")
     return [str(name) for name in given] if isinstance(given, list | tuple) else []
 
