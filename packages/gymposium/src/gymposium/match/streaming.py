@@ -1,10 +1,10 @@
 """The schedule `streaming`: a match continues as soon as its own answers arrive.
 
-A `Concurrent` player gets each ask at once. Any other player has a desk with a thread. After each call returns, the
-thread asks the player, in one call, for everything that is waiting. All other work happens in the caller's thread: it
-takes answers from one queue, advances their matches and begins new ones. Only that thread and the players with pending
-asks use a match. If several seats move at once, these players may read it concurrently. Players that share something,
-such as a model, must guard it.
+A `Concurrent` player gets each ask at once. Any other player has a worker thread, which passes on all waiting asks in
+one call whenever the last call has returned. All other work happens in the caller's thread: it takes answers from one
+queue, advances their matches and begins new ones. Only that thread and the players with pending asks use a match. If
+several seats move at once, these players may read it concurrently. Players that share something, such as a model, must
+guard it.
 """
 
 from __future__ import annotations
@@ -91,11 +91,11 @@ class _PendingAsk:
     """Its index in `match.asks`."""
     ask: Ask
     worker: _PlayerWorker | None = None
-    """Its player's desk; None for a concurrent player."""
+    """Its player's worker; None for a concurrent player."""
     future: Future[Reply] | None = None
     """The future returned by a concurrent player."""
     deadline: float | None = None
-    """When the watchdog fires; None without a watchdog, and while the desk is busy with an earlier call."""
+    """When the watchdog fires; None without a watchdog, and while the worker is busy with an earlier call."""
 
 
 @dataclass(slots=True)
@@ -105,7 +105,7 @@ class _AnsweredAsks:
     pending: Sequence[_PendingAsk]
     answers: Sequence[Answer] | BaseException
     worker: _PlayerWorker | None = None
-    """The desk whose call has returned."""
+    """The worker whose call has returned."""
     moved: RunningMatch | None = None
     """The match whose moves are done."""
 
@@ -159,7 +159,7 @@ class _Asker:
         """Number of unanswered asks per waiting match."""
 
     def ask(self, match: RunningMatch) -> None:
-        """Ask for everything that the match needs. `start_idle_workers` sends the asks for desks."""
+        """Ask for everything that the match needs. `start_idle_workers` sends the asks for workers."""
         self._missing[match] = len(match.asks)
         for index, ask in enumerate(match.asks):
             pending = _PendingAsk(match, index, ask)
@@ -180,7 +180,7 @@ class _Asker:
         moves.add_done_callback(lambda _: self._answered.put(_AnsweredAsks((), (), moved=match)))
 
     def start_idle_workers(self) -> None:
-        """Let every idle desk send its waiting asks."""
+        """Let every idle worker send its waiting asks."""
         for _, receiver in self._players.values():
             if isinstance(receiver, _PlayerWorker) and receiver.waiting and not receiver.busy:
                 self._start_clock(receiver.call())

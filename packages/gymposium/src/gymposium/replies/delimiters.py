@@ -1,4 +1,4 @@
-"""Delimiters that language models and their chat templates write in replies: of thoughts, turns and answers."""
+"""Delimiters of thoughts, turns and answers, as language models and their chat templates write them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _NAMED = (
 )
 """Delimiters with a name: `<think>`, `<think kind="x">`, `<|begin_of_thought|>`, `<|think:start|>`, `[THINK]`."""
 BRACKET_CLOSING = re.compile(rf"\[(?:{_CLOSES}){_OPENS}(?P<name>{_NAME}){_SIDE}\s*\]", re.IGNORECASE)
-"""A name in brackets that closes a thought. Without one behind it, a name in brackets is a heading."""
+"""A bracketed name that closes a thought. A bracketed name without one after it is a heading."""
 BRACKET_TOKENS = frozenset({"[THINK]"})
-"""Names in brackets that are control tokens, and open a thought even if it is never closed."""
+"""Bracketed names that are control tokens. They open a thought even if it is never closed."""
 
 PAIRS = {
     "kimi": ("◁think▷", "◁/think▷"),
@@ -52,31 +52,32 @@ PAIRS = {
     # Solar and Inkling open thoughts with a tag
     "message": (r"(?!)", r"<\|content(?:_text)?\|>"),
 }
-"""What opens a thought and what closes it, in the styles of some families of models. These do not nest."""
+"""Patterns that open and close a thought, by style (model family). These thoughts do not nest."""
 HEADINGS = {style: re.compile(PAIRS[style][1], re.IGNORECASE) for style in ("granite", "apriel")}
-"""What closes the thoughts that open with a sentence. Other models write such sentences too, so they open nothing if
-nothing closes them."""
+"""Patterns that close thoughts opened by a sentence.
+
+Other models write such sentences too, so a sentence opens a thought only if something closes it."""
 TOKEN_STYLES = PAIRS.keys() - {"granite", "ollama"}
-"""The styles whose delimiters are control tokens, which text does not hold by chance."""
+"""Styles whose delimiters are control tokens, which do not occur in text by chance."""
 _PAIRED = [f"(?P<{style}>{opens}|(?P<{style}_closes>{closes}))" for style, (opens, closes) in PAIRS.items()]
 
 _DETAILS = (
     rf"(?P<details><(?:(?P<details_closes>/)|(?P<details_thinks>(?=details\s[^<>]{{0,200}}\btype\s*=\W{{0,2}}{_WORDS}\b"
     rf"|details\b[^<>]{{0,200}}>\s{{0,9}}<summary>[^<\n]{{0,60}}\b{_WORDS}\b)))?details\b[^<>]{{0,300}}>)"
 )
-"""A part of a page that is folded, as Open WebUI writes thoughts."""
+"""A collapsible section, as Open WebUI writes thoughts."""
 _FENCE = r"(?P<fence>^(?:`{3,}+|~{3,}+)[ \t]*+(?P<info>[\w.+-]*+)[ \t\r]*+$)"
-"""A line that opens or closes a fence. A fence whose info is a name of thoughts holds thoughts."""
+"""A line that opens or closes a code fence. A fence labeled with a name of thoughts holds thoughts."""
 
 _HEADERS = (
     r"<\|(?:im_\w{1,20}|start(?:_header_id|_of_role)?|header_start|begin|turn)\|?>|<start_of_turn>|<extra_id_1>|\]~b\]"
 )
-"""Tokens that may stand before the role of a turn."""
+"""Tokens that may precede a turn's role."""
 _OTHERS = "user|human|system|developer|tool|observation|environment|ipython"
 
 
 def _turn_pattern(roles: str) -> str:
-    """The pattern of what begins a turn of one of these roles, in the templates of different models."""
+    """Return the pattern that begins a turn of one of these roles, in the templates of different models."""
     return (
         rf"(?:{_HEADERS})[ ]?(?:{roles})\b(?!/think)"
         rf"|<[|｜](?:im_)?(?:{roles})(?:_(?:start|begin|token))?[|｜]>|\[\|(?:{roles})\|\]|<role>(?:{roles})</role>"
@@ -84,31 +85,32 @@ def _turn_pattern(roles: str) -> str:
 
 
 USER_TURN = re.compile(rf"{_turn_pattern(_OTHERS)}|</s>\s{{0,9}}(?:<s>)?\s{{0,9}}\[INST\]", re.IGNORECASE)
-"""What begins a turn that is not the assistant's."""
+"""The start of a turn by anyone but the assistant."""
 PLAIN_TURN = re.compile(
     rf"^[ \t>#*_\[<]{{0,9}}+(?:{_OTHERS})(?: \d{{1,3}})?[*_\]>]{{0,3}}+ ?[:：]", re.IGNORECASE | re.MULTILINE
 )
-"""A line that begins such a turn without a control token, such as `User:`."""
+"""A line that begins such a turn without a control token: `User:`."""
 TURN_END = re.compile(
     r"<[|｜](?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return|end▁of▁sentence|END_OF_TURN_TOKEN)[|｜]>|<end_of_turn>|</s>"
 )
-"""What ends a turn."""
+"""The end of a turn."""
 ASSISTANT_TURN = re.compile(_turn_pattern("assistant|model|ai|chatbot"), re.IGNORECASE)
-"""What begins a turn of the assistant."""
+"""The start of an assistant turn."""
 
 FIRST = re.compile(
     r"(?=<[|｜\\/\w:.-]|&lt;|\[[|\\/\w:.-]|\]~|◁|a(?:na|ss)|comm|here|to=|\.{3}done|\A/|`{3}|~{3})", re.IGNORECASE
 )
-"""The first characters of all delimiters: a look at them makes the search several times faster."""
+"""Lookahead for the first characters of all delimiters. It makes the search several times faster."""
 LONGEST_FIRST = 4
-"""The number of characters that tell whether a text begins with one of those that may open thoughts."""
+"""Number of characters needed to decide whether a text begins with a possible opening delimiter."""
 _DELIMITER = "|".join((_DETAILS, *_NAMED, *_PAIRED, _FENCE))
 THOUGHT = re.compile(
     f"{FIRST.pattern}(?:{_DELIMITER}|(?P<turn>{ASSISTANT_TURN.pattern}))",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A delimiter of thoughts, or the beginning of a turn of the assistant. The last group is its style; the group
-`STYLE_closes` tells whether it closes a thought."""
+"""A delimiter of thoughts, or the start of an assistant turn.
+
+The last group is its style. The group `STYLE_closes` is set if it closes a thought."""
 THOUGHT_NAME = re.compile(_NAME, re.IGNORECASE)
 LONGEST_THOUGHT_DELIMITER = 300
 
@@ -130,7 +132,7 @@ _TURN = re.compile(rf"(?!{_DELIMITER})(?:{'|'.join(_TURN_TOKENS)})\s*+", THOUGHT
 """A control token around the text of a turn, such as `<|im_end|>` or `<|im_start|>assistant`."""
 _LEADING_TURNS = re.compile(f"(?:{_TURN.pattern})*", THOUGHT.flags)
 _LONGEST_TRAILING = 1000
-"""Number of characters that are searched for tokens at the end of a reply."""
+"""Number of characters searched for tokens at the end of a reply."""
 
 _ANSWERS = (
     "(?:(?:final|my)[_-]?)?(?:answer|response|result|output|reply|solution|conclusion|action|choice|decision)"
@@ -141,14 +143,14 @@ _WRAPPERS = (
     (rf"\[(?:{_ANSWERS})\]", rf"\[/(?:{_ANSWERS})\]"),
     (r"(?:\$+|\\[(\[])?\s*+\\boxed\{(?:\\(?:text|math)\w{0,4}\{)?", r"\}{1,2}\s*+(?:\$+|\\[)\]])?"),
 )
-"""What models write around a whole answer: the text that opens it and the text that closes it."""
+"""Text that models write around a whole answer: opening and closing patterns."""
 _WRAPPED = [
     re.compile(rf"(?:{opens})(?P<inside>.*?)(?:{closes})", re.IGNORECASE | re.DOTALL) for opens, closes in _WRAPPERS
 ]
 
 
 def strip_turn_tokens(reply: str) -> str:
-    """Return a reply without white space and control tokens of turns at its beginning and its end."""
+    """Strip whitespace and turn tokens from both ends of a reply."""
     reply = reply.strip()
     leading = _LEADING_TURNS.match(reply)
     begin = leading.end() if leading else 0
@@ -161,6 +163,6 @@ def strip_turn_tokens(reply: str) -> str:
 
 
 def unwrap_answer(text: str) -> str:
-    """Return the text in the tags or the box around a whole answer, or the text if it has none."""
+    """Return the text inside the tags or box around a whole answer, or the text itself without one."""
     matches = (wrapped.fullmatch(text) for wrapped in _WRAPPED)
     return next((match["inside"].strip() for match in matches if match), text)

@@ -1,4 +1,4 @@
-"""The prompts of players: rules, observation, legal moves, and instructions for the answer."""
+"""Prompts for players: rules, observation, legal moves and answer instructions."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from gymposium.tasks.tools.tool import list_tools
 from gymposium.tasks.tools.wording import describe_tools
 
 PROMPT_VERSION = 1
-"""Version of the prompts' wording, which every record holds. Raise it when the wording changes."""
+"""Version of the prompts' wording, stored in every record. Increment it when the wording changes."""
 
 
 class PromptParts(NamedTuple):
-    """The parts of a prompt, in their order. Joined, they are the prompt."""
+    """The parts of a prompt, in order. Joined, they form the prompt."""
 
     reason: str
-    """Why the seat's last reply was not accepted; empty unless this is a retry."""
+    """Why the seat's last reply was rejected; empty unless this is a retry."""
     rules: str
-    """The rules, which are the same in all prompts of a seat."""
+    """The rules, the same in all of a seat's prompts."""
     position: str
-    """What the seat sees, and in the full style its legal moves."""
+    """The seat's view, and in the full style its legal moves."""
     instructions: str
-    """How to answer, which is the same in all prompts."""
+    """How to answer, the same in all prompts."""
 
 
 class Prompt:
-    """Builds the prompts of one game in one style for one reader. The fixed parts are built once."""
+    """A builder of prompts for one game, style and reader. The fixed parts are built once."""
 
     def __init__(self, game: Game, style: Style, how: Reader) -> None:
         if style not in ("full", "compact"):
@@ -46,15 +46,17 @@ class Prompt:
         self._tail = how.instructions(style, wanted=wanted)
         self._full = style == "full"
         self.hash = hashlib.sha256("\0".join([*self._heads, self._tail]).encode()).hexdigest()[:12]
-        """Digest of the fixed parts, 12 hexadecimal digits."""
+        """Digest of the fixed parts: 12 hexadecimal digits."""
 
     def __call__(self, observation: Observation, reason: str | None = None, *, rules: bool = True) -> str:
-        """The prompt for an observation. `reason` says why the seat's last reply was not accepted and stands first.
-        `rules=False` leaves the rules out, for later messages of a conversation that began with them."""
+        """Return the prompt for an observation.
+
+        `reason` says why the seat's last reply was rejected; it comes first. `rules=False` omits the rules, for later
+        messages of a conversation that began with them."""
         return "".join(self.parts(observation, reason, rules=rules))
 
     def parts(self, observation: Observation, reason: str | None = None, *, rules: bool = True) -> PromptParts:
-        """The parts of the prompt that the same arguments give."""
+        """Return the parts of the prompt for the same arguments."""
         position = observation.text
         if self._full and observation.legal_moves is not None:
             position += f"Legal moves: {', '.join(observation.legal_moves)}\n"
@@ -68,5 +70,5 @@ class Prompt:
 
 @lru_cache(maxsize=256)
 def prompt_for(game: Game, style: Style, how: Reader) -> Prompt:
-    """The shared `Prompt` of a game, style and reader."""
+    """Return the shared `Prompt` for a game, style and reader."""
     return Prompt(game, style, how)

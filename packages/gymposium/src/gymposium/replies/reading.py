@@ -1,9 +1,9 @@
 """Readers of replies, which classify the text of a reply as *move*, *illegal*, *unparsable* or *cut off*.
 
-A reader also writes the part of the prompt that says how to answer. Strict readers accept a reply only if all of it has
-the form that the prompt asks for. Lenient ones also find a marked move in other replies, and note what they repaired
-(`gymposium.replies.lenient`). Prose is never searched for a move. *Cut off* follows from the player's finish
-reason, never from the text. A reply of more than `MAX_REPLY` characters is *unparsable* without being read.
+A reader also writes the answer instructions of the prompt. Strict readers accept a reply only if all of it has the
+requested form. Lenient readers also find a marked move in other replies, and report what they repaired
+(`gymposium.replies.lenient`). Prose is never searched for a move. *Cut off* depends only on the player's finish reason.
+Replies over `MAX_REPLY` characters are *unparsable*.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ from gymposium.util.strict_json import strict_json
 from gymposium.util.visible import is_encodable
 
 MAX_REPLY = 1_000_000
-"""Length of the longest reply that is read, in characters, thoughts included."""
+"""Maximum length of a reply in characters, including thoughts."""
 
 Kind = Literal["move", "illegal", "unparsable", "cut off"]
 KINDS: tuple[Kind, ...] = ("move", "illegal", "unparsable", "cut off")
 
 Wanted = Literal["one legal move", "your text", "one call"]
-"""What a game wants as an answer: a move of its list, free text, or a call of one of its tools."""
+"""The kind of answer that a game expects: a listed move, free text, or a tool call."""
 
 
 @dataclass(slots=True)
@@ -64,14 +64,14 @@ class Reading:
 
     kind: Kind
     move: str | None = None
-    """The legal move, or the illegal one; None for the other kinds."""
+    """The legal or illegal move; None for other kinds."""
     detail: str = ""
-    """Why the reply is no call of a tool, in a few words; empty in games without tools."""
+    """Why the reply is not a tool call, in a few words; empty in games without tools."""
     repaired: tuple[Repair, ...] = ()
-    """What a lenient reader repaired; () if the reply has the form that was asked for, or no move."""
+    """Repairs by a lenient reader; () if the reply has the requested form or no move."""
 
     def reason(self, legal: Sequence[str] | None) -> str:
-        """A message to the player that says why the reply was not accepted."""
+        """Return a message to the player that says why the reply was rejected."""
         allowed = f" Legal moves: {', '.join(legal)}." if legal else ""
         if self.kind == "illegal":
             return f"{self.move!r} is not legal now.{allowed}"
@@ -83,7 +83,7 @@ class Reading:
 
 
 class Reader(Protocol):
-    """Protocol of readers, which define a form of replies and extract the move from it."""
+    """Protocol of readers. A reader defines the form of replies and extracts the move."""
 
     @property
     def name(self) -> str: ...
@@ -91,17 +91,17 @@ class Reader(Protocol):
     def __hash__(self) -> int: ...
 
     def instructions(self, style: str, *, wanted: Wanted = "one legal move") -> str:
-        """The lines of the prompt that say how to answer."""
+        """Return the prompt lines that say how to answer."""
 
     def submission(self, reply: str) -> str | None:
-        """The text of the move, with its white space; None if the reply does not have the required form."""
+        """Return the move's text with its whitespace, or None if the reply lacks the required form."""
 
     def answer(self, move: str) -> str:
-        """The canonical reply with this move."""
+        """Return the canonical reply with this move."""
 
 
 class MoveReader:
-    """A reader of replies that consist of the move alone."""
+    """A reader of replies that are only the move."""
 
     name = "move"
 
@@ -118,7 +118,7 @@ class MoveReader:
 
 
 class TagsReader:
-    """A reader of replies such as `<think>…</think><move>…</move>`. The thoughts may be left out, and are ignored."""
+    """A reader of replies such as `<think>…</think><move>…</move>`. Thoughts are optional and ignored."""
 
     name = "tags"
 
@@ -167,13 +167,13 @@ class JsonReader:
 
 @dataclass(frozen=True, slots=True)
 class LenientReader:
-    """A reader that asks for the form of a strict one, and also finds the move in replies of another form."""
+    """A reader that requests a strict reader's form, but also finds the move in other replies."""
 
     strict: Reader
 
     @property
     def name(self) -> str:
-        """The name of the strict reader and `-lenient`."""
+        """The strict reader's name plus `-lenient`."""
         return f"{self.strict.name}-lenient"
 
     def instructions(self, style: str, *, wanted: Wanted = "one legal move") -> str:
@@ -188,7 +188,7 @@ class LenientReader:
         return self.strict.answer(move)
 
     def find_answer(self, reply: str, *, is_free_text: bool) -> SplitReply:
-        """Separate a reply from its thoughts, from the control tokens around it, and from turns behind the first."""
+        """Split a reply into answer and thoughts, without surrounding control tokens and later turns."""
         reply = self._cut_to_first_turn(reply, is_free_text)
         if not is_free_text and (_is_marked_object(reply) or _has_thoughts_behind_mark(reply)):
             return SplitReply(reply)
@@ -200,9 +200,10 @@ class LenientReader:
     def repair(
         self, reply: str, move: Callable[[str], str | None] = str.strip, *, is_free_text: bool = False
     ) -> FoundMove | None:
-        """Return the text of the move in a reply that does not have the strict form, and what was repaired; None if
-        there is nothing to repair, or no move. `move` is as in `find_final_mark`. In free text that is asked for
-        without a mark, no mark is looked for."""
+        """Return the move in a reply that lacks the strict form, with the repairs.
+
+        Returns None if there is nothing to repair, or no move. `move` is as in `find_final_mark`. Marks are ignored in
+        free text that is requested without a mark."""
         answer = self.find_answer(reply, is_free_text=is_free_text)
         bare = self._cut_to_first_turn(reply, is_free_text)
         allowed = split_leading_thoughts(bare)[1].strip() if isinstance(self.strict, TagsReader) else bare
@@ -223,8 +224,10 @@ class LenientReader:
         return FoundMove(content, repairs) if content is not None and repairs else None
 
     def _cut_to_first_turn(self, reply: str, is_free_text: bool) -> str:
-        """Return the first turn of a reply, without control tokens around it. Free text may name such tokens: all turns
-        are returned unless the first one holds a complete mark, or another one of the assistant follows bare text."""
+        """Return the first turn of a reply, without surrounding control tokens.
+
+        Free text may mention such tokens. So all turns are returned unless the first has a complete mark, or bare text
+        is followed by another assistant turn."""
         reply = self._cut_plain_turn(strip_turn_tokens(reply), is_free_text)
         first = strip_turn_tokens(cut_to_first_turn(reply))
         if not is_free_text or first == reply:
@@ -235,8 +238,9 @@ class LenientReader:
         return first if mark is not None and mark.is_complete else reply
 
     def _cut_plain_turn(self, reply: str, is_free_text: bool) -> str:
-        """Return a reply up to a line such as `User:` behind its answer: a complete mark, or any text if a move is
-        asked for without a mark and the reply has none."""
+        """Cut a reply at the first line such as `User:` after its answer.
+
+        The answer is a complete mark, or any text if the move is requested without a mark and the reply has none."""
         if PLAIN_TURN.search(reply) is None or not self._has_marks(is_free_text):
             return reply
         marks = [(mark.start, mark.end) for mark in find_marks(reply) if mark.is_complete]
@@ -250,12 +254,12 @@ class LenientReader:
         return find_answer(reply)
 
     def _has_marks(self, is_free_text: bool) -> bool:
-        """Whether a move may be marked: free text that is asked for bare is not."""
+        """Return whether a move may be marked. Free text that is requested bare may not."""
         return not (is_free_text and isinstance(self.strict, MoveReader))
 
 
 def _is_marked_object(reply: str) -> bool:
-    """Whether a reply, apart from a code fence, is a JSON object with the key `move`. Delimiters in it are text."""
+    """Return whether a reply, apart from a code fence, is a JSON object with the key `move`."""
     text = unwrap_fence(reply)
     if not text.startswith("{"):
         return False
@@ -267,8 +271,9 @@ def _is_marked_object(reply: str) -> bool:
 
 
 def _has_thoughts_behind_mark(reply: str) -> bool:
-    """Whether the only thoughts of a reply are named and closed, stand behind a complete mark, and no mark stands
-    behind where they begin. They are text that explains the move."""
+    """Return whether a reply's thoughts only explain the move.
+
+    They are named and closed, they follow a complete mark, and no mark comes after they begin."""
     reply = reply.strip()
     if (start := find_trailing_thoughts(reply)) is None:
         return False
@@ -277,16 +282,16 @@ def _has_thoughts_behind_mark(reply: str) -> bool:
 
 
 READERS: dict[str, Reader] = {r.name: r for r in (MoveReader(), TagsReader(), JsonReader())}
-"""The strict readers for every game."""
+"""Strict readers for every game."""
 LENIENT: dict[str, LenientReader] = {r.name: r for r in map(LenientReader, READERS.values())}
-"""The lenient readers for every game."""
+"""Lenient readers for every game."""
 GENERAL: dict[str, Reader] = READERS | LENIENT
-"""The readers for every game."""
+"""Readers for every game."""
 _ALL = GENERAL | {r.name: r for r in tools_readers()}
 
 
 def reader(name: str) -> Reader:
-    """The reader called `name`. Raises `UnknownName`, or `BadOption` for anything but text."""
+    """Return the reader with this name. Raises `UnknownName`, or `BadOption` for anything but text."""
     if not isinstance(name, str):
         raise BadOption(f"reply={name!r}: write {', '.join(map(repr, READERS))}.")
     try:
@@ -296,7 +301,7 @@ def reader(name: str) -> Reader:
 
 
 def lenient(how: Reader) -> LenientReader:
-    """The lenient reader of the form that a strict one reads. Raises `BadOption` for a reader of calls."""
+    """Return the lenient reader for a strict reader's form. Raises `BadOption` for a `ToolsReader`."""
     for one in LENIENT.values():
         if how in (one, one.strict):
             return one
@@ -304,7 +309,7 @@ def lenient(how: Reader) -> LenientReader:
 
 
 def bound(how: Reader, tools: tuple[Tool, ...], game: str) -> Reader:
-    """The reader for a game with these tools. Raises `BadOption` for a reader of calls and a game without tools."""
+    """Return the reader for a game with these tools. Raises `BadOption` for a `ToolsReader` without tools."""
     if not isinstance(how, ToolsReader):
         return how
     if not tools:
@@ -313,8 +318,9 @@ def bound(how: Reader, tools: tuple[Tool, ...], game: str) -> Reader:
 
 
 def split_thoughts(reply: str, how: Reader, *, is_free_text: bool) -> tuple[str, str]:
-    """Return the thoughts in a reply, which its reader ignores, and the answer. The answer is the whole reply if the
-    reader finds no thoughts."""
+    """Split a reply into the thoughts that its reader ignores, and the answer.
+
+    The answer is the whole reply if the reader finds no thoughts."""
     thoughts, answer = "", reply
     if len(reply) <= MAX_REPLY and isinstance(how, LenientReader):
         found = how.find_answer(reply, is_free_text=is_free_text)
@@ -333,12 +339,14 @@ def read(
     cut_off: bool = False,
     calls: bool = False,
 ) -> Reading:
-    """Reads a reply. With a list of legal moves, white space around the move is ignored; a text that is not legal is
-    *illegal* if it has the shape of a move of this game (`pattern`, None for any shape), otherwise *unparsable*.
+    """Read a reply.
 
-    In free text (`legal` is None) white space counts, and every text that is not blank is a move, unless it has a lone
-    surrogate, which cannot be encoded and is *unparsable*. With `calls`, only calls of tools are a move, whose text
-    becomes canonical (`gymposium.tasks.tools.format_calls`)."""
+    With listed moves, whitespace around the move is ignored. An illegal text is *illegal* if it looks like a move of
+    this game (it matches `pattern`, or `pattern` is None), else *unparsable*.
+
+    In free text (`legal` is None) whitespace counts, and every text that is not blank is a move. Text with a lone
+    surrogate cannot be encoded and is *unparsable*. With `calls`, only tool calls are moves, in canonical form
+    (`gymposium.tasks.tools.format_calls`)."""
     if type(how) is LenientReader:
         return _read_leniently(text, legal, how, pattern, cut_off=cut_off, calls=calls)
     if cut_off:
@@ -369,7 +377,7 @@ def _read_leniently(
     cut_off: bool,
     calls: bool,
 ) -> Reading:
-    """Reads a reply strictly and, if it is no move or may be one with thoughts, by what can be repaired."""
+    """Read a reply strictly, and repair it if it has no move or if its move may contain thoughts."""
     reading = read(text, legal, how.strict, pattern, cut_off=cut_off, calls=calls)
     is_free_text = legal is None and not calls
     if isinstance(how.strict, TagsReader) and reading.kind in ("move", "illegal") and has_invented_turn(text):
@@ -402,8 +410,9 @@ def _read_decorated(
     *,
     calls: bool,
 ) -> tuple[Reading, set[Repair]]:
-    """Read the text of a move, also with decoration around it, or in other case or white space. `moves` are the legal
-    moves by `index_moves`. Also return what was repaired."""
+    """Read a move's text and return the repairs: removed decoration, or a change of case or whitespace.
+
+    `moves` are the legal moves from `index_moves`."""
     reading = read(text, legal, READERS["move"], pattern, calls=calls)
     if _is_certain(reading, pattern):
         return reading, set()
@@ -417,13 +426,14 @@ def _read_decorated(
 
 
 def _is_certain(reading: Reading, pattern: re.Pattern[str] | None) -> bool:
-    """Whether a reading is a legal move, or an illegal one with the shape of a move."""
+    """Return whether a reading is a legal move, or an illegal one that looks like a move."""
     return reading.kind == "move" or (reading.kind == "illegal" and pattern is not None)
 
 
 def read_action(action: int, actions: Sequence[int], legal: Sequence[str] | None) -> Reading:
-    """Reads a reply that is an index into the game's action space. `actions` holds the indices of the legal moves, in
-    the order of `legal`."""
+    """Read a reply that is an index into the game's action space.
+
+    `actions` are the indices of the legal moves, in the order of `legal`."""
     if legal is not None and action in actions:
         return Reading("move", legal[actions.index(action)])
     return Reading("illegal", f"action {action}")

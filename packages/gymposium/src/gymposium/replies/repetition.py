@@ -1,18 +1,19 @@
-"""Texts that end in a loop, as those of a language model do that repeats itself until it is cut off."""
+"""Detection of texts that end in a loop, such as replies of a language model that repeats itself until cut off."""
 
 from __future__ import annotations
 
 _TAIL = 1200
-"""Number of characters at the end that are looked at."""
+"""Number of final characters to examine."""
 _TIMES = 4
-"""Number of times in a row that a loop is repeated at least."""
+"""Minimum number of repetitions in a row."""
 _SHORTEST = 60
-"""Least number of characters that the repetitions take together."""
+"""Minimum total length of the repetitions, in characters."""
 
 
 def ends_in_loop(text: str) -> bool:
-    """Return whether a text ends with the same characters at least four times in a row, over at least 60 characters;
-    the last repetition may be incomplete."""
+    """Return whether a text ends with the same characters at least four times in a row.
+
+    The repetitions span at least 60 characters. The last one may be incomplete."""
     tail = text[-_TAIL:][::-1]
     borders = [0] * len(tail)  # of each beginning of `tail`, the longest border: its period is the rest
     border = 0
