@@ -1,14 +1,14 @@
-"""Moves in replies that do not have the form that the prompt asks for.
+"""Moves in replies that lack the form requested by the prompt.
 
 The *answer* is the reply without its thoughts (`gymposium.replies.thoughts`). A *mark* is a place in the answer where a
 move is marked, in one of these ways:
 
-- `<move>b2</move>`, in any case, or `<move>b2` with nothing that closes it;
-- `{"move": "b2"}`, in any case and with other keys, in a code fence or in text; the move may also be a call of a tool.
+- `<move>b2</move>` in any case, or an unclosed `<move>b2`.
+- `{"move": "b2"}` in any case, possibly with other keys, in a code fence or in text. The move may be a tool call.
 
-Only marks count: prose neither makes a move nor withdraws one. A mark that is not closed counts only if it is the last.
-If any mark holds a move of the game, marks of other text do not count, such as `<move>your move</move>`. If two marks
-that count hold different moves, the reply has no move.
+Only marks count: prose neither makes nor withdraws a move. An unclosed mark counts only if it is the last. If any mark
+holds a move of the game, marks with other text do not count, such as `<move>your move</move>`. If two marks that count
+hold different moves, the reply has no move.
 """
 
 from __future__ import annotations
@@ -27,24 +27,26 @@ from gymposium.replies.thoughts import SplitReply, remove_thoughts
 from gymposium.util.strict_json import strict_json
 
 Repair = Literal["thoughts", "text", "fence", "json", "tags"]
-"""What was wrong with a reply: `thoughts` before the move, `text` around it, a code `fence` around it, or `json` or
-`tags` that were not asked for or are not written as asked."""
+"""What was wrong with a reply.
+
+`thoughts`, `text` or a code `fence` surround the move, or it is in `json` or `tags` that were not requested or are
+malformed."""
 REPAIRS: tuple[Repair, ...] = get_args(Repair)
 
 _TAG = re.compile(r"<[ \t]*+(?P<slash>/?)[ \t]*+move[ \t]*+>", re.IGNORECASE)
 _BEGINNING = re.compile(rf"(?P<tag>{_TAG.pattern})|(?P<object>\{{(?=\s*+\"))", re.IGNORECASE)
-"""What a mark may begin with."""
+"""The possible beginnings of a mark."""
 _MOST_BROKEN = 100
-"""Number of broken objects behind which no object is a mark: the time of each grows with the answer."""
+"""Maximum number of broken objects to try, because each costs time proportional to the answer."""
 _EXAMPLE = re.compile(r"[\s.…]*")
 _QUOTED_TAG = re.compile(r"`</?move[ \t]*>`(?!\w)", re.IGNORECASE)
-"""A tag that is named, as in "the `<move>` tag"."""
+"""A tag that is only mentioned: "the `<move>` tag"."""
 _JSON = json.JSONDecoder(parse_int=str, parse_float=str)
 """A decoder that finds the end of a value."""
 _TOLERANT_JSON = json.JSONDecoder(parse_int=str, parse_float=str, strict=False)
 _ESCAPE = re.compile(r'(\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))|\\')
 _BACKSLASH = "\ufdd0"
-"""What stands for a backslash that escapes nothing, so that all positions remain: a character that no text has."""
+"""Placeholder for a backslash that escapes nothing: a noncharacter, so all positions stay the same."""
 
 _FENCE = re.compile(r"(?:`{3,}|~{3,})[\w.+-]*")
 _INFO = re.compile(r"[^\S\n]*+[\w.+-]*+[^\S\n]*+\n")
@@ -52,9 +54,9 @@ _INFO = re.compile(r"[^\S\n]*+[\w.+-]*+[^\S\n]*+\n")
 
 _LONGEST_DECORATED = 1000
 _MOST_LAYERS = 5
-"""Number of fences, tags and boxes around each other that are removed from a move."""
+"""Maximum number of nested fences, tags and boxes to remove from a move."""
 _TWINS = str.maketrans({**dict.fromkeys("‐‑‒–—−", "-"), "⁄": "/", "×": "x"})
-"""Typographic characters that models write in place of those of a move, as in `all‑in` or `2×3`."""
+"""Typographic variants that models write in moves: `all‑in`, `2×3`."""
 _INVISIBLE = "\ufeff\u200b\u2060"
 _DECORATION = re.compile(
     r"""(?P<quote>\*\*|__|\$\$?|["'`*_])(?P<quoted>.+)(?P=quote)|(?P<sentence>.+)\."""
@@ -75,11 +77,11 @@ class MoveMark:
     """The move, with its white space."""
     is_complete: bool = True
     is_exact: bool = False
-    """Whether it is written as a prompt asks for it."""
+    """Whether it has exactly the form that a prompt requests."""
 
 
 def find_marks(answer: str) -> Iterator[MoveMark]:
-    """Yield the marks in an answer, in order. The time grows with the length of the answer."""
+    """Yield the marks in an answer, in order, in linear time."""
     at = broken = 0
     masked = cache(lambda: mask_stray_backslashes(answer))
     while beginning := _BEGINNING.search(answer, at):
@@ -99,8 +101,9 @@ def find_marks(answer: str) -> Iterator[MoveMark]:
 
 
 def find_final_mark(answer: str, move: Callable[[str], str | None] = str.strip) -> MoveMark | None:
-    """Return the mark that holds the move of an answer, or None if the answer has no move. `move` returns the move that
-    the text of a mark is; None for other text."""
+    """Return the mark with an answer's move, or None if the answer has no move.
+
+    `move` returns the move for a mark's text, or None if it is not one."""
     marks = [mark for mark in find_marks(answer) if not _EXAMPLE.fullmatch(mark.text)]
     counted = [mark for mark in marks if mark.is_complete or mark is marks[-1]]
     moves = [(mark, found) for mark in counted if (found := move(mark.text)) is not None]
@@ -110,18 +113,20 @@ def find_final_mark(answer: str, move: Callable[[str], str | None] = str.strip) 
 
 @dataclass(frozen=True, slots=True)
 class FoundMove:
-    """A move that was found in a reply of another form."""
+    """A move found in a reply that lacks the requested form."""
 
     move: str
-    """Its text, with white space."""
+    """Its text, with whitespace."""
     repairs: set[Repair]
 
 
 def find_move(
     answer: SplitReply, form: str, move: Callable[[str], str | None] = str.strip, *, is_free_text: bool = False
 ) -> FoundMove | None:
-    """Return the marked move of an answer, and what was repaired apart from thoughts; None if there is no move. `form`
-    is the form that the prompt asks for; `move` is as in `find_final_mark`. Free text is read whole or not at all."""
+    """Return an answer's marked move with the repairs other than `thoughts`, or None if there is no move.
+
+    `form` is the form that the prompt requests, and `move` is as in `find_final_mark`. Free text is read whole or not
+    at all."""
     text = answer.text
     mark = find_final_mark(text, move)
     if mark is None or mark.start < answer.certain or (is_free_text and not _is_whole(text, mark)):
@@ -138,7 +143,7 @@ def find_move(
 
 
 def index_moves(legal: Sequence[str]) -> dict[str, list[str]]:
-    """Return the legal moves, grouped by what is left without case, spacing and typography, for `find_legal`."""
+    """Group the legal moves by their text without case, spacing and typography, for `find_legal`."""
     moves = defaultdict[str, list[str]](list)
     for move in legal:
         moves[_fold(move)].append(move)
@@ -146,8 +151,7 @@ def index_moves(legal: Sequence[str]) -> dict[str, list[str]]:
 
 
 def find_legal(text: str, moves: Mapping[str, Sequence[str]]) -> str | None:
-    """Return the move of `index_moves` that a text is, or else the only one that differs in case, spacing or
-    typography."""
+    """Return the legal move that equals a text, or else the only one that differs in case, spacing or typography."""
     equal = moves.get(_fold(text), ())
     return text if text in equal else equal[0] if len(equal) == 1 else None
 
@@ -159,8 +163,7 @@ def _fold(text: str) -> str:
 
 
 def _is_whole(answer: str, final: MoveMark) -> bool:
-    """Whether all marks in an answer are complete, and no delimiter of thoughts makes the final one part of a thought
-    or stands behind it. A delimiter before it makes a thought of other marks before it."""
+    """Return whether all marks are complete and the final one is neither inside nor before a thought."""
     marks = [*find_marks(answer)]
     before, after = answer[: final.start].strip(), answer[final.end :].strip()
     if not all(mark.is_complete for mark in marks) or _TAG.search(after) or remove_thoughts(after) != after:
@@ -169,7 +172,7 @@ def _is_whole(answer: str, final: MoveMark) -> bool:
 
 
 def unwrap_fence(text: str) -> str:
-    """Return the content of the code fence that a text consists of, or the text if it is none."""
+    """Return the content of a text that is one code fence, or else the text."""
     fence = re.match("`{3,}|~{3,}", text)
     inside = text[fence.end() :].removesuffix(fence[0]) if fence else text
     if fence is None or len(text) - len(inside) < 2 * len(fence[0]) or fence[0][:3] in inside:
@@ -179,9 +182,10 @@ def unwrap_fence(text: str) -> str:
 
 
 def strip_decoration(text: str) -> tuple[str, set[Repair]]:
-    """Return a move without what models write around it, and what that is: a code fence, line breaks within the JSON
-    of a call, control tokens, tags or a box around an answer, emphasis, quotation marks, a full stop, `Move:`,
-    invisible characters."""
+    """Strip what models write around a move, and return the repairs.
+
+    Such decoration is a code fence, tags, a box, control tokens, emphasis, quotation marks, a period, `Move:` or
+    invisible characters. Line breaks within the JSON of a call are also removed."""
     bare, repairs = text.strip(), set[Repair]()
     for _ in range(_MOST_LAYERS):
         outer = bare
@@ -204,7 +208,7 @@ def strip_decoration(text: str) -> tuple[str, set[Repair]]:
 
 
 def _parse_tag(answer: str, tag: re.Match[str]) -> MoveMark:
-    """Return the mark that begins with a tag."""
+    """Return the mark that begins with this tag."""
     following = _TAG.search(answer, tag.end())
     is_complete = following is not None and following["slash"] == "/"
     text = answer[tag.end() : following.start() if following else None]
@@ -225,20 +229,22 @@ def _find_object_end(answer: str, start: int, masked: Callable[[], str]) -> tupl
 
 
 def mask_stray_backslashes(text: str) -> str:
-    """Return a text of the same length without backslashes that escape nothing in JSON, such as those of LaTeX.
-    `load_object` puts them back."""
+    """Replace backslashes that escape nothing in JSON, such as LaTeX's, by placeholders of the same length.
+
+    `load_object` restores them."""
     return text if _BACKSLASH in text else _ESCAPE.sub(lambda escape: escape[1] or _BACKSLASH, text)
 
 
 def load_object(text: str) -> dict[str, Any]:
-    """Return the value of a JSON object, also with line breaks in its strings. Raises `ValueError`."""
+    """Parse a JSON object whose strings may contain line breaks. Raises `ValueError`."""
     value: dict[str, Any] = strict_json(text, any_integer=True, raw_lines=True)
     return {key: move.replace(_BACKSLASH, "\\") if isinstance(move, str) else move for key, move in value.items()}
 
 
 def _parse_object(answer: str, start: int, masked: Callable[[], str]) -> tuple[MoveMark | None, int | None]:
-    """Return the mark that is the object at a brace, and the object's end. Objects without a move are no marks, and
-    what is no object has no end."""
+    """Return the mark for the object at a brace, and the object's end.
+
+    The mark is None for an object without a move, and the end is None if there is no object."""
     try:
         end, is_valid = _find_object_end(answer, start, masked)
         value = load_object((answer if is_valid else masked())[start:end])
@@ -256,7 +262,7 @@ def _parse_object(answer: str, start: int, masked: Callable[[], str]) -> tuple[M
 
 
 def _inspect_surroundings(answer: str, mark: MoveMark) -> tuple[bool, bool]:
-    """Whether a mark fills a code fence, and whether the answer holds nothing else."""
+    """Return whether a mark fills a code fence, and whether the answer has nothing else."""
     before, after = answer[: mark.start].strip(), answer[mark.end :].strip()
     head, _, line = before.rpartition("\n")
     is_fenced = _FENCE.fullmatch(line) is not None and after.startswith(("```", "~~~"))
@@ -266,7 +272,7 @@ def _inspect_surroundings(answer: str, mark: MoveMark) -> tuple[bool, bool]:
 
 
 def _put_objects_on_lines(text: str) -> str | None:
-    """Objects of JSON in lines of their own; None for other text, and for objects that are written so already."""
+    """Rewrite JSON objects as one line each. Returns None for other text, and if nothing changes."""
     lines, at = [], 0
     while text.startswith("{", at):
         try:

@@ -1,4 +1,4 @@
-"""Thoughts in the replies of language models, as their chat templates and habits delimit them."""
+"""Thoughts in language models' replies, as delimited by chat templates and by habit."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from gymposium.replies.delimiters import (
 )
 
 _UNSTRAY = ("fence", "details", "turn", "granite")
-"""Styles whose closing delimiters mean nothing without the opening one."""
+"""Styles whose closing delimiters mean nothing without an opening one."""
 _FINAL = ("gpt_oss", "message")
-"""Styles whose closing delimiters begin an answer, also without thoughts."""
+"""Styles whose closing delimiters begin an answer, even without thoughts."""
 _NAMED_STYLES = ("tag", "bracket", "details", "fence")
-"""Styles whose delimiters have a name."""
+"""Styles with named delimiters."""
 _BLANK = re.compile(r"[\s.…]*")
 _VISIBLE = re.compile(r"\S")
 _SPACE = re.compile(r"\s*+")
@@ -39,7 +39,7 @@ _LINE_END = re.compile(r"[ \t\r]*+(?:\n|\Z)")
 
 
 class _OpenThoughts:
-    """The thoughts that are open at a place in a reply, from the outermost to the innermost."""
+    """A stack of the thoughts that are open at some point in a reply."""
 
     def __init__(self, reply: str) -> None:
         self._reply = reply
@@ -59,8 +59,9 @@ class _OpenThoughts:
         self._counts.update([style, (style, name)])
 
     def pop(self, style: str, name: str) -> None:
-        """Close the innermost thought with this style and name, or else with this style, and all thoughts in it. The
-        style `message` closes all thoughts."""
+        """Close the innermost thought with this style and name, or else this style, and all thoughts inside it.
+
+        The style `message` closes all thoughts."""
         if style == "message":
             self._open.clear()
             self._counts.clear()
@@ -72,8 +73,9 @@ class _OpenThoughts:
                 return
 
     def parse(self, delimiter: re.Match[str]) -> tuple[str, str, bool] | None:
-        """Return the style and the name of a delimiter, and whether it closes; None if it does not delimit thoughts,
-        such as a fence around something else."""
+        """Return a delimiter's style and name, and whether it closes.
+
+        Returns None if it does not delimit thoughts, such as a fence around something else."""
         style = delimiter.lastgroup or ""
         if style == "turn":
             return ("clova", "", True) if self.has("clova") else None
@@ -100,26 +102,25 @@ def _normalize_name(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SplitReply:
-    """A reply, separated into its thoughts and the answer."""
+    """A reply, split into thoughts and answer."""
 
     text: str
-    """The rest, without the white space around it; empty if a thought is not closed or nothing follows the last one."""
+    """The answer, stripped; empty if a thought is unclosed or nothing follows the last one."""
     thoughts: str = ""
-    """The thoughts, without the delimiters around them."""
+    """The thoughts, without delimiters."""
     certain: int = 0
-    """Index in the text where the last thought or turn ends. A move before it is in doubt."""
+    """Index in `text` where the last thought or turn ends. A move before it is in doubt."""
     ends_with_closing: bool = False
-    """Whether the text ended with a delimiter that closes thoughts, which is removed."""
+    """Whether a closing delimiter was removed from the end."""
 
 
 def find_answer(reply: str) -> SplitReply:
-    """Separate a reply from its thoughts.
+    """Split a reply into thoughts and answer.
 
     Models quote delimiters in their thoughts, and servers without a reasoning parser drop the first one. So thoughts
-    nest, a delimiter closes the innermost thought of its name or else of its style, and one that closes nothing makes
-    a thought of all text before it. So does one that closes the first thought, because text before that thought may
-    have lost its delimiter. Text before a blank thought, between later thoughts and before another turn of the
-    assistant remains."""
+    nest, and a delimiter closes the innermost thought of its name, or else of its style. If it closes nothing, or the
+    first thought, all earlier text is a thought too. Text stays in the answer if it comes before a blank thought,
+    between later thoughts, or before another assistant turn."""
     reply = reply.strip()
     open_thoughts, kept, thoughts = _OpenThoughts(reply), list[str](), list[str]()
     lost = at = start = inside = 0
@@ -166,20 +167,20 @@ def _join_thoughts(thoughts: list[str]) -> str:
 
 
 def remove_thoughts(reply: str) -> str:
-    """Return a reply without its thoughts and the white space around the rest (see `find_answer`)."""
+    """Return a reply without thoughts and surrounding whitespace (see `find_answer`)."""
     return find_answer(reply).text
 
 
 def find_text(reply: str, *, is_marked: bool) -> SplitReply:
-    """Separate free text from the thoughts before it.
+    """Split free text from the thoughts before it.
 
-    Free text may name delimiters, and thoughts must not become part of it. Removed are thoughts with which the reply
-    begins, and all text up to a control token that closes thoughts or begins another turn of the assistant. So is all
-    text up to another delimiter that closes nothing, at the end of a line, if marks tell where the text is
-    (`is_marked`) or it is the only delimiter.
+    Free text may mention delimiters, but must not include thoughts. Leading thoughts are removed, and all text up to a
+    control token that closes thoughts or begins another assistant turn. Another delimiter that closes nothing also
+    removes the text before it, if it ends a line and is the only delimiter or marks show where the text is
+    (`is_marked`).
 
-    The answer is empty if a thought is not closed. Without marks it is empty too if a delimiter in it closes thoughts,
-    or opens them at the beginning of a line."""
+    The answer is empty if a thought is unclosed. Without marks, it is also empty if a delimiter in it closes thoughts,
+    or opens them at the start of a line."""
     reply = reply.strip()
     start = _find_text_start(reply, is_marked=is_marked)
     thoughts = reply[:start]
@@ -187,7 +188,7 @@ def find_text(reply: str, *, is_marked: bool) -> SplitReply:
 
 
 def _find_text_start(reply: str, *, is_marked: bool) -> int | None:
-    """Return the index where free text begins, or None if the reply has none."""
+    """Return the index where free text begins, or None if there is none."""
     open_thoughts, start, has_delimiters, is_single = _OpenThoughts(reply), 0, False, False
     for delimiter in THOUGHT.finditer(reply):
         if delimiter.lastgroup == "turn" and not open_thoughts:
@@ -223,21 +224,22 @@ def _find_text_start(reply: str, *, is_marked: bool) -> int | None:
 
 
 def _skip_delimiter(reply: str, delimiter: re.Match[str]) -> int:
-    """Return the index where text begins behind a delimiter."""
+    """Return the index of the first text after a delimiter."""
     space = _SPACE.match(reply, delimiter.end())
     return space.end() if space else delimiter.end()
 
 
 def _begins_line(reply: str, at: int) -> bool:
-    """Return whether only spaces stand before an index in its line; the last 100 characters are read."""
+    """Return whether only spaces precede an index in its line, looking back 100 characters."""
     before = reply[max(0, at - 100) : at]
     return not before.rpartition("\n")[2].strip() and ("\n" in before or at <= 100)
 
 
 def find_leading_thoughts(reply: str, searched: int = 0) -> tuple[int, int, int] | None:
-    """Return the start and the end of the thoughts that a reply begins with, without their delimiters, and the index
-    behind them; None if it begins with none. Thoughts that are not closed end with the reply. They end with the first
-    delimiter of their style that closes, and the text before `searched` is known to hold none."""
+    """Return the start and end of a reply's leading thoughts, without delimiters, and the index after them.
+
+    Returns None without leading thoughts. They end at the first closing delimiter of their style, or else with the
+    reply. The text before `searched` is known to have no such delimiter."""
     text = reply.lstrip()
     blank = len(reply) - len(text)
     if (opening := THOUGHT.match(text)) is None:
@@ -254,7 +256,7 @@ def find_leading_thoughts(reply: str, searched: int = 0) -> tuple[int, int, int]
 
 
 def may_begin_thoughts(reply: str) -> bool:
-    """Return whether a reply that may grow begins with a delimiter of thoughts, or may yet."""
+    """Return whether a growing reply begins with a delimiter of thoughts, or may once it is longer."""
     text = reply.lstrip()
     if len(text) < LONGEST_FIRST or THOUGHT.match(text) is not None:
         return True
@@ -262,8 +264,9 @@ def may_begin_thoughts(reply: str) -> bool:
 
 
 def find_trailing_thoughts(reply: str) -> int | None:
-    """Return the index of the first thought if all thoughts have named delimiters and are closed, and nothing else
-    delimits thoughts or turns; None otherwise, and if the thought stands within a line of text."""
+    """Return the index of the first thought if all thoughts are named and closed.
+
+    Returns None if anything else delimits thoughts or turns, or if the thought is within a line of text."""
     open_thoughts, first = _OpenThoughts(reply), None
     for delimiter in THOUGHT.finditer(reply):
         if (parsed := open_thoughts.parse(delimiter)) is None:
@@ -285,7 +288,7 @@ def find_trailing_thoughts(reply: str) -> int | None:
 
 
 def remove_stray_closing(reply: str) -> str:
-    """Return a reply without a delimiter at its end that closes thoughts."""
+    """Remove a closing delimiter of thoughts from a reply's end."""
     stripped = reply.rstrip()
     for delimiter in THOUGHT.finditer(stripped, max(0, len(stripped) - LONGEST_THOUGHT_DELIMITER)):
         style = delimiter.lastgroup
@@ -295,10 +298,10 @@ def remove_stray_closing(reply: str) -> str:
 
 
 def cut_to_first_turn(reply: str) -> str:
-    """Return the first turn of a reply that runs on into the next turns of the chat; empty if it may be
-    part of a thought.
+    """Return the first turn of a reply that continues with invented turns; empty if it may be part of a thought.
 
-    A turn begins with a control token. In a thought it is a quotation, unless a turn of the assistant follows."""
+    A turn begins with a control token. Within a thought, such a token is a quotation unless an assistant turn
+    follows."""
     user = USER_TURN.search(reply)
     if user is None:
         return reply
@@ -309,9 +312,10 @@ def cut_to_first_turn(reply: str) -> str:
 
 
 def find_plain_turn(reply: str, marks: Iterable[tuple[int, int]] | None) -> int | None:
-    """Return the index of the first line that begins an invented turn without a control token, such as `User:`; None
-    if a reply has no such line outside of thoughts. It stands behind one of the marks from a start to an end that is no
-    part of a thought, or without marks (None) behind any text."""
+    """Return the index of the first line outside thoughts that begins an invented turn, such as `User:`, or None.
+
+    The line comes after a mark outside thoughts. `marks` are (start, end) pairs. If they are None, the line comes
+    after any text outside thoughts."""
     turns = [turn.start() for turn in PLAIN_TURN.finditer(reply)]
     spans = _find_answer_spans(reply) if turns else []
     if marks is None:
@@ -322,7 +326,7 @@ def find_plain_turn(reply: str, marks: Iterable[tuple[int, int]] | None) -> int 
 
 
 def _find_answer_spans(reply: str) -> list[tuple[int, int]]:
-    """Return the starts and ends of the parts of a reply that stand in no thought."""
+    """Return the (start, end) spans of a reply outside thoughts."""
     open_thoughts, spans, at = _OpenThoughts(reply), list[tuple[int, int]](), 0
     for delimiter in THOUGHT.finditer(reply):
         if (parsed := open_thoughts.parse(delimiter)) is None:
@@ -348,8 +352,7 @@ def _is_within(index: int, spans: Sequence[tuple[int, int]]) -> bool:
 
 
 def has_invented_turn(reply: str) -> bool:
-    """Return whether the leading thoughts of a reply end with its turn, and what follows them is a turn that the
-    model invents."""
+    """Return whether a reply's turn ends in its leading thoughts, and an invented turn follows."""
     thoughts = split_leading_thoughts(reply.strip())[0]
     ended = TURN_END.search(thoughts)
     return ended is not None and (
@@ -358,7 +361,7 @@ def has_invented_turn(reply: str) -> bool:
 
 
 def _check_balance(text: str) -> tuple[bool, bool]:
-    """Return whether a text ends within a thought, and whether a delimiter in it closes a thought that began before."""
+    """Return whether a text ends within a thought, and whether it closes a thought that began earlier."""
     open_thoughts, closes_earlier = _OpenThoughts(text), False
     for delimiter in THOUGHT.finditer(text):
         if (parsed := open_thoughts.parse(delimiter)) is None:
@@ -374,9 +377,9 @@ def _check_balance(text: str) -> tuple[bool, bool]:
 
 
 def split_leading_thoughts(reply: str) -> tuple[str, str]:
-    """Return the thoughts in the leading `<think>` tags of a stripped reply, and the text behind them.
+    """Split a stripped reply into the thoughts in its leading `<think>` tags, and the text after them.
 
-    The text is empty if the thoughts are not closed, and the whole reply if it does not begin with them."""
+    The text is empty if the tags are unclosed, and the whole reply without such tags."""
     if not reply.startswith("<think>"):
         return "", reply
     thoughts, _, rest = reply.removeprefix("<think>").partition("</think>")

@@ -19,13 +19,15 @@ _AT_EXIT_SECONDS = 1.0
 
 
 class BackgroundLoop:
-    """An event loop that runs coroutines for callers without one. The end of the program cancels the coroutines that
-    run; one that cannot be cancelled delays it by a second at most."""
+    """An event loop that runs coroutines for callers without one.
+
+    At program exit, running coroutines are cancelled. One that cannot be cancelled delays the exit by at most a
+    second."""
 
     def __init__(self, name: str) -> None:
         self._loop = asyncio.new_event_loop()
         self._submitted: WeakSet[Coroutine[Any, Any, Any]] = WeakSet()
-        """The coroutines of callers, as long as they run."""
+        """Callers' running coroutines."""
         self._ended = False
         # reentrant: garbage collection of an engine may end its loop while this thread holds the lock
         self._ending = threading.RLock()
@@ -34,8 +36,9 @@ class BackgroundLoop:
         _loops.add(self)
 
     def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
-        """Start a coroutine and return its future, whose cancellation cancels the coroutine. Raises `GymposiumError` if
-        the loop has ended, because the future would never be done."""
+        """Start a coroutine and return its future. Cancelling the future cancels the coroutine.
+
+        Raises `GymposiumError` if the loop has ended."""
         with self._ending:
             if not self._ended:
                 self._submitted.add(coroutine)
@@ -44,19 +47,20 @@ class BackgroundLoop:
         raise GymposiumError("It is closed. Create a new one.")
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Run a coroutine to its end and return its result."""
+        """Run a coroutine and return its result."""
         return self.submit(coroutine).result()
 
     def end(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Cancel the coroutines that run, run the coroutine of `last`, and end the loop. This does not wait and may be
-        called in the loop's own thread. Further calls do nothing."""
+        """Cancel the running coroutines, run the coroutine from `last`, and end the loop.
+
+        This does not wait, and may be called in the loop's thread. Further calls do nothing."""
         with self._ending:
             if not self._ended:
                 self.submit(self._end(last))
                 self._ended = True
 
     def join(self, seconds: float | None = None) -> None:
-        """Wait until the loop has ended, for at most `seconds` if given."""
+        """Wait until the loop has ended, for at most `seconds`."""
         self._thread.join(seconds)
 
     def _run(self) -> None:
@@ -65,7 +69,7 @@ class BackgroundLoop:
 
     async def _end(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
         try:
-            # a coroutine of a caller ends the tasks that it began, each in its own way, before those that are left
+            # callers' coroutines first: each ends the tasks that it began
             await self._cancel([task for task in self._other_tasks() if task.get_coro() in self._submitted])
             await self._cancel(self._other_tasks())
             await last()
@@ -88,7 +92,7 @@ _loops: WeakSet[BackgroundLoop] = WeakSet()
 
 @atexit.register
 def _end_all() -> None:
-    """Cancel all tasks, because the interpreter prints a warning for each one that is pending at its shutdown."""
+    """Cancel all tasks, because the interpreter warns about each task that is pending at exit."""
     for loop in [*_loops]:
         loop.end(partial(asyncio.sleep, 0))
         loop.join(_AT_EXIT_SECONDS)

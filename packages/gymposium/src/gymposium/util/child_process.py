@@ -1,4 +1,4 @@
-"""Child processes: the one place that starts Python, with the safe path and the plugins of this process.
+"""Python child processes, started with the safe path and this process's plugins.
 
 `python -c` and `python -m` search the working directory before the standard library, and so do the children of
 `multiprocessing`. A folder may come from anyone, so a file named `multiprocessing.py` in it must not run. Every Python
@@ -21,43 +21,45 @@ from pathlib import Path
 from threading import Lock
 
 SAFE_PATH = "PYTHONSAFEPATH"
-"""The environment variable that makes Python leave the working directory out of `sys.path`."""
+"""Environment variable that keeps the working directory out of `sys.path`."""
 OURS = "gymposium"
-"""The value of `SAFE_PATH` that gymposium sets. Python accepts any text."""
+"""Gymposium's value of `SAFE_PATH`. Python accepts any text."""
 PLUGIN_FILES = "GYMPOSIUM_PLUGIN_FILES"
-"""The environment variable with the one-file plugins of this process, one path a line."""
+"""Environment variable with this process's one-file plugins, one path per line."""
 
 _environment_lock = Lock()
 
 
 def python_command(*arguments: str, python: str | Path | None = None) -> list[str]:
-    """Return the command that runs Python with these arguments and without the working directory on its path. `python`
-    is the interpreter, by default this one. Start the command with the environment of `python_environment`."""
+    """Return the command that runs Python with these arguments, without the working directory on its path.
+
+    `python` is the interpreter, by default this one. Start the command with the environment from
+    `python_environment`."""
     return [str(python or sys.executable), "-P", *arguments]
 
 
 def python_environment(variables: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return environment variables for a Python process: these, by default the current ones, with the safe path for all
-    processes that it starts."""
+    """Return environment variables for a Python process: `variables` (by default the current ones) and the safe
+    path."""
     variables = os.environ if variables is None else variables
     return {**variables, SAFE_PATH: variables.get(SAFE_PATH) or OURS}
 
 
 def user_environment() -> dict[str, str]:
-    """Return the environment variables for a program that the user names: the current ones, without what gymposium
-    added for its own processes."""
+    """Return the current environment variables without gymposium's own, for a program that the user names."""
     ours = {PLUGIN_FILES} | ({SAFE_PATH} if os.environ.get(SAFE_PATH) == OURS else set())
     return {name: value for name, value in os.environ.items() if name not in ours}
 
 
 def real_interpreter() -> str:
-    """Return the path of this interpreter, not of the link in a virtual environment."""
+    """Return the path of this interpreter, resolving the link in a virtual environment."""
     return os.path.realpath(sys.executable)
 
 
 def guard_children() -> None:
-    """Set the safe path in this process's environment, so that processes that libraries start get it as well. For
-    programs that own their process, such as commands."""
+    """Set the safe path in this process's environment, which libraries pass on to the processes that they start.
+
+    For programs that own their process, such as commands."""
     os.environ[SAFE_PATH] = os.environ.get(SAFE_PATH) or OURS
 
 
@@ -77,8 +79,9 @@ class GuardedContext(SpawnContext):
 
 
 def spawn_context() -> GuardedContext:
-    """Return the context for `multiprocessing`. Children are spawned: forking a process with threads, or with torch, is
-    not safe."""
+    """Return the context for `multiprocessing`.
+
+    Children are spawned, because forking a process with threads or torch is unsafe."""
     with _guarded_environment():
         resource_tracker.ensure_running()  # it is a Python process too, and locks would start it unguarded
     return GuardedContext()
@@ -86,7 +89,7 @@ def spawn_context() -> GuardedContext:
 
 @contextmanager
 def _guarded_environment() -> Iterator[None]:
-    """Set the safe path while a process is started."""
+    """Set the safe path within the block."""
     with _environment_lock:
         before = os.environ.get(SAFE_PATH)
         guard_children()
@@ -98,10 +101,10 @@ def _guarded_environment() -> Iterator[None]:
 
 
 def plugin_files() -> list[Path]:
-    """Return the one-file plugins that this process and its children load."""
+    """Return the one-file plugins of this process and its children."""
     return [Path(line) for line in os.environ.get(PLUGIN_FILES, "").splitlines()]
 
 
 def add_plugin_file(path: Path) -> None:
-    """Let the processes that this one starts from now on load a one-file plugin; `path` is absolute."""
+    """Make future child processes load a one-file plugin. `path` must be absolute."""
     os.environ[PLUGIN_FILES] = "\n".join(dict.fromkeys([*map(str, plugin_files()), str(path)]))

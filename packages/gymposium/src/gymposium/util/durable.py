@@ -1,4 +1,4 @@
-"""Writing files and directories so that they appear completely or not at all, even if the process is killed."""
+"""Atomic writing of files and directories: they appear completely or not at all."""
 
 from __future__ import annotations
 
@@ -23,16 +23,17 @@ MARK = "COMPLETE"
 """Name of an empty file in every finished directory. An incomplete copy of the directory lacks it."""
 
 _NEW = os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-"""Flags that open a new file only, and follow no link."""
+"""Flags that open only a new file and follow no link."""
 
 
 @contextmanager
 def write_directory(target: Path) -> Iterator[Path]:
-    """Yields a staging directory beside `target`, to be filled in the block. After the block its files are synced to
-    the disk and it is renamed to `target`; if the block raises, it is removed. A process that is killed leaves the
-    staging directory, which is hidden, for `sweep`.
+    """Yield a staging directory beside `target`, to be filled in the block.
 
-    Raises `FileExistsError` or `OSError` if `target` is a directory that is not empty."""
+    After the block, its files are synced and it is renamed to `target`. If the block raises, it is removed. A killed
+    process leaves the hidden staging directory for `sweep`.
+
+    Raises `FileExistsError` or `OSError` if `target` is a nonempty directory."""
     target.parent.mkdir(parents=True, exist_ok=True)
     staging = staging_path(target)
     staging.mkdir()
@@ -49,17 +50,17 @@ def write_directory(target: Path) -> Iterator[Path]:
 
 
 def replace_text(file: Path, text: str) -> None:
-    """Replaces the text of a small file. A reader sees the old or the new text, never a part of it."""
+    """Replace the text of a small file atomically."""
     with replace_file(file) as staging:
         staging.write(text.encode())
 
 
 @contextmanager
 def replace_file(file: Path) -> Iterator[BinaryIO]:
-    """Yields a staging file beside `file`, to be written in the block. After the block it is synced to the disk and
-    renamed to `file`; if the block raises, `file` is unchanged. Staging files of killed processes are removed first.
+    """Yield a staging file beside `file`, to be written in the block.
 
-    The staging file is always a new one, and a link at `file` is replaced, not followed.
+    After the block, it is synced and renamed to `file`. If the block raises, `file` is unchanged. Staging files of
+    killed processes are removed first. A link at `file` is replaced, not followed.
 
     Raises `GymposiumError` if the disk is full or fails."""
     try:
@@ -96,21 +97,22 @@ def replace_content(file: Path) -> Iterator[BinaryIO | GzipFile]:
 
 
 def remove_directory(directory: Path) -> None:
-    """Removes a directory, or a file in its place. Its name is free at once, even if deleting the files takes long."""
+    """Remove a directory, or a file in its place. Its name is free at once, even if deleting takes long."""
     hidden = staging_path(directory)
     directory.rename(hidden)
     _delete(hidden)
 
 
 def sweep(parent: Path, prefix: str) -> None:
-    """Removes what killed processes left in `parent` while they wrote or removed directories with this prefix. Call it
-    only if no other process writes them."""
+    """Remove what killed processes left in `parent` of directories with this prefix.
+
+    Call it only if no other process writes them."""
     for leftover in parent.glob(f".{glob.escape(prefix)}*.partial"):
         _delete(leftover)
 
 
 def _delete(path: Path) -> None:
-    """Delete a directory, or a file or link that stands in its place."""
+    """Delete a directory, or a file or link in its place."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:
@@ -128,7 +130,7 @@ def _sweep_files(file: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Writes a file, or the entries of a directory, through to the disk."""
+    """Flush a file, or a directory's entries, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -137,5 +139,5 @@ def sync(path: Path) -> None:
 
 
 def staging_path(path: Path) -> Path:
-    """Return a new hidden path beside `path`, which `sweep` finds and nobody can guess."""
+    """Return a new hidden, unguessable path beside `path`, which `sweep` finds."""
     return path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")

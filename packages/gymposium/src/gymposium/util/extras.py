@@ -1,4 +1,4 @@
-"""Importing the libraries of an extra where they are used, with an error that says how to install the extra."""
+"""Imports of optional libraries, with an error that says which extra to install."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gymposium.errors import MissingExtra
 
 @contextmanager
 def needs_extra(what: str, install: str, *modules: str) -> Iterator[None]:
-    """Raise `MissingExtra` if an import in the block fails because one of `modules` is not installed:
+    """Raise `MissingExtra` if an import in the block fails because one of `modules` is not installed::
 
     with needs_extra("gymposium serve-env", "gymposium[serve]", "anyio", "starlette", "uvicorn"):
         from gymposium.http.environments.server import serve

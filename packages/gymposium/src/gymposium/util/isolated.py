@@ -1,4 +1,4 @@
-"""Calls in another process, for code that untrusted input can make crash, hang or run out of memory."""
+"""Calls in another process, for code that may crash, hang or run out of memory on untrusted input."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from gymposium.errors import GymposiumError, describe
 from gymposium.util.child_process import plugin_files, python_command, python_environment
 
 SECONDS = 120.0
-"""Time limit of one call of a game engine, in seconds."""
+"""Time limit per call of a game engine, in seconds."""
 MEMORY = 4 << 30
-"""Limit on the address space of the process, in bytes."""
+"""Limit on the process's address space, in bytes."""
 _SERVE = "from gymposium.util.isolated import _serve; _serve({seconds!r}, {memory!r})"
 _LOAD = "from gymposium.plugins.host import host; host(); "
-"""Code that loads one-file plugins, whose modules may define the functions to call."""
+"""Code that loads one-file plugins, which may define the functions to call."""
 
 T = TypeVar("T")
 
@@ -35,8 +35,10 @@ class Child:
     """A process that answers calls, one at a time. It starts on the first call, and again if it has ended."""
 
     def __init__(self, what: str, seconds: float, *, cpu_seconds: float = 0.0, memory: int = MEMORY) -> None:
-        """`what` is called, as errors name it. A call that takes more than `seconds`, or more than `cpu_seconds` of CPU
-        time if they are given, ends the process. `memory` limits its address space, in bytes."""
+        """`what` names the called thing in errors.
+
+        A call that exceeds `seconds`, or `cpu_seconds` of CPU time if nonzero, ends the process. `memory` limits the
+        address space, in bytes."""
         self._what, self._seconds, self._cpu_seconds = what, seconds, cpu_seconds
         self._code = _SERVE.format(seconds=cpu_seconds, memory=memory)
         self._process: subprocess.Popen[bytes] | None = None
@@ -45,9 +47,9 @@ class Child:
         atexit.register(self.end)
 
     def call(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Return `function(*arguments)`, called in the process; within such a process it is called directly.
+        """Return `function(*arguments)`, called in the process, or directly within such a process.
 
-        The function must be defined in a module, and its arguments and result can be pickled. Raises `CallFailed` if
+        The function must be defined in a module, and its arguments and result must be picklable. Raises `CallFailed` if
         the function raises, takes too long, or ends the process."""
         if _inside:
             return _call_timed(self._cpu_seconds, function, *arguments)
@@ -78,7 +80,7 @@ class Child:
         return answer
 
     def _ensure_started(self) -> subprocess.Popen[bytes]:
-        """The process. It is started again if plugins or switches have changed."""
+        """Return the process, restarted if plugins or switches have changed."""
         switches = {name: value for name, value in os.environ.items() if name.startswith("GYMPOSIUM_")}
         if self._process is not None and switches == self._switches:
             return self._process
@@ -101,7 +103,7 @@ class Child:
             self._wait_for_end(late=False)
 
     def _wait_for_end(self, late: bool) -> str:
-        """How the process ended, as the end of a sentence."""
+        """Wait for the process to end, and return how it ended, as the end of a sentence."""
         process, self._process = self._process, None
         assert process is not None
         with process:  # closes its pipes
@@ -123,24 +125,24 @@ _ENGINES = Child("The game's engine", SECONDS)
 
 
 def call_isolated(function: Callable[..., T], *arguments: Any) -> T:
-    """Return `function(*arguments)`, called in the process of game engines, as `Child.call` does."""
+    """Return `function(*arguments)`, called in the game engines' process (see `Child.call`)."""
     return _ENGINES.call(function, *arguments)
 
 
 def is_isolated() -> bool:
-    """True in a process that answers the calls of `isolated`."""
+    """Return whether this process answers isolated calls."""
     return _inside
 
 
 def limit_process(memory: int = MEMORY) -> None:
-    """Limits the address space of this process to `memory` bytes, and lets it write no core files."""
+    """Limit this process's address space to `memory` bytes, and disable core files."""
     for limit, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_CORE, 0)):
         _, hard = resource.getrlimit(limit)
         resource.setrlimit(limit, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
 def _serve(cpu_seconds: float, memory: int) -> None:
-    """Answers calls until stdin is closed."""
+    """Answer calls until stdin is closed."""
     global _inside
     _inside = True
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the calling process as well
@@ -161,7 +163,7 @@ def _serve(cpu_seconds: float, memory: int) -> None:
 
 
 def _call_timed(cpu_seconds: float, function: Callable[..., T], *arguments: Any) -> T:
-    """Call a function. If it takes more CPU time than that, this process ends; 0 is no limit."""
+    """Call a function. This process ends if the call exceeds `cpu_seconds` of CPU time; 0 means no limit."""
     if not cpu_seconds:
         return function(*arguments)
     left, _ = signal.setitimer(signal.ITIMER_VIRTUAL, cpu_seconds)  # without a handler its signal stops C code as well

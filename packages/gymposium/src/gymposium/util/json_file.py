@@ -13,7 +13,7 @@ from gymposium.util.strict_json import strict_json
 
 
 class FileModel(BaseModel):
-    """Base class of models that are stored in JSON files: frozen, without unknown keys, described by docstrings."""
+    """Base class of models stored in JSON files: frozen, without unknown keys, documented by docstrings."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
@@ -22,8 +22,10 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def read_model(path: Path, model: type[_Model], what: str, remedy: str) -> _Model:
-    """Read a JSON file. Raises `BadRecord` if it cannot be read or does not hold the model; the message calls the
-    content `what` and ends with `remedy`."""
+    """Read a model from a JSON file.
+
+    Raises `BadRecord` if the file cannot be read or is invalid. The message calls the content `what` and ends with
+    `remedy`."""
     try:
         text = read_plain_text(path)
         strict_json(text)
@@ -34,5 +36,5 @@ def read_model(path: Path, model: type[_Model], what: str, remedy: str) -> _Mode
         first = error.errors()[0]
         why = ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
         raise BadRecord(f"{path} holds no {what}: {why}. {remedy}") from error
-    except ValueError as error:  # also what is no UTF-8
+    except ValueError as error:  # includes invalid UTF-8
         raise BadRecord(f"{path} holds no {what}: {error}. {remedy}") from error

@@ -17,10 +17,11 @@ if sys.platform != "win32":
     import fcntl
 
 _SYNC = 1.0
-"""Least number of seconds between two syncs. A killed process loses no line; a machine that loses power loses the lines
-of the last second. A sync for every line would take longer than most matches."""
+"""Minimum number of seconds between syncs. A killed process loses no line, but a power failure loses the last second.
+
+A sync per line would take longer than most matches."""
 _CHUNK = 1 << 16
-"""Bytes that are read at a time to find the last line break."""
+"""Number of bytes to read at a time when searching for the last line break."""
 _APPEND = (
     os.O_RDWR
     | os.O_CREAT
@@ -29,18 +30,18 @@ _APPEND = (
     | getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_NONBLOCK", 0)
 )
-"""Flags that open a file for appending, follow no link and wait for no pipe."""
+"""Flags that open a file for appending, without following links or waiting for pipes."""
 
 
 class LineWriter:
-    """Appends lines of JSON to a file, which no other process can write meanwhile.
+    """A writer that appends JSON lines to a file and locks it against other writers.
 
-    A line is with the operating system when `append_lines` returns. If an earlier writer was killed in the middle of a
-    line, opening the file cuts that line off; a complete last line without a line break is kept."""
+    When `append_lines` returns, the operating system has the lines. If an earlier writer was killed within a line,
+    opening the file removes that line. A complete last line without a line break is kept."""
 
     def __init__(self, path: str | Path, *, wait: bool = False, sync: bool = True) -> None:
-        """`wait`: wait for another writer of the file to close it. `sync=False` leaves it to the operating system when
-        lines reach the disk.
+        """`wait` waits for another writer to close the file. With `sync=False`, the operating system decides when lines
+        reach the disk.
 
         Raises `BadOption` if another writer has the file open, or if it is a link, a pipe, a folder or compressed, and
         `OSError` if the file cannot be opened."""
@@ -66,7 +67,7 @@ class LineWriter:
             self.size, rest = self._split_last_line()
             """Size of the file in bytes."""
             self.torn = bool(rest) and not _is_object(rest)
-            """True if an incomplete last line was cut off."""
+            """True if an incomplete last line was removed."""
             if self.torn:
                 os.ftruncate(self._file, self.size)
             elif rest:
@@ -86,7 +87,7 @@ class LineWriter:
                 ) from None
 
     def _split_last_line(self) -> tuple[int, bytes]:
-        """The offset behind the last line break, and the bytes after it. Raises `BadOption` if these are too many."""
+        """Return the offset after the last line break, and the bytes after it. Raises `BadOption` for too many."""
         start = size = os.fstat(self._file).st_size
         rest: list[bytes] = []
         while start:
@@ -102,9 +103,9 @@ class LineWriter:
         return 0, b"".join(reversed(rest))
 
     def append_lines(self, *lines: str) -> None:
-        """Append all of these lines, or none if that fails.
+        """Append all of these lines, or none on failure.
 
-        Raises `GymposiumError` if the disk is full or fails; earlier lines are then intact."""
+        Raises `GymposiumError` if the disk is full or fails. Earlier lines are then intact."""
         data = memoryview("".join(f"{line}\n" for line in lines).encode())
         size = self.size + len(data)
         try:
@@ -140,7 +141,7 @@ class LineWriter:
 
 
 def _check_not_compressed(path: Path) -> None:
-    """Raises `BadOption` if a file is compressed, or its compressed form is beside it."""
+    """Raise `BadOption` if a file is compressed or its compressed form exists."""
     plain, packed = plain_path(path), compressed_path(plain_path(path))
     if packed.exists():
         raise BadOption(f"{packed} is compressed, and nothing is appended to it. Unpack it first:  gunzip {packed}")

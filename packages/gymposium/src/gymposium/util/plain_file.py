@@ -1,6 +1,6 @@
-"""Reading files that others made: regular files only, up to a size, so that none can stall or fill the process.
+"""Bounded reading of files from others: only regular files, up to a size.
 
-Files of lines may be compressed by gzip. Their names then end in `.gz`, and their readers unpack them.
+Files of lines may be compressed with gzip. Their names then end in `.gz`.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from typing import BinaryIO
 from gymposium.errors import BadOption
 
 MOST_BYTES = 64 * 2**20
-"""Size of the largest file that is read whole, and of the longest line of a file that is read by lines."""
+"""Maximum size of a file that is read whole, and of a line in a file that is read by lines."""
 MOST_UNPACKED = 2**30
-"""Number of bytes that a compressed file may hold."""
+"""Maximum uncompressed size of a file, in bytes."""
 _ENDING = ".gz"
 _MAGIC = b"\x1f\x8b"
 
 
 def open_plain(path: str | Path, *, follow: bool = True) -> BufferedReader:
-    """Open a regular file for reading. `follow=False` also refuses a symbolic link to one.
+    """Open a regular file for reading. `follow=False` also rejects symbolic links.
 
-    Raises `OSError`, also for a pipe, a device or a folder; never waits for one."""
+    Raises `OSError`, also for a pipe, a device or a folder, without waiting for it."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     descriptor = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
     try:
@@ -42,7 +42,7 @@ def open_plain(path: str | Path, *, follow: bool = True) -> BufferedReader:
 
 
 def check_plain(path: str | Path) -> None:
-    """Check a file that a library opens by its path. Raises `OSError` as `open_plain`."""
+    """Check a file that a library opens by its path. Raises the errors of `open_plain`."""
     open_plain(path).close()
 
 
@@ -55,23 +55,24 @@ def read_plain(path: str | Path, most: int = MOST_BYTES) -> bytes:
 
 
 def read_plain_text(path: str | Path, most: int = MOST_BYTES) -> str:
-    """Read a regular file of UTF-8 text, without the byte order mark that some editors write. Raises `OSError` as
-    `read_plain`, and `UnicodeDecodeError`."""
+    """Read a regular file as UTF-8 text, without a byte order mark.
+
+    Raises the errors of `read_plain`, and `UnicodeDecodeError`."""
     return read_plain(path, most).decode("utf-8-sig")
 
 
 def is_compressed(path: str | Path) -> bool:
-    """Whether the name of a file says that it is compressed."""
+    """Return whether a file is compressed, by its name."""
     return str(path).endswith(_ENDING)
 
 
 def plain_path(path: Path) -> Path:
-    """The path of a file without the ending of compressed files."""
+    """Return the path without the suffix of compressed files."""
     return path.with_name(path.name.removesuffix(_ENDING))
 
 
 def compressed_path(path: Path) -> Path:
-    """The path of a file's compressed form."""
+    """Return the path of a file's compressed form."""
     return path.with_name(path.name + _ENDING)
 
 
@@ -86,17 +87,18 @@ def find_form(path: Path) -> Path:
 
 
 def find_forms(folder: Path, pattern: str) -> list[Path]:
-    """Return the files below a folder whose paths match a pattern, compressed or not, in the order of their plain
-    names. Raises `BadOption` for a file that is there in both forms."""
+    """Return the files in a folder that match a pattern, compressed or not, sorted by plain name.
+
+    Raises `BadOption` for a file that exists in both forms."""
     found = (*folder.glob(pattern), *folder.glob(pattern + _ENDING))
     return [find_form(path) for path in sorted({plain_path(path) for path in found if path.is_file()})]
 
 
 def open_content(path: str | Path, *, follow: bool = True, most: int = MOST_UNPACKED) -> BufferedReader:
-    """Open a regular file for reading, with the content of a compressed file unpacked. `follow` is as in `open_plain`.
+    """Open a regular file for reading, and decompress it if compressed. `follow` is as in `open_plain`.
 
-    Reading raises `OSError` for a compressed file that is damaged or holds more than `most` bytes. Seeking backwards in
-    one unpacks it from its beginning."""
+    Reading raises `OSError` for a compressed file that is damaged or exceeds `most` bytes. Seeking backwards in one
+    decompresses it again from the start."""
     file = open_plain(path, follow=follow)
     if not is_compressed(path):
         return file
@@ -107,7 +109,7 @@ def open_content(path: str | Path, *, follow: bool = True, most: int = MOST_UNPA
 
 
 class _Unpacked(RawIOBase):
-    """The content of an open gzip file."""
+    """The decompressed content of an open gzip file."""
 
     def __init__(self, file: BinaryIO, path: str | Path, most: int) -> None:
         self._file, self._path, self._most = file, path, most
@@ -149,7 +151,7 @@ class _Unpacked(RawIOBase):
 
 
 def read_content(path: str | Path, most: int = MOST_BYTES) -> bytes:
-    """Read a regular file as `read_plain`, with the content of a compressed file unpacked."""
+    """Read a regular file like `read_plain`, and decompress it if compressed."""
     if not is_compressed(path):
         return read_plain(path, most)
     with open_content(path, most=most) as file:
@@ -157,10 +159,9 @@ def read_content(path: str | Path, most: int = MOST_BYTES) -> bytes:
 
 
 def read_lines(path: str | Path, most: int = MOST_BYTES, *, follow: bool = True) -> Iterator[bytes]:
-    """Yield the lines of a regular file with their line breaks, unpacked from a compressed file. `follow` is as in
-    `open_plain`.
+    """Yield a regular file's lines with their line breaks, decompressed if compressed. `follow` is as in `open_plain`.
 
-    Raises `OSError` as `open_content`, also for a line of more than `most` bytes."""
+    Raises the errors of `open_content`, and `OSError` for a line over `most` bytes."""
     with open_content(path, follow=follow) as file:
         number = 0
         while line := file.readline(most + 1):

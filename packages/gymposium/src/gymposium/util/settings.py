@@ -1,7 +1,7 @@
-"""Settings classes, and reading them from the options in a file, such as those of a logger or a suite.
+"""Settings classes, and their values from a file's options, such as those of a logger or a suite.
 
-Settings are plain frozen dataclasses, so that neither the core nor their authors need a validation library. Pydantic
-accepts them as they are.
+Settings are plain frozen dataclasses, so neither the core nor their authors need a validation library. Pydantic accepts
+them too.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ class NoSettings:
 
 
 def dump_settings(settings: Any) -> dict[str, Any]:
-    """Return the values of a settings object as plain data, as `read_settings` reads them."""
+    """Return a settings object as plain data, which `read_settings` reads."""
     values = {field.name: getattr(settings, field.name) for field in fields(settings)}
     return {name: str(value) if hasattr(value, "parse") else value for name, value in values.items()}
 
 
 def read_settings(where: str, kind: Any, given: Mapping[str, Any]) -> Any:
-    """The settings of class `kind` with the given values, and defaults for the others. `where` names the table, for
-    errors.
+    """Return the settings of class `kind` with these values, and defaults for the others.
 
     Fields may be `bool`, `int`, `float`, `str`, `Literal[...]`, `tuple[X, ...]` (a list in a file), `X | None`, and a
-    class with a method `parse` that reads a text. Raises `UnknownName` with the nearest options, `BadOption` if `given`
-    is not a table or a value is missing or has another type, and `PluginError` if the class is not a dataclass or has a
-    field of any other type. A `ValueError` that the class raises becomes `BadOption`."""
+    class with a method `parse` for texts. `where` names the table in errors.
+
+    Raises `UnknownName` for an unknown option, and `BadOption` if `given` is not a table, a value is missing or of
+    another type, or the class raises `ValueError`. Raises `PluginError` if the class is not a dataclass or has a field
+    of another type."""
     if not (isinstance(kind, type) and is_dataclass(kind)):
         raise PluginError(f"{where}: the settings are {kind!r}; they must be a dataclass.")
     if not isinstance(given, Mapping):
@@ -62,8 +63,9 @@ _PLAIN = {bool: "true or false", int: "an integer", float: "a number", str: "tex
 
 
 def _fit_value(where: str, hint: Any, value: Any) -> Any:
-    """`value` in the type that `hint` asks for, or `_UNFIT`. Integers are converted to float and lists to tuples, since
-    files do not tell these apart; nothing else is converted."""
+    """Return `value` as the type `hint`, or `_UNFIT`.
+
+    Integers become floats and lists become tuples, because files do not distinguish them. Nothing else is converted."""
     if hint is float and type(value) is int:
         return float(value)
     if hint in _PLAIN:
@@ -91,7 +93,7 @@ def _describe_type(hint: Any, where: str) -> str:
     if get_origin(hint) is Literal:
         return " or ".join(repr(choice) for choice in get_args(hint))
     if get_origin(hint) in (Union, types.UnionType):
-        # None cannot be written in a file: it is the value of an option that is not given
+        # a file cannot express None: it is the value of an omitted option
         return " or ".join(_describe_type(part, where) for part in get_args(hint) if part is not type(None))
     if _is_list(hint):
         return f"a list, each item {_describe_type(get_args(hint)[0], where)}"

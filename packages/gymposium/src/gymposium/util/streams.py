@@ -1,4 +1,4 @@
-"""Named random streams, which are independent of each other.
+"""Named, independent random streams.
 
 A stream is named by a seed and a key (`stream(7, "chance")`, `stream(7, "seat", 1)`). Equal names give equal draws on
 every machine: `random.Random` hashes a string seed with SHA-512, and Python guarantees that `random()` does not change
@@ -17,13 +17,14 @@ T = TypeVar("T")
 
 
 def stream(seed: int, *key: str | int) -> random.Random:
-    """The generator named by `seed` and `key`."""
+    """Return the generator named by `seed` and `key`."""
     return random.Random("/".join(map(str, (seed, *key))))
 
 
 def derive_seed(seed: int, *key: str | int) -> int:
-    """A 48-bit seed derived from `seed` and `key`, at a fifth of the cost of a stream. `seed` cannot be computed from
-    it other than by trying candidates."""
+    """Derive a 48-bit seed from `seed` and `key`, at a fifth of the cost of a stream.
+
+    `seed` cannot be recovered from it except by trying candidates."""
     return int.from_bytes(blake2b("/".join(map(str, (seed, *key))).encode(), digest_size=6).digest())
 
 
@@ -38,7 +39,7 @@ def draw(outcomes: Sequence[tuple[int, float]], rng: random.Random) -> int:
 
 
 class Draw:
-    """Random choices from one stream that use only `random()`, whose draws are the same in every version of Python."""
+    """Random choices from one stream, the same in every version of Python because they use only `random()`."""
 
     __slots__ = ("_random",)
 
@@ -46,22 +47,22 @@ class Draw:
         self._random = rng.random
 
     def below(self, n: int) -> int:
-        """A whole number from 0 to n - 1."""
+        """Return a random integer from 0 to n - 1."""
         return int(self._random() * n)
 
     def between(self, low: int, high: int) -> int:
-        """A whole number from `low` to `high`, both included."""
+        """Return a random integer from `low` to `high`, inclusive."""
         return low + self.below(high - low + 1)
 
     def chance(self, probability: float) -> bool:
-        """True with this probability."""
+        """Return True with this probability."""
         return self._random() < probability
 
     def pick(self, options: Sequence[T]) -> T:
-        """One of the options."""
+        """Return a random option."""
         return options[self.below(len(options))]
 
     def some(self, options: Sequence[T], k: int) -> list[T]:
-        """`k` different options, or all if there are fewer, in the order of drawing."""
+        """Return `k` different random options in the order of drawing, or all if there are fewer."""
         left = list(options)
         return [left.pop(self.below(len(left))) for _ in range(min(k, len(left)))]

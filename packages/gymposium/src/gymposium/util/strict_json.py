@@ -1,4 +1,4 @@
-"""Strict reading of JSON from untrusted sources: text that two readers could understand differently is refused."""
+"""Strict parsing of JSON from untrusted sources. Ambiguous text is rejected."""
 
 from __future__ import annotations
 
@@ -8,25 +8,27 @@ from collections.abc import Iterable
 from typing import Any
 
 LARGEST_INTEGER = 2**63 - 1
-"""The largest integer that is read: one of 64 bits. The smallest is its negative."""
+"""Maximum integer (64 bits). The minimum is its negative."""
 LARGEST_COUNT = 2**53
-"""The largest count that is accepted, below which every reader of JSON keeps integers exact."""
+"""Maximum count. Up to it, every JSON parser keeps integers exact."""
 LARGEST_AMOUNT = 1e100
-"""The largest number that is accepted in figures, so that sums of squares stay finite."""
+"""Maximum number in figures, which keeps sums of squares finite."""
 
 MOST_VALUES = 4_000_000
-"""The largest number of values in a text, estimated from its brackets and commas. Each may take 250 bytes, so a line
-of 64 MiB could take gigabytes."""
+"""Maximum number of values in a text, estimated from its brackets and commas.
+
+Each may take 250 bytes, so a line of 64 MiB could take gigabytes."""
 DEEPEST = 64
-"""The largest number of objects and lists in each other that `bounded_json` reads."""
+"""Maximum nesting depth for `bounded_json`."""
 
 
 def strict_json(text: str, *, any_integer: bool = False, raw_lines: bool = False) -> Any:
-    """Return the value of a JSON text. `any_integer` also accepts integers of more than 64 bits, and `raw_lines` line
-    breaks and other control characters in strings.
+    """Parse a JSON text.
 
-    Raises `ValueError` for text that is not JSON, a repeated key, `NaN`, `Infinity`, numbers out of range, and text
-    that has too many values or is nested too deeply for Python."""
+    `any_integer` allows integers over 64 bits. `raw_lines` allows control characters in strings, such as line breaks.
+
+    Raises `ValueError` for invalid JSON, a repeated key, `NaN`, `Infinity`, numbers out of range, too many values, and
+    nesting too deep for Python."""
     if len(text) > MOST_VALUES and sum(map(text.count, "[{,")) > MOST_VALUES:
         raise ValueError(f"it has more than {MOST_VALUES:,} values")
     try:
@@ -43,16 +45,16 @@ def strict_json(text: str, *, any_integer: bool = False, raw_lines: bool = False
 
 
 def bounded_json(text: str) -> Any:
-    """Return the value of a JSON text as `strict_json` does, for callers that go through it by recursion.
+    """Parse a JSON text like `strict_json`, for callers that traverse the value recursively.
 
-    Raises `ValueError` also for more than `DEEPEST` objects and lists in each other."""
+    Also raises `ValueError` if it is nested deeper than `DEEPEST`."""
     value = strict_json(text)
     check_depth(value)
     return value
 
 
 def check_depth(value: Any) -> None:
-    """Raise `ValueError` for a value with more than `DEEPEST` objects and lists in each other."""
+    """Raise `ValueError` if a value is nested deeper than `DEEPEST`."""
     level = _containers([value])
     for _ in range(DEEPEST):
         level = [inner for outer in level for inner in _containers(outer)]
@@ -67,7 +69,7 @@ def _containers(outer: dict[str, Any] | list[Any]) -> list[dict[str, Any] | list
 
 
 def build_object(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object of these keys and values. Raises `ValueError` for a repeated key."""
+    """Build an object from key-value pairs. Raises `ValueError` for a repeated key."""
     values: dict[str, Any] = {}
     for key, value in pairs:
         if key in values:
@@ -77,27 +79,27 @@ def build_object(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def is_integer(value: Any) -> bool:
-    """Whether a value is an integer of at most 64 bits, and no boolean."""
+    """Return whether a value is an integer of at most 64 bits, not a boolean."""
     return type(value) is int and -LARGEST_INTEGER <= value <= LARGEST_INTEGER
 
 
 def is_count(value: Any) -> bool:
-    """Whether a value is an integer from 0 to `LARGEST_COUNT`."""
+    """Return whether a value is an integer from 0 to `LARGEST_COUNT`."""
     return type(value) is int and 0 <= value <= LARGEST_COUNT
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number of at most `LARGEST_AMOUNT` in size, and no boolean."""
+    """Return whether a value is a number of magnitude at most `LARGEST_AMOUNT`, not a boolean."""
     return type(value) in (int, float) and -LARGEST_AMOUNT <= value <= LARGEST_AMOUNT
 
 
 def is_amount(value: Any) -> bool:
-    """Whether a value is a number from 0 to `LARGEST_AMOUNT`."""
+    """Return whether a value is a number from 0 to `LARGEST_AMOUNT`."""
     return is_number(value) and value >= 0
 
 
 def _parse_integer(digits: str) -> int:
-    # 20 characters hold every integer in range: longer ones are not converted, which would take long
+    # 20 characters hold every integer in range; converting a longer one could be slow
     value = int(digits) if len(digits) <= 20 else None
     if value is None or not is_integer(value):
         raise ValueError(f"the integer {_shorten(digits)} has more than 64 bits")

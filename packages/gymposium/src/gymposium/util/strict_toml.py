@@ -1,4 +1,4 @@
-"""Strict reading of TOML from untrusted sources."""
+"""Strict parsing of TOML from untrusted sources."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from gymposium.util.strict_json import DEEPEST, check_depth, is_integer
 
 LONGEST = 2**20
-"""The largest number of characters that is read."""
-# each alternative also takes a text that does not end, behind which nothing is read
+"""Maximum number of characters."""
+# each alternative also matches an unterminated text, after which nothing is read
 _TEXT_OR_COMMENT = re.compile(
     r'''
     """(?:[^"\\]|\\[\s\S]|"(?!""))*+(?:"{3,5})?
@@ -25,13 +25,13 @@ _DEEP_KEY = re.compile(rf"(?:\.[\w\t -]*+){{{DEEPEST}}}")
 
 
 def strict_toml(text: str) -> dict[str, Any]:
-    """Return the table of a TOML text.
+    """Parse a TOML text into a table.
 
-    Raises `ValueError` for text that is not TOML, is too long or nested too deeply, or has integers of more than 64
-    bits. `inf` and `nan` are left to the reader of the table."""
+    Raises `ValueError` for invalid TOML, too long a text, deep nesting, and integers over 64 bits. Callers must check
+    for `inf` and `nan`."""
     if len(text) > LONGEST:
         raise ValueError(f"it has {len(text):,} characters, more than {LONGEST:,}")
-    # the time of tomllib grows with the square of the dots in a key
+    # tomllib takes time quadratic in the number of dots in a key
     if _DEEP_KEY.search(_TEXT_OR_COMMENT.sub("_", text)):
         raise ValueError("it is nested too deeply")
     try:

@@ -1,7 +1,7 @@
 """The user's file `gymposium.toml`: one-file plugins that are always loaded, and defaults of the commands' options.
 
-It is read from the user's configuration directory, or from where the environment variable `GYMPOSIUM_CONFIG` says, and
-never from the working directory: a plugin runs code, and a folder may come from anyone.
+It is in the user's configuration directory, or where the environment variable `GYMPOSIUM_CONFIG` says. The working
+directory is never searched, because a plugin runs code and a folder may come from anyone.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from gymposium.util.plain_file import read_plain_text
 from gymposium.util.strict_toml import strict_toml
 
 VARIABLE = "GYMPOSIUM_CONFIG"
-"""The environment variable with the path of the file; empty: no file is read."""
+"""Environment variable with the file's path. If empty, no file is read."""
 PLUGINS = "plugins"
 
 
 @dataclass(frozen=True, slots=True)
 class UserFile:
-    """The content of the user's file, or of none."""
+    """The content of the user's file, or nothing without a file."""
 
     path: Path | None = None
     plugins: tuple[Path, ...] = ()
     """The one-file plugins to load."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    """A table for each command."""
+    """Option defaults by command."""
 
 
 def load_user_file() -> UserFile:
-    """The user's file. Raises `BadOption` for a file that cannot be read or is no such file."""
+    """Load the user's file. Raises `BadOption` if it cannot be read or is invalid."""
     path = _path()
     if path is None:
         return UserFile()
@@ -53,7 +53,7 @@ def load_user_file() -> UserFile:
 
 
 def _path() -> Path | None:
-    """Where the file is; None if there is none."""
+    """Return the file's path, or None without a file."""
     named = os.environ.get(VARIABLE)
     if named is not None:
         return Path(named).expanduser().absolute() if named else None

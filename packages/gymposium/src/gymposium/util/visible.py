@@ -1,5 +1,4 @@
-"""Untrusted text and values: whether a text can be encoded, and how they are shown: shortened, or with visible symbols
-for control and invisible characters."""
+"""Display of text and values, including untrusted ones: shortened, or with symbols for invisible characters."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from reprlib import Repr
 _PERHAPS = re.compile(r"[^\t\n -~]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _STEER = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-"""Unicode categories of controls, formats (direction, zero width), surrogates, line and paragraph separators."""
+"""Unicode categories of controls, formats (direction, zero width), surrogates, and line and paragraph separators."""
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 """Invisible characters of other categories."""
 
@@ -22,18 +21,19 @@ _SHORT.maxlist = _SHORT.maxdict = _SHORT.maxlevel = 1
 
 
 def shorten(value: object) -> str:
-    """Return the `repr` of a value for a message, with at most 80 characters of a text and one item of a container."""
+    """Return a value's `repr` for a message: at most 80 characters of a text, and one item of a container."""
     return _SHORT.repr(value)
 
 
 def is_encodable(text: str) -> bool:
-    """True if UTF-8 can encode the text, which then has no lone surrogate."""
+    """Return whether UTF-8 can encode the text: it has no lone surrogate."""
     return text.isascii() or _SURROGATE.search(text) is None
 
 
 def visible(text: str) -> str:
-    """The text with a visible symbol for each control or invisible character: `␛[31m` for an escape sequence,
-    `⟨U+202E⟩` for a right-to-left override. Line breaks and tabs are kept."""
+    """Replace each control or invisible character by a symbol, except line breaks and tabs.
+
+    Examples: `␛[31m` for an escape sequence, `⟨U+202E⟩` for a right-to-left override."""
     return _PERHAPS.sub(lambda found: _show_character(found[0]), text.replace("\r\n", "\n"))
 
 
@@ -48,13 +48,12 @@ def _show_character(character: str) -> str:
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:
-    """Return the noun for so many things: `match` for 1, else `matches`. `nouns` is the plural if it is not the noun
-    with an `s` or, after a hiss, an `es`."""
+    """Return the noun for a count: `match` for 1, else `matches`. `nouns` is an irregular plural."""
     if count == 1:
         return noun
     return nouns or f"{noun}{'es' if noun.endswith(('ch', 'sh', 's', 'x')) else 's'}"
 
 
 def quantity(count: int, noun: str, nouns: str = "") -> str:
-    """Return a number with its noun: `1 match`, `1,200 matches`. `nouns` is as for `plural`."""
+    """Return a count with its noun: `1 match`, `1,200 matches`. `nouns` is an irregular plural."""
     return f"{count:,} {plural(count, noun, nouns)}"

@@ -1,4 +1,4 @@
-"""Checking that a path can be written before the work whose results go there begins."""
+"""A check that a path is writable, before the work whose results go there."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _PROBE = b"\n" * 4096
 
 
 def check_writable(option: str, path: Path) -> Path:
-    """Return `path` if a file or a folder can be made or written there. The attempt leaves nothing behind. `option` is
-    the name of the path on the command line, for the error.
+    """Return `path` if a file or folder can be created or written there. The check leaves nothing behind.
 
-    Raises `BadOption` with the reason if nothing can be written, and for a pipe or a socket."""
+    `option` is the path's option on the command line, for the error. Raises `BadOption` with the reason if the path is
+    not writable, or is a pipe or a socket."""
     try:
         existing = next(parent for parent in (path, *path.parents) if parent.exists())
         if existing.is_dir():
@@ -33,8 +33,7 @@ def check_writable(option: str, path: Path) -> Path:
 
 
 def _check_file(path: Path) -> None:
-    """Open an existing file for appending. Raises `OSError`, also for a pipe, a socket or a disk; never waits for
-    one."""
+    """Raise `OSError` if an existing file cannot be appended to, or is a pipe, a socket or a disk."""
     mode = path.stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISCHR(mode)):
         raise OSError(errno.EINVAL, "it is not a regular file")
