@@ -43,9 +43,9 @@ def test_no_link_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 KILLED = """
 import os, sys
 from pathlib import Path
-from gymposium.util.durable import replaced
+from gymposium.util.durable import replace_file
 
-with replaced(Path(sys.argv[1])) as staging:
+with replace_file(Path(sys.argv[1])) as staging:
     staging.write(b"half")
     staging.flush()
     os._exit(9)
