@@ -215,13 +215,13 @@ def qlora(size: Size) -> Iterator[Found]:
 
     from transformers import AutoModelForCausalLM
 
-    from gymposium_agents.modeling.quantized import four_bits, keep_unpacked
+    from gymposium_agents.modeling.quantized import keep_unpacked, make_4bit_config
 
     with TemporaryDirectory() as directory:
         made(size, torch.bfloat16, lora=False).save_pretrained(directory)
         where = {"": 0 if torch.cuda.is_available() else "cpu"}
         base: Any = AutoModelForCausalLM.from_pretrained(
-            directory, dtype=torch.bfloat16, quantization_config=four_bits(torch.bfloat16), device_map=where
+            directory, dtype=torch.bfloat16, quantization_config=make_4bit_config(torch.bfloat16), device_map=where
         )
     if not torch.cuda.is_available():
         keep_unpacked(base)

@@ -19,7 +19,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, DistributionPlayer, Reply
 from gymposium.records.scores import Estimate, Score, rate
 from gymposium.replies.reading import READERS, Reader
-from gymposium_agents.players.evaluate import contest, find_seat
+from gymposium_agents.players.evaluate import find_seat, make_match_jobs
 
 SEEDS = (1, 2, 3, 4)
 """The disguises, which share the matches."""
@@ -71,7 +71,7 @@ def measured(cell: Cell, words: str) -> Row:
     score = Score()
     clean = {"win": 0, "draw": 0, "loss": 0}
     for number, game in enumerate(games):
-        jobs = contest(
+        jobs = make_match_jobs(
             player,
             opponent,
             game,

@@ -69,13 +69,13 @@ class TimedEngine:
 @contextmanager
 def model_time(model: Any) -> Iterator[Clock]:
     """Time the forward passes of `model` and the sampling from logits."""
-    clock, choose = Clock(), engine_module.choose
+    clock, choose = Clock(), engine_module.sample_tokens
     hooks = [model.register_forward_pre_hook(clock.start), model.register_forward_hook(clock.stop)]
-    engine_module.choose = clock.timing(choose)
+    engine_module.sample_tokens = clock.timing(choose)
     try:
         yield clock
     finally:
-        engine_module.choose = choose
+        engine_module.sample_tokens = choose
         for hook in hooks:
             hook.remove()
 

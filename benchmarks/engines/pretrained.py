@@ -45,9 +45,9 @@ from gymposium.match.seating import plan_jobs
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.tokens import BASE, Completion, Policy, Sampling, TokenRequest, Tokens
 from gymposium_agents.engines.transformers import TransformersEngine
-from gymposium_agents.engines.vllm.server import is_healthy, running_server
+from gymposium_agents.engines.vllm.server import is_healthy, run_server
 from gymposium_agents.engines.vllm.settings import SERVED_NAME, ServerSettings
-from gymposium_agents.engines.vllm.wire import completion_body
+from gymposium_agents.engines.vllm.wire import make_completion_body
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import load_chat, load_model
 from gymposium_agents.players.player import LanguageModelPlayer
@@ -251,11 +251,11 @@ def vllm(directory: Path, dtype: str) -> Iterator[tuple[str, Side]]:
     settings = ServerSettings(
         str(directory), dtype=dtype, max_model_len=CONTEXT, max_num_seqs=AT_ONCE, kv_cache_gib=2, more=more
     )
-    with running_server(settings) as server:
+    with run_server(settings) as server:
         assert server.group is not None
 
         def body(request: TokenRequest, new: int) -> dict[str, Any]:
-            asked = completion_body(request, Sampling(1.0, new), max_tokens=new, stops=frozenset())
+            asked = make_completion_body(request, Sampling(1.0, new), max_tokens=new, stops=frozenset())
             return asked | {"model": SERVED_NAME, "logprobs": None, "return_token_ids": False}
 
         yield server.url, served(server.url, server.group, "/v1/completions", body)

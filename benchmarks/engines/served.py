@@ -33,9 +33,9 @@ from gymposium.match.seating import plan_jobs
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
 from gymposium_agents.engines.vllm.engine import VllmEngine
-from gymposium_agents.engines.vllm.server import running_server
+from gymposium_agents.engines.vllm.server import run_server
 from gymposium_agents.engines.vllm.settings import SERVED_NAME, ServerSettings
-from gymposium_agents.engines.vllm.wire import completion_body
+from gymposium_agents.engines.vllm.wire import make_completion_body
 from gymposium_agents.models.loading import load_chat
 from gymposium_agents.models.small import make_small_model
 from gymposium_agents.players.player import ConcurrentLanguageModelPlayer
@@ -73,7 +73,7 @@ class NotingEngine(VllmEngine):
     def submit(self, request: TokenRequest, sampling: Sampling) -> Future[Completion]:
         again = TokenRequest(request.prompt, copy(request.rng))
         notes = self.notes
-        notes.bodies.append(completion_body(again, sampling, max_tokens=sampling.max_tokens, stops=self.stops))
+        notes.bodies.append(make_completion_body(again, sampling, max_tokens=sampling.max_tokens, stops=self.stops))
         notes.edges.append((time.perf_counter(), 1))
         future = super().submit(request, sampling)
 
@@ -97,7 +97,7 @@ def main(given: argparse.Namespace) -> None:
         make_small_model(model, texts, seed=0, size=SIZE)
         settings = ServerSettings(str(model), max_num_seqs=AT_ONCE, kv_cache_gib=1)
         with (
-            running_server(settings) as server,
+            run_server(settings) as server,
             NotingEngine(server.url, model=str(model), stops=frozenset({NEVER})) as engine,
         ):
             player = ConcurrentLanguageModelPlayer("lm", engine, load_chat(model), sampling=SAMPLING)

@@ -31,7 +31,7 @@ from gymposium.match.seating import plan_jobs
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest, TurnTokens
 from gymposium_agents.engines.vllm.engine import VllmEngine
-from gymposium_agents.engines.vllm.server import running_server
+from gymposium_agents.engines.vllm.server import run_server
 from gymposium_agents.engines.vllm.settings import ServerSettings
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import load_chat, load_model
@@ -98,7 +98,7 @@ def main(given: argparse.Namespace) -> None:
         settings = ServerSettings(str(model), lora_rank=8, kv_cache_gib=1)
         with ExitStack() as stack:
             with console.status("Starting the vLLM server (half a minute)"):
-                server = stack.enter_context(running_server(settings))
+                server = stack.enter_context(run_server(settings))
             stops = frozenset({load_chat(model).end})
             engine = stack.enter_context(MistreatedEngine(server.url, model=str(model), stops=stops))
             engine.places = places

@@ -14,7 +14,7 @@ from benchmarks.learning.measures import CURVES, exploitability, find_kind
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium_agents.models.loading import load_model
-from gymposium_agents.players.player import over
+from gymposium_agents.players.player import make_engine_player
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.run.callbacks import Callback
@@ -59,7 +59,9 @@ class Points(Callback):
             if name.startswith(WEIGHTS)
         }
         loaded.model.load_state_dict(weights, strict=False)  # tied weights have one name there
-        return over(f"lm:{checkpoint}", loaded.engine(), loaded.chat, self._config.prompting.player_settings(1.0))
+        return make_engine_player(
+            f"lm:{checkpoint}", loaded.engine(), loaded.chat, self._config.prompting.player_settings(1.0)
+        )
 
 
 def read_points(run: RunDirectory) -> list[tuple[float, float]]:

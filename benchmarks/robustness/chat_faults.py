@@ -20,7 +20,7 @@ from gymposium import load_game, make_player
 from gymposium.match import MatchJob, play
 from gymposium.match.guard import Guard
 from gymposium.records import Record
-from gymposium_agents.engines.secrets import without_secret
+from gymposium_agents.engines.secrets import remove_secret
 
 KEY = "sk-canary/4f1d9c+77=="
 VARIABLE = "GYMPOSIUM_CHAT_FAULTS_KEY"
@@ -75,7 +75,7 @@ def _command(player: str, seed: int) -> Iterator[str]:
         if done.returncode and not said.strip():
             yield "run: not a word"
         texts = [said, *(file.read_text(errors="replace") for file in Path(folder).rglob("*") if file.is_file())]
-        if any(without_secret(text, KEY) != text for text in texts):
+        if any(remove_secret(text, KEY) != text for text in texts):
             yield "run: the key is in what was written"
         if re.search(r'"ending": ?\{"kind": ?"[^"]*", ?"seat": ?\d', "".join(texts)):
             yield "run: a forfeit"
@@ -92,5 +92,5 @@ def _guarded(text: str, schedule: str, seed: int) -> Iterator[str]:
             yield f"{schedule}: booked on a player: {played.ending.describe()}"
         if not played.ending.broke_off and not played.utilities:
             yield f"{schedule}: no result, and nobody says why"
-        if without_secret(line, KEY) != line:
+        if remove_secret(line, KEY) != line:
             yield f"{schedule}: the key is in a record"

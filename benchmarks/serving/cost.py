@@ -31,11 +31,11 @@ from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
 from gymposium_agents.engines.vllm.engine import VllmEngine
-from gymposium_agents.engines.vllm.server import running_server
+from gymposium_agents.engines.vllm.server import run_server
 from gymposium_agents.engines.vllm.settings import SERVED_NAME, ServerSettings
-from gymposium_agents.engines.vllm.wire import completion_body
+from gymposium_agents.engines.vllm.wire import make_completion_body
 from gymposium_agents.models.loading import load_chat, load_model
-from gymposium_agents.players.player import over
+from gymposium_agents.players.player import make_engine_player
 from gymposium_train.config import TrainConfig
 from gymposium_train.serving.server import serve
 from gymposium_train.serving.service import Policies, Service
@@ -78,7 +78,7 @@ class TimedEngine:
 @contextmanager
 def serving(chat: Chat, engine: Any, max_tokens: int) -> Iterator[tuple[str, Service]]:
     """Start a server in this process, for sessions that are not trained on."""
-    player = over("lm:m", engine, chat, PlayerSettings(temperature=1.0, max_tokens=max_tokens))
+    player = make_engine_player("lm:m", engine, chat, PlayerSettings(temperature=1.0, max_tokens=max_tokens))
     settings = SessionSettings(port=free_port())
     with TemporaryDirectory() as home:
         policies = Policies(lambda: player, lambda policy: player)
@@ -135,7 +135,7 @@ def first_tokens_of_vllm(model: Path) -> dict[str, Any]:
     chat = load_chat(model)
     direct, session = [], []
     with (
-        running_server(ServerSettings(str(model), kv_cache_gib=1)) as vllm,
+        run_server(ServerSettings(str(model), kv_cache_gib=1)) as vllm,
         VllmEngine(vllm.url, model=str(model), stops=chat.stops) as engine,
         serving(chat, engine, 40) as (address, _),
         Server(address) as server,
@@ -149,7 +149,7 @@ def first_tokens_of_vllm(model: Path) -> dict[str, Any]:
             else:
                 begun = time.perf_counter()
                 request = TokenRequest(chat.conversation(_messages(number)), random.Random(number))
-                body = completion_body(request, Sampling(max_tokens=40), max_tokens=40, stops=chat.stops)
+                body = make_completion_body(request, Sampling(max_tokens=40), max_tokens=40, stops=chat.stops)
                 with http.stream("POST", "/v1/completions", json={**body, "model": SERVED_NAME, "stream": True}) as got:
                     next(line for line in got.iter_lines() if line.startswith("data: "))
                     direct.append(time.perf_counter() - begun)

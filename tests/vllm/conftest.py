@@ -14,7 +14,7 @@ import pytest
 from gymposium_agents.chat.tokens import BASE, Policy, Sampling, TokenRequest
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.home import HOME_VARIABLE
-from gymposium_agents.engines.vllm.server import Server, running_server
+from gymposium_agents.engines.vllm.server import Server, run_server
 from gymposium_agents.engines.vllm.settings import ServerSettings
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def make_adapter(model: Path, directory: Path, rank: int) -> Path:
 
 @pytest.fixture(scope="session")
 def server(model_directory: Path) -> Iterator[Server]:
-    with running_server(ServerSettings(str(model_directory), lora_rank=RANK, kv_cache_gib=1)) as started:
+    with run_server(ServerSettings(str(model_directory), lora_rank=RANK, kv_cache_gib=1)) as started:
         yield started
 
 
@@ -107,7 +107,7 @@ class Oracle:
         from peft import PeftModel
         from transformers import AutoModelForCausalLM
 
-        from gymposium_agents.lora.attach import without_pefts_warning
+        from gymposium_agents.lora.attach import hide_peft_warning
 
         torch.set_num_threads(1)
 
@@ -115,7 +115,7 @@ class Oracle:
             return AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32).eval()
 
         self.models: dict[Policy, Any] = {BASE: loaded()}
-        with without_pefts_warning():
+        with hide_peft_warning():
             for policy in (FIRST, SECOND):
                 self.models[policy] = PeftModel.from_pretrained(loaded(), adapters[policy]).eval()
 

@@ -16,7 +16,7 @@ from gymposium_agents.chat.tokens import BASE, Policy, Sampling, TokenRequest
 from gymposium_agents.engines.protocol import AdapterHost, ConcurrentTokenEngine, DigestReporter
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.server import Server
-from gymposium_agents.engines.vllm.serving import digest
+from gymposium_agents.engines.vllm.serving import compute_digest
 from gymposium_agents.engines.vllm.settings import ServerSettings
 from gymposium_agents.lora.files import WEIGHTS
 from gymposium_agents.models.small import make_small_model
@@ -79,7 +79,7 @@ def test_the_server_tells_what_it_loaded(engine: VllmEngine, adapters: dict[Poli
     """It reports the digest that the learner computes from the same tensors, and how many requests it runs at once."""
     assert isinstance(engine, DigestReporter)
     for policy in (FIRST, SECOND):
-        assert engine.digest(policy) == digest(load_file(adapters[policy] / WEIGHTS))
+        assert engine.digest(policy) == compute_digest(load_file(adapters[policy] / WEIGHTS))
     assert engine.digest(FIRST) != engine.digest(SECOND)
     assert engine.digest(BASE) is None
     assert engine._fleet.members[0].connection.at_once == ServerSettings("m").max_num_seqs

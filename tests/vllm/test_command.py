@@ -20,8 +20,8 @@ from gymposium.errors import GymposiumError
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import Policy, Sampling, TokenRequest
 from gymposium_agents.engines.vllm.engine import VllmEngine
-from gymposium_agents.engines.vllm.home import engine_home
-from gymposium_agents.engines.vllm.server import running_server, running_servers
+from gymposium_agents.engines.vllm.home import find_engine_home
+from gymposium_agents.engines.vllm.server import run_server, run_servers
 from gymposium_agents.engines.vllm.settings import ServerSettings
 from gymposium_agents.engines.vllm.setup import set_up
 from gymposium_agents.models.small import make_small_model
@@ -63,7 +63,7 @@ def status() -> list[dict[str, object]]:
 
 
 def test_setup_finds_its_own_work_and_leaves_it(capsys: pytest.CaptureFixture[str]) -> None:
-    home, said = engine_home(), []
+    home, said = find_engine_home(), []
     noted = home.require()
     assert set_up(home, noted["build"], say=said.append) == noted
     assert "Nothing to do" in said[0]
@@ -104,7 +104,7 @@ def test_a_port_in_use_is_not_taken_for_ones_own(started: StartedServer) -> None
     port = int(started.url.rpartition(":")[2])
     with (
         pytest.raises(GymposiumError, match=f"Port {port} .* is not available"),
-        running_server(ServerSettings(str(started.model), port=port)),
+        run_server(ServerSettings(str(started.model), port=port)),
     ):
         pass
 
@@ -113,7 +113,7 @@ def test_a_server_that_cannot_start_shows_its_log(started: StartedServer, tmp_pa
     with (
         pytest.raises(GymposiumError, match=r"died before it was ready\. The end of its log"),
         # the one that loads already is ended, too
-        running_servers([ServerSettings(str(started.model)), ServerSettings(str(tmp_path / "nothing"))]),
+        run_servers([ServerSettings(str(started.model)), ServerSettings(str(tmp_path / "nothing"))]),
     ):
         pass
 

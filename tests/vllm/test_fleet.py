@@ -12,8 +12,8 @@ import pytest
 
 from gymposium_agents.chat.tokens import BASE, Completion, Policy, Sampling, TokenRequest
 from gymposium_agents.engines.vllm.engine import VllmEngine
-from gymposium_agents.engines.vllm.fleet import ranking
-from gymposium_agents.engines.vllm.server import Server, running_servers
+from gymposium_agents.engines.vllm.fleet import rank_servers
+from gymposium_agents.engines.vllm.server import Server, run_servers
 from gymposium_agents.engines.vllm.settings import ServerSettings
 
 from .conftest import FIRST, RANK, SECOND
@@ -32,7 +32,7 @@ KILLED_AT = 6
 @pytest.fixture(scope="module")
 def servers(model_directory: Path) -> Iterator[list[Server]]:
     settings = ServerSettings(str(model_directory), lora_rank=RANK, kv_cache_gib=1)
-    with running_servers([settings] * 2) as started:
+    with run_servers([settings] * 2) as started:
         yield started
 
 
@@ -48,7 +48,7 @@ def engine(
 
 def first(number: int) -> int:
     """The place of the server that a conversation prefers."""
-    return ranking(f"match-{number}/0", 2)[0]
+    return rank_servers(f"match-{number}/0", 2)[0]
 
 
 def named(make_request: MakeRequest, number: int) -> TokenRequest:

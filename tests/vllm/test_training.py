@@ -15,7 +15,7 @@ from gymposium.games.registry import load_game
 from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.protocol import CheckedReward, Reward
 from gymposium_agents.chat.tokens import Policy
-from gymposium_agents.engines.vllm.make import server_settings
+from gymposium_agents.engines.vllm.make import make_server_settings
 from gymposium_agents.engines.vllm.server import Server
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.lora.attach import attach_lora
@@ -133,7 +133,7 @@ def policies(rollout: Any) -> set[Policy]:
 def test_a_run_starts_the_server_that_it_needs_and_ends_it(model_directory: Path, tmp_path: Path) -> None:
     config = config_for(model_directory)
     with training(config, tmp_path) as (run, loaded):
-        [settings] = server_settings(engine_start(config, loaded), VllmSettings())
+        [settings] = make_server_settings(engine_start(config, loaded), VllmSettings())
         assert (settings.lora_rank, settings.max_loras, settings.dtype) == (RANK, 4, "float32")
         for _ in range(2):
             assert run.trainee.publish()["sync/canary"] < 1e-4

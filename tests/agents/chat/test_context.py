@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gymposium.errors import BadOption, GymposiumError, UnknownName
-from gymposium_agents.chat.context import Exchange, context, without_thoughts
+from gymposium_agents.chat.context import Exchange, hide_thoughts, parse_context
 from gymposium_agents.chat.tokens import Message
 
 RULES = "rules. "
@@ -17,7 +17,7 @@ NOW = Exchange(f"{RULES}turn 5", "turn 5")
 
 
 def said(name: str, past: Sequence[Exchange] = PAST) -> list[str]:
-    return [message["content"] for message in context(name).messages(past, NOW)]
+    return [message["content"] for message in parse_context(name).messages(past, NOW)]
 
 
 def test_a_full_context_tells_everything_and_the_rules_once() -> None:
@@ -45,7 +45,7 @@ def test_a_state_context_tells_the_present_alone() -> None:
 @pytest.mark.parametrize("name", ["full", "truncated", "last-1", "last-3", "state"])
 @pytest.mark.parametrize("turns", range(5))
 def test_users_and_replies_alternate_and_only_the_first_message_has_the_rules(name: str, turns: int) -> None:
-    messages = context(name).messages(PAST[:turns], NOW)
+    messages = parse_context(name).messages(PAST[:turns], NOW)
     assert [message["role"] for message in messages] == (["user", "assistant"] * 6)[: len(messages)]
     assert messages[-1]["content"].endswith("turn 5")
     assert [message["content"].startswith(RULES) for message in messages] == [True] + [False] * (len(messages) - 1)
@@ -55,13 +55,13 @@ def test_users_and_replies_alternate_and_only_the_first_message_has_the_rules(na
     ("name", "grows"), [("full", True), ("truncated", False), ("last-1", False), ("last-12", False), ("state", False)]
 )
 def test_a_context_says_whether_its_history_only_grows(name: str, grows: bool) -> None:
-    assert context(name).name == name
-    assert context(name).grows is grows
+    assert parse_context(name).name == name
+    assert parse_context(name).grows is grows
     before: list[Message] = []
     grew = True
     for turns in range(5):
         now = PAST[turns]
-        messages = context(name).messages(PAST[:turns], Exchange(now.first, now.later))
+        messages = parse_context(name).messages(PAST[:turns], Exchange(now.first, now.later))
         grew = grew and messages[: len(before)] == before
         before = [*messages, {"role": "assistant", "content": str(now.reply)}]
     assert grew or not grows
@@ -88,29 +88,29 @@ def test_a_context_says_whether_its_history_only_grows(name: str, grows: bool) -
     ],
 )
 def test_a_placeholder_stands_for_thoughts(reply: str, left: str) -> None:
-    assert without_thoughts(reply) == left
-    assert without_thoughts(left) == left
+    assert hide_thoughts(reply) == left
+    assert hide_thoughts(left) == left
 
 
 @given(
     st.lists(st.sampled_from(["<think>", "secret", "<move>", "\n"])).map("".join), st.text("b2 \n"), st.text("b2 \n")
 )
 def test_nothing_of_thoughts_is_left_and_all_of_the_rest(thoughts: str, before: str, move: str) -> None:
-    assert without_thoughts(f"{before}<think>{thoughts}</think>{move}") == f"{before}<think>[TRUNCATED]</think>{move}"
-    assert without_thoughts(f"{before}<think>{thoughts}") == f"{before}<think>[TRUNCATED]</think>"
-    assert without_thoughts(move) == move
+    assert hide_thoughts(f"{before}<think>{thoughts}</think>{move}") == f"{before}<think>[TRUNCATED]</think>{move}"
+    assert hide_thoughts(f"{before}<think>{thoughts}") == f"{before}<think>[TRUNCATED]</think>"
+    assert hide_thoughts(move) == move
 
 
 def test_an_unknown_context_is_an_error_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'truncated'"):
-        context("truncate")
+        parse_context("truncate")
     for wrong in ("last", "last-0", "last-", "last-x", "last-4 "):
         with pytest.raises(UnknownName, match="Write last-4 for the last four"):
-            context(wrong)
+            parse_context(wrong)
     with pytest.raises(BadOption, match="write 'full'"):
-        context(4)  # type: ignore[arg-type]
+        parse_context(4)  # type: ignore[arg-type]
 
 
 def test_a_past_exchange_needs_its_reply() -> None:
     with pytest.raises(GymposiumError, match="no reply"):
-        context("full").messages([Exchange("a", "b")], NOW)
+        parse_context("full").messages([Exchange("a", "b")], NOW)

@@ -10,7 +10,7 @@ from transformers import AutoModelForCausalLM
 
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_agents.models.small import small_config
+from gymposium_agents.models.small import make_small_config
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from gymposium_agents.models.small import small_config
 def test_parameters_are_counted_without_torch(size: SmallModel, some: bool) -> None:
     targets = ("q_proj", "down_proj" if size.prose else "fc2") if some else None
     with torch.device("meta"):
-        model: Any = AutoModelForCausalLM.from_config(small_config(size, 300))  # type: ignore[no-untyped-call]
+        model: Any = AutoModelForCausalLM.from_config(make_small_config(size, 300))  # type: ignore[no-untyped-call]
         assert sum(parameter.numel() for parameter in model.parameters()) == size.parameters(300)
         tuned = attach_lora(model, rank=4, alpha=8, seed=0, targets=targets)
     trained = sum(parameter.numel() for parameter in tuned.parameters() if parameter.requires_grad)

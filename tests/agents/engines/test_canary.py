@@ -13,8 +13,8 @@ import pytest
 import torch
 
 from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest
-from gymposium_agents.engines.adapters import lora_digest
-from gymposium_agents.engines.canary import Agreement, Canary, EngineDisagrees, Scorer, tolerance_for
+from gymposium_agents.engines.adapters import compute_lora_digest
+from gymposium_agents.engines.canary import Agreement, Canary, EngineMismatch, Scorer, choose_tolerance
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.lora.saving import save_lora
 from gymposium_agents.models.loading import LoadedModel, load_model
@@ -40,7 +40,7 @@ def learn(loaded: LoadedModel, seed: int = 0, by: float = 0.05) -> None:
 
 
 def make_canary(learner: LoadedModel, dtype: str = "float32", texts: Sequence[str] = PROMPTS) -> Canary:
-    return Canary([learner.chat.prompt(text) for text in texts], tolerance=tolerance_for(dtype))
+    return Canary([learner.chat.prompt(text) for text in texts], tolerance=choose_tolerance(dtype))
 
 
 def scorer(learner: LoadedModel) -> Scorer:
@@ -79,7 +79,7 @@ def test_an_adapter_that_never_arrived_stops(model_directory: Path) -> None:
     engine.weights_changed(LEARNED)
     assert canary(engine, learner) < 1e-5  # the same weights until here
     learn(learner)
-    with pytest.raises(EngineDisagrees, match=r"learner-v3 was published, but the engine does not play it: .* nats"):
+    with pytest.raises(EngineMismatch, match=r"learner-v3 was published, but the engine does not play it: .* nats"):
         canary(engine, learner)
 
 
@@ -89,7 +89,7 @@ def test_another_adapter_stops(model_directory: Path) -> None:
     learn(wrong, 2)
     engine = wrong.engine()
     engine.weights_changed(LEARNED)
-    with pytest.raises(EngineDisagrees, match="resume from the last checkpoint"):
+    with pytest.raises(EngineMismatch, match="resume from the last checkpoint"):
         canary(engine, learner)
 
 
@@ -100,7 +100,7 @@ def test_prefixes_cached_under_old_weights_stop(model_directory: Path) -> None:
     engine.weights_changed(LEARNED)
     canary(engine, loaded)
     learn(loaded, by=0.3)
-    with pytest.raises(EngineDisagrees, match="prefixes"):
+    with pytest.raises(EngineMismatch, match="prefixes"):
         canary(engine, loaded)
     engine.weights_changed(LEARNED)
     assert canary(engine, loaded) < 1e-5
@@ -121,7 +121,7 @@ def test_one_token_far_off_is_reported_and_does_not_stop(model_directory: Path) 
     assert agreement.largest == pytest.approx(0.5, abs=1e-4)
     assert agreement.mean < 0.1
     for by in (1e3, math.nan):
-        with pytest.raises(EngineDisagrees, match="on average"):
+        with pytest.raises(EngineMismatch, match="on average"):
             checker.check(engine, LEARNED, partial(score, by=by))
 
 
@@ -135,7 +135,7 @@ def test_an_engine_that_says_that_another_policy_answered_stops(model_directory:
             completions = loaded.engine().generate([TokenRequest(r.prompt, r.rng) for r in requests], sampling)
             return [Completion(c.ids, c.logprobs, c.finish_reason, Policy("learner", 2)) for c in completions]
 
-    with pytest.raises(EngineDisagrees, match="learner-v3 was published, but the engine answered as learner-v2"):
+    with pytest.raises(EngineMismatch, match="learner-v3 was published, but the engine answered as learner-v2"):
         canary(Elsewhere(), loaded)
 
 
@@ -165,7 +165,7 @@ def test_each_server_is_checked_and_the_one_that_is_behind_is_named(model_direct
     learn(learner, 3)
     for engine in (here, behind):
         engine.weights_changed(LEARNED)
-    with pytest.raises(EngineDisagrees, match="the server at behind does not play it"):
+    with pytest.raises(EngineMismatch, match="the server at behind does not play it"):
         check.check(servers, LEARNED, scorer(learner))
 
 
@@ -182,7 +182,7 @@ def test_the_changes_of_each_server_are_compared(model_directory: Path) -> None:
         behind.weights_changed(policy)
         check.check(servers, policy, scorer(learner))
 
-    with pytest.raises(EngineDisagrees, match="the server at behind did not change like the learner"):
+    with pytest.raises(EngineMismatch, match="the server at behind did not change like the learner"):
         [*map(update, range(1, 20))]
 
 
@@ -198,7 +198,7 @@ def test_a_figure_that_is_none_stops_wherever_it_stands(model_directory: Path, p
         return found
 
     prompts = [loaded.chat.prompt(text) for text in ("x", "o")]
-    with pytest.raises(EngineDisagrees, match="nan nats"):
+    with pytest.raises(EngineMismatch, match="nan nats"):
         Canary(prompts, tolerance=1e9).check(engine, LEARNED, broken)
 
 
@@ -218,9 +218,9 @@ def test_16_bits_agree_within_their_tolerance_and_a_lost_update_does_not(model_d
     learner, elsewhere = (fresh(model_directory, dtype=getattr(torch, dtype)) for _ in range(2))
     engine = elsewhere.engine()
     engine.weights_changed(LEARNED)
-    assert canary(engine, learner, dtype=dtype) <= tolerance_for(dtype)
+    assert canary(engine, learner, dtype=dtype) <= choose_tolerance(dtype)
     learn(learner, by=0.3)
-    with pytest.raises(EngineDisagrees):
+    with pytest.raises(EngineMismatch):
         canary(engine, learner, dtype=dtype)
 
 
@@ -283,7 +283,7 @@ def test_updates_that_are_lost_from_some_version_on_are_found_by_moves_alone(mod
             pair.step(version, 2e-3)
             pair.publish(version)
 
-    with pytest.raises(EngineDisagrees, match="was published, but the engine did not change like the learner"):
+    with pytest.raises(EngineMismatch, match="was published, but the engine did not change like the learner"):
         publish_on()
 
 
@@ -299,7 +299,7 @@ def test_a_lost_update_is_found_at_the_first_publish_by_its_digest(
     """The digest differs after a change that no other check finds."""
     learner = fresh(model_directory, dtype=getattr(torch, dtype))
     found = make_canary(learner, dtype)
-    told = partial(lora_digest, learner.model)
+    told = partial(compute_lora_digest, learner.model)
     base = load_model(model_directory)
     engine = LoadedModel(base.model.to(getattr(torch, dtype)), base.chat).engine()
     for version in (1, 2):
@@ -309,5 +309,5 @@ def test_a_lost_update_is_found_at_the_first_publish_by_its_digest(
         found.check(engine, Policy("learner", version), scorer(learner), told)
     learn(learner, 3, by=1e-7)
     engine.publish(tmp_path / "2", Policy("learner", 3))
-    with pytest.raises(EngineDisagrees, match="learner-v3 was published, but the engine holds other weights"):
+    with pytest.raises(EngineMismatch, match="learner-v3 was published, but the engine holds other weights"):
         found.check(engine, Policy("learner", 3), scorer(learner), told)

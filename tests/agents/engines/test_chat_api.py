@@ -21,7 +21,7 @@ from tests.agents.chat_server import Answer, ChatRequest, ChatServer, chat_serve
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.chat.tokens import Sampling
 from gymposium_agents.engines import chat_api, failures_in_answers as failures
-from gymposium_agents.engines.api_errors import PromptTooLong, rate_limit_headers
+from gymposium_agents.engines.api_errors import PromptTooLong, make_rate_limit_headers
 from gymposium_agents.engines.api_settings import ApiSettings, Prices
 from gymposium_agents.engines.api_wire import Pace
 from gymposium_agents.engines.chat_api import OpenAIChatEngine
@@ -962,7 +962,7 @@ def test_an_error_says_how_often_the_service_was_asked(status: int, headers: dic
 def test_a_rate_limit_without_a_header_names_its_wait_in_words_or_waits_a_minute_in_all(
     words: str, attempt: int, seconds: float
 ) -> None:
-    headers = rate_limit_headers(json.dumps(error(words, code=429)).encode(), attempt)
+    headers = make_rate_limit_headers(json.dumps(error(words, code=429)).encode(), attempt)
     assert float(headers["retry-after"]) == pytest.approx(seconds)
 
 

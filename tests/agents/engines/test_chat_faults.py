@@ -27,7 +27,7 @@ from gymposium.records import Record
 from gymposium_agents.chat.tokens import Sampling
 from gymposium_agents.engines.api_settings import ApiSettings
 from gymposium_agents.engines.chat_api import OpenAIChatEngine
-from gymposium_agents.engines.secrets import without_secret
+from gymposium_agents.engines.secrets import remove_secret
 
 KEY = "sk-can/ary+4f1d9c=="
 
@@ -192,7 +192,7 @@ def test_a_key_that_is_repeated_stands_nowhere(monkeypatch: pytest.MonkeyPatch, 
             error = future.exception(60)
             said = future.result().text if error is None else "".join(traceback.format_exception(error))
             assert "[key]" in said, name
-            assert without_secret(said, KEY) == said, name
+            assert remove_secret(said, KEY) == said, name
         engine.close()
 
 
@@ -203,9 +203,9 @@ def test_nested_encodings_are_undone_in_time_that_grows_with_the_text(first: str
     text = "\n".join(first.format(layer * depth) + KEY[1:].replace("k", "A") for depth in range(300))
     key = "A" + KEY[1:].replace("k", "A")
     with recursion_limit(200):
-        shown = without_secret(text, key)
+        shown = remove_secret(text, key)
         assert "[key]" in shown
-        assert without_secret(shown, key) == shown
+        assert remove_secret(shown, key) == shown
 
 
 @contextmanager
@@ -239,9 +239,9 @@ def test_a_short_key_changes_no_reply(key: str, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_without_a_key_text_stays_as_it_is() -> None:
-    assert without_secret("as it is: \\u0041 %41", None) == "as it is: \\u0041 %41"
+    assert remove_secret("as it is: \\u0041 %41", None) == "as it is: \\u0041 %41"
 
 
 def test_text_without_the_key_stays_as_it_is() -> None:
     text = "a\\n\\u0041 %41 &lt;b&gt; \\\\ =41\u200b\n"
-    assert without_secret(text, KEY) == text
+    assert remove_secret(text, KEY) == text

@@ -14,8 +14,8 @@ from transformers import DynamicCache
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest
-from gymposium_agents.engines.transformers import GROWTH, PART, TransformersEngine, choose
-from gymposium_agents.modeling.caches import bytes_a_token
+from gymposium_agents.engines.transformers import GROWTH, PART, TransformersEngine, sample_tokens
+from gymposium_agents.modeling.caches import compute_bytes_per_token
 from gymposium_agents.modeling.forward import PrefilledBatch, extend
 from gymposium_agents.models.loading import LoadedModel, load_model
 
@@ -85,7 +85,7 @@ def test_samples_of_a_large_vocabulary_invert_the_cumulative_distribution() -> N
     nodes = [row for row in (2, 0, 1) for _ in range(200)]
     asked = [TokenRequest((1,), random.Random(n)) for n in range(len(nodes))]
     batch = PrefilledBatch(logits, DynamicCache(), torch.ones(3, 1))
-    tokens, _ = choose(batch, nodes, asked, Sampling(1.0, 1))
+    tokens, _ = sample_tokens(batch, nodes, asked, Sampling(1.0, 1))
     cumulative = torch.softmax(logits.double(), dim=-1).cumsum(dim=-1)[nodes]
     draws = torch.tensor([[random.Random(n).random()] for n in range(len(nodes))], dtype=torch.float64)
     assert tokens == torch.searchsorted(cumulative, draws, right=True)[:, 0].tolist()
@@ -137,7 +137,7 @@ def test_scores_are_log_probabilities_at_the_temperature(tiny: LoadedModel) -> N
 
 def limited(tiny: LoadedModel, tokens: int) -> TransformersEngine:
     """An engine that never stops a reply, whose batches may cache this number of tokens."""
-    size = tokens * bytes_a_token(tiny.model.config, tiny.model.dtype)
+    size = tokens * compute_bytes_per_token(tiny.model.config, tiny.model.dtype)
     return TransformersEngine(tiny.model, stops=frozenset(), pad=tiny.pad, cache_bytes=size)
 
 

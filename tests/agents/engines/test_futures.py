@@ -6,12 +6,12 @@ from concurrent.futures import CancelledError, Future
 
 import pytest
 
-from gymposium_agents.engines.futures import results, then
+from gymposium_agents.engines.futures import map_future, wait_for_results
 
 
 def test_what_is_made_of_an_answer_comes_with_it() -> None:
     first: Future[int] = Future()
-    second = then(first, lambda done: done.result() + 1)
+    second = map_future(first, lambda done: done.result() + 1)
     assert not second.done()
     first.set_result(1)
     assert second.result() == 2
@@ -21,17 +21,17 @@ def test_what_the_first_raises_or_the_making_raises_is_raised() -> None:
     failed: Future[int] = Future()
     failed.set_exception(KeyError("first"))
     with pytest.raises(KeyError, match="first"):
-        then(failed, lambda done: done.result()).result()
+        map_future(failed, lambda done: done.result()).result()
     good: Future[int] = Future()
     good.set_result(0)
     with pytest.raises(ZeroDivisionError):
-        then(good, lambda done: 1 // done.result()).result()
+        map_future(good, lambda done: 1 // done.result()).result()
 
 
 def test_to_cancel_it_is_to_cancel_the_first_and_nothing_is_made() -> None:
     first: Future[int] = Future()
     made: list[object] = []
-    second = then(first, made.append)
+    second = map_future(first, made.append)
     assert second.cancel()
     assert first.cancelled()
     assert not made
@@ -41,7 +41,7 @@ def test_an_answer_that_comes_too_late_is_nobodys() -> None:
     first: Future[int] = Future()
     first.set_running_or_notify_cancel()  # cannot be cancelled any more
     made: list[object] = []
-    second = then(first, made.append)
+    second = map_future(first, made.append)
     second.cancel()
     first.set_result(1)
     with pytest.raises(CancelledError):
@@ -53,10 +53,10 @@ def test_many_come_in_order_and_a_failure_cancels_those_that_are_under_way() -> 
     futures: list[Future[int]] = [Future() for _ in range(3)]
     for number, future in enumerate(futures):
         future.set_result(number)
-    assert results(futures) == [0, 1, 2]
+    assert wait_for_results(futures) == [0, 1, 2]
     under_way: Future[int] = Future()
     failed: Future[int] = Future()
     failed.set_exception(KeyError("gone"))
     with pytest.raises(KeyError, match="gone"):
-        results([under_way, failed])
+        wait_for_results([under_way, failed])
     assert under_way.cancelled()

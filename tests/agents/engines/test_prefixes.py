@@ -27,7 +27,7 @@ from transformers import (
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat.tokens import BASE, Policy, Sampling, TokenRequest
-from gymposium_agents.engines.prefixes import BLOCK, plan
+from gymposium_agents.engines.prefixes import BLOCK, plan_groups
 from gymposium_agents.engines.transformers import TransformersEngine, unwrap_peft
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import load_model
@@ -240,7 +240,7 @@ prompts_of_ids = st.lists(
 def test_a_plan_holds_every_prompt_once_behind_what_its_group_shares(
     prompts: list[Tokens], capacity: int, shuffled: random.Random
 ) -> None:
-    groups = plan(prompts, capacity)
+    groups = plan_groups(prompts, capacity)
     assert sorted(prompt for group in groups for prompt in group.prompts) == sorted(prompts)
     for group in groups:
         assert group.prefix % BLOCK == 0
@@ -249,4 +249,4 @@ def test_a_plan_holds_every_prompt_once_behind_what_its_group_shares(
     assert sum({g.prompts[0][: g.prefix]: g.prefix for g in groups}.values()) <= capacity
     again = prompts[:]
     shuffled.shuffle(again)
-    assert plan(again, capacity) == groups
+    assert plan_groups(again, capacity) == groups

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from hypothesis import example, given, settings, strategies as st
 
-from gymposium_agents.judge.prompt import RUBRIC, common_length, judge_messages
-from gymposium_agents.judge.transcript import PARTS, Transcript, TranscriptPart, transcript
+from gymposium_agents.judge.prompt import RUBRIC, count_common_parts, make_judge_messages
+from gymposium_agents.judge.transcript import PARTS, Transcript, TranscriptPart, make_transcript
 
 from .played import Says, group, trajectory
 
@@ -86,12 +86,12 @@ def test_whatever_stands_in_a_trajectory_the_tags_are_those_that_there_should_be
     begins: Transcript, ends: list[Transcript], rules: str, rubric: str
 ) -> None:
     shown = numbered(*((*begins, *end) for end in ends))
-    system, user = judge_messages(rules, shown, rubric)
-    alike = common_length(list(shown.values()))
+    system, user = make_judge_messages(rules, shown, rubric)
+    alike = count_common_parts(list(shown.values()))
     assert alike >= len(begins)
     assert TAG.findall(user["content"]) == shape(shown, alike)
     assert user["content"].count("<") == user["content"].count(">") == len(shape(shown, alike))
-    usual = judge_messages(rules, shown)[0]["content"]
+    usual = make_judge_messages(rules, shown)[0]["content"]
     assert TAG.findall(system["content"]) == TAG.findall(usual)
     user["content"].encode()  # the request is valid UTF-8
     _, common, rest = read_back(user["content"])
@@ -101,8 +101,8 @@ def test_whatever_stands_in_a_trajectory_the_tags_are_those_that_there_should_be
 
 
 def test_what_all_have_in_common_is_told_once() -> None:
-    members = [transcript(one) for one in group(3)]
-    _, user = judge_messages("The rules.", numbered(*members))
+    members = [make_transcript(one) for one in group(3)]
+    _, user = make_judge_messages("The rules.", numbered(*members))
     rules, common, rest = read_back(user["content"])
     assert (rules, common) == ("The rules.", [members[0][0]])
     assert [(one[0].part, one[0].text) for one in rest.values()] == [("reply", m) for m in ("b1", "b2", "b3")]
@@ -111,8 +111,8 @@ def test_what_all_have_in_common_is_told_once() -> None:
 
 
 def test_where_they_begin_otherwise_nothing_is_common() -> None:
-    members = [transcript(trajectory(Says(), Says([move]), seat=1)) for move in ("a1", "b2")]
-    _, user = judge_messages("", numbered(*members))
+    members = [make_transcript(trajectory(Says(), Says([move]), seat=1)) for move in ("a1", "b2")]
+    _, user = make_judge_messages("", numbered(*members))
     assert "<common>" not in user["content"]
     assert read_back(user["content"])[2] == numbered(*members)
 
@@ -120,13 +120,13 @@ def test_where_they_begin_otherwise_nothing_is_common() -> None:
 def test_thoughts_are_shown_as_the_players_own_words() -> None:
     one, other = group(2)
     thinking = replace(one, turns=[replace(one.turns[0], text="<think>b1 is safe</think>b1"), *one.turns[1:]])
-    _, user = judge_messages("", numbered(transcript(thinking), transcript(other)))
+    _, user = make_judge_messages("", numbered(make_transcript(thinking), make_transcript(other)))
     assert "<reply>\n&lt;think&gt;b1 is safe&lt;/think&gt;b1\n</reply>" in user["content"]
 
 
 def test_the_rubric_is_the_judges_and_the_usual_one_is_there_without_another() -> None:
-    shown = numbered(*map(transcript, group(2)))
-    assert f"How to score:\n{RUBRIC}\n\n" in judge_messages("", shown)[0]["content"]
-    own = judge_messages("", shown, "Prefer {corners}.")[0]["content"]
+    shown = numbered(*map(make_transcript, group(2)))
+    assert f"How to score:\n{RUBRIC}\n\n" in make_judge_messages("", shown)[0]["content"]
+    own = make_judge_messages("", shown, "Prefer {corners}.")[0]["content"]
     assert "How to score:\nPrefer {corners}.\n\n" in own
     assert RUBRIC not in own

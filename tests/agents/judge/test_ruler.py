@@ -25,10 +25,10 @@ from gymposium_agents.engines.chat_api import OpenAIChatEngine
 from gymposium_agents.engines.chat_tokens import TokenChatEngine
 from gymposium_agents.judge import RUBRIC, Ruler
 from gymposium_agents.judge.answer import CUT_OFF, NO_JSON, NO_SCORE, NOT_EACH_ONCE
-from gymposium_agents.judge.grammar import ruler_reward
-from gymposium_agents.judge.prompt import judge_messages
+from gymposium_agents.judge.grammar import make_ruler
+from gymposium_agents.judge.prompt import make_judge_messages
 from gymposium_agents.judge.ruler import ALIKE, NO_ANSWER, TOO_LONG
-from gymposium_agents.judge.transcript import transcript
+from gymposium_agents.judge.transcript import make_transcript
 from gymposium_agents.models.loading import load_model
 from gymposium_agents.models.small import make_small_model
 
@@ -98,8 +98,8 @@ def test_one_request_with_temperature_0_and_the_same_words_each_time() -> None:
     assert first.body == second.body
     assert (first.body["temperature"], first.body["max_tokens"], first.body["seed"]) == (0.0, 4096, 0)
     members = group(3)
-    shown_to_it = {str(number): transcript(one) for number, one in enumerate(members, 1)}
-    assert first.messages == judge_messages(members[0].game.rules(1, "full"), shown_to_it)
+    shown_to_it = {str(number): make_transcript(one) for number, one in enumerate(members, 1)}
+    assert first.messages == make_judge_messages(members[0].game.rules(1, "full"), shown_to_it)
 
 
 def test_penalties_come_off_at_the_turns_that_they_were_paid_for() -> None:
@@ -280,7 +280,7 @@ def test_it_is_named_as_players_are() -> None:
 
 
 def test_what_stands_in_the_brackets() -> None:
-    one = ruler_reward("m", "base_url=http://127.0.0.1:9/v1&max_tokens=64&temperature=default&prices=1/2")
+    one = make_ruler("m", "base_url=http://127.0.0.1:9/v1&max_tokens=64&temperature=default&prices=1/2")
     assert isinstance(one.engine, OpenAIChatEngine)
     assert one.engine.settings == ApiSettings("m", "http://127.0.0.1:9/v1", prices=Prices(1, 2), own_temperature=True)
     assert (one.rubric, one._sampling) == (RUBRIC, Sampling(0.0, 64))

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from gymposium.errors import BadReward
 from gymposium.games.registry import load_game
-from gymposium_agents.judge.transcript import TranscriptPart, transcript
+from gymposium_agents.judge.transcript import TranscriptPart, make_transcript
 
 from .played import Says, trajectory
 
@@ -34,7 +34,7 @@ def test_it_holds_what_the_seat_was_told_and_what_it_said(
     seat = data.draw(st.integers(0, seats - 1))
     mine, others = Says(fails=fails), [Says(fails=fails / 4) for _ in range(seats - 1)]
     one = trajectory(mine, *others, game=game, seat=seat, seed=seed, player_seed=seed + 1, on_illegal=policy)
-    found = transcript(one)
+    found = make_transcript(one)
     assert [said.text for said in found if said.part == "told"] == mine.told
     assert [said.text for said in found if said.part == "reply"] == [turn.text for turn in one.turns]
     assert len([said for said in found if said.part == "refused"]) == sum(turn.reading != "move" for turn in one.turns)
@@ -74,27 +74,31 @@ def last(*said: TranscriptPart) -> list[str]:
     ],
 )
 def test_how_it_ended_is_told(player: Says, policy: str, expected: list[str]) -> None:
-    assert last(*transcript(trajectory(player, OTHER, on_illegal=policy))) == expected
+    assert last(*make_transcript(trajectory(player, OTHER, on_illegal=policy))) == expected
 
 
 def test_what_was_played_instead_is_told() -> None:
     one = trajectory(Says(["hm"]), on_illegal="random")
     [played] = [event.move for event in one.events if event.seat == 0][:1]
-    assert last(*transcript(one))[0] == f"This could not be read as a move. {played} was played instead, at random."
+    assert (
+        last(*make_transcript(one))[0] == f"This could not be read as a move. {played} was played instead, at random."
+    )
 
 
 def test_an_opponents_forfeit_is_told() -> None:
     one = trajectory(Says(["a1"]), Says(["hm"]))
-    assert last(*transcript(one)) == ["An opponent forfeited the match. Result for the player: win. The match paid 1."]
+    assert last(*make_transcript(one)) == [
+        "An opponent forfeited the match. Result for the player: win. The match paid 1."
+    ]
 
 
 def test_a_game_without_winners_tells_what_it_paid_and_what_the_match_reports() -> None:
     one = replace(trajectory(Says(), game="2048"), report={"largest": 64.0, "exact": 0.5})
-    [outcome] = last(*transcript(one))
+    [outcome] = last(*make_transcript(one))
     paid = one.utilities[0]
     assert outcome == f"The match was played to its end. The match paid {paid:g}. exact: 0.5. largest: 64."
 
 
 def test_a_trajectory_without_its_match_is_refused() -> None:
     with pytest.raises(BadReward, match="has no seed"):
-        transcript(replace(trajectory(QUICK, OTHER), seed=None))
+        make_transcript(replace(trajectory(QUICK, OTHER), seed=None))

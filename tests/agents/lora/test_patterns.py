@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.lora.attach import attach_lora, load_lora
-from gymposium_agents.lora.card import player_settings
+from gymposium_agents.lora.card import read_player_settings
 from gymposium_agents.lora.patterns import check_patterns
 from gymposium_agents.lora.saving import save_lora
 from gymposium_agents.models.loading import load_model
@@ -123,4 +123,4 @@ def test_tensors_of_an_adapter_are_matrices(saved: Path, model: Any, part: str, 
 def test_malformed_settings_of_a_player_are_an_error_that_names_the_file(saved: Path, text: str) -> None:
     (saved / "player.json").write_text(text, encoding="utf-8")
     with pytest.raises(GymposiumError, match=r"player\.json"):
-        player_settings(saved)
+        read_player_settings(saved)

@@ -13,8 +13,8 @@ from peft import LoraConfig, PeftModel, get_peft_model, get_peft_model_state_dic
 from safetensors.torch import load_file
 
 from gymposium.errors import GymposiumError
-from gymposium_agents.lora.attach import attach_lora, load_lora, without_pefts_warning
-from gymposium_agents.lora.files import read_adapter, unservable
+from gymposium_agents.lora.attach import attach_lora, hide_peft_warning, load_lora
+from gymposium_agents.lora.files import list_unservable_features, read_adapter
 from gymposium_agents.lora.saving import save_lora
 from gymposium_agents.models.loading import load_model
 
@@ -39,7 +39,7 @@ def shaken(model: Any, seed: int = 0) -> Any:
 def peft(model: Any, name: str = "default", **settings: Any) -> Any:
     """An adapter attached with PEFT alone."""
     config = LoraConfig(task_type="CAUSAL_LM", **{"target_modules": LINEAR, "r": 4, **settings})
-    with without_pefts_warning():
+    with hide_peft_warning():
         return get_peft_model(model, config, adapter_name=name)
 
 
@@ -51,7 +51,7 @@ def test_peft_loads_what_was_saved_bit_for_bit(base: Any, model_directory: Path,
         "adapter_config.json",
         "adapter_model.safetensors",
     ]
-    with without_pefts_warning():
+    with hide_peft_warning():
         loaded = PeftModel.from_pretrained(load_model(model_directory).model, str(tmp_path / "saved"))
     expected = get_peft_model_state_dict(model, adapter_name=name)
     found = get_peft_model_state_dict(loaded)
@@ -127,11 +127,13 @@ def test_what_vllm_cannot_serve_is_refused_before_anything_is_written(
 
 def test_replicated_layers_cannot_be_served() -> None:
     """PEFT replicates those of some architectures, ours not among them."""
-    assert "layer_replication" in unservable({"r": 8, "layer_replication": [[0, 2], [1, 2]]}, [])[0]
+    assert "layer_replication" in list_unservable_features({"r": 8, "layer_replication": [[0, 2], [1, 2]]}, [])[0]
 
 
 def test_all_reasons_are_told_at_once() -> None:
-    reasons = unservable({"r": 1024, "use_dora": True, "bias": "all"}, ["base_model.model.lm_head.lora_A.weight"])
+    reasons = list_unservable_features(
+        {"r": 1024, "use_dora": True, "bias": "all"}, ["base_model.model.lm_head.lora_A.weight"]
+    )
     assert len(reasons) == 4
 
 

@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.lora.attach import attach_lora, load_lora
-from gymposium_agents.lora.store import AdapterStore, stores
+from gymposium_agents.lora.store import AdapterStore, list_stores
 from gymposium_agents.models.loading import load_model
 
 TEN, TWELVE = Policy("learner", 10), Policy("learner", 12)
@@ -105,9 +105,9 @@ def test_the_current_version_is_not_removed(model: Any, tmp_path: Path) -> None:
 def test_what_vllm_cannot_serve_is_not_published(model_directory: Path, tmp_path: Path) -> None:
     from peft import LoraConfig, get_peft_model
 
-    from gymposium_agents.lora.attach import without_pefts_warning
+    from gymposium_agents.lora.attach import hide_peft_warning
 
-    with without_pefts_warning():
+    with hide_peft_warning():
         dora = get_peft_model(load_model(model_directory).model, LoraConfig(use_dora=True, target_modules=["q_proj"]))
     store = AdapterStore(tmp_path)
     with pytest.raises(GymposiumError, match="DoRA"):
@@ -118,7 +118,7 @@ def test_what_vllm_cannot_serve_is_not_published(model_directory: Path, tmp_path
 def test_names_share_a_directory(model: Any, tmp_path: Path) -> None:
     AdapterStore(tmp_path, "critic").publish(model, 1)
     AdapterStore(tmp_path).publish(model, 10)
-    assert [(store.name, store.current()) for store in stores(tmp_path)] == [
+    assert [(store.name, store.current()) for store in list_stores(tmp_path)] == [
         ("critic", Policy("critic", 1)),
         ("learner", TEN),
     ]

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from tests.agents.modeling.largest_tensor import LargestTensor
 
 from gymposium_agents.engines.transformers import unwrap_peft
-from gymposium_agents.modeling.forward import WORTH_A_GROUP, chunked, completion_logits
+from gymposium_agents.modeling.forward import WORTH_A_GROUP, compute_completion_logits, split_into_chunks
 from gymposium_agents.models.loading import LoadedModel, load_model
 
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
@@ -39,7 +39,7 @@ def plain_logprobs(model: object, prompt: tuple[int, ...], completion: tuple[int
 @given(pairs=pairs_of_ids)
 def test_logits_are_those_of_separate_passes(tiny: LoadedModel, pairs: list[Pair]) -> None:
     with torch.no_grad():
-        logits, tokens, mask = completion_logits(tiny.model, pairs, tiny.pad)
+        logits, tokens, mask = compute_completion_logits(tiny.model, pairs, tiny.pad)
         scores = torch.log_softmax(logits, dim=-1).gather(-1, tokens[..., None])[..., 0]
         for row, (prompt, completion) in enumerate(pairs):
             assert mask[row].sum() == len(completion)
@@ -65,7 +65,7 @@ def test_gradients_are_those_of_separate_passes(model_directory: Path, adapter_d
         loss.backward()
         return [p.grad.clone() for p in model.parameters() if p.grad is not None]
 
-    logits, tokens, mask = completion_logits(unwrap_peft(model), pairs, 0)
+    logits, tokens, mask = compute_completion_logits(unwrap_peft(model), pairs, 0)
     shared = (torch.log_softmax(logits, dim=-1).gather(-1, tokens[..., None])[..., 0] * mask).sum()
     mine = gradients(shared)
     theirs = gradients(sum(plain_logprobs(model, p, c).sum() for p, c in pairs))  # type: ignore[arg-type]
@@ -80,13 +80,13 @@ def test_a_frozen_head_is_not_repeated_for_each_row(model_directory: Path) -> No
     head = model.get_output_embeddings().weight
     pairs = [((3, 4, 5 + n), (6,)) for n in range(8)]
     with torch.no_grad(), LargestTensor() as largest:
-        completion_logits(model, pairs, 0)
+        compute_completion_logits(model, pairs, 0)
     assert largest.elements <= head.numel()
 
 
 @given(pairs=pairs_of_ids, budget=st.integers(1, 60))
 def test_chunks_hold_every_pair_once_within_the_budget(pairs: list[Pair], budget: int) -> None:
-    chunks = list(chunked(pairs, budget))
+    chunks = list(split_into_chunks(pairs, budget))
     assert sorted(i for chunk in chunks for i in chunk) == list(range(len(pairs)))
     for chunk in chunks:
         prompts = {pairs[i][0] for i in chunk}
@@ -100,7 +100,7 @@ def test_chunks_hold_every_pair_once_within_the_budget(pairs: list[Pair], budget
 )
 def test_a_chunk_is_hardly_padded(prompts: list[int], completions: list[int]) -> None:
     pairs = [((n, *[0] * length), (1,) * completions[n]) for n, length in enumerate(prompts)]
-    for chunk in chunked(pairs, 100_000):
+    for chunk in split_into_chunks(pairs, 100_000):
         for lengths in ([len(pairs[i][0]) for i in chunk], [len(pairs[i][1]) for i in chunk]):
             padding = len(lengths) * max(lengths) - sum(lengths)
             assert padding < max(WORTH_A_GROUP, sum(lengths) / 8) + max(lengths)

@@ -24,7 +24,7 @@ from gymposium.records import RecordLine
 from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_agents.chat.tokens import Sampling, TokenRequest, TurnTokens
 from gymposium_agents.models.loading import LoadedModel, load_model
-from gymposium_agents.players.player import LanguageModelPlayer, over
+from gymposium_agents.players.player import LanguageModelPlayer, make_engine_player
 from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry, PlayerMismatch, make_entrant
 from gymposium_arena.matches import MatchesFile
@@ -143,7 +143,7 @@ def test_a_service_is_its_model_and_address_and_its_word_is_all_there_is(monkeyp
 
 
 def test_a_player_that_was_made_in_a_program_names_its_policy(tiny: LoadedModel) -> None:
-    player = over("lm:tiny", tiny.engine(), tiny.chat, PlayerSettings())
+    player = make_engine_player("lm:tiny", tiny.engine(), tiny.chat, PlayerSettings())
     assert player.identity().facts == {"policy": "base"}
 
 
@@ -177,7 +177,7 @@ def tie(model_directory: Path, tmp_path: Path) -> Tie:
     shutil.copytree(model_directory, tmp_path / "model")
     loaded = load_model(tmp_path / "model")
     settings = PlayerSettings("compact", "move", max_tokens=3, temperature=0.0)
-    player = over("lm:greedy", loaded.engine(), loaded.chat, settings)
+    player = make_engine_player("lm:greedy", loaded.engine(), loaded.chat, settings)
     ask = MatchContext(load_game("kuhn_poker").new(3), "match", 3).ask(0)
     [given] = player.act([ask])
     assert isinstance(given.trace, TurnTokens)

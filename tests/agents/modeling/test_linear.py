@@ -13,7 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from gymposium_agents.chat.tokens import Policy, Sampling, TokenRequest
 from gymposium_agents.modeling import linear
-from gymposium_agents.modeling.linear import QuickLinear
+from gymposium_agents.modeling.linear import FastLinear
 from gymposium_agents.models.loading import load_model
 
 pytestmark = pytest.mark.skipif(not torch.backends.mkldnn.is_available(), reason="PyTorch was built without oneDNN")
@@ -32,7 +32,7 @@ class Operators(TorchDispatchMode):
 @pytest.mark.parametrize("bias", [False, True])
 def test_products_are_those_of_a_linear_layer(*, bias: bool) -> None:
     torch.manual_seed(0)
-    layer = QuickLinear(96, 200, bias=bias)
+    layer = FastLinear(96, 200, bias=bias)
     states = torch.randn(3, 400, 96)
     with torch.inference_mode(), Operators() as used:
         found = layer(states)
@@ -42,7 +42,7 @@ def test_products_are_those_of_a_linear_layer(*, bias: bool) -> None:
 
 
 def test_gradients_flow_outside_inference_mode() -> None:
-    layer = QuickLinear(96, 200)
+    layer = FastLinear(96, 200)
     layer(torch.randn(1200, 96)).sum().backward()
     assert layer.weight.grad is not None
 
@@ -57,9 +57,9 @@ def test_the_engine_samples_with_them(
         return [lp for one in engine.generate(requests, Sampling(0.0, 4)) for lp in one.logprobs]
 
     with monkeypatch.context() as patch:
-        patch.setattr(linear, "mkl_is_slow", lambda: False)
+        patch.setattr(linear, "is_mkl_slow", lambda: False)
         expected = sampled()
-    monkeypatch.setattr(linear, "mkl_is_slow", lambda: True)
+    monkeypatch.setattr(linear, "is_mkl_slow", lambda: True)
     monkeypatch.setattr(linear, "WORTH_ONEDNN", 1)
     with Operators() as used:
         assert sampled() == pytest.approx(expected, abs=1e-5)

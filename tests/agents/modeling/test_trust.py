@@ -26,12 +26,12 @@ from gymposium_agents.modeling.model_files import UnsafeModelError
 from gymposium_agents.modeling.sources import Trust, find_title
 from gymposium_agents.models.loading import (
     load_chat,
+    load_context_length,
+    load_local_architecture,
     load_model,
+    load_skeleton,
+    load_stop_tokens,
     load_weights,
-    local_architecture,
-    own_context,
-    skeleton,
-    stop_tokens,
 )
 from gymposium_agents.models.merge import merge_lora
 from gymposium_agents.players.player import LanguageModelPlayer
@@ -99,7 +99,7 @@ def test_code_of_a_model_is_not_run(with_code: Path, marker: Path, tmp_path: Pat
         lambda: load_model(with_code),
         lambda: make_player(f"lm:{with_code}"),
         lambda: make_player(f"lm:{with_code}?trust_remote_code=false"),
-        lambda: skeleton(str(with_code)),
+        lambda: load_skeleton(str(with_code)),
         lambda: merge_lora(with_code, with_code, tmp_path / "out"),
     ):
         with pytest.raises(GymposiumError, match=r"contains Python code. It is not run.*trust_remote_code=true"):
@@ -144,8 +144,8 @@ def test_code_that_is_trusted_runs(with_code: Path, marker: Path) -> None:
     assert f"{with_code}/own.py" in identity.files
     assert identity.facts["trust_remote_code"] is True
     trust = Trust(remote_code=True)
-    assert type(skeleton(str(with_code), trust)).__name__ == "OwnModel"
-    assert stop_tokens(with_code, load_chat(with_code, trust=trust), trust)
+    assert type(load_skeleton(str(with_code), trust)).__name__ == "OwnModel"
+    assert load_stop_tokens(with_code, load_chat(with_code, trust=trust), trust)
 
 
 def test_pickles_are_not_read(with_pickle: Path) -> None:
@@ -219,13 +219,13 @@ def nested(names: list[str], value: object) -> dict[str, object]:
 )
 def test_a_config_names_no_code_and_no_other_config(copy: Path, entry: dict[str, Any]) -> None:
     change(copy / "config.json", **entry)
-    for use in (load_chat, load_model, skeleton, read_stop_tokens, own_context, local_architecture):
+    for use in (load_chat, load_model, load_skeleton, read_stop_tokens, load_context_length, load_local_architecture):
         with pytest.raises(UnsafeModelError, match=re.escape("config.json")):
             use(str(copy))
 
 
 def read_stop_tokens(name: str) -> object:
-    return stop_tokens(name, None, Trust())  # type: ignore[arg-type]  # the files are refused before
+    return load_stop_tokens(name, None, Trust())  # type: ignore[arg-type]  # the files are refused before
 
 
 def test_a_kernel_is_loaded_only_from_a_trusted_model(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:

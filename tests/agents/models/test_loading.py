@@ -19,7 +19,7 @@ from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_agents.modeling.forward import completion_logits
+from gymposium_agents.modeling.forward import compute_completion_logits
 from gymposium_agents.models.loading import LoadedModel, load_chat, load_model
 from gymposium_agents.models.small import make_small_model
 
@@ -66,7 +66,7 @@ def test_a_lora_on_four_bits_learns_after_the_model_has_played(wide: Path) -> No
     completions = answers(learning)
     pairs = [(loaded.chat.prompt(text), c.ids) for text, c in zip(PROMPTS, completions, strict=True)]
     learning.model.train()
-    logits, tokens, mask = completion_logits(learning.model.get_base_model(), pairs, learning.pad)
+    logits, tokens, mask = compute_completion_logits(learning.model.get_base_model(), pairs, learning.pad)
     logprobs = torch.log_softmax(logits, dim=-1).gather(-1, tokens[..., None])[..., 0]
     for row, completion in zip(logprobs, completions, strict=True):
         torch.testing.assert_close(

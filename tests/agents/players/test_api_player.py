@@ -32,8 +32,8 @@ from gymposium_agents.engines.api_settings import ApiSettings, Prices
 from gymposium_agents.engines.chat_tokens import TokenChatEngine
 from gymposium_agents.engines.protocol import ChatEngine, TokenEngine
 from gymposium_agents.models.loading import LoadedModel, load_model
-from gymposium_agents.players.api_player import ApiPlayer, ChatTurn, api_player, read_options
-from gymposium_agents.players.player import over
+from gymposium_agents.players.api_player import ApiPlayer, ChatTurn, make_api_player, read_options
+from gymposium_agents.players.player import make_engine_player
 
 KEY = "sk-canary-77aa01"
 RETRY = FailurePolicy.parse("retry(2)")
@@ -64,7 +64,7 @@ def played_through(player: ApiPlayer, game: str = "tic_tac_toe", seed: int = 1, 
 def test_it_plays_any_game_and_the_record_verifies(name: str, schedule: str, tmp_path: Path) -> None:
     game, file = load_game(name), tmp_path / "matches.jsonl"
     with chat_server(first_legal) as server, RecordWriter(file) as writer:
-        player = api_player("tiny", f"base_url={server.url}&prices=1/10")
+        player = make_api_player("tiny", f"base_url={server.url}&prices=1/10")
         others = [make_player("random")] * (game.seats - 1)
         jobs = [MatchJob(f"m{i}", game, [*others[:i], player, *others[i:]], i) for i in range(game.seats)]
         for played in play(jobs, schedule=schedule):  # type: ignore[arg-type]
@@ -83,7 +83,7 @@ def test_a_whole_conversation_is_told_where_it_is_asked_for_and_a_retry_its_reas
         return completion("nonsense") if number == 1 else first_legal(asked)
 
     with chat_server(answer) as server:
-        player = api_player("tiny", f"base_url={server.url}&context=full")
+        player = make_api_player("tiny", f"base_url={server.url}&context=full")
         played = played_through(player, on_illegal=RETRY)
     assert [turn.reading for turn in played.turns if turn.seat == 0][:3] == ["move", "unparsable", "move"]
     for before, after in zip(server.asked, server.asked[1:]):
@@ -104,14 +104,14 @@ def test_no_message_of_a_conversation_is_empty(context: str, text: str | None) -
         return completion(text) if number == 1 else first_legal(asked)
 
     with chat_server(answer) as server:
-        played = played_through(api_player("tiny", f"base_url={server.url}&context={context}"), on_illegal=RETRY)
+        played = played_through(make_api_player("tiny", f"base_url={server.url}&context={context}"), on_illegal=RETRY)
     assert [turn.reading for turn in played.turns if turn.seat == 0][:3] == ["move", "unparsable", "move"]
     assert server.asked[2].messages[-2]["content"] == "[no reply]"
 
 
 def test_the_state_alone_is_told_unless_asked_otherwise() -> None:
     with chat_server(first_legal) as server:
-        played_through(api_player("tiny", f"base_url={server.url}"))
+        played_through(make_api_player("tiny", f"base_url={server.url}"))
     assert {len(asked.messages) for asked in server.asked} == {1}
 
 
@@ -120,7 +120,7 @@ def test_a_prompt_that_is_too_long_ends_the_match_with_that_reason() -> None:
         return refusal(400, code="context_length_exceeded") if number == 1 else first_legal(asked)
 
     with chat_server(answer) as server:
-        player = api_player("tiny", f"base_url={server.url}")
+        player = make_api_player("tiny", f"base_url={server.url}")
         played = played_through(player, on_illegal=RETRY)
     assert played.ending == Ending("out of context", 0)
     assert "1 of its matches ended out of context" in player.remarks()[0]
@@ -130,7 +130,7 @@ def test_a_prompt_that_is_too_long_ends_the_match_with_that_reason() -> None:
 
 def test_a_reply_that_is_cut_off_is_read_so() -> None:
     with chat_server(lambda asked, number: completion(first_move(asked.messages[-1]["content"]), "length")) as server:
-        played = played_through(api_player("tiny", f"base_url={server.url}"))
+        played = played_through(make_api_player("tiny", f"base_url={server.url}"))
     assert [turn.reading for turn in played.turns] == ["cut off"]
     assert played.cut_off == Record.from_match(played).cut_off == {0}
 
@@ -138,7 +138,7 @@ def test_a_reply_that_is_cut_off_is_read_so() -> None:
 def test_the_seed_follows_from_match_seat_and_turn() -> None:
     def seeds(seed: int) -> list[int]:
         with chat_server(first_legal) as server:
-            played_through(api_player("tiny", f"base_url={server.url}"), seed=seed)
+            played_through(make_api_player("tiny", f"base_url={server.url}"), seed=seed)
         return [asked.body["seed"] for asked in server.asked]
 
     assert seeds(1) == seeds(1)
@@ -153,7 +153,7 @@ def test_when_one_request_fails_the_others_are_given_up() -> None:
         return refusal(404) if number == 3 else Answer(until=never, body={})
 
     with chat_server(answer) as server:
-        player = api_player("tiny", f"base_url={server.url}")
+        player = make_api_player("tiny", f"base_url={server.url}")
         game = load_game("kuhn_poker")
         jobs = [MatchJob(f"m{i}", game, [player, player], i) for i in range(4)]
         with pytest.raises(GymposiumError, match="no model called 'tiny'"):
@@ -169,7 +169,7 @@ def test_to_cancel_the_reply_gives_up_the_request() -> None:
         return Answer(until=never, body={}) if number == 0 else first_legal(asked)
 
     with chat_server(answer) as server:
-        player = api_player("tiny", f"base_url={server.url}&at_once=1")
+        player = make_api_player("tiny", f"base_url={server.url}&at_once=1")
         assert isinstance(player, Concurrent)
         game = load_game("kuhn_poker")
         first: Future[Reply] = player.submit(MatchContext(game.new(0), "a", 0).ask(0))
@@ -243,10 +243,10 @@ def test_a_real_model_plays_through_the_service_as_it_does_in_this_process(
         return completion(said.text, said.finish_reason)
 
     settings = PlayerSettings("compact", "move", max_tokens, context)
-    here = over("lm:tiny", loaded.engine(), loaded.chat, settings)
+    here = make_engine_player("lm:tiny", loaded.engine(), loaded.chat, settings)
     with chat_server(answer) as server:
         options = f"prompt=compact&reply=move&max_tokens={max_tokens}&context={context}"
-        there = api_player("tiny", f"base_url={server.url}&{options}")
+        there = make_api_player("tiny", f"base_url={server.url}&{options}")
         for name in ("tic_tac_toe", "kuhn_poker"):
             game, policy = load_game(name), FailurePolicy.parse("random")
             texts = []
@@ -288,7 +288,7 @@ def test_options_are_read() -> None:
 @pytest.mark.parametrize("reply", ["tools", "tools-hermes", "tools-llama", "tools-keys", "tools-functions"])
 def test_a_form_of_replies_that_the_prompt_does_not_explain_is_refused(reply: str) -> None:
     with pytest.raises(BadOption, match=f"reply={reply} is not supported: .* Use reply=tags"):
-        api_player("tiny", f"base_url=http://127.0.0.1:9/v1&reply={reply}")
+        make_api_player("tiny", f"base_url=http://127.0.0.1:9/v1&reply={reply}")
 
 
 def test_without_options_a_stranger_is_told_everything_and_has_room_to_think() -> None:
@@ -374,7 +374,7 @@ def test_nothing_in_the_process_tells_the_key(
 
     told = ""
     with chat_server(answer) as server:
-        player = api_player("tiny", f"base_url={server.url}&key=THEIR_KEY&retries=1")
+        player = make_api_player("tiny", f"base_url={server.url}&key=THEIR_KEY&retries=1")
         with RecordWriter(tmp_path / "matches.jsonl") as writer:
             try:
                 played = played_through(player)

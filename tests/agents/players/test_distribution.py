@@ -17,9 +17,9 @@ from gymposium.players.protocol import Ask, MatchContext
 from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import read, reader
 from gymposium_agents.chat.tokens import Sampling
-from gymposium_agents.modeling.forward import completion_logits
+from gymposium_agents.modeling.forward import compute_completion_logits
 from gymposium_agents.models.loading import LoadedModel, load_model
-from gymposium_agents.players.distribution import continuations, estimate_distributions, move_distributions
+from gymposium_agents.players.distribution import compute_move_distributions, estimate_distributions, find_continuations
 from gymposium_agents.players.player import LanguageModelPlayer
 
 GAME = load_game("tic_tac_toe")  # its moves are one token each
@@ -51,7 +51,7 @@ def taught(model_directory: Path) -> LoadedModel:
         pairs += [(prompt, chat.reply(move)) for move in observation.legal_moves or ()]
     optimizer = torch.optim.AdamW(loaded.model.parameters(), lr=3e-3)
     for _ in range(24):
-        logits, tokens, mask = completion_logits(loaded.model, list(dict.fromkeys(pairs)), loaded.pad)
+        logits, tokens, mask = compute_completion_logits(loaded.model, list(dict.fromkeys(pairs)), loaded.pad)
         scores = torch.log_softmax(logits, dim=-1).gather(-1, tokens[..., None])[..., 0]
         optimizer.zero_grad()
         (-(scores * mask).sum() / mask.sum()).backward()
@@ -128,7 +128,7 @@ def test_an_estimate_is_within_a_binomial_bound_of_the_truth(taught: LoadedModel
 def test_a_reply_that_cannot_be_finished_has_no_probability(taught: LoadedModel) -> None:
     (ask,) = asks(GAME, 1)
     with pytest.raises(GymposiumError, match="fits into 1 token: the shortest reply has 2"):
-        move_distributions(make_player(taught, 1.0, max_tokens=1), [ask])
+        compute_move_distributions(make_player(taught, 1.0, max_tokens=1), [ask])
 
 
 def test_greedily_one_reply_decides(taught: LoadedModel, tiny: LoadedModel) -> None:
@@ -195,7 +195,7 @@ def test_asking_for_a_distribution_changes_nothing(taught: LoadedModel) -> None:
 
 def test_free_text_has_no_distribution(taught: LoadedModel) -> None:
     ask = MatchContext(load_game("trace").new(0), "m", 0).ask(0)
-    for ask_for in (move_distributions, estimate_distributions):
+    for ask_for in (compute_move_distributions, estimate_distributions):
         with pytest.raises(GymposiumError, match="takes free text"):
             ask_for(make_player(taught, 1.0), [ask])
 
@@ -208,9 +208,9 @@ def test_an_estimate_needs_samples(taught: LoadedModel) -> None:
 
 def test_a_reply_is_followed_in_the_tree_of_legal_replies_until_it_leaves_it() -> None:
     replies = [(1, 2, 0), (1, 3, 0), (4, 0)]
-    assert continuations(replies, (1, 3, 0)) == ((1, 4), (2, 3), (0,))
-    assert continuations(replies, (4, 0)) == ((1, 4), (0,))
-    assert continuations(replies, (1, 4, 0)) == ((1, 4), (2, 3), ())
-    assert continuations(replies, (4, 0, 7)) == ((1, 4), (0,), ())
-    assert continuations(replies, (7, 1)) == ((1, 4), ())
-    assert continuations([], (1,)) == ((),)
+    assert find_continuations(replies, (1, 3, 0)) == ((1, 4), (2, 3), (0,))
+    assert find_continuations(replies, (4, 0)) == ((1, 4), (0,))
+    assert find_continuations(replies, (1, 4, 0)) == ((1, 4), (2, 3), ())
+    assert find_continuations(replies, (4, 0, 7)) == ((1, 4), (0,), ())
+    assert find_continuations(replies, (7, 1)) == ((1, 4), ())
+    assert find_continuations([], (1,)) == ((),)

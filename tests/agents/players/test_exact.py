@@ -18,7 +18,7 @@ from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import reader
 from gymposium.util.streams import stream
 from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
-from gymposium_agents.modeling.forward import completion_logits
+from gymposium_agents.modeling.forward import compute_completion_logits
 from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_agents.players.player import LanguageModelPlayer
 
@@ -38,7 +38,7 @@ def taught(model_directory: Path) -> LoadedModel:
     pairs, shares = [*wanted], torch.tensor([*wanted.values()])
     optimizer = torch.optim.AdamW(loaded.model.parameters(), lr=1e-2)
     for _ in range(40):
-        logits, tokens, mask = completion_logits(loaded.model, pairs, loaded.pad)
+        logits, tokens, mask = compute_completion_logits(loaded.model, pairs, loaded.pad)
         scores = torch.log_softmax(logits, dim=-1).gather(-1, tokens[..., None])[..., 0]
         optimizer.zero_grad()
         (-(scores * mask).sum(dim=1) * shares).sum().backward()

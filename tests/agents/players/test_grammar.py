@@ -25,7 +25,7 @@ from gymposium_agents.engines.transformers import unwrap_peft
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import load_model
 from gymposium_agents.models.small import make_small_model
-from gymposium_agents.players.grammar import in_process, name_policy
+from gymposium_agents.players.grammar import find_shared_engine, name_policy
 from gymposium_agents.players.player import LanguageModelPlayer
 
 
@@ -188,10 +188,10 @@ def test_weights_are_let_go_of_with_the_last_player_and_read_again_where_they_ch
     directory = Path(shutil.copytree(model_directory, tmp_path / "model"))
     first, second = seated(f"lm:{directory}"), seated(f"lm:{directory}?temperature=1")
     kept = weakref.ref(first.engine)
-    assert kept() is second.engine is in_process(str(directory))
+    assert kept() is second.engine is find_shared_engine(str(directory))
     weights = directory / "model.safetensors"
     os.utime(weights, ns=(0, weights.stat().st_mtime_ns + 10**9))
-    assert kept() is not in_process(str(directory))
+    assert kept() is not find_shared_engine(str(directory))
     del first
     gc.collect()
     assert kept() is not None

@@ -26,7 +26,7 @@ from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest, Tur
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_agents.models.small import make_small_model
-from gymposium_agents.players.player import LanguageModelPlayer, over
+from gymposium_agents.players.player import LanguageModelPlayer, make_engine_player
 
 GAMES = [
     "tic_tac_toe",
@@ -195,8 +195,8 @@ def test_a_reply_ends_with_the_context(short: LoadedModel) -> None:
 
 def test_only_over_a_concurrent_engine_a_player_takes_asks_one_by_one(tiny: LoadedModel) -> None:
     settings = PlayerSettings(temperature=0.5, max_tokens=9, context="last-2", reply="json", style="full")
-    plain = over("lm:x", tiny.engine(), tiny.chat, settings)
-    served = over("lm:x", Pool(tiny), tiny.chat, settings)
+    plain = make_engine_player("lm:x", tiny.engine(), tiny.chat, settings)
+    served = make_engine_player("lm:x", Pool(tiny), tiny.chat, settings)
     assert not isinstance(plain, Concurrent)
     assert isinstance(served, Concurrent)
     for player in (plain, served):
@@ -233,12 +233,15 @@ def test_streaming_plays_the_matches_that_rounds_play(tiny: LoadedModel, context
         jobs = (MatchJob(f"m{i}", game, [player, make_player("random")], i, on_illegal=policy) for i in range(8))
         return {p.job.id: ([turn.text for turn in p.turns], p.events) for p in play(jobs, schedule=schedule)}
 
-    plain, served = over("lm:x", tiny.engine(), tiny.chat, settings), over("lm:x", Pool(tiny), tiny.chat, settings)
+    plain, served = (
+        make_engine_player("lm:x", tiny.engine(), tiny.chat, settings),
+        make_engine_player("lm:x", Pool(tiny), tiny.chat, settings),
+    )
     assert events("rounds", plain) == events("streaming", served) == events("streaming", plain)
 
 
 def test_no_room_is_said_at_once_in_streaming_too(short: LoadedModel) -> None:
-    player = over("lm:x", Pool(short), short.chat, PlayerSettings("full"))
+    player = make_engine_player("lm:x", Pool(short), short.chat, PlayerSettings("full"))
     jobs = [MatchJob(f"m{i}", load_game("tic_tac_toe"), [player, make_player("random")], i) for i in range(3)]
     assert [played.ending for played in play(jobs, schedule="streaming")] == [Ending("out of context", 0)] * 3
     assert "3 of its matches ended out of context" in player.remarks()[0]
@@ -247,7 +250,7 @@ def test_no_room_is_said_at_once_in_streaming_too(short: LoadedModel) -> None:
 def test_what_the_engine_raises_reaches_whoever_plays(tiny: LoadedModel) -> None:
     pool = Pool(tiny)
     pool.error = GymposiumError("The server is gone. Start it again.")
-    player = over("lm:x", pool, tiny.chat, PlayerSettings("compact", "move", 16))
+    player = make_engine_player("lm:x", pool, tiny.chat, PlayerSettings("compact", "move", 16))
     job = MatchJob("m", load_game("tic_tac_toe"), [player, make_player("random")], 0)
     with pytest.raises(GymposiumError, match="Start it again"):
         list(play([job], schedule="streaming"))
@@ -256,7 +259,7 @@ def test_what_the_engine_raises_reaches_whoever_plays(tiny: LoadedModel) -> None
 def test_a_reply_that_nobody_waits_for_any_more_is_given_up(tiny: LoadedModel) -> None:
     """Its request is cancelled where it has not begun, and an answer that comes too late hurts nobody."""
     pool, free = Pool(tiny), Event()
-    player = over("lm:x", pool, tiny.chat, PlayerSettings("compact", "move", 16))
+    player = make_engine_player("lm:x", pool, tiny.chat, PlayerSettings("compact", "move", 16))
     assert isinstance(player, Concurrent)
     asks = [MatchContext(load_game("tic_tac_toe").new(i), f"m{i}", i).ask(0) for i in range(3)]
     holding = pool.thread.submit(free.wait)

@@ -11,7 +11,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.players.grammar import make_player
 from gymposium_agents.chat.settings import PlayerSettings, parse_options
 from gymposium_agents.players.evaluate import check_share
-from gymposium_agents.players.presets import PRESETS, Preset, preset, with_defaults
+from gymposium_agents.players.presets import PRESETS, Preset, add_defaults, get_preset
 
 
 @pytest.mark.parametrize("one", PRESETS.values(), ids=list(PRESETS))
@@ -24,7 +24,7 @@ def test_every_preset_can_be_played(one: Preset) -> None:
 
 
 def test_ludics_protocol() -> None:
-    ludic = preset("ludic")
+    ludic = get_preset("ludic")
     assert (ludic.game, ludic.opponents, ludic.matches) == ("tic_tac_toe", ("random",), 200)
     settings = PlayerSettings().with_options(ludic.player)
     assert settings == PlayerSettings("full", "tags", 250, "full", 0.6, False)
@@ -32,7 +32,7 @@ def test_ludics_protocol() -> None:
 
 def test_an_unknown_preset_is_told_the_known_ones() -> None:
     with pytest.raises(UnknownName, match="ludic"):
-        preset("lucid")
+        get_preset("lucid")
 
 
 names = st.sampled_from(["context", "reply", "temperature", "max_tokens"])
@@ -42,7 +42,7 @@ options = st.dictionaries(names, st.sampled_from(["1", "a", "0.5"]))
 @given(own=options, defaults=options)
 def test_a_players_own_options_come_first(own: dict[str, str], defaults: dict[str, str]) -> None:
     written = "&".join(f"{name}={value}" for name, value in own.items())
-    text = with_defaults("lm:M@A" + (f"?{written}" if written else ""), defaults)
+    text = add_defaults("lm:M@A" + (f"?{written}" if written else ""), defaults)
     name, _, found = text.partition("?")
     assert name == "lm:M@A"
     assert parse_options(found or None) == defaults | own

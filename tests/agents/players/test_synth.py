@@ -21,7 +21,7 @@ from gymposium.records import Record
 from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import reader
 from gymposium_agents.chat.chat import Chat
-from gymposium_agents.chat.context import context
+from gymposium_agents.chat.context import parse_context
 from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_agents.chat.tokens import BASE, Completion, Policy, Sampling, TokenRequest
 from gymposium_agents.players.player import LanguageModelPlayer
@@ -30,9 +30,9 @@ from gymposium_agents.players.synth import (
     SynthData,
     SynthSelection,
     choose_per,
-    decisions,
-    lines,
-    why_not,
+    explain_rejection,
+    list_decisions,
+    make_lines,
 )
 
 GAMES = ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)", "phantom_ttt", "pig(winscore=10)", "2048"]
@@ -70,7 +70,7 @@ def test_the_prompts_are_those_of_the_match(name: str, style: Style, reply: str)
     settings = PlayerSettings(style, reply)
     for record in records:
         for seat in range(len(record.players)):
-            found = [exchange for exchange, _ in decisions(record, seat, settings)]
+            found = [exchange for exchange, _ in list_decisions(record, seat, settings)]
             assert [exchange.first for exchange in found] == author.asked.get((record.id, seat), [])
             mine = [event.move for event in record.events if event.seat == seat]
             assert [exchange.reply for exchange in found] == [reader(reply).answer(move) for move in mine]
@@ -128,7 +128,7 @@ def test_a_rendered_sample_is_what_the_player_was_asked(
     for one in play(MatchJob(f"m-{i}", game, [player, make_player("random")], i) for i in range(4)):
         record = Record.from_match(one)
         turns = [turn for turn in one.turns if turn.seat == 0]
-        for turn, line in zip(turns, lines(record, 0, settings, "turn"), strict=True):
+        for turn, line in zip(turns, make_lines(record, 0, settings, "turn"), strict=True):
             template = {"add_generation_prompt": True, **line["chat_template_kwargs"]}
             text = tokenizer.apply_chat_template(line["prompt"], tokenize=False, **template)
             assert text == tokenizer.decode(turn.trace.prompt)
@@ -137,10 +137,10 @@ def test_a_rendered_sample_is_what_the_player_was_asked(
                 assert ids == list(turn.trace.prompt)
             assert line["completion"] == [{"role": "assistant", "content": turn.text}]
             compared += 1
-        if context(how).grows:
-            [line] = lines(record, 0, settings, "match")
+        if parse_context(how).grows:
+            [line] = make_lines(record, 0, settings, "match")
             ends = [i for i, message in enumerate(line["messages"]) if message["role"] == "assistant"]
-            turn_lines = lines(record, 0, settings, "turn")
+            turn_lines = make_lines(record, 0, settings, "turn")
             for end, of_turn in zip(ends, turn_lines, strict=True):
                 assert line["messages"][: end + 1] == [*of_turn["prompt"], *of_turn["completion"]]
     assert compared > 8
@@ -150,12 +150,12 @@ def test_only_an_author_who_answers_in_that_form_is_quoted(family_tokenizer: Any
     player = thoughtful(family_tokenizer("qwen2.5"), "state", "full", "tags")
     [record] = played("tic_tac_toe", player, 1, RandomPlayer())
     mine, theirs = (
-        [exchange for exchange, _ in decisions(record, seat, PlayerSettings("full", "tags"))] for seat in (0, 1)
+        [exchange for exchange, _ in list_decisions(record, seat, PlayerSettings("full", "tags"))] for seat in (0, 1)
     )
     assert all(exchange.reply.startswith("<think>of ") for exchange in mine if exchange.reply)
     assert all(exchange.reply.startswith("<move>") for exchange in theirs if exchange.reply)
     moves = [event.move for event in record.events if event.seat == 0]
-    assert [exchange.reply for exchange, _ in decisions(record, 0, PlayerSettings("full", "move"))] == moves
+    assert [exchange.reply for exchange, _ in list_decisions(record, 0, PlayerSettings("full", "move"))] == moves
 
 
 class Clumsy:
@@ -188,7 +188,7 @@ def test_what_is_kept_is_clean_and_what_is_left_out_is_counted(policy: str) -> N
     assert len(kept) == counts.kept
     for record in records:
         for seat in (0, 1):
-            assert ((record.id, seat) in kept) == (why_not(record, seat, wanted.keep) is None)
+            assert ((record.id, seat) in kept) == (explain_rejection(record, seat, wanted.keep) is None)
 
 
 def test_seats_players_limits_and_duplicates() -> None:
@@ -217,7 +217,7 @@ def test_a_game_for_one_is_kept_by_return() -> None:
     records = played("2048", RandomPlayer(), 8)
     returns = sorted(record.returns[0] for record in records)
     keep = Keep.parse(f"return>={returns[5]}")
-    assert sum(why_not(record, 0, keep) is None for record in records) == 3
+    assert sum(explain_rejection(record, 0, keep) is None for record in records) == 3
     with pytest.raises(BadOption, match="return>=100"):
         Keep.parse("win").check(load_game("2048"))
 

@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerFast
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.tokens import BASE, Completion, Sampling, TokenRequest
-from gymposium_agents.serving.batching import Batches
+from gymposium_agents.serving.batching import RequestBatcher
 from gymposium_agents.serving.requests import CompletionRequest
 from gymposium_agents.serving.watching import Watch
 
@@ -42,7 +42,7 @@ def request(*prompt: int) -> TokenRequest:
 
 def test_what_waits_is_one_batch_for_each_sampling() -> None:
     engine = Counting()
-    batches = Batches(engine)  # type: ignore[arg-type]
+    batches = RequestBatcher(engine)  # type: ignore[arg-type]
     first = batches.submit(request(), Sampling(1.0, 3))
     assert engine.began.wait(30)
     long = [batches.submit(request(), Sampling(1.0, 8)) for _ in range(5)]
@@ -57,7 +57,7 @@ def test_what_waits_is_one_batch_for_each_sampling() -> None:
 def test_an_error_of_the_engine_reaches_those_of_its_batch_and_no_others() -> None:
     engine = Counting()
     engine.go_on.set()
-    batches = Batches(engine)  # type: ignore[arg-type]
+    batches = RequestBatcher(engine)  # type: ignore[arg-type]
     with pytest.raises(GymposiumError, match="is gone"):
         batches.submit(request(0), Sampling()).result(30)
     assert batches.submit(request(), Sampling(1.0, 5)).result(30).ids == (5,)
@@ -66,7 +66,7 @@ def test_an_error_of_the_engine_reaches_those_of_its_batch_and_no_others() -> No
 
 def test_a_closed_one_cancels_what_waits() -> None:
     engine = Counting()
-    batches = Batches(engine)  # type: ignore[arg-type]
+    batches = RequestBatcher(engine)  # type: ignore[arg-type]
     first = batches.submit(request(), Sampling(1.0, 3))
     assert engine.began.wait(30)
     waiting = batches.submit(request(), Sampling(1.0, 3))

@@ -14,10 +14,10 @@ from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.rows import token_rows
 from gymposium_agents.chat.tokens import BASE, Completion, Sampling
 from gymposium_agents.players.player import LanguageModelPlayer
-from gymposium_agents.serving.replies import format_message, read
+from gymposium_agents.serving.replies import format_message, parse_reply
 from gymposium_agents.serving.requests import CompletionRequest
 from gymposium_agents.serving.session import CHARACTERS_PER_TOKEN, ContextFull, Session
-from gymposium_agents.serving.turns import in_rows
+from gymposium_agents.serving.turns import sort_by_rows
 from gymposium_agents.serving.watching import Watch
 
 from .scripted import CONTEXT, Script, ask, result, said, session, user
@@ -45,14 +45,14 @@ def chat(family_tokenizer: Callable[[str], PreTrainedTokenizerFast]) -> Chat:
 
 def rows(of: Session) -> list[list[int]]:
     """For each row of a session, the numbers of the turns that it holds, in order."""
-    ordered = in_rows(of.turns)
+    ordered = sort_by_rows(of.turns)
     made = token_rows([turn.tokens for turn in ordered])
     return [[ordered[n].number for n in dict.fromkeys(row.turns) if n >= 0] for row in made]
 
 
 def learned(of: Session) -> dict[int, list[tuple[int, ...]]]:
     """The sampled tokens of each turn, as they stand in the rows."""
-    ordered = in_rows(of.turns)
+    ordered = sort_by_rows(of.turns)
     found: dict[int, list[tuple[int, ...]]] = {}
     for row in token_rows([turn.tokens for turn in ordered]):
         for n in dict.fromkeys(row.turns):
@@ -287,7 +287,7 @@ def test_thoughts_in_any_form_are_separated_whole_and_in_a_stream(chat: Chat, th
     request = CompletionRequest.read({"messages": [user("Go.")]})
     for text, wanted in ((thoughts.format("hm, c3?") + content, content), (content, content)):
         ids = chat.reply(text)
-        said = read(request, chat, Completion(ids, (0.0,) * len(ids), "stop", BASE))
+        said = parse_reply(request, chat, Completion(ids, (0.0,) * len(ids), "stop", BASE))
         assert (said.thoughts + said.message["content"], said.message["content"]) == (text, wanted)
         message = format_message(said, "x")
         assert message.get("reasoning_content") == ("hm, c3?" if text != content else None)
@@ -310,6 +310,6 @@ def test_a_call_with_half_of_a_surrogate_pair_is_content(chat: Chat) -> None:
     written = chat.dialect.write([Call("look_up", {"word": "WORD"})]).replace("WORD", r"\ud800")
     request = CompletionRequest.read({"messages": [user("hello")], "tools": TOOLS})
     ids = chat.plain(written)
-    parsed = read(request, chat, Completion(ids, (0.0,) * len(ids), "stop", BASE))
+    parsed = parse_reply(request, chat, Completion(ids, (0.0,) * len(ids), "stop", BASE))
     assert parsed.message == {"role": "assistant", "content": written}
     json.dumps(format_message(parsed, "a"), ensure_ascii=False).encode()

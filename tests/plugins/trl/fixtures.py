@@ -17,7 +17,7 @@ from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import Tokens
 from gymposium_agents.models.loading import LoadedModel
-from gymposium_agents.models.small import small_config
+from gymposium_agents.models.small import make_small_config
 from gymposium_agents.players.player import choose_reader
 from gymposium_trl import Rollout
 
@@ -65,7 +65,7 @@ def tool_model(guess: str, family_tokenizer: Any) -> LoadedModel:
     size = SmallModel(hidden=64, layers=2, heads=2, feed_forward=128, context=4096)
     with torch.random.fork_rng():
         torch.manual_seed(1)
-        model: Any = AutoModelForCausalLM.from_config(small_config(size, len(chat.tokenizer)))  # type: ignore[no-untyped-call]
+        model: Any = AutoModelForCausalLM.from_config(make_small_config(size, len(chat.tokenizer)))  # type: ignore[no-untyped-call]
     rows = [match_row(load_game(guess), chat, seed, call, call) for seed, call in enumerate(GUESSES)]
     [mail] = Rollout("mail").dataset(1, seed=1)["seed"]
     rows.append(match_row(load_game("mail"), chat, mail, SEARCH, SURRENDER))

@@ -17,8 +17,8 @@ from tests.train.learning import RANK, Pairs, learn, learning, make_pairs
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
 from gymposium_agents.chat.tokens import Policy, Sampling, TokenRequest
-from gymposium_agents.engines.adapters import lora_digest
-from gymposium_agents.engines.canary import EngineDisagrees
+from gymposium_agents.engines.adapters import compute_lora_digest
+from gymposium_agents.engines.canary import EngineMismatch
 from gymposium_agents.lora.store import AdapterStore
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_train.backends.local_model import LocalModel
@@ -270,11 +270,11 @@ def test_an_update_that_never_arrived_stops_the_run(model_directory: Path, tmp_p
     """The model that learns is not the one that is published."""
     with made(model_directory, tmp_path, kind, "lora") as it:
         other, it.who.learner = learning(model_directory)
-        it.who.digest = partial(lora_digest, other.model)
+        it.who.digest = partial(compute_lora_digest, other.model)
         it.who.publish()
         learn(it.who.learner, it.loaded)
         before = it.who.player
-        with pytest.raises(EngineDisagrees, match="learner-v1 was published, but the engine holds other weights"):
+        with pytest.raises(EngineMismatch, match="learner-v1 was published, but the engine holds other weights"):
             it.who.publish()
         assert it.who.player.policy == before.policy  # nobody is given what is not right
 

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_agents.models.loading import LoadedModel, load_model, skeleton
+from gymposium_agents.models.loading import LoadedModel, load_model, load_skeleton
 from gymposium_train.config import Kl, Optimizer, Precision
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import Learner, LocalLearner, Loss
@@ -74,7 +74,7 @@ def model(directory: Path, tune: str, precision: Precision) -> LoadedModel:
 
 def without_weights(directory: Path, tune: str, precision: Precision) -> Any:
     """That model on the `meta` device."""
-    empty = skeleton(directory, dtype=torch.float32 if tune == "full" else compute_type(precision)).eval()
+    empty = load_skeleton(directory, dtype=torch.float32 if tune == "full" else compute_type(precision)).eval()
     if tune == "full":
         return empty
     with torch.device("meta"):

@@ -11,7 +11,7 @@ import torch
 from gymposium_agents.chat.tokens import Sampling, TokenRequest
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import LoadedModel, load_model
-from gymposium_agents.players.distribution import continuations
+from gymposium_agents.players.distribution import find_continuations
 from gymposium_train.learner.rows import Row, Span, fill_spans
 
 TEMPERATURE = 0.8
@@ -63,7 +63,7 @@ def rows(loaded: LoadedModel) -> list[Row]:
             said = row.ids[span.start : span.stop]
             one = first_of.setdefault(row.ids[: span.start], said)
             others = [(one[0], 7, 8), (9, one[-1]), (5, 4), (11,)][: 4 if number < 30 else 2]
-            legal.append(continuations([one, *others], said))
+            legal.append(find_continuations([one, *others], said))
     drawn = [(rng.gauss(0.0, 1.0), rng.gauss(0.0, 1.0)) for _ in legal]
     advantages, targets = zip(*drawn, strict=True)
     weights = [1.0 / tokens] * len(legal)

@@ -14,7 +14,7 @@ import torch
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from gymposium_agents.models.loading import LoadedModel
-from gymposium_agents.players.distribution import continuations
+from gymposium_agents.players.distribution import find_continuations
 from gymposium_train.config import Bypass, DecoupledMismatch, Kl, Mismatch, Optimizer
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import LocalLearner, Loss, head
@@ -161,7 +161,7 @@ def test_the_mean_over_minibatches_is_the_gradient_of_the_whole_step(
         prompt = loaded.chat.prompt(f"position {n % prompts}")
         said = tuple(rng.randrange(5, 60) for _ in range(1 + n % 3))
         engine = tuple(rng.uniform(-6.0, -4.0) for _ in said)
-        legal = continuations([said, (said[0], 3), (4,)], said)
+        legal = find_continuations([said, (said[0], 3), (4,)], said)
         span = Span(len(prompt), len(prompt) + len(said), engine, legal=legal, advantage=rng.gauss(0.0, 1.0))
         rows.append(Row(prompt + said, (span,)))
     rows = fill_spans(rows, weight=[1.0 / sum(row.sampled for row in rows)] * len(rows))

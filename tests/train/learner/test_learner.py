@@ -16,7 +16,7 @@ from tests.agents.modeling.largest_tensor import LargestTensor
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_agents.models.loading import LoadedModel, load_model
-from gymposium_agents.players.distribution import continuations
+from gymposium_agents.players.distribution import find_continuations
 from gymposium_train.config import DecoupledMismatch, Kl, Optimizer
 from gymposium_train.credit.protocol import Critic
 from gymposium_train.learner import LocalLearner, Loss, head
@@ -190,7 +190,7 @@ def test_imitation_with_legality_makes_legal_replies_likelier_that_nobody_shows(
     loaded = load_model(model_directory)
     chat = loaded.chat
     prompt, shown, other = chat.prompt("x . o"), chat.reply("b2"), chat.reply("a1")
-    one = Demonstration(prompt, shown, continuations([shown, other], shown))
+    one = Demonstration(prompt, shown, find_continuations([shown, other], shown))
 
     def likelier(weight: float) -> float:
         mine = learner(load_model(model_directory), legality=weight)
@@ -207,7 +207,7 @@ def test_a_conversation_is_imitated_as_its_replies_are(model_directory: Path, la
     """A reply between the two keeps them apart, and then each is computed for itself."""
     chat = load_model(model_directory).chat
     first, reply = chat.prompt("x . o"), chat.reply("b2")
-    one = Demonstration(first, reply, continuations([reply, chat.reply("a1")], reply))
+    one = Demonstration(first, reply, find_continuations([reply, chat.reply("a1")], reply))
     next_one = Demonstration(first + reply + chat.prompt("x o o"), chat.reply("c3"))
     other = Demonstration(chat.prompt(". . ."), chat.reply("a1"))
 

@@ -20,7 +20,7 @@ from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import Sampling, TurnTokens
 from gymposium_agents.models.loading import LoadedModel
-from gymposium_agents.models.small import small_config
+from gymposium_agents.models.small import make_small_config
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.learner.rows import make_rows
 
@@ -39,7 +39,7 @@ def random_model(family_tokenizer: Callable[[str], PreTrainedTokenizerFast]) -> 
     @cache
     def make(family: str) -> LoadedModel:
         chat = Chat(family_tokenizer(family))
-        config = small_config(SmallModel(hidden=16, layers=1, heads=2, feed_forward=32), len(chat.tokenizer))
+        config = make_small_config(SmallModel(hidden=16, layers=1, heads=2, feed_forward=32), len(chat.tokenizer))
         with torch.random.fork_rng():
             torch.manual_seed(1)
             return LoadedModel(AutoModelForCausalLM.from_config(config).eval(), chat)  # type: ignore[no-untyped-call]

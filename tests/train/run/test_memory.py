@@ -18,7 +18,7 @@ def config(model: Path, *given: str) -> TrainConfig:
 
 
 def limit_device_memory(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "device_memory", lambda device: size)
+    monkeypatch.setattr(room, "get_device_memory", lambda device: size)
 
 
 def chosen(found: TrainConfig) -> tuple[Any, Any]:

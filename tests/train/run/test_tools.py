@@ -30,9 +30,9 @@ from gymposium_agents.chat.settings import PlayerSettings, find_reply_form
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest, Tokens, TurnTokens
 from gymposium_agents.models.loading import LoadedModel
-from gymposium_agents.models.small import small_config
+from gymposium_agents.models.small import make_small_config
 from gymposium_agents.players.player import LanguageModelPlayer, choose_reader
-from gymposium_agents.players.synth import lines
+from gymposium_agents.players.synth import make_lines
 from gymposium_train.config import DecoupledMismatch, Optimizer, Prompting
 from gymposium_train.config.checks import check
 from gymposium_train.config.problems import BadConfig
@@ -70,7 +70,7 @@ def models(family_tokenizer: Callable[[str], PreTrainedTokenizerFast]) -> Models
     def make(family: str) -> LoadedModel:
         chat = Chat(family_tokenizer(family))
         size = SmallModel(hidden=16, layers=1, heads=2, feed_forward=32, context=CONTEXT)
-        config = small_config(size, len(chat.tokenizer))
+        config = make_small_config(size, len(chat.tokenizer))
         with torch.random.fork_rng():
             torch.manual_seed(1)
             return LoadedModel(AutoModelForCausalLM.from_config(config).eval(), chat)  # type: ignore[no-untyped-call]
@@ -179,7 +179,7 @@ def test_chats_of_an_expert_are_lessons_of_calls(
     models: Models, parcels: Game, tmp_path: Path, family: str, per: Any
 ) -> None:
     loaded, match = models(family), by_expert(parcels)
-    chats = lines(Record.from_match(match), 0, PlayerSettings(reply="tools", context="full"), per)
+    chats = make_lines(Record.from_match(match), 0, PlayerSettings(reply="tools", context="full"), per)
     expected = collect_traces(played_again(loaded, match, context="full"))
     assert len(expected) == 3
     assert [(one.prompt, one.completion) for one in learnt(tmp_path, chats, loaded.chat)] == [
@@ -191,7 +191,9 @@ def test_chats_of_a_model_keep_its_thoughts(models: Models, parcels: Game, tmp_p
     tokenizer = models("qwen3").chat.tokenizer
     loaded = LoadedModel(models("qwen3").model, Chat(tokenizer, thinking=True))
     match = played_again(loaded, by_expert(parcels), context="full", thoughts="<think>\nWhere?\n</think>\n\n")
-    chats = [*lines(Record.from_match(match), 0, PlayerSettings(reply="tools", context="full", thinking=True), "turn")]
+    chats = [
+        *make_lines(Record.from_match(match), 0, PlayerSettings(reply="tools", context="full", thinking=True), "turn")
+    ]
     for line, trace in zip(chats, collect_traces(match), strict=True):  # other trainers render the same
         how = {"tools": line["tools"], "add_generation_prompt": True, **line["chat_template_kwargs"]}
         assert tokenizer.apply_chat_template(line["prompt"], tokenize=False, **how) == tokenizer.decode(trace.prompt)

@@ -15,7 +15,7 @@ from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.rows import token_rows
 from gymposium_agents.chat.tokens import Sampling
 from gymposium_agents.players.player import LanguageModelPlayer
-from gymposium_agents.serving.turns import ServedTurn, in_rows
+from gymposium_agents.serving.turns import ServedTurn, sort_by_rows
 from gymposium_train.config import TrainConfig
 from gymposium_train.serving.server import serve
 from gymposium_train.serving.trajectories import list_turns
@@ -47,7 +47,7 @@ class ServedSession:
 
     def rows(self) -> int:
         """The number of rows of tokens that the session is."""
-        return len(token_rows([turn.tokens for turn in in_rows(self.turns())]))
+        return len(token_rows([turn.tokens for turn in sort_by_rows(self.turns())]))
 
 
 @contextmanager

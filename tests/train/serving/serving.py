@@ -9,7 +9,7 @@ from typing import Any
 from gymposium.runs.sessions import SessionRow, SessionsFile
 from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_agents.models.loading import LoadedModel
-from gymposium_agents.players.player import LanguageModelPlayer, over
+from gymposium_agents.players.player import LanguageModelPlayer, make_engine_player
 from gymposium_agents.serving.requests import CompletionRequest
 from gymposium_agents.serving.turns import ServedTurn
 from gymposium_train.serving.bodies import Begin, End
@@ -20,7 +20,7 @@ CLIENT = "test/1"
 
 
 def make_player(tiny: LoadedModel) -> LanguageModelPlayer:
-    return over("lm:tiny", tiny.engine(), tiny.chat, PlayerSettings(temperature=1.0, max_tokens=6))
+    return make_engine_player("lm:tiny", tiny.engine(), tiny.chat, PlayerSettings(temperature=1.0, max_tokens=6))
 
 
 def service_in(

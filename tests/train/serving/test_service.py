@@ -12,7 +12,7 @@ import pytest
 from gymposium.errors import BadRecord
 from gymposium.runs.sessions import JobRow, TurnRow
 from gymposium_agents.players.player import LanguageModelPlayer
-from gymposium_agents.serving.turns import conversation
+from gymposium_agents.serving.turns import list_messages
 from gymposium_train.serving.app import _job
 from gymposium_train.serving.bodies import Begin, End
 from gymposium_train.serving.errors import Busy, Conflict, Gone, NotFound, NotReady, ServiceError
@@ -382,7 +382,7 @@ def test_a_small_file_of_turns_fills_no_memory(service: Service) -> None:
         return [replace(turn, number=n, data={**turn.data, "parent": at}) for n, at in enumerate(parents)]
 
     turns = list_turns(row, chain(2000))
-    assert len(conversation(turns, 1999)) == 2000 * len(turns[0].messages) + 1999
+    assert len(list_messages(turns, 1999)) == 2000 * len(turns[0].messages) + 1999
     with pytest.raises(ValueError, match="more than 50,000,000 tokens"):
         list_turns(row, chain(100_000))
     for parent in (-1, 0, 5):

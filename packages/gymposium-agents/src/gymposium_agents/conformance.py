@@ -21,7 +21,7 @@ from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import reader
 from gymposium.util.streams import stream
 from gymposium_agents.chat.chat import Chat
-from gymposium_agents.chat.context import Exchange, context
+from gymposium_agents.chat.context import Exchange, parse_context
 from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import BASE, Completion, TurnTokens
@@ -58,7 +58,7 @@ class ModelReader:
     """A model's input and its ways of writing moves (a `ReadingModel`)."""
 
     def __init__(self, task: TrainerTask, chat: Chat, context_name: str = "full") -> None:
-        self._chat, self._dialogue = chat, Dialogue(chat, context(context_name))
+        self._chat, self._dialogue = chat, Dialogue(chat, parse_context(context_name))
         self._prompt = prompt_for(task.game, SETTINGS.style, reader(SETTINGS.reply))
         self.remembers = self._dialogue.context.remembers
         """Whether a seat reads its earlier turns."""
@@ -78,7 +78,7 @@ class ModelReader:
         return spellings(move, self._pieces, self._chat.end)
 
 
-def small_player_model(
+def make_small_player_model(
     task: TrainerTask,
     seed: int,
     context_name: str = "full",
@@ -105,7 +105,7 @@ def small_player_model(
     usual = {reply: share for move in {*moves} for reply, share in zip(model.replies(move), SHARES, strict=False)}
     drawn = stream(seed, "imitated")
     imitated: dict[tuple[TokenIds, TokenIds], float] = {}
-    for prompt_ids, replies in _answers(task, model).items():
+    for prompt_ids, replies in _list_replies(task, model).items():
         weights = {
             reply: usual[reply] * math.exp(drawn.uniform(-spread, spread)) for reply in replies if reply in usual
         }
@@ -115,7 +115,7 @@ def small_player_model(
     return loaded
 
 
-def trained_match(events: Sequence[Event], turns: Sequence[Turn]) -> TrainedMatch:
+def make_trained_match(events: Sequence[Event], turns: Sequence[Turn]) -> TrainedMatch:
     """Convert a finished match to the kit's format. `turns` are those of the match, or only those of the model."""
     moves = {seat: iter([event.move for event in events if event.seat == seat]) for seat in (0, 1)}
     replies = [
@@ -158,7 +158,7 @@ def compute_log_probs(model: torch.nn.Module, row: TokenIds) -> Tensor:
     return torch.cat([torch.zeros(1), found])
 
 
-def flat_gradient(parameters: Iterable[torch.nn.Parameter], gradients: Iterable[Tensor | None]) -> Vector:
+def flatten_gradients(parameters: Iterable[torch.nn.Parameter], gradients: Iterable[Tensor | None]) -> Vector:
     """Flatten gradients into one vector. None stands for zeros."""
     parts = [
         np.zeros(parameter.numel()) if gradient is None else gradient.detach().flatten().double().numpy()
@@ -167,15 +167,15 @@ def flat_gradient(parameters: Iterable[torch.nn.Parameter], gradients: Iterable[
     return np.concatenate(parts)
 
 
-def reply_gradient(
+def compute_reply_gradient(
     model: torch.nn.Module, parameters: Sequence[torch.nn.Parameter], prompt: TokenIds, reply: TokenIds
 ) -> Vector:
     """Return the gradient of a reply's log-probability with respect to these parameters."""
     total = compute_log_probs(model, prompt + reply)[len(prompt) :].sum()
-    return flat_gradient(parameters, torch.autograd.grad(total, parameters, allow_unused=True))
+    return flatten_gradients(parameters, torch.autograd.grad(total, parameters, allow_unused=True))
 
 
-def _answers(task: TrainerTask, model: ModelReader) -> Mapping[TokenIds, Sequence[TokenIds]]:
+def _list_replies(task: TrainerTask, model: ModelReader) -> Mapping[TokenIds, Sequence[TokenIds]]:
     """Return all replies that play a move, by the prompts of all positions."""
     if model.remembers:
         return GameTree(task, model).answers

@@ -22,7 +22,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
             "A language model (a directory or hub name), with or without a LoRA adapter. Greedy unless options such "
             "as ?context=full&temperature=0.6 change that."
         ),
-        entry_point="gymposium_agents.players.grammar:language_model_player",
+        entry_point="gymposium_agents.players.grammar:make_language_model_player",
         opens="a model's files, or a server",
     )
     yield OpponentSpec(
@@ -33,7 +33,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
             "A model behind an OpenAI-compatible chat API, such as api:gpt-5?base_url=https://host/v1&key=ENV_NAME. "
             "The key is read from the environment."
         ),
-        entry_point="gymposium_agents.players.api_player:api_player",
+        entry_point="gymposium_agents.players.api_player:make_api_player",
         opens="an address, or a key from the environment",
         opens_where=_SERVICE,
         variable=_KEY,
@@ -50,7 +50,7 @@ def gymposium_rewards() -> Iterable[RewardSpec]:
             "A model behind a chat API scores the trajectories of a group relative to each other, from 0 to 1. It "
             "takes the options of api:MODEL?OPTIONS."
         ),
-        entry_point="gymposium_agents.judge.grammar:ruler_reward",
+        entry_point="gymposium_agents.judge.grammar:make_ruler",
         opens="an address, or a key from the environment",
         opens_where=rf"(?s)^ruler\([^,]*{_SERVICE}",
         variable=rf"(?s)^ruler\([^,]*?{_KEY}",
@@ -63,14 +63,14 @@ def gymposium_engines() -> Iterable[EngineSpec]:
         name="own",
         label="transformers",
         summary="transformers in this process, with a separate copy of the model. Rollouts may overlap updates.",
-        entry_point="gymposium_agents.models.loading:own_engine",
+        entry_point="gymposium_agents.models.loading:make_own_engine",
         all_weights=True,
     )
     yield EngineSpec(
         name="vllm",
         label="a vLLM server",
         summary="A vLLM server, either running at a URL or started by a training run.",
-        entry_point="gymposium_agents.engines.vllm.make:vllm_engine",
+        entry_point="gymposium_agents.engines.vllm.make:make_vllm_engine",
         settings="gymposium_agents.engines.vllm.settings:VllmSettings",
         streams=True,
         opens={

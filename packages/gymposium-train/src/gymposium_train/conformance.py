@@ -27,10 +27,10 @@ from gymposium_agents.conformance import (
     STEPPING,
     TRAINING,
     ModelReader,
-    flat_gradient,
-    reply_gradient,
-    small_player_model,
-    trained_match,
+    compute_reply_gradient,
+    flatten_gradients,
+    make_small_player_model,
+    make_trained_match,
 )
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_testing.trainers import MovePolicy, RolledOut, TokenIds, TrainedRow, TrainerTask, TrainingBudget, Vector
@@ -76,7 +76,9 @@ class LearningUnderTest:
 
     def __init__(self, task: TrainerTask, seed: int, config: TrainConfig, size: SmallModel, imitation: int) -> None:
         self._game, self._config = task.game, config
-        loaded = self._loaded = small_player_model(task, seed, config.prompting.context, size=size, imitation=imitation)
+        loaded = self._loaded = make_small_player_model(
+            task, seed, config.prompting.context, size=size, imitation=imitation
+        )
         reader = ModelReader(task, loaded.chat, config.prompting.context)
         self.read, self.replies = reader.read, reader.replies
         self._learner = LocalLearner(
@@ -111,7 +113,7 @@ class LearningUnderTest:
         numbers: dict[str | None, int] = {one.job.id: number for number, one in enumerate(played)}
         rows = [_rows(numbers[one.match], group, one) for group in found.groups for one in group.trajectories]
         return RolledOut(
-            tuple(trained_match(one.events, one.turns) for one in played), tuple(chain.from_iterable(rows))
+            tuple(make_trained_match(one.events, one.turns) for one in played), tuple(chain.from_iterable(rows))
         )
 
     def step(self, rows: Sequence[TrainedRow], kl_weight: float = 0.0) -> Vector:
@@ -125,7 +127,7 @@ class LearningUnderTest:
             for (_, seat), of_seat in groupby(by_seat, key=lambda row: (row.match, row.seat))
         ]
         self.training.learn(0, StepRollout(groups))
-        direction = -flat_gradient(self._parameters, [parameter.grad for parameter in self._parameters])
+        direction = -flatten_gradients(self._parameters, [parameter.grad for parameter in self._parameters])
         self.training.trainee.publish()
         return direction
 
@@ -133,7 +135,7 @@ class LearningUnderTest:
         return [[0.0, *found] for found in self._learner.score([(row[:1], row[1:]) for row in rows])]
 
     def gradient(self, prompt: TokenIds, reply: TokenIds) -> Vector:
-        return reply_gradient(self._loaded.model, self._parameters, prompt, reply)
+        return compute_reply_gradient(self._loaded.model, self._parameters, prompt, reply)
 
     def policy(self, ask: Ask) -> list[float]:
         """Return the rollout player's move probabilities."""

@@ -115,6 +115,6 @@ def _service(settings: ApiSettings) -> ChatEngine:
 def _in_process(model: str) -> ChatEngine:
     from gymposium_agents.engines.chat_tokens import TokenChatEngine
     from gymposium_agents.models.loading import load_chat
-    from gymposium_agents.players.grammar import in_process
+    from gymposium_agents.players.grammar import find_shared_engine
 
-    return TokenChatEngine(in_process(model), load_chat(model))
+    return TokenChatEngine(find_shared_engine(model), load_chat(model))

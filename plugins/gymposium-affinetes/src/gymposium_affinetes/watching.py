@@ -11,7 +11,7 @@ from gymposium.games.protocol import Style
 from gymposium.players.asking import ask_player, blame_errors
 from gymposium.players.protocol import Ask, Concurrent, Player, Reply
 from gymposium.replies.reading import Reader
-from gymposium_agents.engines.futures import results
+from gymposium_agents.engines.futures import wait_for_results
 
 
 class WatchedPlayer:
@@ -50,7 +50,7 @@ class WatchedPlayer:
                 self._waiting = [player.submit(ask) for ask in asks]
                 if self._given_up:  # give_up was called before anything could be canceled
                     self.give_up()
-                return results(self._waiting)
+                return wait_for_results(self._waiting)
         except CancelledError:
             self._check()
             raise

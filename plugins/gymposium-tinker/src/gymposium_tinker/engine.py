@@ -13,7 +13,7 @@ from gymposium.errors import BadOption, GymposiumError
 from gymposium.util.settings import NoSettings
 from gymposium.util.visible import quantity
 from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest, Tokens
-from gymposium_agents.engines.futures import then
+from gymposium_agents.engines.futures import map_future
 from gymposium_agents.engines.protocol import EngineStart
 from gymposium_tinker.service import explained
 
@@ -56,7 +56,7 @@ class TinkerEngine:
         )
         sampled = self._client(policy).sample(ModelInput.from_ints([*request.prompt]), 1, params)
         future = sampled.future() if isinstance(sampled, APIFuture) else sampled  # as SDKs before 0.38 return it
-        return then(future, lambda done: _completion(done, request, policy))
+        return map_future(future, lambda done: _completion(done, request, policy))
 
     def score(
         self, pairs: Sequence[tuple[Tokens, Tokens]], *, temperature: float = 1.0, policy: Policy | None = None

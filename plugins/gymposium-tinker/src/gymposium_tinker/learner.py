@@ -20,7 +20,7 @@ from torch import Tensor
 from gymposium.errors import GymposiumError
 from gymposium.util.durable import replace_text
 from gymposium.util.streams import stream
-from gymposium_agents.engines.canary import tolerance_for
+from gymposium_agents.engines.canary import choose_tolerance
 from gymposium_tinker.data import flat, gather_sampled, imitated, logprobs, scored
 from gymposium_tinker.losses import ServiceLoss, weighted
 from gymposium_tinker.publisher import DAY
@@ -42,7 +42,7 @@ class TinkerLearner:
     """A `Learner` that keeps its model, optimizer (AdamW) and reference on the service."""
 
     critic = None
-    tolerance = tolerance_for("bfloat16")
+    tolerance = choose_tolerance("bfloat16")
     """The service does not report its number type."""
 
     def __init__(

@@ -17,8 +17,8 @@ from gymposium.util.streams import stream
 from gymposium.util.strict_json import strict_json
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.tokens import BASE, Policy
-from gymposium_agents.models.loading import load_chat, own_context, stop_tokens
-from gymposium_agents.players.player import LanguageModelPlayer, over
+from gymposium_agents.models.loading import load_chat, load_context_length, load_stop_tokens
+from gymposium_agents.players.player import LanguageModelPlayer, make_engine_player
 from gymposium_tinker.engine import TinkerEngine
 from gymposium_tinker.learner import STATE, TinkerLearner
 from gymposium_tinker.losses import service_loss
@@ -100,7 +100,7 @@ def player(start: BackendStart, settings: TinkerSettings, learned: Learned) -> L
     chat, stops = _format(config)
     engine = TinkerEngine(_context(config, settings), stops, BASE, client)
     weakref.finalize(engine, start_closing, service, "success")
-    return over(f"lm:{saved or model}", engine, chat, config.prompting.player_settings())
+    return make_engine_player(f"lm:{saved or model}", engine, chat, config.prompting.player_settings())
 
 
 def export(start: BackendStart, settings: TinkerSettings, checkpoint: Path, target: Path) -> None:
@@ -157,7 +157,7 @@ def _context(config: TrainConfig, settings: TinkerSettings) -> int:
     """Return the context of the model as the service tells it, otherwise as the model's own files do."""
     told = offered(settings, base_model(config, settings))
     assert config.model.name is not None, "a config without it is refused"
-    return own_context(config.model.name, config.model.trust) if told is None else told
+    return load_context_length(config.model.name, config.model.trust) if told is None else told
 
 
 def _format(config: TrainConfig) -> tuple[Chat, frozenset[int]]:
@@ -166,7 +166,7 @@ def _format(config: TrainConfig) -> tuple[Chat, frozenset[int]]:
     assert name is not None, "a config without it is refused"
     prompting = config.prompting
     chat = load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=trust)
-    return chat, stop_tokens(name, chat, trust)
+    return chat, load_stop_tokens(name, chat, trust)
 
 
 def _read(directory: Path) -> dict[str, str]:

@@ -32,10 +32,10 @@ from gymposium_agents.conformance import (
     TRAINING,
     ModelReader,
     MovesByContext,
-    flat_gradient,
-    reply_gradient,
-    small_player_model,
-    trained_match,
+    compute_reply_gradient,
+    flatten_gradients,
+    make_small_player_model,
+    make_trained_match,
 )
 from gymposium_agents.models.loading import load_model
 from gymposium_testing.trainers import MovePolicy, RolledOut, TokenIds, TrainedRow, TrainerTask, TrainingBudget, Vector
@@ -56,7 +56,7 @@ class GrpoSettings:
     size: SmallModel
     imitation: int
     spread: float
-    """Steps and spread of its imitation (`small_player_model`)."""
+    """Steps and spread of its imitation (`make_small_player_model`)."""
     copies: int
     """Matches of a group."""
     epochs: int
@@ -114,7 +114,9 @@ class GrpoModel:
         resources = ExitStack()
         weakref.finalize(self, resources.close)
         folder = Path(resources.enter_context(tempfile.TemporaryDirectory()))
-        start = small_player_model(task, seed, size=settings.size, imitation=settings.imitation, spread=settings.spread)
+        start = make_small_player_model(
+            task, seed, size=settings.size, imitation=settings.imitation, spread=settings.spread
+        )
         start.save(folder / "model")  # from where TRL loads its reference
         loaded = load_model(folder / "model")
         loaded.model.requires_grad_(True)
@@ -169,7 +171,7 @@ class GrpoModel:
                     self._trainer.state.global_step,
                 )
             )
-        matches_played = [trained_match(one.events, one.turns) for one in trajectories]
+        matches_played = [make_trained_match(one.events, one.turns) for one in trajectories]
         return RolledOut(tuple(matches_played), tuple(rows))
 
     def step(self, rows: Sequence[TrainedRow], kl_weight: float = 0.0) -> Vector:
@@ -189,7 +191,7 @@ class GrpoModel:
             trainer.optimizer.zero_grad()
             trainer.training_step(trainer.model, prompts, None)
             trainer.optimizer.step()
-        direction = -flat_gradient(self._parameters, [parameter.grad for parameter in self._parameters])
+        direction = -flatten_gradients(self._parameters, [parameter.grad for parameter in self._parameters])
         trainer.state.global_step += 1
         return direction
 
@@ -206,7 +208,7 @@ class GrpoModel:
         return [[0.0, *of_row[: len(row) - 1]] for of_row, row in zip(found.tolist(), rows, strict=True)]
 
     def gradient(self, prompt: TokenIds, reply: TokenIds) -> Vector:
-        return reply_gradient(self._model, self._parameters, prompt, reply)
+        return compute_reply_gradient(self._model, self._parameters, prompt, reply)
 
     def save(self) -> Any:
         trainer = self._trainer

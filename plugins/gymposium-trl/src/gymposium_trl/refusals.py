@@ -12,7 +12,7 @@ from gymposium.games.protocol import Game
 from gymposium.match.failures import FailurePolicy
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium_agents.chat.chat import Chat
-from gymposium_agents.chat.context import context
+from gymposium_agents.chat.context import parse_context
 from gymposium_agents.chat.growth import After
 from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_agents.players.player import choose_reader
@@ -34,7 +34,7 @@ NEUTRAL: dict[str, object] = {
 def check_context(game: Game, settings: PlayerSettings, on_illegal: FailurePolicy) -> None:
     """Raise `BadOption` for a context that rewrites history between the turns of a match, because TRL takes one row
     for each completion."""
-    if not context(settings.context).grows and not _has_one_turn(game, on_illegal):
+    if not parse_context(settings.context).grows and not _has_one_turn(game, on_illegal):
         raise BadOption(
             f"context={settings.context}: each turn would be a separate row, but TRL takes one row per match. "
             f"Omit it, or use context=full."

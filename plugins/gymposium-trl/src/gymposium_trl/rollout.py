@@ -28,7 +28,7 @@ from gymposium.util.writable import check_writable
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.settings import TOOLS, PlayerSettings
 from gymposium_agents.chat.tokens import History
-from gymposium_agents.players.player import over
+from gymposium_agents.players.player import make_engine_player
 from gymposium_trl.engine import TrainerEngine
 from gymposium_trl.fields import build_fields, compute_metrics, find_groups, make_trajectory
 from gymposium_trl.prompts import MatchPrompt
@@ -122,7 +122,7 @@ class Rollout:
         matches = [MatchPrompt.from_text(prompt, self.game) for prompt in prompts]
         step = trainer.state.global_step
         settings = replace(self.settings, temperature=float(trainer.args.temperature))
-        player = over(f"trl:step-{step}", TrainerEngine(trainer, chat), chat, settings)
+        player = make_engine_player(f"trl:step-{step}", TrainerEngine(trainer, chat), chat, settings)
         call = self._next_call("train" if trainer.model.training else "eval", step)
         names = [f"{call}-{trainer.accelerator.process_index}-{number}" for number in range(len(matches))]
         jobs = [

@@ -22,7 +22,7 @@ from gymposium_agents.engines.protocol import EngineStart
 from gymposium_agents.engines.vllm.client import AT_ONCE, Patience
 from gymposium_agents.engines.vllm.engine import VllmEngine
 from gymposium_agents.engines.vllm.fleet import ATTEMPTS
-from gymposium_agents.engines.vllm.make import vllm_engine
+from gymposium_agents.engines.vllm.make import make_vllm_engine
 from gymposium_agents.engines.vllm.settings import KEY_VARIABLE, VllmSettings
 
 from .faltering import Faltering
@@ -296,7 +296,7 @@ def test_training_sends_seeds_only_on_request(
 ) -> None:
     settings = VllmSettings(url=server.url, reproducible=reproducible)
     start = EngineStart(model="model", stops=STOPS, learner=cast("SharedModel", object()) if learner else None)
-    with vllm_engine(start, settings) as engine:
+    with make_vllm_engine(start, settings) as engine:
         engine.generate([request()], Sampling())
     assert ["seed" in body for body in server.asked] == [seeded]
 

@@ -17,7 +17,7 @@ from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequ
 from gymposium_agents.engines.protocol import ConcurrentTokenEngine, DigestReporter, MultiServerEngine, TokenEngine
 from gymposium_agents.engines.vllm import member
 from gymposium_agents.engines.vllm.engine import VllmEngine
-from gymposium_agents.engines.vllm.fleet import ATTEMPTS, ranking
+from gymposium_agents.engines.vllm.fleet import ATTEMPTS, rank_servers
 from gymposium_agents.engines.vllm.settings import Patience
 
 from .faltering import Faltering
@@ -75,7 +75,7 @@ def seeds(server: Faltering) -> set[int]:
 
 def first(number: int) -> int:
     """The place of the server that a conversation prefers."""
-    return ranking(CONVERSATIONS[number], 2)[0]
+    return rank_servers(CONVERSATIONS[number], 2)[0]
 
 
 def test_it_keeps_the_contracts(engine: VllmEngine) -> None:

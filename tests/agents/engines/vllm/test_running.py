@@ -10,7 +10,7 @@ import pytest
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.engines.vllm.home import EngineHome
-from gymposium_agents.engines.vllm.running import noted, running_servers
+from gymposium_agents.engines.vllm.running import keep_note, list_running_servers
 from gymposium_agents.engines.vllm.server import Server
 from gymposium_agents.engines.vllm.settings import ServerSettings
 
@@ -32,22 +32,22 @@ def server(home: EngineHome, model: str) -> Server:
 
 
 def test_a_port_belongs_to_a_server_from_before_it_listens_until_it_ends(home: EngineHome) -> None:
-    with noted(server(home, "first"), home) as first:
+    with keep_note(server(home, "first"), home) as first:
         with (
             pytest.raises(GymposiumError, match=f"first already runs on port {PORT}.*stop --port {PORT}"),
-            noted(server(home, "second"), home),
+            keep_note(server(home, "second"), home),
         ):
             pytest.fail("two servers have one port")
-        assert running_servers(home) == [first]  # which `status` lists and `stop` ends
-    with noted(server(home, "second"), home) as second:
-        assert running_servers(home) == [second]
+        assert list_running_servers(home) == [first]  # which `status` lists and `stop` ends
+    with keep_note(server(home, "second"), home) as second:
+        assert list_running_servers(home) == [second]
 
 
 def test_what_a_killed_process_noted_stands_in_nobodys_way(home: EngineHome) -> None:
-    with noted(server(home, "first"), home):
+    with keep_note(server(home, "first"), home):
         file = home.running / f"{PORT}.json"
         left = json.loads(file.read_text(encoding="utf-8")) | {"began": "long ago"}
         file.write_text(json.dumps(left), encoding="utf-8")
-        assert running_servers(home) == []
-        with noted(server(home, "second"), home) as second:
-            assert running_servers(home) == [second]
+        assert list_running_servers(home) == []
+        with keep_note(server(home, "second"), home) as second:
+            assert list_running_servers(home) == [second]

@@ -11,9 +11,9 @@ import pytest
 
 from gymposium.errors import BadOption
 from gymposium_agents.engines.protocol import EngineStart
-from gymposium_agents.engines.vllm.make import server_settings
+from gymposium_agents.engines.vllm.make import make_server_settings
 from gymposium_agents.engines.vllm.settings import KEY_VARIABLE, SERVING, ServerSettings, VllmSettings
-from gymposium_agents.engines.vllm.versions import BUILDS, TESTED, remark_on
+from gymposium_agents.engines.vllm.versions import BUILDS, TESTED, make_version_remark
 
 
 def after(command: list[str], option: str) -> str:
@@ -123,12 +123,14 @@ def test_servers_that_cannot_be(wrong: dict[str, Any], said: str) -> None:
 
 def test_each_server_of_a_run_has_gpus_of_its_own() -> None:
     start = EngineStart(model="some/model", stops=frozenset({4}), lora_rank=8, versions=3)
-    settings = server_settings(start, VllmSettings(servers=2, devices=("1", "2", "4", "5"), arguments=("-tp", "2")))
+    settings = make_server_settings(
+        start, VllmSettings(servers=2, devices=("1", "2", "4", "5"), arguments=("-tp", "2"))
+    )
     assert [one.devices for one in settings] == [("1", "2"), ("4", "5")]
     assert {(one.model, one.lora_rank, one.max_loras, one.more) for one in settings} == {
         ("some/model", 8, 3, ("-tp", "2"))
     }
-    assert [one.devices for one in server_settings(start, VllmSettings(servers=2))] == [(), ()]
+    assert [one.devices for one in make_server_settings(start, VllmSettings(servers=2))] == [(), ()]
 
 
 def test_a_rank_that_vllm_has_no_room_for() -> None:
@@ -137,9 +139,9 @@ def test_a_rank_that_vllm_has_no_room_for() -> None:
 
 
 def test_versions_that_were_not_tested_are_remarked_on() -> None:
-    assert remark_on(TESTED[0]) is None
-    assert remark_on(f"{TESTED[0]}+cpu") is None
-    remark = remark_on("0.10.2")
+    assert make_version_remark(TESTED[0]) is None
+    assert make_version_remark(f"{TESTED[0]}+cpu") is None
+    remark = make_version_remark("0.10.2")
     assert remark is not None
     assert "0.10.2" in remark
     assert TESTED[0] in remark

@@ -9,7 +9,7 @@ import pytest
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.engines.vllm import setup, versions
-from gymposium_agents.engines.vllm.home import HOME_VARIABLE, EngineHome, engine_home
+from gymposium_agents.engines.vllm.home import HOME_VARIABLE, EngineHome, find_engine_home
 from gymposium_agents.engines.vllm.setup import choose_build, set_up
 
 
@@ -61,10 +61,10 @@ def test_setup_begins_anew_until_it_got_to_its_end(tmp_path: Path, monkeypatch: 
 def test_a_home_is_named_or_in_the_users_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.delenv(HOME_VARIABLE, raising=False)
-    assert engine_home().root == tmp_path / "gymposium" / "engines" / "vllm"
+    assert find_engine_home().root == tmp_path / "gymposium" / "engines" / "vllm"
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path / "named"))
-    assert engine_home().root == tmp_path / "named"
-    assert engine_home(tmp_path / "given").root == tmp_path / "given"
+    assert find_engine_home().root == tmp_path / "named"
+    assert find_engine_home(tmp_path / "given").root == tmp_path / "given"
 
 
 def test_the_build_follows_the_machine_or_what_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

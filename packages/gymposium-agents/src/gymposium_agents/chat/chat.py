@@ -18,7 +18,7 @@ from gymposium_agents.chat.endings import Endings
 from gymposium_agents.chat.frames import Frame
 from gymposium_agents.chat.growth import After, Growth
 from gymposium_agents.chat.marks import Marks
-from gymposium_agents.chat.messages import assistant, hidden_call, list_texts, user
+from gymposium_agents.chat.messages import hide_call, list_texts, make_assistant_message, make_user_message
 from gymposium_agents.chat.template import Template
 from gymposium_agents.chat.tokens import History, Message
 from gymposium_agents.chat.tools import ToolSupport
@@ -178,10 +178,10 @@ class Chat:
             text = text.removeprefix(self.opened)
         elif "</think>" not in text:
             text = f"\n</think>\n\n{text}"
-        marks = self._template.marks(list_texts([assistant(text, *calls)]))
+        marks = self._template.marks(list_texts([make_assistant_message(text, *calls)]))
         marked = self._template.controls.marked(text, marks.control, only=THINKING)
         if calls:
-            called = self._template.written(lambda hide: self._called([hidden_call(one, hide) for one in calls]), marks)
+            called = self._template.written(lambda hide: self._called([hide_call(one, hide) for one in calls]), marks)
             marked += self._template.marked(called, marks)
         return (*marks.encoder.within(marked), self.end)
 
@@ -231,7 +231,7 @@ class Chat:
         """Make the encoding of a chat's first message."""
         offered = self._offered(tools)
         return self._encoding(
-            lambda texts, marks: self._template.wording([user(*texts)], marks, offered),
+            lambda texts, marks: self._template.wording([make_user_message(*texts)], marks, offered),
             offered,
             size=_SOME if offered else _MANY,
         )
@@ -286,7 +286,7 @@ class Chat:
         """Return the beginning of a reply that the template writes, if it opens the model's thoughts. Raises
         `GymposiumError` if the template drops the user's messages."""
         probe = self._template.usual.probe
-        _, said, behind = self._template.wording([user(probe)], self._template.usual).rpartition(probe)
+        _, said, behind = self._template.wording([make_user_message(probe)], self._template.usual).rpartition(probe)
         if not said:
             raise GymposiumError(
                 f"The chat template of {self._template.name!r} drops the user's messages, so the model cannot see the "

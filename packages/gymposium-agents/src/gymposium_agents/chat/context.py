@@ -140,19 +140,19 @@ class _History:
         for exchange in past if self.keeps is None else past[max(0, len(past) - self.keeps) :]:
             said = exchange.said
             if not self.thoughts:
-                said["content"] = without_thoughts(said["content"])
-            messages += *_told(exchange, messages), said
-        return [*messages, *_told(now, messages)]
+                said["content"] = hide_thoughts(said["content"])
+            messages += *_list_opening_messages(exchange, messages), said
+        return [*messages, *_list_opening_messages(now, messages)]
 
 
-def _told(exchange: Exchange, before: Sequence[Message]) -> Sequence[Message]:
+def _list_opening_messages(exchange: Exchange, before: Sequence[Message]) -> Sequence[Message]:
     """The messages that an exchange begins with: of tools, if their calls stand before it, or else of the user."""
     if exchange.results and before and before[-1].get("tool_calls"):
         return [{"role": "tool", "content": text} for text in exchange.results]
     return [{"role": "user", "content": exchange.later if before else exchange.first}]
 
 
-def listed(how: Reader, game: Game) -> tuple[Tool, ...]:
+def list_template_tools(how: Reader, game: Game) -> tuple[Tool, ...]:
     """The tools that the chat template lists in the prompts of a game. None if the messages describe them, because
     `how` does not read calls in the template's dialect."""
     return list_tools(game) if isinstance(how, ToolsReader) else ()
@@ -164,7 +164,7 @@ _NAMED: dict[str, Context] = {
 }
 
 
-def context(name: str) -> Context:
+def parse_context(name: str) -> Context:
     """The context called `name`: `full`, `truncated`, `state`, or `last-4` with any number from 1.
 
     Raises `UnknownName` for another name, with the nearest one, and `BadOption` for a value that is not text."""
@@ -178,7 +178,7 @@ def context(name: str) -> Context:
     raise UnknownName("context", name, (*_NAMED, "last-4"), hint=hint if name.startswith("last") else None)
 
 
-def without_thoughts(reply: str) -> str:
+def hide_thoughts(reply: str) -> str:
     """`reply` with a placeholder for each of its thoughts. A thought is the text between two tags, up to the end if it
     is never closed, or from the start if the chat template opened it. Thoughts in delimiters of other models
     (`gymposium.replies.thoughts`) have one placeholder at the start."""
@@ -192,7 +192,7 @@ def without_thoughts(reply: str) -> str:
     return _THOUGHTS.sub(TRUNCATED, reply)
 
 
-def out_of_context(matches: int, room: str) -> str:
+def describe_full_context(matches: int, room: str) -> str:
     """The remark that this number of matches ended because a prompt left no room for a reply in `room`."""
     return (
         f"{matches} of its matches ended out of context: the prompt left no room for a reply in {room}. Take a shorter "

@@ -8,7 +8,7 @@ from typing import Self
 from transformers import PreTrainedTokenizerBase
 
 from gymposium.errors import GymposiumError
-from gymposium_agents.chat.messages import assistant, user
+from gymposium_agents.chat.messages import make_assistant_message, make_user_message
 from gymposium_agents.chat.template import Template
 
 
@@ -30,18 +30,22 @@ class Endings:
         it writes none."""
         mark = template.usual.reply
         eos = int(tokenizer.eos_token_id)
-        last = template.wording([user("?"), assistant(mark)], template.usual, opened=False).rpartition(mark)[2]
-        if (first := _first(template, last)) is not None:
+        last = template.wording(
+            [make_user_message("?"), make_assistant_message(mark)], template.usual, opened=False
+        ).rpartition(mark)[2]
+        if (first := _find_first_control(template, last)) is not None:
             return cls(first[0], first[1], frozenset({first[0], eos}))
         try:
-            asked = template.wording([user("?"), assistant(mark), user("?")], template.usual).rpartition(mark)[2]
+            asked = template.wording(
+                [make_user_message("?"), make_assistant_message(mark), make_user_message("?")], template.usual
+            ).rpartition(mark)[2]
         except GymposiumError:  # it rejects a second user message
             asked = ""
-        others = [one[0] for text in (asked, before_result) if (one := _first(template, text)) is not None]
+        others = [one[0] for text in (asked, before_result) if (one := _find_first_control(template, text)) is not None]
         return cls(eos, str(tokenizer.eos_token), frozenset({eos, *others}))
 
 
-def _first(template: Template, text: str) -> tuple[int, str] | None:
+def _find_first_control(template: Template, text: str) -> tuple[int, str] | None:
     """Return the control token that a text begins with."""
     at, content = next(template.controls.found(text), (-1, ""))
     if at != 0:

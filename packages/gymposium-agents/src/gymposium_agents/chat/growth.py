@@ -13,7 +13,7 @@ from typing import Literal
 from gymposium.errors import GymposiumError
 from gymposium.tasks.tools import Tool
 from gymposium_agents.chat.marks import Marks
-from gymposium_agents.chat.messages import assistant, result, user
+from gymposium_agents.chat.messages import make_assistant_message, make_tool_message, make_user_message
 from gymposium_agents.chat.template import Template
 from gymposium_agents.chat.tokens import Message
 from gymposium_agents.chat.tools import ToolSupport, probe_calls, probe_tools
@@ -45,10 +45,10 @@ class Growth:
     def behind(self, texts: Sequence[str], after: After, marks: Marks) -> str:
         """Return the rendering after a reply, with the user's next message, or with one result per text."""
         if after == "user":
-            messages = [user("?"), assistant(marks.reply), *map(user, texts)]
+            messages = [make_user_message("?"), make_assistant_message(marks.reply), *map(make_user_message, texts)]
             return self._template.wording(messages, marks).rpartition(marks.reply)[2]
         calls = probe_calls(marks.reply, *["look_up"] * len(texts))
-        messages = [user("?"), assistant("", *calls), *map(result, texts)]
+        messages = [make_user_message("?"), make_assistant_message("", *calls), *map(make_tool_message, texts)]
         rest = self._template.wording(messages, marks, _TOOLS).rpartition(marks.reply)[2]
         return "".join(rest.partition(self._closing)[1:])
 
@@ -91,18 +91,21 @@ class Growth:
         if thoughts and not self._opened:
             replies.append("<think>b</think><move>b2</move>")  # as the form `tags` writes them
         for reply in replies:
-            yield [(assistant(reply), [user("?")])] * 2
+            yield [(make_assistant_message(reply), [make_user_message("?")])] * 2
         if self._support.dialect is not None:
-            called = (assistant(leads[0], *probe_calls("b2", "count")), [result("?")])
-            yield [called, (assistant(f"{leads[0]}b2"), [user("?")])] * 2
+            called = (make_assistant_message(leads[0], *probe_calls("b2", "count")), [make_tool_message("?")])
+            yield [called, (make_assistant_message(f"{leads[0]}b2"), [make_user_message("?")])] * 2
 
     def _errands(self, thoughts: bool) -> Iterable[list[_Turn]]:
         """Yield conversations in which each reply calls tools."""
         for lead in self._thoughts(thoughts):
-            once = (assistant(lead, *probe_calls("b2", "count")), [result("?")])
+            once = (make_assistant_message(lead, *probe_calls("b2", "count")), [make_tool_message("?")])
             yield [once] * 2
             if self._support.several:
-                twice = (assistant(lead, *probe_calls("b2", "count", "count")), [result("?"), result("!")])
+                twice = (
+                    make_assistant_message(lead, *probe_calls("b2", "count", "count")),
+                    [make_tool_message("?"), make_tool_message("!")],
+                )
                 yield [twice, once]
 
     def _keeps(self, turns: Sequence[_Turn]) -> bool:
@@ -110,7 +113,7 @@ class Growth:
         after it."""
         usual = self._template.usual
         tools: tuple[Tool, ...] = _TOOLS if any(said["tool_calls"] for said, _ in turns) else ()
-        messages = [user("?")]
+        messages = [make_user_message("?")]
         grown = self._template.wording(messages, usual, tools)
         for said, answers in turns:
             messages += said, *answers

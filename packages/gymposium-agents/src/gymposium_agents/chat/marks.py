@@ -35,12 +35,12 @@ class Marks:
         return text
 
 
-def private(texts: Iterable[str]) -> frozenset[str]:
+def find_private_characters(texts: Iterable[str]) -> frozenset[str]:
     """Return the private-use characters in these texts."""
     return frozenset(chain.from_iterable(_PRIVATE.findall(text) for text in texts if not text.isascii()))
 
 
-def free(taken: frozenset[str], count: int) -> Sequence[str]:
+def choose_free_characters(taken: frozenset[str], count: int) -> Sequence[str]:
     """Return the first `count` private-use characters that are not in `taken`.
 
     Raises `GymposiumError` if there are not enough."""

@@ -24,17 +24,17 @@ class Hide(Protocol):
     def __call__(self, text: str, keep: Container[str] = ()) -> str: ...
 
 
-def user(text: str) -> Message:
+def make_user_message(text: str) -> Message:
     """Make a user message."""
     return {"role": "user", "content": text}
 
 
-def assistant(text: str, *calls: Call) -> Message:
+def make_assistant_message(text: str, *calls: Call) -> Message:
     """Make a reply."""
     return {"role": "assistant", "content": text, "tool_calls": calls}
 
 
-def result(text: str) -> Message:
+def make_tool_message(text: str) -> Message:
     """Make the result of a call."""
     return {"role": "tool", "content": text}
 
@@ -49,7 +49,7 @@ def list_texts(messages: Iterable[Message]) -> Iterator[str]:
             yield json.dumps(call.arguments, ensure_ascii=False)
 
 
-def taken_by_templates(messages: Iterable[Message], hide: Hide) -> list[dict[str, Any]]:
+def convert_messages(messages: Iterable[Message], hide: Hide) -> list[dict[str, Any]]:
     """Return the messages in the format of templates. Calls are numbered, and results are matched with calls in
     order."""
     taken: list[dict[str, Any]] = []
@@ -66,7 +66,7 @@ def taken_by_templates(messages: Iterable[Message], hide: Hide) -> list[dict[str
             waiting = []
             for call in made:
                 calls += 1
-                hidden = hidden_call(call, hide)
+                hidden = hide_call(call, hide)
                 number = f"{calls:09d}"  # nine characters, as required by Mistral's templates
                 waiting.append((number, hidden.name))
                 function = {"name": hidden.name, "arguments": hidden.arguments}
@@ -79,7 +79,7 @@ def taken_by_templates(messages: Iterable[Message], hide: Hide) -> list[dict[str
     return taken
 
 
-def tools_taken_by_templates(tools: Sequence[Tool], hide: Hide) -> list[dict[str, Any]]:
+def convert_tools(tools: Sequence[Tool], hide: Hide) -> list[dict[str, Any]]:
     """Return the tools in the format of templates."""
 
     def hide_unless_schema(text: str) -> str:
@@ -91,25 +91,25 @@ def tools_taken_by_templates(tools: Sequence[Tool], hide: Hide) -> list[dict[str
             "function": {
                 "name": hide(tool.name),
                 "description": hide(tool.description),
-                "parameters": _hidden(tool.parameters, hide_unless_schema),
+                "parameters": _hide_value(tool.parameters, hide_unless_schema),
             },
         }
         for tool in tools
     ]
 
 
-def hidden_call(call: Call, hide: Hide) -> Call:
+def hide_call(call: Call, hide: Hide) -> Call:
     """Return the call without control tokens in its name and its arguments."""
-    return Call(hide(call.name), _hidden(call.arguments, hide))
+    return Call(hide(call.name), _hide_value(call.arguments, hide))
 
 
-def _hidden(value: Any, hide: Callable[[str], str]) -> Any:
+def _hide_value(value: Any, hide: Callable[[str], str]) -> Any:
     """Return a JSON value without control tokens in its keys and texts."""
     match value:
         case str():
             return hide(value)
         case Mapping():
-            return {hide(key): _hidden(inside, hide) for key, inside in value.items()}
+            return {hide(key): _hide_value(inside, hide) for key, inside in value.items()}
         case list() | tuple():
-            return [_hidden(inside, hide) for inside in value]
+            return [_hide_value(inside, hide) for inside in value]
     return value

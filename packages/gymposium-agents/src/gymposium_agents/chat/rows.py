@@ -54,7 +54,7 @@ def token_rows(turns: Sequence[TurnTokens]) -> list[TokenRow]:
             rows[-1].append(index)
         else:
             rows.append([index])
-    return [_row(turns, indices) for indices in rows]
+    return [_make_row(turns, indices) for indices in rows]
 
 
 def _continues(turn: TurnTokens, before: TurnTokens) -> bool:
@@ -64,7 +64,7 @@ def _continues(turn: TurnTokens, before: TurnTokens) -> bool:
     return turn.prompt[:read] == before.prompt and turn.prompt[read:end] == before.completion.ids
 
 
-def _row(turns: Sequence[TurnTokens], indices: Sequence[int]) -> TokenRow:
+def _make_row(turns: Sequence[TurnTokens], indices: Sequence[int]) -> TokenRow:
     """Make the row of these turns: for each, the part of its prompt that is not yet in the row, then its completion."""
     ids: list[int] = []
     mask: list[int] = []

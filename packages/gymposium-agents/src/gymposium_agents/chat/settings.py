@@ -22,7 +22,7 @@ from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.util.durable import replace_text
 from gymposium.util.plain_file import read_plain_text
 from gymposium.util.strict_json import strict_json
-from gymposium_agents.chat.context import context
+from gymposium_agents.chat.context import parse_context
 from gymposium_agents.chat.tokens import History
 from gymposium_agents.modeling.model_files import MOST_SETTINGS_BYTES
 
@@ -64,7 +64,7 @@ class PlayerSettings:
         if self.style not in ("full", "compact"):
             raise BadOption(f"Invalid prompt={self.style!r}. Use full or compact.")
         find_reply_form(self.reply)  # raises for an unknown name, as does the next line
-        context(self.context)
+        parse_context(self.context)
         if not _is_number(self.max_tokens, int) or self.max_tokens < 1:
             raise BadOption(f"max_tokens={self.max_tokens!r}: must be a whole number, at least 1.")
         if not _is_number(self.temperature, int, float) or not 0 <= self.temperature < math.inf:
@@ -88,7 +88,7 @@ class PlayerSettings:
             if name not in names and name not in others:
                 raise UnknownName("option of a player", name, {*names, *others})
         own = [(names[name], value) for name, value in options.items() if name not in others]
-        changed = replace(self, **typed_options(PlayerSettings, own))
+        changed = replace(self, **convert_options(PlayerSettings, own))
         if "reading" in options and changed.reading == "lenient":
             lenient(find_reply_form(changed.reply))  # raises for tool calls
         return changed
@@ -147,7 +147,7 @@ def find_reply_form(reply: str) -> Reader:
     return form
 
 
-def read_as(form: Reader, reading: ReadingName) -> Reader:
+def choose_reader_for(form: Reader, reading: ReadingName) -> Reader:
     """Return the reader of a form of replies. Tool calls are read strictly, regardless of `reading`."""
     return lenient(form) if reading == "lenient" and not isinstance(form, ToolsReader) else form
 
@@ -172,7 +172,7 @@ def _is_number(value: object, *kinds: type) -> bool:
     return isinstance(value, kinds) and not isinstance(value, bool)
 
 
-def typed_options(settings: type, options: Iterable[tuple[str, str]]) -> dict[str, Any]:
+def convert_options(settings: type, options: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """Convert options to the types of a settings class's fields, for `gymposium.util.settings.read_settings`.
 
     A tuple field's option may be repeated. Unknown names keep their text.
@@ -185,18 +185,18 @@ def typed_options(settings: type, options: Iterable[tuple[str, str]]) -> dict[st
         if ... in types:  # tuple[str, ...]
             values[name] = (*values.get(name, ()), value)
         else:
-            values[name] = boolean(name, value) if bool in types else _number_or_text(name, value, types)
+            values[name] = parse_boolean(name, value) if bool in types else _parse_number(name, value, types)
     return values
 
 
-def boolean(name: str, value: str) -> bool:
+def parse_boolean(name: str, value: str) -> bool:
     """Parse an option that is true or false. Raises `BadOption` for any other text."""
     if value not in ("true", "false"):
         raise BadOption(f"Invalid {name}={value!r}. Use true or false.")
     return value == "true"
 
 
-def _number_or_text(name: str, value: str, types: Container[Any]) -> int | float | str:
+def _parse_number(name: str, value: str, types: Container[Any]) -> int | float | str:
     for kind, description in ((int, "a whole number"), (float, "a number")):
         if kind in types:
             try:

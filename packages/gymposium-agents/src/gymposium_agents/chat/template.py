@@ -13,8 +13,8 @@ from transformers import PreTrainedTokenizerBase
 from gymposium.errors import GymposiumError
 from gymposium.tasks.tools import Tool
 from gymposium_agents.chat.controls import ControlTokens, Encoder
-from gymposium_agents.chat.marks import Marks, free, private
-from gymposium_agents.chat.messages import taken_by_templates, tools_taken_by_templates
+from gymposium_agents.chat.marks import Marks, choose_free_characters, find_private_characters
+from gymposium_agents.chat.messages import convert_messages, convert_tools
 from gymposium_agents.chat.rendering import RenderingCost, RenderingRefusal, render_chat
 from gymposium_agents.chat.tokens import Message
 
@@ -30,18 +30,18 @@ class Template:
         self._variables = {**tokenizer.special_tokens_map, "enable_thinking": thinking}
         self._cost = ""
         """Why the template is no longer rendered."""
-        self.backend = _backend(tokenizer)
+        self.backend = _find_backend(tokenizer)
         self.controls = ControlTokens(self.backend)
-        self._taken = private((str(tokenizer.chat_template), *self.controls.contents))
+        self._taken = find_private_characters((str(tokenizer.chat_template), *self.controls.contents))
         self._marks_for = lru_cache(maxsize=8)(self._make_marks)
         self._listed = lru_cache(maxsize=64)(self._make_listed)
-        self._private_in = lru_cache(maxsize=64)(_private_in)
+        self._private_in = lru_cache(maxsize=64)(_find_private_characters)
         self.usual = self._make_marks(frozenset())
         """The marks for texts without private-use characters."""
 
     def marks(self, texts: Iterable[str], tools: tuple[Tool, ...] = ()) -> Marks:
         """Return marks that do not occur in these texts and tools."""
-        taken = private(texts) | self._private_in(tools)
+        taken = find_private_characters(texts) | self._private_in(tools)
         return self._marks_for(taken) if taken else self.usual
 
     def wording(
@@ -53,15 +53,15 @@ class Template:
         Raises `GymposiumError` if the template rejects these messages."""
         return self.written(lambda hiding: self._render(messages, tools, hiding, opened), marks)
 
-    def written(self, write: Callable[[Hiding], str], marks: Marks) -> str:
+    def written(self, write: Callable[[TextHider], str], marks: Marks) -> str:
         """Call `write` with a function that hides control tokens in external text, and return its result. Parts of
         control tokens are hidden only if they form a token together with other text, because templates may inspect or
         sort texts."""
-        hiding = Hiding(self.controls, marks)
+        hiding = TextHider(self.controls, marks)
         exact = write(hiding)
         if not hiding.met_parts:
             return exact
-        safe = write(Hiding(self.controls, marks, parts=True))
+        safe = write(TextHider(self.controls, marks, parts=True))
         return exact if self._tokens(exact) == self._tokens(safe) else safe
 
     def encoded(self, wording: str, marks: Marks) -> tuple[int, ...]:
@@ -77,21 +77,21 @@ class Template:
 
     def _make_listed(self, tools: tuple[Tool, ...], marks: Marks, parts: bool) -> tuple[list[dict[str, Any]], bool]:
         """Return the tools in the format of templates, and whether they contain parts of control tokens."""
-        hiding = Hiding(self.controls, marks, parts=parts)
-        return tools_taken_by_templates(tools, hiding), hiding.met_parts
+        hiding = TextHider(self.controls, marks, parts=parts)
+        return convert_tools(tools, hiding), hiding.met_parts
 
     def _make_marks(self, taken: frozenset[str]) -> Marks:
         characters = self.controls.characters
-        control, reply, probe, *stand_ins = free(taken | self._taken, 3 + len(characters))
+        control, reply, probe, *stand_ins = choose_free_characters(taken | self._taken, 3 + len(characters))
         encoder = Encoder(self.backend, self.controls, control)
         return Marks(control, reply, probe, dict(zip(characters, stand_ins, strict=True)), encoder)
 
-    def _render(self, messages: Sequence[Message], tools: tuple[Tool, ...], hiding: Hiding, opened: bool) -> str:
+    def _render(self, messages: Sequence[Message], tools: tuple[Tool, ...], hiding: TextHider, opened: bool) -> str:
         listed: list[Any] | None = None
         if tools:
             listed, met_parts = self._listed(tools, hiding.marks, hiding.parts)
             hiding.met_parts |= met_parts
-        return self.applied(taken_by_templates(messages, hiding), listed, opened=opened)
+        return self.applied(convert_messages(messages, hiding), listed, opened=opened)
 
     def applied(
         self, messages: Sequence[Mapping[str, Any]], tools: list[Any] | None = None, *, opened: bool = True
@@ -118,7 +118,7 @@ class Template:
             ) from error
 
 
-class Hiding:
+class TextHider:
     """A function that returns a text with stand-ins for its control tokens."""
 
     def __init__(self, controls: ControlTokens, marks: Marks, *, parts: bool = False) -> None:
@@ -133,12 +133,12 @@ class Hiding:
         return self._controls.hidden(text, self.marks.stand_ins, keep, parts=self.parts)
 
 
-def _private_in(tools: tuple[Tool, ...]) -> frozenset[str]:
+def _find_private_characters(tools: tuple[Tool, ...]) -> frozenset[str]:
     """Return the private-use characters in these tools."""
-    return private(json.dumps(tool.as_function, ensure_ascii=False) for tool in tools)
+    return find_private_characters(json.dumps(tool.as_function, ensure_ascii=False) for tool in tools)
 
 
-def _backend(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
+def _find_backend(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
     """Return the underlying tokenizer of the tokenizers library. Raises `GymposiumError` if it cannot represent a
     chat."""
     name = tokenizer.name_or_path

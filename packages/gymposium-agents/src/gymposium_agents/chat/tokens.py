@@ -102,5 +102,5 @@ class TurnTokens:
     completion: Completion
     """The completion that it sampled."""
     legal: tuple[Tokens, ...] = ()
-    """The ids that would have continued a legal reply at each sampled id (`distribution.continuations`). Empty if the
-    player does not note them."""
+    """The ids that would have continued a legal reply at each sampled id (`distribution.find_continuations`). Empty if
+    the player does not note them."""

@@ -11,7 +11,7 @@ from gymposium.errors import GymposiumError
 from gymposium.tasks.tools import Call, Tool, format_calls
 from gymposium.tasks.tools.dialects import DIALECTS, Dialect
 from gymposium.tasks.tools.reader import ToolsReader
-from gymposium_agents.chat.messages import assistant, result, user
+from gymposium_agents.chat.messages import make_assistant_message, make_tool_message, make_user_message
 from gymposium_agents.chat.template import Template
 from gymposium_agents.chat.tokens import Message
 
@@ -46,50 +46,60 @@ class ToolSupport:
     def from_template(cls, template: Template) -> Self:
         """Probe the tool support of this template."""
         probe, mark = template.usual.probe, template.usual.reply
-        listed = _rendered(template, [user("?")], probe_tools(probe))
+        listed = _render(template, [make_user_message("?")], probe_tools(probe))
         lists = all(text in listed for text in (probe, "look_up", "word"))
         (call,) = probe_calls(mark, "look_up")
-        said = _rendered(template, [user("?"), assistant("", call), result(probe)], probe_tools("?"))
+        said = _render(
+            template,
+            [make_user_message("?"), make_assistant_message("", call), make_tool_message(probe)],
+            probe_tools("?"),
+        )
         before, _, behind = said.rpartition(mark)
         calls = "look_up" in before and probe in behind
-        dialect = _dialect(template, (call,)) if lists and calls else None
+        dialect = _find_dialect(template, (call,)) if lists and calls else None
         if dialect is None:
             return cls(lists, calls, None, several=False, before_result="")
-        several = _dialect(template, probe_calls(mark, "look_up", "count")) == dialect
-        between = behind.partition(probe)[0].removeprefix(_tail(template, (call,)))
+        several = _find_dialect(template, probe_calls(mark, "look_up", "count")) == dialect
+        between = behind.partition(probe)[0].removeprefix(_render_tail(template, (call,)))
         return cls(lists, calls, dialect, several, between)
 
 
-def _dialect(template: Template, calls: Sequence[Call]) -> Dialect | None:
+def _find_dialect(template: Template, calls: Sequence[Call]) -> Dialect | None:
     """Return the dialect that can read the template's text for a reply with these calls."""
-    written = _written(template, calls)
+    written = _render_calls(template, calls)
     move = format_calls(calls)
     return next((one for one in DIALECTS.values() if ToolsReader(one).submission(written) == move), None)
 
 
-def _written(template: Template, calls: Sequence[Call]) -> str:
+def _render_calls(template: Template, calls: Sequence[Call]) -> str:
     """Return the template's text for a reply with these calls, whose last argument is the mark of a reply. It begins
     where it differs from a reply without calls, and ends with the reply."""
     probe, mark = template.usual.probe, template.usual.reply
     tools = probe_tools("?")
-    whole = _rendered(template, [user("?"), assistant("", *calls), *(result("?") for _ in calls)], tools)
-    other = _rendered(template, [user("?"), assistant(probe), user("?")], tools).partition(probe)[0]
+    whole = _render(
+        template,
+        [make_user_message("?"), make_assistant_message("", *calls), *(make_tool_message("?") for _ in calls)],
+        tools,
+    )
+    other = _render(
+        template, [make_user_message("?"), make_assistant_message(probe), make_user_message("?")], tools
+    ).partition(probe)[0]
     begins = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(whole, other)))
-    return whole[begins:].rpartition(mark)[0] + mark + _tail(template, calls)
+    return whole[begins:].rpartition(mark)[0] + mark + _render_tail(template, calls)
 
 
-def _tail(template: Template, calls: Sequence[Call]) -> str:
+def _render_tail(template: Template, calls: Sequence[Call]) -> str:
     """Return the template's text from the last argument of these calls to the end of the reply."""
     probe, mark = template.usual.probe, template.usual.reply
     tools = probe_tools("?")
     ends = [
-        _rendered(template, [user("?"), said], tools, opened=False).rpartition(last)[2]
-        for said, last in ((assistant("", *calls), mark), (assistant(probe), probe))
+        _render(template, [make_user_message("?"), said], tools, opened=False).rpartition(last)[2]
+        for said, last in ((make_assistant_message("", *calls), mark), (make_assistant_message(probe), probe))
     ]
     return ends[0].removesuffix(ends[1])
 
 
-def _rendered(template: Template, messages: Sequence[Message], tools: tuple[Tool, ...], *, opened: bool = True) -> str:
+def _render(template: Template, messages: Sequence[Message], tools: tuple[Tool, ...], *, opened: bool = True) -> str:
     """Render our own messages with the template. Returns nothing if it rejects them."""
     try:
         return template.wording(messages, template.usual, tools, opened=opened)

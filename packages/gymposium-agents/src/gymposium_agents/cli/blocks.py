@@ -18,13 +18,13 @@ ACROSS = 3
 Measures = dict[str, Callable[[Score], str]]
 
 
-def blocks(evaluation: Evaluation) -> Iterator[Table]:
+def make_blocks(evaluation: Evaluation) -> Iterator[Table]:
     """Yield one table per three measures of a kind. It has a row for all matches and, with several seats, a row per
     seat."""
     rows = {"all": evaluation.overall}
     if len(evaluation.by_seat) > 1:
         rows |= {f"seat {seat}": score for seat, score in enumerate(evaluation.by_seat)}
-    for corner, measures in _kinds(evaluation.overall):
+    for corner, measures in _group_measures(evaluation.overall):
         headings = list(measures)
         for start in range(0, len(headings), ACROSS):
             block = headings[start : start + ACROSS]
@@ -35,7 +35,7 @@ def blocks(evaluation: Evaluation) -> Iterator[Table]:
             yield table
 
 
-def overview(results: Iterable[tuple[Game, str, Evaluation]]) -> Table:
+def make_overview(results: Iterable[tuple[Game, str, Evaluation]]) -> Table:
     """Make a table with a row for each game and opponent."""
     table = Table("game", "against", "win", "mean return", box=None, padding=(0, 2, 0, 0), pad_edge=False)
     for game, opponent, evaluation in results:
@@ -45,17 +45,20 @@ def overview(results: Iterable[tuple[Game, str, Evaluation]]) -> Table:
     return table
 
 
-def _kinds(overall: Score) -> Iterator[tuple[str, Measures]]:
+def _group_measures(overall: Score) -> Iterator[tuple[str, Measures]]:
     """Yield the measures, grouped by the unit that they are shares or means of."""
     if "score" not in overall.results:
-        yield "of matches", {result: _measure(Score.result_rate, result) for result in ("win", "draw", "loss")}
-    yield "of replies", {kind: _measure(Score.reading_rate, kind) for kind in ("illegal", "unparsable", "cut off")}
+        yield "of matches", {result: _make_formatter(Score.result_rate, result) for result in ("win", "draw", "loss")}
+    yield (
+        "of replies",
+        {kind: _make_formatter(Score.reading_rate, kind) for kind in ("illegal", "unparsable", "cut off")},
+    )
     if overall.repaired:
         yield "of replies", {"repaired": lambda score: str(score.repaired_rate())}
     means: Measures = {"mean return": lambda score: str(score.mean_return())}
     if overall.failures["out of context"]:
-        means["out of context"] = _measure(Score.failure_rate, "out of context")
-    reported: Measures = {name.replace("_", " "): _measure(Score.mean_report, name) for name in overall.reports}
+        means["out of context"] = _make_formatter(Score.failure_rate, "out of context")
+    reported: Measures = {name.replace("_", " "): _make_formatter(Score.mean_report, name) for name in overall.reports}
     if all(map(overall.reports_all, overall.reports)):
         yield "per match", means | reported
     else:
@@ -64,13 +67,13 @@ def _kinds(overall: Score) -> Iterator[tuple[str, Measures]]:
     usage: Measures = {}
     if overall.completion_tokens:
         usage["prompt tokens"] = lambda score: f"{prompt_tokens_per_move(score):.1f}"
-        usage["reply tokens"] = lambda score: _roughly(score.tokens_per_move())
+        usage["reply tokens"] = lambda score: _format_tokens(score.tokens_per_move())
     if overall.seconds:
         usage["seconds"] = lambda score: str(score.seconds_per_move())
     yield "per move", usage
 
 
-def _roughly(estimate: Estimate) -> str:
+def _format_tokens(estimate: Estimate) -> str:
     """Format an estimate in tokens with one decimal: `151.2 [148.0, 154.4]`."""
     return f"{estimate.value:.1f} [{estimate.low:.1f}, {estimate.high:.1f}]".replace("nan", "–")
 
@@ -80,6 +83,6 @@ def prompt_tokens_per_move(score: Score) -> float:
     return score.prompt_tokens / len(score.completion_tokens) if score.completion_tokens else math.nan
 
 
-def _measure(estimate: Callable[[Score, Any], Estimate], name: str) -> Callable[[Score], str]:
+def _make_formatter(estimate: Callable[[Score, Any], Estimate], name: str) -> Callable[[Score], str]:
     """Return a function that formats `estimate` for this name, with its interval."""
     return lambda score: str(estimate(score, name))

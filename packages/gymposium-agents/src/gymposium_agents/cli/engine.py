@@ -46,10 +46,10 @@ def set_up_engine(
     gymposium engine setup
     gymposium engine setup --build cpu --into /data/vllm
     """
-    from gymposium_agents.engines.vllm.home import engine_home
+    from gymposium_agents.engines.vllm.home import find_engine_home
     from gymposium_agents.engines.vllm.setup import choose_build, set_up
 
-    home = engine_home(into)
+    home = find_engine_home(into)
     noted = set_up(home, choose_build(build), say=note)
     if as_json:
         print_json({"home": str(home.root), **noted})
@@ -97,12 +97,12 @@ def start_server(
     gymposium engine start --model runs/first/cold_start --lora-rank 8 --port 8200
     gymposium engine start --model Qwen/Qwen3-8B -- --tensor-parallel-size 2
     """
-    from gymposium_agents.engines.vllm.home import engine_home
-    from gymposium_agents.engines.vllm.running import noted
+    from gymposium_agents.engines.vllm.home import find_engine_home
+    from gymposium_agents.engines.vllm.running import keep_note
     from gymposium_agents.engines.vllm.server import Server
     from gymposium_agents.engines.vllm.settings import ServerSettings
 
-    home = engine_home()
+    home = find_engine_home()
     settings = ServerSettings(
         model=model,
         lora_rank=lora_rank or (32 if lora else 0),
@@ -120,7 +120,7 @@ def start_server(
     before = {number: signal.signal(number, _interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         note(f"Starting vLLM with {model}. Log: {server.log}")
-        with noted(server, home):
+        with keep_note(server, home):
             with busy("Loading the model"):
                 server.start()
             note("Ready. Press Ctrl-C to stop it. Player that uses it:")
@@ -156,12 +156,12 @@ def show_servers(as_json: JsonOption = False) -> None:
     """
     from dataclasses import asdict
 
-    from gymposium_agents.engines.vllm.home import engine_home
-    from gymposium_agents.engines.vllm.running import answers, running_servers
+    from gymposium_agents.engines.vllm.home import find_engine_home
+    from gymposium_agents.engines.vllm.running import is_answering, list_running_servers
 
-    home = engine_home()
+    home = find_engine_home()
     installed = home.installed()
-    servers = [(running, "ready" if answers(running) else "not ready") for running in running_servers(home)]
+    servers = [(running, "ready" if is_answering(running) else "not ready") for running in list_running_servers(home)]
     if as_json:
         shown = [{**asdict(running), "state": state} for running, state in servers]
         print_json({"home": str(home.root), "installed": installed, "servers": shown})
@@ -194,10 +194,10 @@ def stop_servers(
     gymposium engine stop
     gymposium engine stop --port 8200
     """
-    from gymposium_agents.engines.vllm.home import engine_home
-    from gymposium_agents.engines.vllm.running import end, running_servers
+    from gymposium_agents.engines.vllm.home import find_engine_home
+    from gymposium_agents.engines.vllm.running import end_server, list_running_servers
 
-    chosen = [running for running in running_servers(engine_home()) if port in (None, running.port)]
+    chosen = [running for running in list_running_servers(find_engine_home()) if port in (None, running.port)]
     if not chosen:
         where = f" on port {port}" if port is not None else ""
         raise BadOption(f"No server is running{where}. List the running ones with gymposium engine status.")
@@ -205,7 +205,7 @@ def stop_servers(
         ports = ", ".join(str(running.port) for running in chosen)
         raise BadOption(f"Several servers are running (ports {ports}). Choose one with --port, or all with --all.")
     for running in chosen:
-        end(running)
+        end_server(running)
         note(f"Stopped the server at {running.url}.")
     if as_json:
         print_json({"ended": [running.url for running in chosen]})

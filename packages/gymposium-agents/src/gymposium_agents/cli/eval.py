@@ -29,10 +29,10 @@ from gymposium.runs.playing import split_names
 from gymposium.runs.series import SeatedSeries, seat_series
 from gymposium.util.settings import dump_settings
 from gymposium.util.visible import quantity
-from gymposium_agents.cli.blocks import blocks, overview
-from gymposium_agents.cli.own_server import ServerOptions, check_server_options, powerful_options, seated_players
+from gymposium_agents.cli.blocks import make_blocks, make_overview
+from gymposium_agents.cli.own_server import ServerOptions, check_server_options, find_powerful_options, open_players
 from gymposium_agents.players.evaluate import Evaluation, check_share, find_seat
-from gymposium_agents.players.presets import Preset, preset as find_preset, takes_options, with_defaults
+from gymposium_agents.players.presets import Preset, add_defaults, get_preset as find_preset, has_options
 
 DEFAULTS = Preset(
     name="defaults",
@@ -181,7 +181,7 @@ def command(
     protocol = None if settings.preset is None else find_preset(settings.preset)
     plan = make_plan(settings, protocol)
     allow = to_allow(settings.game, [settings.player, *plan.opponents])
-    allow += powerful_options(settings.server_option)
+    allow += find_powerful_options(settings.server_option)
     results = [(game, opponent, Evaluation.from_game(game)) for game, opponent in plan.pairings]
     exact_figures = None
 
@@ -194,7 +194,7 @@ def command(
         executor_if_chosen(
             executor, jobs, address, schedule=settings.schedule, start_server=settings.start_server
         ) as chosen,
-        seated_players(plan.players, settings.server_option, start_server=settings.start_server) as made,
+        open_players(plan.players, settings.server_option, start_server=settings.start_server) as made,
     ):
         if settings.exact:
             from gymposium.cli.exact_figures import ExactFigures  # imports a game engine
@@ -216,7 +216,7 @@ def command(
             }
             for game in plan.games
         ]
-        played_settings = _played_settings(plan, protocol, settings.schedule)
+        played_settings = _list_played_settings(plan, protocol, settings.schedule)
         print_json({**played_settings, "games": games, "record": str(folder.matches)})
     elif played.finished:
         _print(plan, protocol, results)
@@ -281,7 +281,7 @@ def make_plan(settings: EvalSettings, protocol: Preset | None) -> Plan:
     _refuse_duplicates("--opponents", opponents)
     _refuse_duplicates("--game", [game.name for game in games])
     plan = Plan(
-        with_defaults(player, protocol.player) if protocol is not None and takes_options(player) else player,
+        add_defaults(player, protocol.player) if protocol is not None and has_options(player) else player,
         games,
         tuple(opponents),
         round_up_matches(preset.matches, *games) if settings.matches is None else settings.matches,
@@ -303,7 +303,7 @@ def _refuse_duplicates(option: str, names: Sequence[str]) -> None:
             raise BadOption(f"{option}: duplicate {name}. Name it once.")
 
 
-def _played_settings(plan: Plan, protocol: Preset | None, schedule: str) -> dict[str, Any]:
+def _list_played_settings(plan: Plan, protocol: Preset | None, schedule: str) -> dict[str, Any]:
     """Return every setting as played, and all of the preset's settings."""
     return {
         "player": plan.player,
@@ -311,11 +311,13 @@ def _played_settings(plan: Plan, protocol: Preset | None, schedule: str) -> dict
         "seed": plan.seed,
         "on_illegal": str(plan.on_illegal),
         "schedule": schedule,
-        "preset": None if protocol is None else {**dump_settings(protocol), "changed": changed(plan, protocol)},
+        "preset": None
+        if protocol is None
+        else {**dump_settings(protocol), "changed": list_changed_settings(plan, protocol)},
     }
 
 
-def changed(plan: Plan, protocol: Preset) -> list[str]:
+def list_changed_settings(plan: Plan, protocol: Preset) -> list[str]:
     """Return the names of the preset's settings that are overridden."""
     played = {
         "game": [game.name for game in plan.games] == [protocol.game],
@@ -336,7 +338,7 @@ def _print(plan: Plan, protocol: Preset | None, results: Sequence[tuple[Game, st
     name, _, options = plan.player.partition("?")
     if protocol is not None:
         console.print(f"Preset {protocol.name}: {protocol.source}", soft_wrap=True)
-        console.print(_explained(plan, protocol))
+        console.print(_make_preset_table(plan, protocol))
         console.print()
     elif options:
         console.print(f"{name} with {options.replace('&', ' ')}\n", soft_wrap=True)
@@ -348,15 +350,15 @@ def _print(plan: Plan, protocol: Preset | None, results: Sequence[tuple[Game, st
         console.print(f"{name} at {game.name}{against}", soft_wrap=True)
         played = f"{quantity(plan.matches, 'match')}{seats}"
         console.print(f"{played}, seed {plan.seed}, a failed reply: {plan.on_illegal}")
-        for table in blocks(evaluation):
+        for table in make_blocks(evaluation):
             console.print()
             console.print(table)
     if len(results) > 1:
         console.print()
-        console.print(overview(results))
+        console.print(make_overview(results))
 
 
-def _explained(plan: Plan, protocol: Preset) -> Table:
+def _make_preset_table(plan: Plan, protocol: Preset) -> Table:
     """Make a table of every setting of the preset as played, and of the changed ones."""
     options = plan.player.partition("?")[2].replace("&", " ")
     rows = {
@@ -365,8 +367,8 @@ def _explained(plan: Plan, protocol: Preset) -> Table:
         "matches": f"{plan.matches} against each, as many in each seat",
         "seed": str(plan.seed),
         "failed reply": str(plan.on_illegal),
-        "player": options if takes_options(plan.player) else "no language model, so prompt settings are not used",
-        "changed": ", ".join(changed(plan, protocol)) or "nothing",
+        "player": options if has_options(plan.player) else "no language model, so prompt settings are not used",
+        "changed": ", ".join(list_changed_settings(plan, protocol)) or "nothing",
     }
     table = Table.grid(padding=(0, 2, 0, 0))
     for name, value in rows.items():

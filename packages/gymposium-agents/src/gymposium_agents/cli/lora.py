@@ -14,7 +14,7 @@ from gymposium.cli.text import busy, note, out, show
 from gymposium.errors import GymposiumError
 from gymposium.util.writable import check_writable
 from gymposium_agents.chat.tokens import Policy
-from gymposium_agents.lora.store import stores
+from gymposium_agents.lora.store import list_stores
 
 command = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="Manage LoRA adapters after training."
@@ -48,7 +48,7 @@ def list_adapters(directory: StoreArgument, as_json: JsonOption = False) -> None
             "current": policy == store.current(),
             "path": str(store.path(policy)),
         }
-        for store in stores(directory)
+        for store in list_stores(directory)
         for policy in store.list()
     ]
     if as_json:
@@ -77,9 +77,9 @@ def roll_back(
     gymposium lora rollback adapters 10
     gymposium lora rollback adapters 10 --name critic
     """
-    chosen = [store for store in stores(directory) if name in (None, store.name)]
+    chosen = [store for store in list_stores(directory) if name in (None, store.name)]
     if len(chosen) != 1:
-        names = ", ".join(store.name for store in stores(directory))
+        names = ", ".join(store.name for store in list_stores(directory))
         raise GymposiumError(f"{directory} contains the adapters {names}. Choose one with --name.")
     [store] = chosen
     policy = Policy(store.name, version)
@@ -103,12 +103,12 @@ def show_adapter(
     gymposium lora show runs/first/adapter
     gymposium lora show adapters/learner-v000012 --json
     """
-    from gymposium_agents.lora.card import player_settings
-    from gymposium_agents.lora.files import read_adapter, unservable
+    from gymposium_agents.lora.card import read_player_settings
+    from gymposium_agents.lora.files import list_unservable_features, read_adapter
 
     files = read_adapter(adapter)
-    reasons = unservable(files.config, files.shapes)
-    settings = player_settings(adapter)
+    reasons = list_unservable_features(files.config, files.shapes)
+    settings = read_player_settings(adapter)
     targets = sorted({name.rpartition(".")[2] for name in files.layers})
     if as_json:
         print_json({

@@ -15,8 +15,8 @@ from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.plugins.allowed import check_allowed
 from gymposium.plugins.host import host
-from gymposium_agents.chat.settings import parse_options, typed_options
-from gymposium_agents.players.presets import with_defaults
+from gymposium_agents.chat.settings import convert_options, parse_options
+from gymposium_agents.players.presets import add_defaults
 
 if TYPE_CHECKING:
     from gymposium_agents.engines.vllm.settings import ServerSettings
@@ -35,7 +35,7 @@ ServerOptions = Annotated[
 ]
 
 
-def powerful_options(options: Sequence[str]) -> list[str]:
+def find_powerful_options(options: Sequence[str]) -> list[str]:
     """Return the server options that a run's settings may contain only with the user's permission: vLLM's own, which
     may name code and files."""
     return [option for option in options if option.partition("=")[0] == "more"]
@@ -43,12 +43,12 @@ def powerful_options(options: Sequence[str]) -> list[str]:
 
 def check_server_options(options: Sequence[str]) -> None:
     """Raise `NotAllowed` for server options in a run's settings that need permission."""
-    for option in powerful_options(options):
+    for option in find_powerful_options(options):
         check_allowed(option, "it opens whatever the server's options name")
 
 
 @contextmanager
-def seated_players(
+def open_players(
     texts: Sequence[str], options: Sequence[str] | None, *, start_server: bool
 ) -> Iterator[dict[str, Player]]:
     """Yield the players with these texts, by text. Equal texts are one player. With `start_server`, language models
@@ -64,30 +64,30 @@ def seated_players(
             players = {text: make_player(text) for text in texts}
         yield players
         return
-    served = {text: groups for text in texts if (groups := _language_model(text)) is not None}
+    served = {text: groups for text in texts if (groups := _parse_language_model(text)) is not None}
     models = sorted({str(groups["model"]) for groups in served.values()})
     if len(models) != 1:
         what = f"{', '.join(models)} would each need one" if models else "no player is written lm:MODEL"
         raise BadOption(f"--start-server serves a single model, but {what}.")
     # imported here because it takes a while
-    from gymposium_agents.engines.registry import engine_spec
-    from gymposium_agents.engines.vllm.server import running_servers
+    from gymposium_agents.engines.registry import find_engine_spec
+    from gymposium_agents.engines.vllm.server import run_servers
     from gymposium_agents.engines.vllm.settings import VllmSettings
     from gymposium_agents.models.loading import load_chat
-    from gymposium_agents.players.grammar import player_engine
+    from gymposium_agents.players.grammar import find_player_engine
 
-    rank = max(_rank(groups["adapter"]) for groups in served.values())
+    rank = max(_read_rank(groups["adapter"]) for groups in served.values())
     model, settings = models[0], make_server_settings(models[0], rank, options or ())
     note(f"Starting {'a vLLM server' if len(settings) == 1 else f'{len(settings)} vLLM servers'} for {model} …")
-    with running_servers(settings) as servers:
+    with run_servers(settings) as servers:
         for server in servers:
             note(f"It is ready at {server.url}. Log: {server.log}")
         urls = ",".join(server.url for server in servers)
         # the players' shared engine is closed before the servers end
-        with closing(player_engine(engine_spec("vllm"), model, load_chat(model), VllmSettings(urls))):
+        with closing(find_player_engine(find_engine_spec("vllm"), model, load_chat(model), VllmSettings(urls))):
             players = {}
             for text in texts:
-                players[text] = make_player(with_defaults(text, {"engine": urls}) if text in served else text)
+                players[text] = make_player(add_defaults(text, {"engine": urls}) if text in served else text)
                 players[text].name = text
             yield players
 
@@ -95,7 +95,7 @@ def seated_players(
 def make_server_settings(model: str, rank: int, options: Sequence[str]) -> list[ServerSettings]:
     """Parse the settings of each server of a model, with adapters up to this rank, from `NAME=VALUE` texts. Raises
     `BadOption` or `UnknownName`."""
-    from gymposium_agents.engines.vllm.settings import ServerSettings, VllmSettings, shares
+    from gymposium_agents.engines.vllm.settings import ServerSettings, VllmSettings, divide_devices
 
     known = {field.name for field in fields(ServerSettings)} - {"model"} | {"servers"}
     pairs = []
@@ -106,27 +106,27 @@ def make_server_settings(model: str, rank: int, options: Sequence[str]) -> list[
         if name not in known:
             raise UnknownName("setting of a server", name, known)
         pairs.append((name, value))
-    number = typed_options(VllmSettings, [pair for pair in pairs if pair[0] == "servers"])
+    number = convert_options(VllmSettings, [pair for pair in pairs if pair[0] == "servers"])
     servers = VllmSettings(**number).servers
-    values = {"lora_rank": rank} | typed_options(ServerSettings, [pair for pair in pairs if pair[0] != "servers"])
+    values = {"lora_rank": rank} | convert_options(ServerSettings, [pair for pair in pairs if pair[0] != "servers"])
     if servers > 1 and values.get("port"):
         raise BadOption(f"--server-option port={values['port']}: {servers} servers cannot share a port. Omit it.")
-    devices = shares(values.pop("devices", ()), servers)
+    devices = divide_devices(values.pop("devices", ()), servers)
     return [ServerSettings(model, devices=own, **values) for own in devices]
 
 
-def _language_model(text: str) -> Mapping[str, str | None] | None:
+def _parse_language_model(text: str) -> Mapping[str, str | None] | None:
     """Return the groups of `lm:MODEL@ADAPTER`, or None for any other player and for one with an `engine` option."""
     groups = host().opponents["lm"].parse(text)
     return None if groups is None or "engine" in parse_options(groups["options"]) else groups
 
 
-def _rank(adapter: str | None) -> int:
+def _read_rank(adapter: str | None) -> int:
     """Return the rank of a LoRA adapter, or 0 without one."""
     if adapter is None:
         return 0
     # PEFT takes three seconds to import
-    from gymposium_agents.lora.attach import adapter_directory
+    from gymposium_agents.lora.attach import find_adapter_directory
     from gymposium_agents.lora.files import read_adapter
 
-    return read_adapter(adapter_directory(adapter)).rank
+    return read_adapter(find_adapter_directory(adapter)).rank

@@ -38,7 +38,7 @@ from gymposium.util.durable import replace_text
 from gymposium.util.settings import dump_settings
 from gymposium.util.visible import plural, quantity
 from gymposium_agents.chat.settings import PlayerSettings, find_reply_form
-from gymposium_agents.cli.own_server import ServerOptions, check_server_options, powerful_options, seated_players
+from gymposium_agents.cli.own_server import ServerOptions, check_server_options, find_powerful_options, open_players
 from gymposium_agents.players.synth import Keep, SynthData, SynthSelection, choose_per
 
 MATCHES = 1000
@@ -214,7 +214,7 @@ def command(
         executor_if_chosen(
             executor, jobs, address, schedule=settings.schedule, start_server=settings.start_server
         ) as chosen,
-        seated_players(session.texts, settings.server_option, start_server=settings.start_server) as seated,
+        open_players(session.texts, settings.server_option, start_server=settings.start_server) as seated,
     ):
         if resume is None:
             folder = RunFolder.create(out_dir, "synth", dump_settings(settings))
@@ -250,7 +250,7 @@ class _Session:
         self.game = load_game(settings.game)
         self.schedule = read_schedule(settings.schedule)
         self.texts = split_names(settings.players)
-        self.allow = [*to_allow([settings.game], self.texts), *powerful_options(settings.server_option)]
+        self.allow = [*to_allow([settings.game], self.texts), *find_powerful_options(settings.server_option)]
         if game_opens(self.game.name):
             allow(self.game.name)  # the user typed or allowed it, and the records of the run name it
         thinking = "true" if settings.thinking else "false"
@@ -299,7 +299,7 @@ class _Session:
                 for changed in (("--keep", "all"), ("-n", str(2 * settings.matches)))
             )
             raise GymposiumError(
-                f"No seat of {quantity(counts.matches, 'match')} was kept ({_reasons(counts)}). Use "
+                f"No seat of {quantity(counts.matches, 'match')} was kept ({_format_reasons(counts)}). Use "
                 f"stronger players, keep other outcomes with  {keeps_all}  or play more matches with  {plays_more}"
             )
         replace_text(folder.path / "data.jsonl", data)
@@ -333,7 +333,7 @@ class _Session:
             f"{data}: {quantity(counts.lines, 'line')}, {what}, context {wanted.settings.context}",
             (f"  played    {quantity(counts.matches, 'match')} of {self.game.name}, seed {self.settings.seed}"),
             f"  kept      {quantity(counts.kept, 'seat')}",
-            f"  left out  {_reasons(counts)}",
+            f"  left out  {_format_reasons(counts)}",
             *([f"  passed over as duplicates  {quantity(counts.duplicates, 'line')}"] if wanted.dedupe else []),
         ):
             out().print(line, soft_wrap=True)
@@ -361,6 +361,6 @@ def check_players(texts: Sequence[str], by: int | None, game: Game) -> None:
         raise BadOption(f"--players: a person plays one match at a time:  {command_line('play', game.name)}")
 
 
-def _reasons(counts: SynthData) -> str:
+def _format_reasons(counts: SynthData) -> str:
     reasons = [f"{reason} {count}" for reason, count in counts.left_out.most_common()]
     return f"{quantity(counts.left_out.total(), 'seat')}{': ' if reasons else ''}{', '.join(reasons)}"

@@ -14,8 +14,8 @@ from torch.random import fork_rng
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat.tokens import BASE, Policy
-from gymposium_agents.engines.vllm.serving import digest
-from gymposium_agents.lora.files import changes_more, read_adapter
+from gymposium_agents.engines.vllm.serving import compute_digest
+from gymposium_agents.lora.files import list_extra_changes, read_adapter
 from gymposium_agents.lora.patterns import check_patterns
 
 
@@ -66,14 +66,14 @@ class Adapters:
             raise GymposiumError(f"The engine already holds {str(policy)!r}. Publish new weights under a new version.")
         from peft import PeftModel  # takes three seconds, so it is imported only if there are adapters
 
-        from gymposium_agents.lora.attach import without_pefts_warning
+        from gymposium_agents.lora.attach import hide_peft_warning
 
-        config = _readable(directory, self.model)
+        config = _read_config(directory, self.model)
         name = str(policy).replace("%", "%25").replace(".", "%2E")  # module names have no dots
         first = not self._peft
         peft: Any = None if first else self.model
         # PEFT draws random weights and immediately overwrites them: this must not advance torch's random state
-        with _restored(self.model), without_pefts_warning(), fork_rng():
+        with _restore_afterwards(self.model), hide_peft_warning(), fork_rng():
             try:
                 if first:
                     peft = PeftModel(self.model, config, name)
@@ -89,7 +89,7 @@ class Adapters:
                 raise GymposiumError(
                     f"The adapter in {directory} does not fit the model: it was made for another base (its "
                     f"adapter_config.json says {config.base_model_name_or_path!r}), or its files do not belong "
-                    f"together. Name the model it was trained on. ({_begins(error)})"
+                    f"together. Name the model it was trained on. ({_shorten_error(error)})"
                 ) from error
             if first:
                 peft.base_model.disable_adapter_layers()  # between calls, the model answers as before
@@ -99,7 +99,7 @@ class Adapters:
         """Return the digest of a policy's tensors in memory, or None if it has no adapter."""
         self.check(policy)
         name = self._names[policy]
-        return None if name is None else lora_digest(self.model, adapter=name)
+        return None if name is None else compute_lora_digest(self.model, adapter=name)
 
     def unload(self, policy: Policy) -> None:
         """Unload a published adapter. Raises `GymposiumError` for the model's initial weights."""
@@ -123,10 +123,10 @@ class Adapters:
         for module in in_training:
             module.training = False
         try:
-            if not self._peft or name == _answering_adapter(model):
+            if not self._peft or name == _find_active_adapter(model):
                 yield
                 return
-            with _restored(model):
+            with _restore_afterwards(model):
                 if name is None:
                     model.base_model.disable_adapter_layers()
                 else:
@@ -142,24 +142,24 @@ class Adapters:
         return hasattr(self.model, "peft_config")
 
 
-def lora_digest(model: Any, *, adapter: str | None = None) -> str:
-    """Return the digest of a LoRA's tensors, as reported by an engine that loaded them (`TellsDigests`)."""
+def compute_lora_digest(model: Any, *, adapter: str | None = None) -> str:
+    """Return the digest of a LoRA's tensors, as reported by an engine that loaded them (`DigestReporter`)."""
     from peft import get_peft_model_state_dict
 
-    from gymposium_agents.lora.saving import active_adapter
+    from gymposium_agents.lora.saving import find_active_adapter
 
-    name = adapter or active_adapter(model)
-    return digest(get_peft_model_state_dict(model, adapter_name=name, save_embedding_layers=False))
+    name = adapter or find_active_adapter(model)
+    return compute_digest(get_peft_model_state_dict(model, adapter_name=name, save_embedding_layers=False))
 
 
-def _readable(directory: Path, model: Any) -> Any:
+def _read_config(directory: Path, model: Any) -> Any:
     """Read the configuration of the adapter in `directory`. Raises `GymposiumError` if it does not exist, if the
     adapter does more than add low-rank matrices to an unchanged model, or if its expressions are too slow for this
     model."""
     from peft import PeftConfig
 
     files = read_adapter(directory)
-    if reasons := changes_more(files.config):
+    if reasons := list_extra_changes(files.config):
         raise GymposiumError(
             f"The adapter in {directory} cannot share a model with others: {'; '.join(reasons)}. Merge it into a copy "
             f"of the model (gymposium lora merge), or train a plain one."
@@ -170,13 +170,13 @@ def _readable(directory: Path, model: Any) -> Any:
     return config
 
 
-def _begins(error: Exception) -> str:
+def _shorten_error(error: Exception) -> str:
     """Return the beginning of an error text: torch lists all tensors that do not fit, one per line."""
     lines = [line.strip() for line in str(error).splitlines()]
     return " ".join(lines[:2]) + (f" And {len(lines) - 2} more." if len(lines) > 2 else "")
 
 
-def _answering_adapter(model: Any) -> str | None:
+def _find_active_adapter(model: Any) -> str | None:
     """Return the adapter that a PEFT model currently answers with, or None if its adapter layers are disabled."""
     from peft.tuners.tuners_utils import BaseTunerLayer
 
@@ -185,13 +185,13 @@ def _answering_adapter(model: Any) -> str | None:
 
 
 @contextmanager
-def _restored(model: Any) -> Iterator[None]:
+def _restore_afterwards(model: Any) -> Iterator[None]:
     """Undo PEFT's side effects on a model after the block: the active adapter, `requires_grad` and the training
     mode."""
     gradients = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
     training = [(module, module.training) for module in model.modules()]
     peft = hasattr(model, "peft_config")
-    active, answering = (model.active_adapter, _answering_adapter(model)) if peft else (None, None)
+    active, answering = (model.active_adapter, _find_active_adapter(model)) if peft else (None, None)
     try:
         yield
     finally:

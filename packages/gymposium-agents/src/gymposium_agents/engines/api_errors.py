@@ -123,7 +123,7 @@ class PromptTooLong(ApiError):
     """Error for messages that leave no room for the reply in the model's context."""
 
 
-def explained(error: OpenAIError, settings: ApiSettings) -> ApiError:
+def explain_error(error: OpenAIError, settings: ApiSettings) -> ApiError:
     """Return the error to raise for the exception that the library raised after its retries."""
     import openai
 
@@ -137,24 +137,24 @@ def explained(error: OpenAIError, settings: ApiSettings) -> ApiError:
         return ApiError(f"The answer from {where} cannot be read (attempts: {tries}): {error.__cause__}.")
     if isinstance(error, openai.APIConnectionError):
         return ApiError(
-            f"{where} cannot be reached ({_short(str(error.__cause__ or error))}; attempts: {tries}). Check that "
+            f"{where} cannot be reached ({_shorten(str(error.__cause__ or error))}; attempts: {tries}). Check that "
             f"the server is running and that base_url= is its address."
         )
     if not isinstance(error, openai.APIStatusError):
-        return ApiError(f"Cannot send a request to {where}: {_short(str(error))}")
-    return _explained_status(error, settings)
+        return ApiError(f"Cannot send a request to {where}: {_shorten(str(error))}")
+    return _explain_status(error, settings)
 
 
-def _explained_status(error: APIStatusError, settings: ApiSettings) -> ApiError:
+def _explain_status(error: APIStatusError, settings: ApiSettings) -> ApiError:
     where, status = settings.base_url, error.status_code
-    said = _short(error_words(error.body) or error.message)
-    text = _searched(error.response.content)
+    said = _shorten(extract_error_words(error.body) or error.message)
+    text = _extract_searchable_text(error.response.content)
     kind = find_kind(status, error.response.content)
-    attempts = f"attempts: {_attempts(error)}{_why_no_more(error, settings)}"
+    attempts = f"attempts: {_count_attempts(error)}{_explain_few_retries(error, settings)}"
     if kind == "too long":
         return PromptTooLong(f"The messages and max_tokens do not fit into the context of {settings.model}: {said}")
     if error.type == NOT_AN_ANSWER and isinstance(error.body, dict):
-        shown = _short(str(error.body.get("body"))) or "nothing"
+        shown = _shorten(str(error.body.get("body"))) or "nothing"
         return ApiError(f"{where} returned {said} ({attempts}): try later, or see its log. It says: {shown}")
     if 300 <= status < 400:
         return ApiError(
@@ -211,7 +211,7 @@ def find_kind(status: int, content: bytes) -> Kind | None:
     """Return what the body of an error says about the request, or None if its status alone decides."""
     if status < 400 or status in _DECIDED:
         return None
-    text = _searched(content)
+    text = _extract_searchable_text(content)
     if status != 403 and _TOO_LONG.search(text):
         return "too long"
     if _TOOL_CALL.search(text):
@@ -225,11 +225,11 @@ def find_kind(status: int, content: bytes) -> Kind | None:
     return "cut off" if _CUT_OFF.search(text) else None
 
 
-def rate_limit_headers(content: bytes, attempt: int) -> dict[str, str]:
+def make_rate_limit_headers(content: bytes, attempt: int) -> dict[str, str]:
     """Return the headers that a 429 without `Retry-After` should have had. Retries are useless without credit, and wait
     as long as the words of the service say. If they name no wait, all six retries together take a minute, because most
     services count requests by the minute. `attempt` counts from 0."""
-    text = _searched(content)
+    text = _extract_searchable_text(content)
     if _NO_CREDIT.search(text):
         return {"x-should-retry": "false"}
     if (named := _WAIT.search(text)) is None:
@@ -237,42 +237,42 @@ def rate_limit_headers(content: bytes, attempt: int) -> dict[str, str]:
     return {"retry-after": str(sum(float(part[1]) * _UNITS[part[2].lower()] for part in _PART.finditer(named["time"])))}
 
 
-def _searched(content: bytes) -> str:
+def _extract_searchable_text(content: bytes) -> str:
     """Return the codes and types in the body of an error as `code=X`, and its words."""
     text = content.decode("utf-8", "replace")
     try:
         body = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    return " ".join([*(f"code={name}" for name in _codes(body, _DEEPEST)), error_words(body)])
+    return " ".join([*(f"code={name}" for name in _list_codes(body, _DEEPEST)), extract_error_words(body)])
 
 
-def _codes(body: object, depth: int) -> list[str]:
+def _list_codes(body: object, depth: int) -> list[str]:
     if isinstance(body, list) and depth:
-        return [name for one in body for name in _codes(one, depth - 1)]
+        return [name for one in body for name in _list_codes(one, depth - 1)]
     if not isinstance(body, dict) or not depth:
         return []
     own = [str(body[name]) for name in ("code", "type", "status") if isinstance(body.get(name), int | str)]
-    return own + [name for inner in (*_WORDS, "innererror") for name in _codes(body.get(inner), depth - 1)]
+    return own + [name for inner in (*_WORDS, "innererror") for name in _list_codes(body.get(inner), depth - 1)]
 
 
-def _attempts(error: APIStatusError) -> int:
+def _count_attempts(error: APIStatusError) -> int:
     """Return how often the failed request was sent."""
     count = error.response.request.headers.get(RETRY_COUNT, "0")
     return int(count) + 1 if count.isdecimal() else 1
 
 
-def _why_no_more(error: APIStatusError, settings: ApiSettings) -> str:
+def _explain_few_retries(error: APIStatusError, settings: ApiSettings) -> str:
     """Return why the library made fewer retries than it may, or "" if it made all."""
-    if _attempts(error) > settings.retries:
+    if _count_attempts(error) > settings.retries:
         return ""
-    wait = _seconds_to_wait(error.response.headers)
+    wait = _read_retry_delay(error.response.headers)
     if wait is not None:
         return f"; the service asks to wait {wait:g} s before the next"
     return "; the service asks for no retry" if error.response.headers.get("x-should-retry") == "false" else ""
 
 
-def _seconds_to_wait(headers: Mapping[str, str]) -> float | None:
+def _read_retry_delay(headers: Mapping[str, str]) -> float | None:
     """Return the wait that a service asks for, in seconds, or None if it names none."""
     for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
         try:
@@ -286,25 +286,25 @@ def _seconds_to_wait(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-def malformed(text: str, settings: ApiSettings, what: str = "") -> ApiError:
+def make_malformed_error(text: str, settings: ApiSettings, what: str = "") -> ApiError:
     """Return the error to raise for an answer that is not a chat completion; `what` is the reason, if it is known."""
     why = f" ({what})" if what else ""
     return ApiError(
         f"{settings.base_url} answered, but not with a chat completion{why}: is base_url= the address of an "
-        f"OpenAI-compatible API? It says: {_short(text)}"
+        f"OpenAI-compatible API? It says: {_shorten(text)}"
     )
 
 
-def error_words(body: object, depth: int = _DEEPEST) -> str:
+def extract_error_words(body: object, depth: int = _DEEPEST) -> str:
     """Return the server's words in the body of an error: text, an object, or a list of these; "" if there are none.
     At most `depth` objects and lists in each other are read."""
     if isinstance(body, str):
         return body
     if isinstance(body, list) and depth:
-        return "; ".join(filter(None, (error_words(one, depth - 1) for one in body)))
+        return "; ".join(filter(None, (extract_error_words(one, depth - 1) for one in body)))
     if not isinstance(body, dict) or not depth:
         return ""
-    words = next(filter(None, (error_words(body.get(name), depth - 1) for name in _WORDS)), "")
+    words = next(filter(None, (extract_error_words(body.get(name), depth - 1) for name in _WORDS)), "")
     if words and isinstance(place := body.get("loc"), list):  # FastAPI names the field apart from its words
         words = f"{'.'.join(map(str, place))}: {words}"
     metadata = body.get("metadata")
@@ -312,6 +312,6 @@ def error_words(body: object, depth: int = _DEEPEST) -> str:
     return f"{words}: {raw}" if words and isinstance(raw, str) else words
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     text = visible(" ".join(text.split()))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

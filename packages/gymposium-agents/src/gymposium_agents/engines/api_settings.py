@@ -73,7 +73,7 @@ class ApiSettings:
     def __post_init__(self) -> None:
         if not self.model:
             raise BadOption("Name the model: api:MODEL")
-        object.__setattr__(self, "base_url", _checked_url(self.base_url))
+        object.__setattr__(self, "base_url", _check_url(self.base_url))
         if self.key is not None and not _VARIABLE.fullmatch(self.key):
             # the value may be the key, so the message does not repeat it
             raise BadOption("key= must be the name of the environment variable with the key, never the key.")
@@ -120,7 +120,7 @@ class ApiSettings:
         return key
 
 
-def _checked_url(text: str) -> str:
+def _check_url(text: str) -> str:
     """Return the address without a trailing slash, and with `/v1` if it has no path. Raises `BadOption`."""
     try:
         parts = urlsplit(text)

@@ -18,10 +18,10 @@ from urllib.request import getproxies, proxy_bypass
 import httpx
 
 from gymposium.http.responses import read_body
-from gymposium_agents.engines.api_errors import RETRY_COUNT, find_kind, rate_limit_headers
+from gymposium_agents.engines.api_errors import RETRY_COUNT, find_kind, make_rate_limit_headers
 from gymposium_agents.engines.api_settings import ApiSettings
 from gymposium_agents.engines.failures_in_answers import find_failure
-from gymposium_agents.engines.secrets import without_secret
+from gymposium_agents.engines.secrets import remove_secret
 
 _PADDING = re.compile(r"(?:[\s\ufeff]*:[^\n]*\n)*+[\s\ufeff]*")
 """Padding before an answer: a byte order mark, and white space or comments that keep the connection open, such as
@@ -53,7 +53,7 @@ class Wire(httpx.AsyncBaseTransport):
         self._counts = counts
         self._pace = None if settings.rpm is None else Pace(settings.rpm)
         self._inner = httpx.AsyncHTTPTransport(
-            proxy=_proxy(settings),
+            proxy=_find_proxy(settings),
             limits=httpx.Limits(max_connections=settings.at_once, max_keepalive_connections=settings.at_once),
         )
 
@@ -64,7 +64,7 @@ class Wire(httpx.AsyncBaseTransport):
         if self._pace is not None:
             await asyncio.sleep(self._pace.wait(time.monotonic()))
         key = self._settings.read_key()
-        authorized = await _authorized(request, key)
+        authorized = await _authorize(request, key)
         try:
             async with asyncio.timeout(self._settings.timeout):
                 response = await self._inner.handle_async_request(authorized)
@@ -75,24 +75,24 @@ class Wire(httpx.AsyncBaseTransport):
         except TimeoutError:
             raise httpx.ReadTimeout("no whole answer in time", request=request) from None
         headers = {"content-type": "application/json; charset=utf-8"}
-        headers |= {name: without_secret(response.headers[name], key) for name in _NEEDED if name in response.headers}
+        headers |= {name: remove_secret(response.headers[name], key) for name in _NEEDED if name in response.headers}
         # decoded and encoded again, without loss in any encoding
         text = _PADDING.sub("", body.decode("utf-8", "surrogateescape"), count=1)
-        content = without_secret(text, key).encode("utf-8", "surrogateescape")
+        content = remove_secret(text, key).encode("utf-8", "surrogateescape")
         status = response.status_code
         if status == 200 and (failure := find_failure(content)) is not None:
             status, content = failure  # the library retries it like any failure with this status
         if _SHOULD_RETRY not in headers and (kind := find_kind(status, content)) is not None:
             headers[_SHOULD_RETRY] = "true" if kind == "transient" else "false"
         if status == 429 and not headers.keys() & {*_NEEDED}:
-            headers |= rate_limit_headers(content, attempt)
+            headers |= make_rate_limit_headers(content, attempt)
         return httpx.Response(status, headers=headers, content=content, request=request)
 
     async def aclose(self) -> None:
         await self._inner.aclose()
 
 
-async def _authorized(request: httpx.Request, key: str | None) -> httpx.Request:
+async def _authorize(request: httpx.Request, key: str | None) -> httpx.Request:
     """Return the request to send, with the key in its header."""
     headers = request.headers.copy()
     headers.pop("Authorization", None)
@@ -104,7 +104,7 @@ async def _authorized(request: httpx.Request, key: str | None) -> httpx.Request:
     )
 
 
-def _proxy(settings: ApiSettings) -> str | None:
+def _find_proxy(settings: ApiSettings) -> str | None:
     """Return the environment's proxy for this service, or None for a direct connection."""
     parts = urlsplit(settings.base_url)
     if settings.is_local or proxy_bypass(parts.hostname or ""):

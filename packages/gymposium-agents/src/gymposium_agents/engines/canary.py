@@ -23,7 +23,7 @@ from gymposium.errors import GymposiumError
 from gymposium.util.streams import stream
 from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest, Tokens
 from gymposium_agents.engines.protocol import DigestReporter, MultiServerEngine, TokenEngine
-from gymposium_agents.lora.moves import Moves
+from gymposium_agents.lora.moves import ChangeTracker
 
 TOKENS = 4
 """Maximum number of tokens per completion: enough to use the engine's cache, and cheap."""
@@ -34,7 +34,7 @@ Scorer = Callable[[Sequence[tuple[Tokens, Tokens]]], Sequence[Sequence[float]]]
 """Returns the learner's log-probabilities, at temperature 1, of the tokens of each (prompt, completion)."""
 
 
-class EngineDisagrees(GymposiumError):
+class EngineMismatch(GymposiumError):
     """Error for an engine that does not play the published policy."""
 
 
@@ -51,7 +51,7 @@ class Agreement:
     learner has changed by no more than rounding since the reference version."""
 
 
-def tolerance_for(dtype: str) -> float:
+def choose_tolerance(dtype: str) -> float:
     """Return the largest mean difference, in nats, between two correct computations of some log-probabilities by a
     model with this number type (`float32`, `bfloat16`, `float16`).
 
@@ -80,11 +80,11 @@ class Canary:
 
     def __init__(self, prompts: Sequence[Tokens], *, tolerance: float) -> None:
         """The engine answers `prompts`, which have two tokens or more, and both sides score them. `tolerance` is the
-        largest mean rounding difference, in nats (`tolerance_for`)."""
+        largest mean rounding difference, in nats (`choose_tolerance`)."""
         self.prompts, self._tolerance = (*prompts,), tolerance
         cuts = [max(1, len(prompt) - TAIL) for prompt in prompts]
         self._fixed = [(prompt[:cut], prompt[cut:]) for prompt, cut in zip(prompts, cuts, strict=True)]
-        self._moves: defaultdict[str, Moves] = defaultdict(lambda: Moves(tolerance))
+        self._moves: defaultdict[str, ChangeTracker] = defaultdict(lambda: ChangeTracker(tolerance))
         """The changes of each server, by name."""
 
     def check(
@@ -92,10 +92,10 @@ class Canary:
     ) -> Agreement:
         """Let `engine` answer as `policy`, with a fixed seed, and compare it with the learner. `score` returns the
         learner's log-probabilities, and `digest` the digest of its adapter, if any
-        (`gymposium_agents.engines.adapters.lora_digest`). No other random stream is used. With several servers, the
-        agreement is that of the worst one.
+        (`gymposium_agents.engines.adapters.compute_lora_digest`). No other random stream is used. With several servers,
+        the agreement is that of the worst one.
 
-        Raises `EngineDisagrees` if another adapter is loaded, another policy answered, log-probabilities differ on
+        Raises `EngineMismatch` if another adapter is loaded, another policy answered, log-probabilities differ on
         average by more than rounding explains, or the engine did not change like the learner."""
         if isinstance(engine, MultiServerEngine):
             answers = engine.each_server(lambda server: self._ask(server, policy))
@@ -103,8 +103,8 @@ class Canary:
             answers = {"": self._ask(engine, policy)}
         expected = None if digest is None else digest()
         for name, answer in answers.items():
-            _compare_names(_named(name), policy, answer)
-            _compare_digests(_named(name), policy, answer, expected)
+            _compare_names(_describe_server(name), policy, answer)
+            _compare_digests(_describe_server(name), policy, answer, expected)
         sampled = {name: self._sampled(answer) for name, answer in answers.items()}
         pairs = [*dict.fromkeys([*chain(*sampled.values()), *self._fixed])]
         learned = dict(zip(pairs, score(pairs), strict=True))
@@ -139,7 +139,7 @@ class Canary:
     ) -> Agreement:
         """Compare the log-probabilities of the engine, or of one of its servers, with the learner's: of the tokens it
         sampled, and of the fixed ones."""
-        who = _named(name)
+        who = _describe_server(name)
         _compare_numbers(who, policy, [done.logprobs for done in answer.completions], sampled)
         _compare_numbers(who, policy, answer.scores, fixed)
         differences = [
@@ -149,7 +149,7 @@ class Canary:
         ]
         largest, mean = max(differences), sum(differences) / len(differences)
         if not mean <= self._tolerance:  # a NaN is a disagreement
-            raise EngineDisagrees(
+            raise EngineMismatch(
                 f"{policy} was published, but {who} does not play it: the log-probabilities of its {len(differences)} "
                 f"sampled tokens differ from the learner's by {mean:.3g} nats on average, but rounding only explains "
                 f"{self._tolerance:g}. Its replies must not be used for training. Either the adapter never arrived "
@@ -158,7 +158,7 @@ class Canary:
             )
         move = self._moves[name].compare([*chain(*answer.scores)], [*chain(*fixed)])
         if move is not None and not move.agrees:
-            raise EngineDisagrees(
+            raise EngineMismatch(
                 f"{policy} was published, but {who} did not change like the learner: since the reference version, the "
                 f"log-probabilities of {move.tokens} tokens moved by {move.learner:.2g} nats in the learner and "
                 f"{move.engine:.2g} in the engine, with a correlation of {move.correlation:.2f} instead of at least "
@@ -171,15 +171,15 @@ class Canary:
 _PUT_RIGHT = "Fix the cause or restart the engine, then resume from the last checkpoint."
 
 
-def _named(server: str) -> str:
+def _describe_server(server: str) -> str:
     """Return the name of the engine, or of one of its servers, for errors."""
     return f"the server at {server}" if server else "the engine"
 
 
 def _compare_names(who: str, policy: Policy, answer: _Answers) -> None:
-    """Raise `EngineDisagrees` if another policy answered."""
+    """Raise `EngineMismatch` if another policy answered."""
     if others := sorted({str(completion.policy) for completion in answer.completions if completion.policy != policy}):
-        raise EngineDisagrees(
+        raise EngineMismatch(
             f"{policy} was published, but {who} answered as {', '.join(others)}. Its replies must not be used for "
             f"training. Check the engine's log for why it did not load the adapter. Then resume from the last "
             f"checkpoint."
@@ -189,19 +189,19 @@ def _compare_names(who: str, policy: Policy, answer: _Answers) -> None:
 def _compare_numbers(
     who: str, policy: Policy, by_engine: Sequence[Sequence[float]], by_learner: Sequence[Sequence[float]]
 ) -> None:
-    """Raise `EngineDisagrees` if the engine and the learner scored different numbers of tokens."""
+    """Raise `EngineMismatch` if the engine and the learner scored different numbers of tokens."""
     engine, learner = [*map(len, by_engine)], [*map(len, by_learner)]
     if engine != learner:
-        raise EngineDisagrees(
+        raise EngineMismatch(
             f"{policy} was published, but {who} returned {sum(engine)} log-probabilities for {sum(learner)} tokens, "
             f"so it cannot be compared with the learner. It omits or adds tokens: report this to the engine's authors."
         )
 
 
 def _compare_digests(who: str, policy: Policy, answer: _Answers, expected: str | None) -> None:
-    """Raise `EngineDisagrees` if the reported digest is not that of the learner's adapter."""
+    """Raise `EngineMismatch` if the reported digest is not that of the learner's adapter."""
     if None not in (expected, answer.digest) and answer.digest != expected:
-        raise EngineDisagrees(
+        raise EngineMismatch(
             f"{policy} was published, but {who} holds other weights under that name: the digest of the adapter's "
             f"tensors is {str(answer.digest)[:12]} in the engine and {str(expected)[:12]} in the learner. Its replies "
             f"must not be used for training, because the update never arrived. {_PUT_RIGHT}"

@@ -18,12 +18,12 @@ from gymposium.replies.reading import MAX_REPLY
 from gymposium.util.background import BackgroundLoop
 from gymposium.util.visible import is_encodable, plural, visible
 from gymposium_agents.chat.tokens import FinishReason, Message, Sampling
-from gymposium_agents.engines.api_errors import ApiError, Kind, explained, find_kind, malformed
+from gymposium_agents.engines.api_errors import ApiError, Kind, explain_error, find_kind, make_malformed_error
 from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings
-from gymposium_agents.engines.failures_in_answers import UNFINISHED, finish_words, first_choice, parse_answer
+from gymposium_agents.engines.failures_in_answers import UNFINISHED, find_first_choice, list_finish_words, parse_answer
 from gymposium_agents.engines.protocol import ChatCompletion
 from gymposium_agents.engines.refused_fields import LIMITS, AcceptedFields, find_refused
-from gymposium_agents.engines.secrets import without_secret
+from gymposium_agents.engines.secrets import remove_secret
 
 _NO_KEY = "set on the wire"
 """Placeholder for the key, because the library requires one."""
@@ -118,7 +118,7 @@ class OpenAIChatEngine:
             "uncounted": "{} {reply} came without token counts: sums and costs leave them out.",
         }
         counted = [
-            _with_nouns(sentence, self.counts[name]) for name, sentence in sentences.items() if self.counts[name]
+            _fill_in_count(sentence, self.counts[name]) for name, sentence in sentences.items() if self.counts[name]
         ]
         return counted + self._accepted.remarks()
 
@@ -150,12 +150,12 @@ class OpenAIChatEngine:
                         return self._empty(kind)
                     field = None if kind else find_refused(error, fields)
                     if field is None or field in refused or (refused & {*LIMITS} and field in LIMITS):
-                        failure = explained(error, self.settings)
+                        failure = explain_error(error, self.settings)
                     else:
                         refused.add(field)
                         self._accepted.adapt(field)
                 except openai.OpenAIError as error:
-                    failure = explained(error, self.settings)
+                    failure = explain_error(error, self.settings)
         raise failure  # outside the handler, so that the library's exception is not its context
 
     def _fields(self, sampling: Sampling, seed: int) -> dict[str, Any]:
@@ -180,20 +180,20 @@ class OpenAIChatEngine:
         key = self.settings.read_key()
         try:
             answer = parse_answer(body)
-            choice = first_choice(answer)
+            choice = find_first_choice(answer)
             message = choice.get("message") if isinstance(choice, dict) else None
-            reasons = finish_words(choice)
+            reasons = list_finish_words(choice)
             if message is None and reasons & _KNOWN and not reasons & UNFINISHED:
                 message = {}  # Gemini omits it if there is no text
             if not isinstance(choice, dict) or not isinstance(message, dict):
                 raise _NoReply("it has no first choice with a message")
-            text = without_secret(_content(message.get("content")), key)
+            text = remove_secret(_read_content(message.get("content")), key)
             if not text.strip() and not reasons & _KNOWN:
                 reason = visible(repr(str(choice.get("finish_reason")).lower()[:80]))
                 raise _NoReply(f"its reply is empty, and its finish_reason is unknown: {reason}")
-            prompt, completion = _counted(answer.get("usage"))
+            prompt, completion = _read_usage(answer.get("usage"))
         except ValueError as error:
-            failure = malformed(body.decode("utf-8", "replace"), self.settings, str(error))
+            failure = make_malformed_error(body.decode("utf-8", "replace"), self.settings, str(error))
         else:
             if message.get("tool_calls") or message.get("function_call"):
                 self.counts["tool calls"] += 1
@@ -215,13 +215,13 @@ class OpenAIChatEngine:
         return "length" if reasons & (_WITHHELD | _CUT_OFF) else "stop"
 
 
-def _with_nouns(sentence: str, count: int) -> str:
+def _fill_in_count(sentence: str, count: int) -> str:
     """A sentence about so many requests or replies."""
     nouns = {"request": plural(count, "request"), "reply": plural(count, "reply", "replies")}
     return sentence.format(count, was=plural(count, "was", "were"), **nouns)
 
 
-def _content(content: Any) -> str:
+def _read_content(content: Any) -> str:
     """Return the text of a message's content: the text, or the joined text parts of a list. It is empty if the message
     contains only thoughts, a tool call or a refusal. Thoughts are in another field or in other parts
     (`reasoning_content`, `thinking`), which are ignored.
@@ -253,20 +253,20 @@ def _has_thoughts(message: Mapping[str, Any]) -> bool:
     return bool(message.get("reasoning_content") or message.get("reasoning") or kinds & _THOUGHTS)
 
 
-def _counted(usage: object) -> tuple[int | None, int | None]:
+def _read_usage(usage: object) -> tuple[int | None, int | None]:
     """Return the numbers of prompt and completion tokens, or None for a number that the service did not report. Tokens
     in the total that are in neither are thoughts, which some services leave out of the completion. Raises `_NoReply`
     for a value that is not a count."""
     if usage is not None and not isinstance(usage, dict):
         raise _NoReply("its usage is not an object")
-    prompt, completion = _count(usage or {}, "prompt_tokens"), _count(usage or {}, "completion_tokens")
+    prompt, completion = _read_count(usage or {}, "prompt_tokens"), _read_count(usage or {}, "completion_tokens")
     total = (usage or {}).get("total_tokens")
     if prompt is not None and type(total) is int and prompt + (completion or 0) < total <= _MOST_TOKENS:
         completion = total - prompt
     return prompt, completion
 
 
-def _count(usage: Mapping[str, Any], name: str) -> int | None:
+def _read_count(usage: Mapping[str, Any], name: str) -> int | None:
     count = usage.get(name)
     if count is None or (type(count) is int and 0 <= count <= _MOST_TOKENS):
         return count

@@ -14,7 +14,7 @@ from gymposium_agents.engines.protocol import ChatCompletion, TokenEngine
 
 
 @cache
-def _worker() -> ThreadPoolExecutor:
+def _get_worker() -> ThreadPoolExecutor:
     """Return the single thread for all engines: players may share an engine that handles one call at a time."""
     return ThreadPoolExecutor(max_workers=1, thread_name_prefix="token chat")
 
@@ -29,7 +29,7 @@ class TokenChatEngine:
     def submit(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> Future[ChatCompletion]:
         """Start one completion. The future raises the errors of the engine, and `PromptTooLong` if there is no space
         for a reply."""
-        return _worker().submit(self._complete, messages, sampling, seed)
+        return _get_worker().submit(self._complete, messages, sampling, seed)
 
     def _complete(self, messages: Sequence[Message], sampling: Sampling, seed: int) -> ChatCompletion:
         prompt = self._chat.conversation(messages)

@@ -18,7 +18,7 @@ SECONDS = 10.0
 _ended = Event()
 
 
-class Calls:
+class EngineCalls:
     """The calls of one engine: one at a time, each in its caller's thread, and none after the shutdown has begun."""
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Calls:
         self.lock.acquire(timeout=SECONDS)
 
 
-_all: WeakSet[Calls] = WeakSet()
+_all: WeakSet[EngineCalls] = WeakSet()
 
 
 @atexit.register

@@ -13,7 +13,7 @@ import re
 from typing import Any
 
 from gymposium.util.strict_json import strict_json
-from gymposium_agents.engines.api_errors import NOT_AN_ANSWER, error_words
+from gymposium_agents.engines.api_errors import NOT_AN_ANSWER, extract_error_words
 
 _UNKNOWN = 502
 """Status of a failure without a usable code: the service behind the gateway failed."""
@@ -49,18 +49,18 @@ _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 def find_failure(body: bytes) -> tuple[int, bytes] | None:
     """Return the status and the body that an answer with status 200 should have had, or None unless it is a failure."""
     if all(not line.strip() or line.startswith(b":") for line in body.splitlines()):
-        return _not_an_answer("an empty answer", body)
+        return _make_failure("an empty answer", body)
     try:
         answer = parse_answer(body)
     except json.JSONDecodeError:
-        return _not_an_answer("an answer that ends too early", body) if _is_truncated(body) else None
+        return _make_failure("an answer that ends too early", body) if _is_truncated(body) else None
     except ValueError:
         return None
-    error = _error(answer)
+    error = _find_error(answer)
     if error is not None:
-        return _status(error), json.dumps({"error": error}).encode()
+        return _find_status(error), json.dumps({"error": error}).encode()
     if isinstance(answer, dict) and answer.get("choices") in (None, []):
-        return _not_an_answer("no choices", body)
+        return _make_failure("no choices", body)
     return None
 
 
@@ -70,7 +70,7 @@ def parse_answer(body: bytes) -> Any:
     return strict_json(body.decode("utf-8"), any_integer=True)
 
 
-def first_choice(answer: Any) -> Any:
+def find_first_choice(answer: Any) -> Any:
     """Return the choice with the index 0 in an answer, or the first one if none has an index, or the only one; None if
     there is none."""
     choices = answer.get("choices") if isinstance(answer, dict) else None
@@ -82,14 +82,14 @@ def first_choice(answer: Any) -> Any:
     return next((one for one, index in zip(choices, indexes) if index == 0), None)
 
 
-def finish_words(choice: Any) -> set[str]:
+def list_finish_words(choice: Any) -> set[str]:
     """Return the finish reason of a choice in lower case, and its parts if it has a prefix, as in Gemini's
     `content_filter: RECITATION`."""
     reason = str(choice.get("finish_reason") if isinstance(choice, dict) else None).lower()
     return {reason, *map(str.strip, reason.split(":"))}
 
 
-def _not_an_answer(what: str, body: bytes) -> tuple[int, bytes]:
+def _make_failure(what: str, body: bytes) -> tuple[int, bytes]:
     error = {"type": NOT_AN_ANSWER, "message": what, "body": body.decode("utf-8", "replace")}
     return _UNKNOWN, json.dumps({"error": error}).encode()
 
@@ -101,14 +101,14 @@ def _is_truncated(body: bytes) -> bool:
     return body[:1] in (b"{", b"[") and (b'"' in rest or rest.count(b"{") + rest.count(b"[") > closed)
 
 
-def _error(answer: Any) -> dict[str, Any] | None:
+def _find_error(answer: Any) -> dict[str, Any] | None:
     """Return the error in an answer as an object. A finished reply beside an `error` is a reply, unless its choice
     failed."""
     if not isinstance(answer, dict):
         return None
-    choice = first_choice(answer)
+    choice = find_first_choice(answer)
     error: Any
-    if isinstance(choice, dict) and (choice.get("error") or finish_words(choice) & _FAILED):
+    if isinstance(choice, dict) and (choice.get("error") or list_finish_words(choice) & _FAILED):
         reason = str(choice.get("finish_reason")).lower()
         error = choice.get("error") or answer.get("error") or f"the reply ended with finish_reason: {reason}"
     elif _has_reply(choice):
@@ -122,18 +122,18 @@ def _error(answer: Any) -> dict[str, Any] | None:
         error = {"code": _MINIMAX.get(code) if type(code) is int else None, "message": str(response.get("status_msg"))}
     else:
         return None
-    return error if isinstance(error, dict) else {"message": error_words(error) or str(error)}
+    return error if isinstance(error, dict) else {"message": extract_error_words(error) or str(error)}
 
 
 def _has_reply(choice: Any) -> bool:
     """Whether a choice holds a reply that has ended: a finish reason, and text or a call."""
     message = choice.get("message") if isinstance(choice, dict) else None
-    if not isinstance(message, dict) or finish_words(choice) & UNFINISHED:
+    if not isinstance(message, dict) or list_finish_words(choice) & UNFINISHED:
         return False
     return any(message.get(name) for name in ("content", "tool_calls", "function_call", "refusal"))
 
 
-def _status(error: dict[str, Any]) -> int:
+def _find_status(error: dict[str, Any]) -> int:
     names = [error.get(name) for name in ("code", "status", "type")]
     for name in names:
         if isinstance(name, int | str) and re.fullmatch("[45][0-9][0-9]", str(name)):

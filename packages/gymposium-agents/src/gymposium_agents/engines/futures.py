@@ -10,7 +10,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def then(future: Future[T], make: Callable[[Future[T]], R]) -> Future[R]:
+def map_future(future: Future[T], make: Callable[[Future[T]], R]) -> Future[R]:
     """Return a future of what `make` returns or raises for `future`. `make` is called when `future` is done, in the
     thread that completes it. Cancelling the returned future also cancels `future`."""
     made: Future[R] = Future()
@@ -28,7 +28,7 @@ def then(future: Future[T], make: Callable[[Future[T]], R]) -> Future[R]:
     return made
 
 
-def results(futures: Sequence[Future[T]]) -> list[T]:
+def wait_for_results(futures: Sequence[Future[T]]) -> list[T]:
     """Return the results of the futures, in order. If one fails, its error is raised and the others are cancelled."""
     try:
         wait(futures, return_when=FIRST_EXCEPTION)

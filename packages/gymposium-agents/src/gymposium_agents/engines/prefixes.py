@@ -23,11 +23,11 @@ from gymposium_agents.modeling.forward import (
     WORTH_A_GROUP,
     PrefilledBatch,
     Tokens,
+    count_shared_tokens,
     group_by_length,
-    join,
+    join_batches,
     prefill,
-    run,
-    shared_length,
+    run_forward,
 )
 
 BLOCK = 32
@@ -51,7 +51,7 @@ class Group:
     """Number of tokens of their common prefix: whole blocks, and at most all tokens but the last."""
 
 
-def plan(prompts: Sequence[Tokens], capacity: int) -> list[Group]:
+def plan_groups(prompts: Sequence[Tokens], capacity: int) -> list[Group]:
     """Divide distinct prompts into groups with a common prefix. The prefixes have at most `capacity` tokens in all."""
     groups: list[Group] = []
     room = capacity
@@ -68,11 +68,11 @@ def plan(prompts: Sequence[Tokens], capacity: int) -> list[Group]:
 def _split(prompts: list[Tokens], depth: int, *, few: bool) -> Iterator[tuple[list[Tokens], int]]:
     """Divide sorted `prompts`, which share `depth` tokens, into parts, and yield each with the number of tokens it
     shares. Prompts form a part if running them separately saves `WORTH_A_GROUP` tokens."""
-    depth = max(depth, _whole_blocks(prompts))
+    depth = max(depth, _count_whole_blocks(prompts))
     together: list[Tokens] = []
     for _, same in groupby(prompts, key=lambda prompt: prompt[depth : depth + BLOCK]):
         part = list(same)
-        saved = len(part) * (_whole_blocks(part) - depth)
+        saved = len(part) * (_count_whole_blocks(part) - depth)
         if (len(part) > 1 or few) and saved >= WORTH_A_GROUP and len(part) < len(prompts):
             yield from _split(part, depth, few=few)
         else:
@@ -81,8 +81,8 @@ def _split(prompts: list[Tokens], depth: int, *, few: bool) -> Iterator[tuple[li
         yield together, depth
 
 
-def _whole_blocks(prompts: list[Tokens]) -> int:
-    return shared_length(prompts) // BLOCK * BLOCK
+def _count_whole_blocks(prompts: list[Tokens]) -> int:
+    return count_shared_tokens(prompts) // BLOCK * BLOCK
 
 
 class PrefixCache:
@@ -102,12 +102,12 @@ class PrefixCache:
     ) -> tuple[PrefilledBatch, dict[Tokens, int]]:
         """Prefill distinct prompts with the cached prefixes (a `Fill`, for one policy). The model must answer as
         `policy`."""
-        groups = plan(prompts, self.capacity)
+        groups = plan_groups(prompts, self.capacity)
         parts = [
             prefill(model, group.prompts, pad, prefix=self._prefix(model, policy, group), room=room) for group in groups
         ]
         order = [prompt for group in groups for prompt in group.prompts]
-        return join(parts, room), {prompt: row for row, prompt in enumerate(order)}
+        return join_batches(parts, room), {prompt: row for row, prompt in enumerate(order)}
 
     def drop(self, policy: Policy | None = None) -> None:
         """Drop the blocks of one policy, or all blocks."""
@@ -123,7 +123,7 @@ class PrefixCache:
         cache = _build_cache(known)
         for key in keys[len(known) :]:
             ids = torch.tensor([key[1][-BLOCK:]], device=model.device)
-            run(model, ids, cache)
+            run_forward(model, ids, cache)
             layers: list[Any] = cache.layers
             self._blocks[key] = [(kv.keys[:, :, -BLOCK:].clone(), kv.values[:, :, -BLOCK:].clone()) for kv in layers]
         for key in reversed(keys):  # the first block is dropped last, because the others are only found after it

@@ -117,8 +117,8 @@ class DigestReporter(Protocol):
 
     def digest(self, policy: Policy) -> str | None:
         """Return the digest of the tensors loaded as `policy`, as held by the engine
-        (`gymposium_agents.engines.vllm.serving.digest`). Returns None if there is no adapter or a server does not
-        report digests."""
+        (`gymposium_agents.engines.vllm.serving.compute_digest`). Returns None if there is no adapter or a server does
+        not report digests."""
 
 
 @runtime_checkable

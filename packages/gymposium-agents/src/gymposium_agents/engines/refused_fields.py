@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from gymposium_agents.engines.api_errors import OUT_OF_RANGE, error_words
+from gymposium_agents.engines.api_errors import OUT_OF_RANGE, extract_error_words
 
 if TYPE_CHECKING:
     from openai import APIStatusError
@@ -41,7 +41,7 @@ def find_refused(error: APIStatusError, sent: Collection[str]) -> str | None:
     if error.status_code not in (400, 422):
         return None
     fields = [name for name in (*LIMITS, *OPTIONAL) if name in sent]
-    message = error_words(error.body) or error.message
+    message = extract_error_words(error.body) or error.message
     if error.param and error.param != "None":  # LiteLLM writes Python's None as text
         named = [name for name in fields if name == str(error.param).rpartition(".")[2]]
     else:

@@ -12,7 +12,7 @@ from gymposium.util.settings import read_settings
 from gymposium_agents.engines.protocol import EngineStart, HostingEngine
 
 
-def engine_spec(name: str) -> EngineSpec:
+def find_engine_spec(name: str) -> EngineSpec:
     """Return the spec of an engine. Raises `UnknownName` with the closest names."""
     engines = host().engines
     if name not in engines:
@@ -20,7 +20,7 @@ def engine_spec(name: str) -> EngineSpec:
     return engines[name]
 
 
-def engine_settings(where: str, spec: EngineSpec, values: Mapping[str, Any]) -> Any:
+def read_engine_settings(where: str, spec: EngineSpec, values: Mapping[str, Any]) -> Any:
     """Return the settings of an engine, an object of the spec's settings class. `where` names their table or player in
     errors.
 

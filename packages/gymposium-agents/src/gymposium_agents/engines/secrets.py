@@ -34,7 +34,7 @@ _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _MOST_REMEMBERED = 10_000
 
 
-def without_secret(text: str, secret: str | None) -> str:
+def remove_secret(text: str, secret: str | None) -> str:
     """Replace each occurrence of the secret in the text with `[key]`. It may be plain, in base64 or hexadecimal,
     escaped for JSON, HTML or URLs (even nested), in letters of other shapes, or interspersed with invisible characters.
     If the secret only occurs in encoded forms, the text is returned with all its escapes undone. If that takes more
@@ -42,11 +42,11 @@ def without_secret(text: str, secret: str | None) -> str:
     be a word or a move."""
     if not secret or len(secret) < _SHORTEST:
         return text
-    forms = _forms(secret)
+    forms = _make_pattern(secret)
     shown = plain = forms.sub(HIDDEN, text)
     clean = 0
     for _ in range(_MOST_LAYERS):
-        before, plain = plain, _undo(plain)
+        before, plain = plain, _undo_escapes(plain)
         if clean == _LAYERS or plain == before:
             return shown
         plain, found = forms.subn(HIDDEN, plain)
@@ -56,7 +56,7 @@ def without_secret(text: str, secret: str | None) -> str:
 
 
 @lru_cache(maxsize=64)
-def _forms(secret: str) -> re.Pattern[str]:
+def _make_pattern(secret: str) -> re.Pattern[str]:
     """Return a pattern for the secret, its hexadecimal digits, the context-independent part of its base64 form, and its
     tags."""
     data = secret.encode()
@@ -70,9 +70,9 @@ def _forms(secret: str) -> re.Pattern[str]:
     return re.compile("|".join([*map(re.escape, forms), f"(?i:{data.hex()})"]))
 
 
-def _undo(text: str) -> str:
+def _undo_escapes(text: str) -> str:
     """Return the text with one layer of escapes undone, and without invisible characters."""
-    text = _ESCAPE.sub(lambda match: _unescaped(match[0]), text.translate(_PLAIN))
+    text = _ESCAPE.sub(lambda match: _unescape(match[0]), text.translate(_PLAIN))
     return _PAIR.sub(lambda pair: pair[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le"), text)
 
 
@@ -93,7 +93,7 @@ _PLAIN = _PlainCharacters()
 
 
 @lru_cache(maxsize=4096)
-def _unescaped(escape: str) -> str:
+def _unescape(escape: str) -> str:
     first, rest = escape[0], escape.lstrip("\\")
     if first == "&":
         return html.unescape(escape)

@@ -16,11 +16,18 @@ from torch.nn.functional import pad as padded
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest
 from gymposium_agents.engines.adapters import Adapters
-from gymposium_agents.engines.ending import Calls
+from gymposium_agents.engines.ending import EngineCalls
 from gymposium_agents.engines.prefixes import PrefixCache
-from gymposium_agents.modeling.caches import CACHE_SHARE, bytes_a_token, device_memory
-from gymposium_agents.modeling.forward import Fill, PrefilledBatch, Tokens, chunked, completion_logits, extend
-from gymposium_agents.modeling.linear import quicken
+from gymposium_agents.modeling.caches import CACHE_SHARE, compute_bytes_per_token, get_device_memory
+from gymposium_agents.modeling.forward import (
+    Fill,
+    PrefilledBatch,
+    Tokens,
+    compute_completion_logits,
+    extend,
+    split_into_chunks,
+)
+from gymposium_agents.modeling.linear import speed_up_linear_layers
 
 SCORED_TOKENS = 65_536
 """Maximum number of tokens in a pass that scores completions."""
@@ -69,12 +76,12 @@ class TransformersEngine:
         self._policy = self._adapters.own
         self._prefixes = PrefixCache(prefix_tokens)
         if cache_bytes is None:
-            cache_bytes = int(CACHE_SHARE * device_memory(model.device))
-        self._cached_tokens = cache_bytes // bytes_a_token(model.config, model.dtype)
+            cache_bytes = int(CACHE_SHARE * get_device_memory(model.device))
+        self._cached_tokens = cache_bytes // compute_bytes_per_token(model.config, model.dtype)
         self.context = int(model.config.get_text_config(decoder=True).max_position_embeddings)
         """The maximum number of tokens of a prompt and its completion together."""
         # in the `streaming` schedule, two players of one model may ask concurrently, from two threads
-        self._calls = Calls()
+        self._calls = EngineCalls()
 
     @property
     def model(self) -> Any:
@@ -158,9 +165,9 @@ class TransformersEngine:
         unique = list(dict.fromkeys(pairs))
         by_pair: dict[tuple[Tokens, Tokens], tuple[float, ...]] = {}
         with self._answering(self._policy if policy is None else policy) as (model, fill):
-            for chunk in chunked(unique, SCORED_TOKENS, max(1, LOGIT_BUDGET // _vocabulary(model))):
+            for chunk in split_into_chunks(unique, SCORED_TOKENS, max(1, LOGIT_BUDGET // _get_vocabulary_size(model))):
                 self._calls.go_on()
-                logits, tokens, _ = completion_logits(model, [unique[i] for i in chunk], self.pad, fill)
+                logits, tokens, _ = compute_completion_logits(model, [unique[i] for i in chunk], self.pad, fill)
                 scores = torch.log_softmax(logits / temperature, dim=-1).gather(-1, tokens[..., None])[..., 0]
                 for i, row in zip(chunk, scores.tolist(), strict=True):
                     by_pair[unique[i]] = tuple(row[: len(unique[i][1])])
@@ -171,7 +178,7 @@ class TransformersEngine:
         """Yield the transformers model, which answers as `policy`, and the function that prefills its prompts."""
         self._adapters.check(policy)
         with self._calls.lock, self._adapters.answering(policy), torch.inference_mode():
-            quicken(self.model)  # an adapter loaded since then also has linear layers
+            speed_up_linear_layers(self.model)  # an adapter loaded since then also has linear layers
             yield unwrap_peft(self.model), partial(self._prefixes.fill, policy)
 
     def _unsaid(self, request: TokenRequest, sampling: Sampling) -> _Reply:
@@ -189,7 +196,7 @@ class TransformersEngine:
         while True:
             self._calls.go_on()
             rows = [node[id(reply)] for reply in live]
-            tokens, scores = choose(batch, rows, [reply.request for reply in live], sampling)
+            tokens, scores = sample_tokens(batch, rows, [reply.request for reply in live], sampling)
             for reply, token, logprob in zip(live, tokens, scores, strict=True):
                 reply.add(token, logprob, self.stops)
             live = [reply for reply in live if not reply.stopped and len(reply.ids) < reply.room]
@@ -212,7 +219,7 @@ class TransformersEngine:
         """Return the first of these replies, which are sampled together, and the others. Either the first ones fit into
         the budgets, with their padded prompts, space for the next tokens, and one token's logits each, or there is only
         one."""
-        most = max(1, LOGIT_BUDGET // _vocabulary(self.model))
+        most = max(1, LOGIT_BUDGET // _get_vocabulary_size(self.model))
         longest = 0
         for count, reply in enumerate(replies):
             longest = max(longest, len(reply.tokens) + min(reply.room - len(reply.ids), GROWTH))
@@ -257,7 +264,7 @@ def unwrap_peft(model: Any) -> Any:
     return model.get_base_model() if hasattr(model, "get_base_model") else model
 
 
-def choose(
+def sample_tokens(
     batch: PrefilledBatch, nodes: list[int], requests: list[TokenRequest], sampling: Sampling
 ) -> tuple[list[int], list[float]]:
     """Sample the next token of each request by inverting the cumulative distribution, and return the tokens and their
@@ -269,11 +276,11 @@ def choose(
         chosen = scores.argmax(dim=-1)[where]
     else:
         draws = torch.tensor([r.rng.random() for r in requests], dtype=torch.float64, device=scores.device)
-        chosen = _inverted(scores.exp(), where, draws)
+        chosen = _invert_distributions(scores.exp(), where, draws)
     return chosen.tolist(), scores[where, chosen].tolist()
 
 
-def _inverted(probabilities: Tensor, where: Tensor, draws: Tensor) -> Tensor:
+def _invert_distributions(probabilities: Tensor, where: Tensor, draws: Tensor) -> Tensor:
     """Return the tokens [N] where the cumulative distributions of the rows `where` [N] of `probabilities` [B, V] pass
     `draws` [N], which are in [0, 1). The probability of each token is above 0.
 
@@ -282,17 +289,17 @@ def _inverted(probabilities: Tensor, where: Tensor, draws: Tensor) -> Tensor:
     parts = padded(probabilities, (0, -probabilities.shape[1] % PART)).view(len(probabilities), -1, PART)
     sums = parts.sum(dim=-1, dtype=torch.float64)[where]
     ends = sums.cumsum(dim=-1)
-    aims = _below(draws * ends[:, -1], ends[:, -1])
+    aims = _clamp_below(draws * ends[:, -1], ends[:, -1])
     part = torch.searchsorted(ends, aims[:, None], right=True)
     inside = parts[where, part[:, 0]].cumsum(dim=-1, dtype=torch.float64)
-    rest = _below(aims - (ends - sums).gather(1, part)[:, 0], inside[:, -1])
+    rest = _clamp_below(aims - (ends - sums).gather(1, part)[:, 0], inside[:, -1])
     return part[:, 0] * PART + torch.searchsorted(inside, rest[:, None], right=True)[:, 0]
 
 
-def _below(numbers: Tensor, limits: Tensor) -> Tensor:
+def _clamp_below(numbers: Tensor, limits: Tensor) -> Tensor:
     """Return the numbers, clamped to the largest number below the limit if rounding has reached it."""
     return torch.minimum(numbers, torch.nextafter(limits, torch.zeros_like(limits)))
 
 
-def _vocabulary(model: Any) -> int:
+def _get_vocabulary_size(model: Any) -> int:
     return int(model.config.get_text_config(decoder=True).vocab_size)

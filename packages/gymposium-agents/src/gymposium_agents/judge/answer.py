@@ -28,7 +28,7 @@ def read_scores(answer: str, ids: Sequence[str]) -> dict[str, float]:
 
     Raises `UnratedGroup` if the answer is anything but one score from 0 to 1 for each id, or has more than `MAX_REPLY`
     characters."""
-    entries = [(_id(entry), entry.get("score")) for entry in _entries(answer)]
+    entries = [(_read_id(entry), entry.get("score")) for entry in _parse_entries(answer)]
     names = [name for name, _ in entries]
     if len(names) != len(ids):
         raise UnratedGroup(
@@ -36,28 +36,28 @@ def read_scores(answer: str, ids: Sequence[str]) -> dict[str, float]:
             f"It gave {quantity(len(names), 'score')} for {quantity(len(ids), 'trajectory', 'trajectories')}.",
         )
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise UnratedGroup(NOT_EACH_ONCE, f"It gave several scores for {', '.join(map(_short, twice))}.")
+        raise UnratedGroup(NOT_EACH_ONCE, f"It gave several scores for {', '.join(map(_shorten, twice))}.")
     if unknown := sorted({*names} - {*ids}):
-        raise UnratedGroup(NOT_EACH_ONCE, f"Unknown ids: {', '.join(map(_short, unknown))}.")
-    scores = {name: _score(name, score) for name, score in entries}
+        raise UnratedGroup(NOT_EACH_ONCE, f"Unknown ids: {', '.join(map(_shorten, unknown))}.")
+    scores = {name: _read_score(name, score) for name, score in entries}
     return {name: scores[name] for name in ids}
 
 
-def _entries(answer: str) -> list[dict[str, Any]]:
+def _parse_entries(answer: str) -> list[dict[str, Any]]:
     """The list under `scores` in the answer. Raises `UnratedGroup` if the answer is too long or has no such list."""
     if len(answer) > MAX_REPLY:
         raise UnratedGroup(NO_JSON, f"It has {len(answer):,} characters; at most {MAX_REPLY:,} are read.")
     texts = [strip_turn_tokens(answer)]
     if not texts[0].startswith(("{", "`")):  # an answer that begins with JSON may quote delimiters in an explanation
         texts = [texts[0].partition("</think>")[2], strip_turn_tokens(remove_thoughts(texts[0]))]
-    data = next((data for text in texts if (data := _json(text)) is not None), None)
+    data = next((data for text in texts if (data := _parse_json(text)) is not None), None)
     entries = data.get("scores") if isinstance(data, dict) else None
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise UnratedGroup(NO_JSON, f"It says: {_short(answer)}")
+        raise UnratedGroup(NO_JSON, f"It says: {_shorten(answer)}")
     return entries
 
 
-def _json(text: str) -> Any:
+def _parse_json(text: str) -> Any:
     """The value of a JSON text, apart from a code fence around it; None for other text."""
     text = text.strip()
     if text.startswith(_FENCE) and text.endswith(_FENCE) and len(text) >= 2 * len(_FENCE):
@@ -68,21 +68,21 @@ def _json(text: str) -> Any:
         return None
 
 
-def _id(entry: dict[str, Any]) -> str:
+def _read_id(entry: dict[str, Any]) -> str:
     """The id of an entry, which may be written as text or as a whole number."""
     name = entry.get("id")
     if not isinstance(name, str) and type(name) is not int:
-        raise UnratedGroup(NOT_EACH_ONCE, f"One has the id {_short(json.dumps(name))}.")
+        raise UnratedGroup(NOT_EACH_ONCE, f"One has the id {_shorten(json.dumps(name))}.")
     return str(name)
 
 
-def _score(name: str, score: object) -> float:
+def _read_score(name: str, score: object) -> float:
     if type(score) not in (int, float) or not 0.0 <= score <= 1.0:  # type: ignore[operator]
-        raise UnratedGroup(NO_SCORE, f"It gave {_short(json.dumps(score))} for {name}.")
+        raise UnratedGroup(NO_SCORE, f"It gave {_shorten(json.dumps(score))} for {name}.")
     return float(score)  # type: ignore[arg-type]
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     """The beginning of a text, on one line, without lone surrogates."""
     text = " ".join(text.encode("utf-8", "backslashreplace").decode("utf-8").split())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -12,7 +12,7 @@ _OF_A_PLAYER = ("context", "prompt", "reading", "reply")
 """Player options that a judge does not have."""
 
 
-def ruler_reward(model: str, options: str | None = None, rubric: str | None = None) -> Ruler:
+def make_ruler(model: str, options: str | None = None, rubric: str | None = None) -> Ruler:
     """Make the judge that uses this model of a chat service, with the service options of `api:MODEL`.
 
     Raises `BadOption` or `UnknownName` for invalid options, and `MissingExtra` without the openai library."""

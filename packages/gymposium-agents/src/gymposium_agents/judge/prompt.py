@@ -35,37 +35,37 @@ Answer with one JSON object and nothing else, every trajectory in it once, by it
 {{"scores": [{{"id": "1", "explanation": "one sentence", "score": 0.5}}]}}"""
 
 
-def judge_messages(rules: str, attempts: Mapping[str, Transcript], rubric: str = RUBRIC) -> list[Message]:
+def make_judge_messages(rules: str, attempts: Mapping[str, Transcript], rubric: str = RUBRIC) -> list[Message]:
     """Make the messages that request a score for each attempt, by id. The attempts' common beginning is shown once."""
     transcripts = list(attempts.values())
-    common = common_length(transcripts)
-    blocks = [_tagged("rules", rules.rstrip())]
+    common = count_common_parts(transcripts)
+    blocks = [_add_tags("rules", rules.rstrip())]
     if common:
-        blocks.append("\n".join(["<common>", *map(_block, transcripts[0][:common]), "</common>"]))
+        blocks.append("\n".join(["<common>", *map(_format_block, transcripts[0][:common]), "</common>"]))
     for name, attempt in attempts.items():
-        blocks.append("\n".join([f'<trajectory id="{name}">', *map(_block, attempt[common:]), "</trajectory>"]))
+        blocks.append("\n".join([f'<trajectory id="{name}">', *map(_format_block, attempt[common:]), "</trajectory>"]))
     blocks.append(f"Score these {len(attempts)} trajectories: {', '.join(attempts)}.")
     return [
-        {"role": "system", "content": _INSTRUCTIONS.format(rubric=_escaped(rubric))},
+        {"role": "system", "content": _INSTRUCTIONS.format(rubric=_escape(rubric))},
         {"role": "user", "content": "\n\n".join(blocks)},
     ]
 
 
-def common_length(transcripts: Sequence[Transcript]) -> int:
+def count_common_parts(transcripts: Sequence[Transcript]) -> int:
     """Return the number of initial parts that all transcripts have in common."""
     columns = enumerate(zip(*transcripts))
     return next((i for i, parts in columns if len({*parts}) > 1), min(map(len, transcripts), default=0))
 
 
-def _block(said: TranscriptPart) -> str:
-    return _tagged(said.part, said.text)
+def _format_block(said: TranscriptPart) -> str:
+    return _add_tags(said.part, said.text)
 
 
-def _tagged(tag: str, text: str) -> str:
-    return f"<{tag}>\n{_escaped(text)}\n</{tag}>"
+def _add_tags(tag: str, text: str) -> str:
+    return f"<{tag}>\n{_escape(text)}\n</{tag}>"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """Return `text` with the characters of tags escaped. A lone surrogate, which a request cannot contain, is shown as
     its number."""
     shown = text.encode("utf-8", "backslashreplace").decode("utf-8")

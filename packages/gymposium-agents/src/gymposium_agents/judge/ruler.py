@@ -14,12 +14,12 @@ from gymposium.rewards.match import less_penalties
 from gymposium.rewards.protocol import Reward
 from gymposium_agents.chat.tokens import Sampling
 from gymposium_agents.engines.api_errors import PromptTooLong
-from gymposium_agents.engines.futures import results, then
+from gymposium_agents.engines.futures import map_future, wait_for_results
 from gymposium_agents.engines.protocol import ChatCompletion, ChatEngine
 from gymposium_agents.judge.account import Account
 from gymposium_agents.judge.answer import CUT_OFF, read_scores
-from gymposium_agents.judge.prompt import RUBRIC, judge_messages
-from gymposium_agents.judge.transcript import transcript
+from gymposium_agents.judge.prompt import RUBRIC, make_judge_messages
+from gymposium_agents.judge.transcript import make_transcript
 from gymposium_agents.players.api_player import list_remarks
 
 MAX_TOKENS = 4096
@@ -53,14 +53,14 @@ class Ruler:
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
         """Return the rewards of one group. Raises `UnratedGroup` if there are no scores, and `BadReward` if the
         trajectories are not of one game and seat."""
-        return results([self.submit(group)])[0]
+        return wait_for_results([self.submit(group)])[0]
 
     def submit(self, group: Sequence[Trajectory]) -> Future[list[Reward]]:
         """Start rating one group, and return a future of its rewards. Several groups may be submitted concurrently. The
         future raises `UnratedGroup`."""
         if len({(trajectory.game, trajectory.seat) for trajectory in group}) != 1:
             raise BadReward("A judge compares trajectories of one game and seat. Give it groups of such trajectories.")
-        transcripts = [transcript(trajectory) for trajectory in group]
+        transcripts = [make_transcript(trajectory) for trajectory in group]
         attempts = {str(number): attempt for number, attempt in enumerate(dict.fromkeys(transcripts), 1)}
         if len(attempts) == 1:
             future: Future[list[Reward]] = Future()
@@ -84,8 +84,8 @@ class Ruler:
                 for trajectory, attempt, exact in zip(group, transcripts, accuracy(group), strict=True)
             ]
 
-        messages = judge_messages(rules, attempts, self.rubric)
-        return then(self.engine.submit(messages, self._sampling, _SEED), answered)
+        messages = make_judge_messages(rules, attempts, self.rubric)
+        return map_future(self.engine.submit(messages, self._sampling, _SEED), answered)
 
     @property
     def account(self) -> Account:

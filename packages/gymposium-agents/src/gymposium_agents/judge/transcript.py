@@ -39,7 +39,7 @@ class TranscriptPart:
 Transcript = tuple[TranscriptPart, ...]
 
 
-def transcript(trajectory: Trajectory) -> Transcript:
+def make_transcript(trajectory: Trajectory) -> Transcript:
     """Make the transcript of a trajectory, in order, with the outcome last. Raises `BadReward` for a trajectory without
     a seed, because its match cannot be replayed."""
     seat, seed = trajectory.seat, trajectory.seed
@@ -51,21 +51,21 @@ def transcript(trajectory: Trajectory) -> Transcript:
     while seats := match.to_move():
         joint = {event.seat: event.move for _, event in zip(seats, moves)}  # seats first: zip then takes no extra move
         if seat in seats:
-            parts.append(TranscriptPart("told", _position(match, seat)))
-            parts += _replies(turns, trajectory, joint.get(seat))
+            parts.append(TranscriptPart("told", _describe_position(match, seat)))
+            parts += _list_reply_parts(turns, trajectory, joint.get(seat))
         if len(joint) < len(seats):  # the match ended at this decision
             break
         match.apply(joint)
-    return (*parts, TranscriptPart("outcome", _outcome(trajectory)))
+    return (*parts, TranscriptPart("outcome", _describe_outcome(trajectory)))
 
 
-def _position(match: Match, seat: int) -> str:
+def _describe_position(match: Match, seat: int) -> str:
     observation = match.observe(seat, "full")
     legal = observation.legal_moves
     return observation.text if legal is None else f"{observation.text}Legal moves: {', '.join(legal)}"
 
 
-def _replies(turns: Iterator[Turn], trajectory: Trajectory, played: str | None) -> Iterator[TranscriptPart]:
+def _list_reply_parts(turns: Iterator[Turn], trajectory: Trajectory, played: str | None) -> Iterator[TranscriptPart]:
     """Yield the replies of one decision. `played` is its move, or None if the match ended at it."""
     for turn in turns:
         yield TranscriptPart("reply", turn.text if turn.action is None else f"action {turn.action}")
@@ -78,7 +78,7 @@ def _replies(turns: Iterator[Turn], trajectory: Trajectory, played: str | None) 
         yield TranscriptPart("refused", f"{why} It cost {turn.penalty:g}." if turn.penalty else why)
 
 
-def _outcome(trajectory: Trajectory) -> str:
+def _describe_outcome(trajectory: Trajectory) -> str:
     if trajectory.truncated:
         how = "The match broke off: it had grown longer than the player can read."
     elif trajectory.forfeited:

@@ -18,11 +18,11 @@ from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntry
 from gymposium.errors import BadOption, GymposiumError, describe
 from gymposium_agents.lora.files import CONFIG, MAX_RANK, PLAYER, WEIGHTS, Adapter, check_target_names, read_adapter
 from gymposium_agents.lora.patterns import check_patterns
-from gymposium_agents.modeling.sources import on_this_machine_only
+from gymposium_agents.modeling.sources import is_only_local
 
 
 @contextmanager
-def without_pefts_warning() -> Iterator[None]:
+def hide_peft_warning() -> Iterator[None]:
     """Hide the warning that PEFT 0.21 uses a deprecated attribute of transformers 5.23. Users cannot act on it."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="`is_gradient_checkpointing`", category=FutureWarning)
@@ -53,7 +53,7 @@ def attach_lora(model: Any, *, rank: int, alpha: int, seed: int, targets: Collec
         lora_dropout=0.0,
         task_type="CAUSAL_LM",
     )
-    with torch.random.fork_rng(), without_pefts_warning():
+    with torch.random.fork_rng(), hide_peft_warning():
         torch.manual_seed(seed)
         return get_peft_model(model, config)
 
@@ -61,7 +61,7 @@ def attach_lora(model: Any, *, rank: int, alpha: int, seed: int, targets: Collec
 def check_targets(model: Any, targets: Collection[str]) -> None:
     """Raise `BadOption` if a LoRA cannot be attached to these layers of a model. The model's weights are not used."""
     output = model.get_output_embeddings()
-    layers = (name for name in _linear_layers(model) if output is None or model.get_submodule(name) is not output)
+    layers = (name for name in _find_linear_layers(model) if output is None or model.get_submodule(name) is not output)
     check_target_names(targets, {name.rpartition(".")[2] for name in layers})
 
 
@@ -71,25 +71,25 @@ def load_lora(model: Any, adapter: str | Path) -> Any:
     Raises `GymposiumError` if the adapter does not exist, or is for another model."""
     from peft import PeftModel
 
-    directory = adapter_directory(adapter)
+    directory = find_adapter_directory(adapter)
     files = read_adapter(directory)
     _check_fits(model, files, adapter)
     check_patterns(files.config, model, adapter)
     try:
-        with without_pefts_warning():
+        with hide_peft_warning():
             return PeftModel.from_pretrained(model, str(directory))
     except Exception as error:  # PEFT raises errors of all kinds for odd values in a config
         raise GymposiumError(f"PEFT cannot load the adapter {str(adapter)!r}: {describe(error)}") from error
 
 
-def adapter_directory(adapter: str | Path) -> Path:
+def find_adapter_directory(adapter: str | Path) -> Path:
     """Return the directory with an adapter's files: the directory itself, or the cached copy of a hub name.
 
     Raises `GymposiumError` if neither exists."""
     if Path(adapter).is_dir():
         return Path(adapter)
     try:
-        here = on_this_machine_only(adapter)
+        here = is_only_local(adapter)
         return Path(snapshot_download(str(adapter), allow_patterns=[CONFIG, WEIGHTS, PLAYER], local_files_only=here))
     except (HFValidationError, HfHubHTTPError, LocalEntryNotFoundError) as error:
         raise GymposiumError(
@@ -97,7 +97,7 @@ def adapter_directory(adapter: str | Path) -> Path:
         ) from error
 
 
-def _linear_layers(model: Any) -> dict[str, tuple[int, int]]:
+def _find_linear_layers(model: Any) -> dict[str, tuple[int, int]]:
     """Return inputs and outputs of every linear layer by name, including quantized ones."""
     return {
         name: (int(layer.in_features), int(layer.out_features))
@@ -108,7 +108,7 @@ def _linear_layers(model: Any) -> dict[str, tuple[int, int]]:
 
 def _check_fits(model: Any, adapter: Adapter, source: str | Path) -> None:
     """Raise `GymposiumError` unless the model has each layer that the adapter changes, with the adapter's sizes."""
-    layers = _linear_layers(model)
+    layers = _find_linear_layers(model)
     base = f" It was made on {adapter.base!r}." if adapter.base else ""
     for name, (inputs, _, outputs) in adapter.layers.items():
         size = layers.get(name)

@@ -18,7 +18,7 @@ from gymposium_agents.lora.trained import TrainingSummary
 from gymposium_agents.modeling.sources import find_title
 
 
-def model_card(
+def make_model_card(
     repo: str,
     adapter: Adapter | None,
     settings: Mapping[str, Any],
@@ -39,21 +39,21 @@ def model_card(
         base_model=hub_base,
         library_name="transformers" if adapter is None else "peft",
         pipeline_tag="text-generation",
-        tags=["gymposium", *(() if adapter is None else ("lora",)), "text-games", *(_tag(game) for game in games)],
+        tags=["gymposium", *(() if adapter is None else ("lora",)), "text-games", *(_make_tag(game) for game in games)],
     )
     what = "A language model" if adapter is None else "A LoRA adapter for a language model"
     plays = f" that plays {', '.join(f'`{game}`' for game in games)}" if games else " that plays text games"
-    facts = [*_facts(adapter, base, hub_base), *(f"{name}: `{value}`" for name, value in sorted(settings.items()))]
+    facts = [*_list_facts(adapter, base, hub_base), *(f"{name}: `{value}`" for name, value in sorted(settings.items()))]
     known = "\n".join(f"- {fact}" for fact in facts)
     return (
         f"---\n{data.to_yaml()}\n---\n\n# {repo.rpartition('/')[2]}\n\n{what}{plays} as a player of gymposium.\n\n"
         + (f"## What is known of it\n\n{known}\n\n" if known else "")
-        + (_training(trained) if trained else "")
-        + f"## Use it\n\n{_usage(repo, adapter, hub_base, game)}"
+        + (_describe_training(trained) if trained else "")
+        + f"## Use it\n\n{_describe_usage(repo, adapter, hub_base, game)}"
     )
 
 
-def player_settings(directory: Path) -> dict[str, Any]:
+def read_player_settings(directory: Path) -> dict[str, Any]:
     """Return the settings in a directory's `player.json`, as plain data. Empty if the file does not exist.
 
     Raises `GymposiumError` if it is not a JSON object."""
@@ -69,19 +69,19 @@ def player_settings(directory: Path) -> dict[str, Any]:
     return settings
 
 
-def _training(trained: TrainingSummary) -> str:
+def _describe_training(trained: TrainingSummary) -> str:
     """Return the sections on the model's training and play."""
     how = "\n".join(f"- {fact}" for fact in trained.how)
     measured = f"## How it plays\n\n{table}\n\n" if (table := trained.table()) else ""
     return f"## How it was trained\n\n{how}\n\n{measured}"
 
 
-def _tag(game: str) -> str:
+def _make_tag(game: str) -> str:
     """Return the game without its parameters."""
     return game.partition("(")[0].rstrip("…")
 
 
-def _facts(adapter: Adapter | None, base: str | None, hub_base: str | None) -> list[str]:
+def _list_facts(adapter: Adapter | None, base: str | None, hub_base: str | None) -> list[str]:
     if adapter is None:
         return [f"made from: `{hub_base}`"] if hub_base else []
     beneath = f"`{hub_base}`" if hub_base else "a model that is not on the hub"
@@ -95,7 +95,7 @@ def _facts(adapter: Adapter | None, base: str | None, hub_base: str | None) -> l
     ]
 
 
-def _usage(repo: str, adapter: Adapter | None, hub_base: str | None, game: str | None) -> str:
+def _describe_usage(repo: str, adapter: Adapter | None, hub_base: str | None, game: str | None) -> str:
     model = hub_base or "MODEL"
     if adapter is None:
         player = f"lm:{repo}"

@@ -10,7 +10,7 @@ _MOST_LAYERS = 1_000
 """Maximum number of layers made by `layer_replication`."""
 
 
-def wrong_fields(config: Mapping[str, Any]) -> list[str]:
+def find_wrong_fields(config: Mapping[str, Any]) -> list[str]:
     """Return the fields whose values are not of PEFT's types. None stands for a default."""
     given = {name: config.get(name) for name in _FIELDS}
     return sorted(
@@ -34,7 +34,7 @@ def _is_text_or_names(value: Any) -> bool:
     return isinstance(value, str) or _are_names(value)
 
 
-def _by_name(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
+def _check_values(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, dict) and all(map(fits, value.values()))
 
 
@@ -51,8 +51,8 @@ def _are_few_layers(value: Any) -> bool:
 _FIELDS: Mapping[str, Callable[[Any], bool]] = {
     "r": _is_rank,
     "lora_alpha": _is_number,
-    "rank_pattern": _by_name(_is_rank),
-    "alpha_pattern": _by_name(_is_number),
+    "rank_pattern": _check_values(_is_rank),
+    "alpha_pattern": _check_values(_is_number),
     "target_modules": _is_text_or_names,
     "exclude_modules": _is_text_or_names,
     "layers_pattern": _is_text_or_names,

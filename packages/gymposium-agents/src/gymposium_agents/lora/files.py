@@ -12,7 +12,7 @@ from typing import Any
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.util.plain_file import read_plain_text
 from gymposium.util.strict_json import strict_json
-from gymposium_agents.lora.fields import wrong_fields
+from gymposium_agents.lora.fields import find_wrong_fields
 from gymposium_agents.modeling.model_files import check_plain_files
 
 CONFIG = "adapter_config.json"
@@ -113,7 +113,7 @@ def read_adapter(directory: str | Path) -> Adapter:
             f"The adapter in {str(directory)!r} names a module to import (megatron_core, with megatron_config), which "
             f"is not allowed. Remove both from its {CONFIG}."
         )
-    if wrong := wrong_fields(config):
+    if wrong := find_wrong_fields(config):
         raise GymposiumError(
             f"The adapter in {str(directory)!r} has invalid values in its {CONFIG}: {', '.join(wrong)}. Save it again."
         )
@@ -131,20 +131,20 @@ def read_adapter(directory: str | Path) -> Adapter:
         )
     if ranks - named:
         raise GymposiumError(
-            f"The adapter in {str(directory)!r} has weights of rank {_listed(ranks)}, but its {CONFIG} says "
-            f"{_listed(named)}. The two files belong to different adapters. Save the adapter again, or correct them."
+            f"The adapter in {str(directory)!r} has weights of rank {_format_list(ranks)}, but its {CONFIG} says "
+            f"{_format_list(named)}. The two files do not match. Save the adapter again, or correct them."
         )
     return adapter
 
 
-def changes_more(config: Mapping[str, Any]) -> list[str]:
+def list_extra_changes(config: Mapping[str, Any]) -> list[str]:
     """Return what a LoRA does in addition to adding low-rank matrices to an unchanged model's layers. An adapter with
     any of this cannot share its base model with others. `config` contains `adapter_config.json`."""
     bias, saved = config.get("bias", "none"), config.get("modules_to_save")
     start = config.get("init_lora_weights", True)
-    return _that_hold({
+    return _select_true({
         f"its biases are trained (bias={bias!r})": bias != "none",
-        f"it includes whole layers (modules_to_save: {_listed(saved)})": saved,
+        f"it includes whole layers (modules_to_save: {_format_list(saved)})": saved,
         "it trains single tokens (trainable_token_indices)": config.get("trainable_token_indices"),
         "it is active only after certain tokens (alora_invocation_tokens)": config.get("alora_invocation_tokens"),
         "it repeats layers (layer_replication)": config.get("layer_replication"),
@@ -154,7 +154,7 @@ def changes_more(config: Mapping[str, Any]) -> list[str]:
     })  # fmt: skip
 
 
-def unservable(config: Mapping[str, Any], tensors: Collection[str]) -> list[str]:
+def list_unservable_features(config: Mapping[str, Any], tensors: Collection[str]) -> list[str]:
     """Return the reasons why vLLM would refuse a LoRA, or load it and answer with other weights. Empty if vLLM can
     serve it.
 
@@ -162,7 +162,7 @@ def unservable(config: Mapping[str, Any], tensors: Collection[str]) -> list[str]
     `vllm/lora/peft_helper.py` of vLLM 0.32, and settings that its later layers ignore without an error
     (vllm-project/vllm#51594)."""
     ends = sorted(name for name in tensors if not _ENDS.isdisjoint(name.split(".")))
-    return changes_more(config) + _that_hold({
+    return list_extra_changes(config) + _select_true({
         "it is a DoRA (use_dora)": config.get("use_dora"),
         "its layers have biases (lora_bias)": config.get("lora_bias"),
         "it changes bare parameters (target_parameters)": config.get("target_parameters"),
@@ -172,11 +172,11 @@ def unservable(config: Mapping[str, Any], tensors: Collection[str]) -> list[str]
     })  # fmt: skip
 
 
-def _that_hold(reasons: Mapping[str, object]) -> list[str]:
+def _select_true(reasons: Mapping[str, object]) -> list[str]:
     return [reason for reason, holds in reasons.items() if holds]
 
 
-def _listed(values: Collection[Any] | None) -> str:
+def _format_list(values: Collection[Any] | None) -> str:
     return ", ".join(map(str, sorted(values or (), key=str)))
 
 

@@ -17,7 +17,7 @@ from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError 
 from gymposium.errors import GymposiumError
 from gymposium.runs.links import leads_out
 from gymposium.runs.run import Run
-from gymposium_agents.lora.card import model_card, player_settings
+from gymposium_agents.lora.card import make_model_card, read_player_settings
 from gymposium_agents.lora.files import CONFIG, read_adapter
 from gymposium_agents.lora.trained import TrainingSummary
 
@@ -58,7 +58,7 @@ def push_to_hub(
 
     Raises `GymposiumError` with the fix if there is nothing to push or no token, or if the hub refuses."""
     directory = Path(directory)
-    files, left_out = _files(directory)
+    files, left_out = _list_files(directory)
     adapter = read_adapter(directory) if (directory / CONFIG).is_file() else None
     if adapter is None and not (directory / "config.json").is_file():
         raise GymposiumError(
@@ -70,7 +70,7 @@ def push_to_hub(
         trained = (
             TrainingSummary.around(directory) if run is None else TrainingSummary.in_run(Run(Path(run).name, Path(run)))
         )
-        card = model_card(repo, adapter, player_settings(directory), base=beneath, game=game, trained=trained)
+        card = make_model_card(repo, adapter, read_player_settings(directory), base=beneath, game=game, trained=trained)
         operations.append(CommitOperationAdd(_CARD, card.encode()))
     if get_token() is None:
         raise GymposiumError("No token for the hub. Run hf auth login, or set HF_TOKEN, and push again.")
@@ -91,11 +91,11 @@ def push_to_hub(
             revision=revision,
         )
     except (HTTPError, OSError, ValueError) as error:
-        raise GymposiumError(f"The hub rejected {str(directory)!r} as {repo}: {_reason(error)}") from error
+        raise GymposiumError(f"The hub rejected {str(directory)!r} as {repo}: {_explain_error(error)}") from error
     return PushResult(commit.commit_url, tuple(sorted(one.path_in_repo for one in operations)), left_out)
 
 
-def _files(directory: Path) -> tuple[list[Path], tuple[str, ...]]:
+def _list_files(directory: Path) -> tuple[list[Path], tuple[str, ...]]:
     """Return the files of a directory to push, and the names of all others.
 
     Raises `GymposiumError` for a link that leads out of the directory: its author may have been after another file."""
@@ -111,7 +111,7 @@ def _files(directory: Path) -> tuple[list[Path], tuple[str, ...]]:
     return files, tuple(entry.name for entry in entries if entry not in files)
 
 
-def _reason(error: Exception) -> str:
+def _explain_error(error: Exception) -> str:
     """Describe what went wrong, and the fix if known."""
     status = error.response.status_code if isinstance(error, HfHubHTTPError) else None
     advice = {

@@ -21,7 +21,7 @@ agree bitwise at one version and not at the next. For bfloat16, the minimum is 0
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class LogprobChange:
     """The change in the same tokens' log-probabilities between two versions."""
 
     tokens: int
@@ -42,7 +42,7 @@ class Move:
         return self.correlation >= self.least
 
 
-class Moves:
+class ChangeTracker:
     """A comparison of an engine's and a learner's log-probabilities of the same tokens across versions."""
 
     def __init__(self, tolerance: float) -> None:
@@ -52,7 +52,7 @@ class Moves:
         self._before: tuple[Tensor, Tensor] | None = None
         """The log-probabilities of engine and learner at the last matching version."""
 
-    def compare(self, engine: Sequence[float], learner: Sequence[float]) -> Move | None:
+    def compare(self, engine: Sequence[float], learner: Sequence[float]) -> LogprobChange | None:
         """Return the changes since the last matching version. Returns None at the first version, which is assumed to
         match, and if the learner's changes do not exceed rounding."""
         logprobs = torch.tensor(engine, dtype=torch.float64), torch.tensor(learner, dtype=torch.float64)
@@ -65,8 +65,8 @@ class Moves:
             return None
         # rounding is noise in the learner's variance, and the engine's changes are equally noisy
         least = (1 - self._rounding / spread) / 2
-        correlation = max(_pearson(theirs, ours), _pearson(_ranks(theirs), _ranks(ours)))
-        move = Move(len(ours), float(theirs.std()), spread**0.5, correlation, least)
+        correlation = max(_compute_pearson(theirs, ours), _compute_pearson(_rank_changes(theirs), _rank_changes(ours)))
+        move = LogprobChange(len(ours), float(theirs.std()), spread**0.5, correlation, least)
         if move.agrees:
             self._agreed(logprobs)
         return move
@@ -76,14 +76,14 @@ class Moves:
         self._rounding = max(self._rounding, float((logprobs[0] - logprobs[1]).var()))
 
 
-def _pearson(theirs: Tensor, ours: Tensor) -> float:
+def _compute_pearson(theirs: Tensor, ours: Tensor) -> float:
     """Return Pearson's correlation, or 0 if one of the two is constant."""
     theirs, ours = theirs - theirs.mean(), ours - ours.mean()
     size = float(theirs.norm() * ours.norm())
     return float(theirs @ ours) / size if size > 0 else 0.0
 
 
-def _ranks(moves: Tensor) -> Tensor:
+def _rank_changes(moves: Tensor) -> Tensor:
     """Return the rank of each change. Equal changes share their mean rank."""
     _, group, counts = moves.unique(return_inverse=True, return_counts=True)  # type: ignore[no-untyped-call]
     ranks: Tensor = (counts.cumsum(0) - (counts - 1) / 2)[group].double()

@@ -23,13 +23,15 @@ _MOST_NAMES = 64
 def check_patterns(config: Mapping[str, Any], model: Any, source: object) -> None:
     """Raise `GymposiumError` if an adapter's expressions are invalid, or too slow on the names of this model's layers.
     `config` was accepted by `read_adapter`, and `source` names the adapter."""
-    given = list(_given(config))
+    given = list(_list_expressions(config))
     if len(given) <= _MOST_NAMES and all(_NAME.fullmatch(text) for _, text in given):
         return
     base = model.get_base_model() if hasattr(model, "get_base_model") else model
     names = [name for name, _ in base.named_modules()] + [name for name, _ in base.named_parameters()]
     try:
-        reason = _MATCHER.call(_objection, [(field, _as_peft_reads(field, text)) for field, text in given], names)
+        reason = _MATCHER.call(
+            _find_objection, [(field, _make_peft_pattern(field, text)) for field, text in given], names
+        )
     except CallFailed as error:
         reason = str(error).removesuffix(".")
     if reason:
@@ -40,7 +42,7 @@ def check_patterns(config: Mapping[str, Any], model: Any, source: object) -> Non
         )
 
 
-def _given(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _list_expressions(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield each expression with its field's name. A text is one expression, and a list contains names or
     expressions."""
     for field in ("target_modules", "exclude_modules"):
@@ -52,7 +54,7 @@ def _given(config: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield from ((field, text) for text in config.get(field) or ())
 
 
-def _as_peft_reads(field: str, text: str) -> str:
+def _make_peft_pattern(field: str, text: str) -> str:
     """Return the expression as PEFT 0.21 passes it to `re.match` (`peft/tuners/tuners_utils.py`)."""
     match field:
         case "target_modules" | "exclude_modules":
@@ -64,7 +66,7 @@ def _as_peft_reads(field: str, text: str) -> str:
     return rf"(^|.*\.){text}($|\..*)"
 
 
-def _objection(expressions: Sequence[tuple[str, str]], names: Sequence[str]) -> str:
+def _find_objection(expressions: Sequence[tuple[str, str]], names: Sequence[str]) -> str:
     """Return why the expressions cannot be used, or "" after matching all of them against all names."""
     for field, text in expressions:
         try:

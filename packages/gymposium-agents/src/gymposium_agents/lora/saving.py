@@ -11,7 +11,7 @@ from safetensors.torch import save
 
 from gymposium.errors import GymposiumError
 from gymposium.util.durable import replace_file, replace_text
-from gymposium_agents.lora.files import CONFIG, WEIGHTS, unservable
+from gymposium_agents.lora.files import CONFIG, WEIGHTS, list_unservable_features
 
 
 def save_lora(model: Any, directory: str | Path, *, adapter: str | None = None) -> None:
@@ -23,16 +23,16 @@ def save_lora(model: Any, directory: str | Path, *, adapter: str | None = None) 
     Raises `GymposiumError`, before anything is written, if vLLM could not serve the adapter."""
     from peft import LoraConfig, get_peft_model_state_dict  # takes seconds, and a run without adapters does not need it
 
-    name = adapter if adapter is not None else active_adapter(model)
+    name = adapter if adapter is not None else find_active_adapter(model)
     config = model.peft_config.get(name)
     if config is None:
         raise GymposiumError(f"Unknown adapter {name!r}. Adapters of the model: {', '.join(model.peft_config)}.")
     if not isinstance(config, LoraConfig):
         raise GymposiumError(f"The adapter {name!r} has the type {config.peft_type}, but only a LoRA can be saved.")
-    settings = {key: _plain(value) for key, value in config.to_dict().items()}  # type: ignore[no-untyped-call]
+    settings = {key: _convert_to_json(value) for key, value in config.to_dict().items()}  # type: ignore[no-untyped-call]
     settings["inference_mode"] = True  # a loaded adapter is not trained unless the caller requests it
     tensors = get_peft_model_state_dict(model, adapter_name=name, save_embedding_layers=False)
-    reasons = unservable(settings, tensors)
+    reasons = list_unservable_features(settings, tensors)
     if reasons:
         raise GymposiumError(
             f"The adapter {name!r} was not saved, because vLLM cannot serve it: {'; '.join(reasons)}. Make the "
@@ -47,7 +47,7 @@ def save_lora(model: Any, directory: str | Path, *, adapter: str | None = None) 
     replace_text(directory / CONFIG, json.dumps(settings, indent=2, sort_keys=True) + "\n")
 
 
-def active_adapter(model: Any) -> str:
+def find_active_adapter(model: Any) -> str:
     """Return the name of the model's active adapter. Raises `GymposiumError` unless there is exactly one."""
     if not hasattr(model, "peft_config"):
         raise GymposiumError("The model has no adapter to save. Attach one with attach_lora.")
@@ -57,6 +57,6 @@ def active_adapter(model: Any) -> str:
     return str(names[0])
 
 
-def _plain(value: Any) -> Any:
+def _convert_to_json(value: Any) -> Any:
     """Convert a value to JSON types. Sets are sorted, so that equal adapters give equal files."""
     return sorted(value) if isinstance(value, set | frozenset) else value

@@ -130,7 +130,7 @@ class AdapterStore:
         replace_text(self._pointer, json.dumps(named) + "\n")
 
 
-def stores(directory: Path) -> list[AdapterStore]:
+def list_stores(directory: Path) -> list[AdapterStore]:
     """Return the stores in a directory, one per adapter name, sorted by name.
 
     Raises `GymposiumError` if there are none."""

@@ -45,8 +45,8 @@ class TrainingSummary:
     def in_run(cls, run: Run) -> Self:
         """Return the facts from a run. Raises `GymposiumError` if it cannot be read."""
         config, results, versions = map(_read, (run.config(), run.results(), run.versions()))
-        games = tuple(map(_harmless, config["games"]))
-        return cls(games, tuple(_how(config, results, versions)), tuple(lines(config, results)))
+        games = tuple(map(_shorten_name, config["games"]))
+        return cls(games, tuple(_describe_training(config, results, versions)), tuple(lines(config, results)))
 
     def table(self) -> str:
         """Return the results as a Markdown table, or an empty text without results."""
@@ -55,7 +55,7 @@ class TrainingSummary:
         head = (
             "| game | player | against | matches | win | draw | loss | mean return |\n|---|---|---|---|---|---|---|---|"
         )
-        return "\n".join([head, *(f"| {' | '.join(_cells(row))} |" for row in self.rows)])
+        return "\n".join([head, *(f"| {' | '.join(_format_cells(row))} |" for row in self.rows)])
 
 
 def _read(data: dict[str, Any] | Problem) -> dict[str, Any]:
@@ -64,15 +64,17 @@ def _read(data: dict[str, Any] | Problem) -> dict[str, Any]:
     return data
 
 
-def _cells(row: ResultRow) -> tuple[str, ...]:
-    names = map(_harmless, (row.game, row.player, row.opponent))
+def _format_cells(row: ResultRow) -> tuple[str, ...]:
+    names = map(_shorten_name, (row.game, row.player, row.opponent))
     return (*names, row.matches, row.win, row.draw, row.loss, row.mean_return)
 
 
-def _how(config: Mapping[str, Any], results: Mapping[str, Any], versions: Mapping[str, Any]) -> Iterator[str]:
-    opponents = dict.fromkeys(_harmless(name) for stage in config["stages"] for name in stage["opponents"])
+def _describe_training(
+    config: Mapping[str, Any], results: Mapping[str, Any], versions: Mapping[str, Any]
+) -> Iterator[str]:
+    opponents = dict.fromkeys(_shorten_name(name) for stage in config["stages"] for name in stage["opponents"])
     yield f"credit `{config['credit']['kind']}`, objective `{config['objective']['kind']}`"
-    yield f"reward: `{_harmless(config['reward'])}`"
+    yield f"reward: `{_shorten_name(config['reward'])}`"
     if opponents:
         yield f"opponents: {', '.join(f'`{name}`' for name in opponents)}"
     if "kept_step" in results:
@@ -83,7 +85,7 @@ def _how(config: Mapping[str, Any], results: Mapping[str, Any], versions: Mappin
     yield f"with {', '.join(f'{name} {version}' for name, version in versions.items())}"
 
 
-def _harmless(name: str) -> str:
+def _shorten_name(name: str) -> str:
     """Return a name unchanged if it consists of a kind and plain parameters, else its beginning."""
     kind = re.match(r"[\w.-]+", name)
     return name if _HARMLESS.fullmatch(name) else f"{kind[0] if kind else ''}…"

@@ -20,7 +20,7 @@ CACHE_SHARE = 0.25
 """Maximum share of a device's memory for the keys and values of one batch."""
 
 
-def device_memory(device: torch.device) -> int:
+def get_device_memory(device: torch.device) -> int:
     """Return the memory in bytes of a GPU, or of this machine within this process's control group."""
     if device.type == "cuda":
         return int(torch.cuda.get_device_properties(device).total_memory)
@@ -30,7 +30,7 @@ def device_memory(device: torch.device) -> int:
     return machine if text == "max" else min(machine, int(text))
 
 
-def bytes_a_token(architecture: Any, dtype: torch.dtype) -> int:
+def compute_bytes_per_token(architecture: Any, dtype: torch.dtype) -> int:
     """Return the memory in bytes of one token's keys and values, in all layers of an architecture (a transformers
     config)."""
     config = architecture.get_text_config(decoder=True)
@@ -94,12 +94,12 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         return keys, values
 
 
-def roomy(room: int) -> Cache:
+def make_roomy_cache(room: int) -> Cache:
     """Make an empty cache whose memory grows by at least `room` tokens."""
     return Cache(layer_class_to_replicate=partial(RoomyLayer, room))  # type: ignore[arg-type]
 
 
-def stacked(caches: Sequence[Cache], gaps: Sequence[int], room: int, rows: int | None = None) -> Cache:
+def stack_caches(caches: Sequence[Cache], gaps: Sequence[int], room: int, rows: int | None = None) -> Cache:
     """Make one cache for the rows of several, each after a gap of padding, with spare memory for `room` more tokens.
     With `rows`, there is one cache of one row, which is repeated that many times."""
     made: list[Any] = []

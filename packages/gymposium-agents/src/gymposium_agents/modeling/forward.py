@@ -20,8 +20,8 @@ from torch import Tensor
 from torch.nn.functional import pad as padded
 from transformers.cache_utils import Cache, DynamicCache
 
-from gymposium_agents.modeling.caches import roomy, stacked
-from gymposium_agents.modeling.windows import grouped, sliding, windowed
+from gymposium_agents.modeling.caches import make_roomy_cache, stack_caches
+from gymposium_agents.modeling.windows import find_sliding_window, has_grouped_heads, make_window_mask
 
 T = TypeVar("T")
 
@@ -60,32 +60,32 @@ def prefill(
     device = model.device
     cache: Cache = DynamicCache() if prefix is None else prefix
     known = cache.get_seq_length()
-    shared = shared_length(prompts)
+    shared = count_shared_tokens(prompts)
     if (len(prompts) - 1) * (shared - known) >= WORTH_A_PASS:
-        run(model, torch.tensor([prompts[0][known:shared]], device=device), cache)
+        run_forward(model, torch.tensor([prompts[0][known:shared]], device=device), cache)
         known = shared
     rest = max(len(p) for p in prompts) - known
     if known and room is not None:
-        cache = stacked([cache], [0], rest + room, rows=len(prompts))
+        cache = stack_caches([cache], [0], rest + room, rows=len(prompts))
     elif room is not None:
-        cache = roomy(room)
+        cache = make_roomy_cache(room)
     elif known:
         cache.batch_select_indices(torch.zeros(len(prompts), dtype=torch.long, device=device))
     ids = torch.tensor([[pad] * (rest + known - len(p)) + list(p[known:]) for p in prompts], device=device)
     lengths = torch.tensor([[len(p)] for p in prompts], device=device)
     places = torch.arange(known + rest, device=device)
     mask = ((places < known) | (places >= known + rest - (lengths - known))).long()
-    return PrefilledBatch(run(model, ids, cache, mask)[:, -1], cache, mask)
+    return PrefilledBatch(run_forward(model, ids, cache, mask)[:, -1], cache, mask)
 
 
-def join(parts: Sequence[PrefilledBatch], room: int) -> PrefilledBatch:
+def join_batches(parts: Sequence[PrefilledBatch], room: int) -> PrefilledBatch:
     """Merge the rows of several batches, in order and left-padded, with spare memory for `room` more tokens. The parts
     must not be used afterwards."""
     if len(parts) == 1:
         return parts[0]
     width = max(part.mask.shape[1] for part in parts)
     gaps = [width - part.mask.shape[1] for part in parts]
-    cache = stacked([part.cache for part in parts], gaps, room)
+    cache = stack_caches([part.cache for part in parts], gaps, room)
     mask = torch.cat([padded(part.mask, (gap, 0)) for part, gap in zip(parts, gaps, strict=True)])
     return PrefilledBatch(torch.cat([part.logits for part in parts]), cache, mask)
 
@@ -99,12 +99,12 @@ def extend(model: Any, batch: PrefilledBatch, parents: Sequence[int], tokens: Te
         batch.cache.batch_select_indices(chosen)
         batch.mask = batch.mask[chosen]
     batch.mask = torch.cat([batch.mask, real], dim=1)
-    logits = run(model, tokens, batch.cache, batch.mask, keep=tokens.shape[1])
+    logits = run_forward(model, tokens, batch.cache, batch.mask, keep=tokens.shape[1])
     batch.logits = logits[:, -1]
     return logits
 
 
-def run(model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = None, *, keep: int = 1) -> Tensor:
+def run_forward(model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = None, *, keep: int = 1) -> Tensor:
     """Run `ids` [B, K] after the tokens in `cache`. `mask` [B, T] covers both. None means no padding. Returns float32
     logits [B, `keep`, V] after the last `keep` tokens.
 
@@ -114,12 +114,12 @@ def run(model: Any, ids: Tensor, cache: Cache, mask: Tensor | None = None, *, ke
         positions = torch.arange(place, place + length, device=ids.device)[None]
     else:
         positions = (mask.cumsum(dim=1) - 1).clamp(min=0)[:, place:]
-    layers = sliding(model)
+    layers = find_sliding_window(model)
     attention: Any = mask
     if layers is not None and place + length > layers.window:
         everything = ids.new_ones(len(ids), place + length) if mask is None else mask
-        attention = windowed(model, layers, everything, length)
-    elif length == 1 and mask is not None and model.device.type == "cpu" and grouped(model):
+        attention = make_window_mask(model, layers, everything, length)
+    elif length == 1 and mask is not None and model.device.type == "cpu" and has_grouped_heads(model):
         # without a mask, transformers leaves the groups to PyTorch, whose 16-bit kernel is five times as slow
         attention = mask.bool()[:, None, None]
     out = model(
@@ -140,7 +140,7 @@ def fill(model: Any, prompts: Sequence[Tokens], pad: int, room: int) -> tuple[Pr
     return prefill(model, prompts, pad), {prompt: row for row, prompt in enumerate(prompts)}
 
 
-def completion_logits(
+def compute_completion_logits(
     model: Any, pairs: Sequence[tuple[Tokens, Tokens]], pad: int, filled: Fill = fill
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Run teacher forcing for C distinct (prompt, completion) pairs. Returns the logits [C, L, V] that predict each
@@ -148,7 +148,7 @@ def completion_logits(
     length = max(len(completion) for _, completion in pairs)
     batch, place = filled(model, list(dict.fromkeys(prompt for prompt, _ in pairs)), pad, length)
     parents = [place[prompt] for prompt, _ in pairs]
-    tokens, mask = right_padded([completion for _, completion in pairs], pad, batch.logits.device)
+    tokens, mask = pad_right([completion for _, completion in pairs], pad, batch.logits.device)
     logits = batch.logits[parents][:, None]
     if length > 1:
         later = extend(model, batch, parents, tokens[:, :-1], mask[:, :-1])
@@ -156,7 +156,7 @@ def completion_logits(
     return logits, tokens, mask
 
 
-def right_padded(sequences: Sequence[Tokens], pad: int, device: Any) -> tuple[Tensor, Tensor]:
+def pad_right(sequences: Sequence[Tokens], pad: int, device: Any) -> tuple[Tensor, Tensor]:
     """Return the C sequences as one tensor [C, L], and a mask [C, L] that is 1 at tokens and 0 at padding."""
     width = max(map(len, sequences))
     ids = torch.tensor([[*one, *[pad] * (width - len(one))] for one in sequences], device=device)
@@ -164,7 +164,9 @@ def right_padded(sequences: Sequence[Tokens], pad: int, device: Any) -> tuple[Te
     return ids, (torch.arange(width, device=device) < lengths[:, None]).long()
 
 
-def chunked(pairs: Sequence[tuple[Tokens, Tokens]], budget: int, predicted: int | None = None) -> Iterator[list[int]]:
+def split_into_chunks(
+    pairs: Sequence[tuple[Tokens, Tokens]], budget: int, predicted: int | None = None
+) -> Iterator[list[int]]:
     """Yield indices of distinct (prompt, completion) pairs in chunks of at most `budget` padded tokens. At most
     `predicted` (default: `budget`) of them are in completions. A chunk has at least one pair. Pairs with equal prompts,
     and prompts with long common prefixes, share a chunk if possible. Prompts or completions of different length are in
@@ -177,11 +179,13 @@ def chunked(pairs: Sequence[tuple[Tokens, Tokens]], budget: int, predicted: int 
     for wide in group_by_length(members, len):
         for alike in group_by_length(wide, deepest.__getitem__):
             order = sorted((i for prompt in alike for i in members[prompt]), key=lambda i: pairs[i])
-            yield from _in_order(pairs, order, budget, most)
+            yield from _split_in_order(pairs, order, budget, most)
 
 
-def _in_order(pairs: Sequence[tuple[Tokens, Tokens]], order: list[int], budget: int, most: int) -> Iterator[list[int]]:
-    """Divide sorted pairs into chunks, like `chunked`."""
+def _split_in_order(
+    pairs: Sequence[tuple[Tokens, Tokens]], order: list[int], budget: int, most: int
+) -> Iterator[list[int]]:
+    """Divide sorted pairs into chunks, like `split_into_chunks`."""
     chunk: list[int] = []
     prompts = longest_prompt = longest = 0
     last: Tokens | None = None
@@ -214,7 +218,7 @@ def group_by_length(items: Iterable[T], length: Callable[[T], int]) -> Iterator[
         yield part
 
 
-def shared_length(prompts: Sequence[Tokens]) -> int:
+def count_shared_tokens(prompts: Sequence[Tokens]) -> int:
     """Return the length of the common prefix of all prompts, excluding the last token of the shortest prompt."""
     first, last = min(prompts), max(prompts)
     most = min(map(len, prompts)) - 1

@@ -34,9 +34,9 @@ class Origin:
         """Return the digest of each file that determines the replies, by path relative to the model's or adapter's
         name: `runs/tiny/model.safetensors`."""
         endings = (*_DECISIVE, *((".py",) if self.trust.remote_code else ()), *(PICKLES if self.trust.pickles else ()))
-        digests = _digests(self.model, _directory(self.model), endings)
+        digests = _compute_digests(self.model, _find_directory(self.model), endings)
         if self.adapter is not None:
-            digests |= _digests(self.adapter, self.adapter_directory, _DECISIVE)
+            digests |= _compute_digests(self.adapter, self.adapter_directory, _DECISIVE)
         return digests
 
     def facts(self) -> dict[str, Fact]:
@@ -51,7 +51,7 @@ class Origin:
         return {**{name: value for name, value in facts.items() if value is not None}, **self.trust.facts()}
 
 
-def _directory(model: str) -> Path | None:
+def _find_directory(model: str) -> Path | None:
     """Return the directory with a model's files: the model's directory, or the cached copy of a hub name. Returns None
     if neither exists."""
     if Path(model).is_dir():
@@ -60,7 +60,7 @@ def _directory(model: str) -> Path | None:
     return Path(config).parent if isinstance(config, str) else None
 
 
-def _digests(name: str, directory: Path | None, endings: tuple[str, ...]) -> dict[str, str]:
+def _compute_digests(name: str, directory: Path | None, endings: tuple[str, ...]) -> dict[str, str]:
     if directory is None:
         return {}
     files = sorted(path for path in directory.iterdir() if path.suffix in endings and path.is_file())

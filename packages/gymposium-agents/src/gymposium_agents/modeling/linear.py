@@ -16,7 +16,7 @@ WORTH_ONEDNN = 2**24
 """Minimum number of multiplications for using oneDNN. Its fixed cost is higher than MKL's."""
 
 
-class QuickLinear(nn.Linear):
+class FastLinear(nn.Linear):
     """A linear layer that computes large float32 products with oneDNN in inference mode, without gradients."""
 
     def forward(self, states: Tensor) -> Tensor:
@@ -27,17 +27,17 @@ class QuickLinear(nn.Linear):
         return super().forward(states)
 
 
-def quicken(model: Any) -> None:
-    """Replace the linear layers of a model with `QuickLinear`, if that is faster on its processor. Results differ only
+def speed_up_linear_layers(model: Any) -> None:
+    """Replace the linear layers of a model with `FastLinear`, if that is faster on its processor. Results differ only
     by rounding."""
-    if model.device.type == "cpu" and mkl_is_slow():
+    if model.device.type == "cpu" and is_mkl_slow():
         for layer in model.modules():
             if type(layer) is nn.Linear:
-                layer.__class__ = QuickLinear
+                layer.__class__ = FastLinear
 
 
 @cache
-def mkl_is_slow() -> bool:
+def is_mkl_slow() -> bool:
     """Return True if the processor has AVX-512, but PyTorch's MKL does not use it."""
     processor = torch.cpu.get_capabilities()
     unused = str(processor.get("cpu_name")).startswith("AMD") and processor.get("avx512_f", False)

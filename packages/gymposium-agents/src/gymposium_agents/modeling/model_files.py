@@ -40,25 +40,29 @@ def check_model_files(name: str | Path, *, remote_code: bool, local_files_only: 
     and imported.
 
     Raises `UnsafeModelError`, and `OSError` or `ValueError` for a model that cannot be found."""
-    directory = Path(name) if Path(name).is_dir() else _cached(str(name), local_files_only)
+    directory = Path(name) if Path(name).is_dir() else _find_cached_copy(str(name), local_files_only)
     check_plain_files(directory)
     if (directory / _ADAPTER).exists():
         raise UnsafeModelError(
             f"The model {str(name)!r} contains an adapter ({_ADAPTER}) that names a base model. Write "
             f"lm:MODEL@ADAPTER with that model and this adapter."
         )
-    for key, value in _entries(directory / _CONFIG):
+    for key, value in _list_entries(directory / _CONFIG):
         if key in _REDIRECTS:
             raise UnsafeModelError(
                 f"The {_CONFIG} of the model {str(name)!r} has the key {key!r}, which redirects transformers to other "
                 f"settings. Remove the key."
             )
-        if key.removesuffix("_internal").endswith(_CHOICE) and not remote_code and (code := _code(value)) is not None:
+        if (
+            key.removesuffix("_internal").endswith(_CHOICE)
+            and not remote_code
+            and (code := _find_code(value)) is not None
+        ):
             raise UnsafeModelError(
                 f"The {_CONFIG} of the model {str(name)!r} names code to load: {key} is {code[:80]!r}. Remove the key "
                 f"or, if you trust that code, set trust_remote_code=true."
             )
-    for key, value in _entries(directory / _TOKENIZER):
+    for key, value in _list_entries(directory / _TOKENIZER):
         if key == "tokenizer_class" and not _is_tokenizer(value):
             raise UnsafeModelError(
                 f"The {_TOKENIZER} of the model {str(name)!r} names an invalid tokenizer: tokenizer_class is "
@@ -72,7 +76,7 @@ def _check_growth(file: Path) -> None:
     gigabytes."""
     if not file.exists():
         return
-    if _grows(file, file.stat().st_mtime_ns, file.stat().st_size):
+    if _may_grow(file, file.stat().st_mtime_ns, file.stat().st_size):
         raise UnsafeModelError(
             f"{file} replaces text by texts that are more than {MOST_GROWTH:,} times longer. Shorten its "
             f"replacements, or use another model."
@@ -80,7 +84,7 @@ def _check_growth(file: Path) -> None:
 
 
 @lru_cache(maxsize=8)
-def _grows(file: Path, changed: int, size: int) -> bool:
+def _may_grow(file: Path, changed: int, size: int) -> bool:
     """Return True if the replacements in a file may lengthen a text by more than `MOST_GROWTH`. `changed` and `size`
     are the file's."""
     try:
@@ -89,14 +93,14 @@ def _grows(file: Path, changed: int, size: int) -> bool:
         return False
     for part in ("normalizer", "pre_tokenizer", "decoder") if isinstance(values, Mapping) else ():
         growth = 1
-        for length in _lengths(values.get(part)):
+        for length in _list_lengths(values.get(part)):
             growth *= length
             if growth > MOST_GROWTH:
                 return True
     return False
 
 
-def _lengths(part: Any) -> Iterator[int]:
+def _list_lengths(part: Any) -> Iterator[int]:
     """Yield the lengths of the texts that a part of a tokenizer inserts."""
     parts = [part]
     while parts:
@@ -126,7 +130,7 @@ def check_plain_files(directory: Path) -> None:
             )
 
 
-def _cached(name: str, local_files_only: bool) -> Path:
+def _find_cached_copy(name: str, local_files_only: bool) -> Path:
     """Return the folder with the cached copy of a hub model, after downloading its config."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError
@@ -139,7 +143,7 @@ def _cached(name: str, local_files_only: bool) -> Path:
     return Path(hf_hub_download(name, _CONFIG, local_files_only=local_files_only)).parent
 
 
-def _entries(file: Path) -> Iterator[tuple[str, Any]]:
+def _list_entries(file: Path) -> Iterator[tuple[str, Any]]:
     """Yield the keys and values of a file at any depth. It is read as transformers reads it. Damage is left to its
     loader."""
     if not file.exists():
@@ -157,7 +161,7 @@ def _entries(file: Path) -> Iterator[tuple[str, Any]]:
             values += value
 
 
-def _code(value: Any) -> str | None:
+def _find_code(value: Any) -> str | None:
     """Return the first implementation in a value that is not built in."""
     choices = [value]
     while choices:

@@ -11,7 +11,7 @@ from transformers import BitsAndBytesConfig
 from gymposium.errors import MissingExtra
 
 
-def four_bits(dtype: torch.dtype) -> BitsAndBytesConfig:
+def make_4bit_config(dtype: torch.dtype) -> BitsAndBytesConfig:
     """Return the quantization config for loading a model in 4 bits that computes in `dtype`.
 
     Raises `MissingExtra` if bitsandbytes is not installed."""

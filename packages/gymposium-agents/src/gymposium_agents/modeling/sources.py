@@ -54,17 +54,17 @@ def find_title(model: str | Path) -> str | None:
     return title if isinstance(title, str) else None
 
 
-def reading(name: str | Path, trust: Trust) -> dict[str, Any]:
+def prepare_reading(name: str | Path, trust: Trust) -> dict[str, Any]:
     """Check the files of this model, and return the arguments of transformers' `from_pretrained` for it. With them, it
     never prompts at the terminal, and does not try to reach an unreachable hub, which would take a minute and a half.
 
     Raises `UnsafeModelError`, and `OSError` or `ValueError` for a model that cannot be found."""
-    here = on_this_machine_only(name)
+    here = is_only_local(name)
     check_model_files(name, remote_code=trust.remote_code, local_files_only=here)
     return {"trust_remote_code": trust.remote_code, "local_files_only": here}
 
 
-def on_this_machine_only(name: str | Path) -> bool:
+def is_only_local(name: str | Path) -> bool:
     """Return True if the model can only be on this machine: it is a directory, or the hub cannot be reached."""
     from huggingface_hub import constants
 
@@ -84,7 +84,7 @@ def _can_reach(address: str) -> bool:
     return True
 
 
-def no_model(name: str | Path, error: Exception) -> GymposiumError:
+def make_missing_model_error(name: str | Path, error: Exception) -> GymposiumError:
     """Make the error for a model that transformers cannot read, including the fix."""
     message = reason(error)
     if "trust_remote_code" in message:
@@ -100,18 +100,18 @@ def no_model(name: str | Path, error: Exception) -> GymposiumError:
             f"transformers' save_pretrained, or if you trust the file, set allow_pickle=true (an option of lm:, "
             f"model.allow_pickle in a training config, --allow-pickle of gymposium lora merge). ({message})"
         )
-    if is_directory and (within := _models_in(Path(name))):
+    if is_directory and (within := _list_models(Path(name))):
         return GymposiumError(
             f"The folder {str(name)!r} is not a model, but contains {', '.join(map(repr, within))}. Write lm:MODEL, "
             f"or lm:MODEL@ADAPTER with an adapter."
         )
-    hub = "" if is_directory or not on_this_machine_only(name) else " The hub cannot be reached from here."
+    hub = "" if is_directory or not is_only_local(name) else " The hub cannot be reached from here."
     return GymposiumError(
         f"There is no model at {str(name)!r}: give a model's directory, or its name on the hub.{hub} ({message})"
     )
 
 
-def _models_in(folder: Path) -> list[str]:
+def _list_models(folder: Path) -> list[str]:
     """Return the models and adapters in this folder, such as a training run's."""
     marks = ("config.json", "adapter_config.json")
     return [

@@ -19,7 +19,7 @@ _FULL, _SLIDING = "full_attention", "sliding_attention"
 
 
 @dataclass(frozen=True, slots=True)
-class Sliding:
+class SlidingWindow:
     """The sliding-window layers of a model."""
 
     window: int
@@ -28,7 +28,7 @@ class Sliding:
     """True if all layers of the model have the window."""
 
 
-def sliding(model: Any) -> Sliding | None:
+def find_sliding_window(model: Any) -> SlidingWindow | None:
     """Return the sliding-window layers of `model`, or None if all of its layers attend to the whole sequence.
 
     Raises `GymposiumError` if layers cache anything other than keys and values of tokens."""
@@ -42,18 +42,18 @@ def sliding(model: Any) -> Sliding | None:
             f"The in-process engine cannot run {config.model_type} models: its key-value cache supports {_FULL} and "
             f"{_SLIDING}, but not {', '.join(sorted(unsupported))}. Use a vLLM server as the engine."
         )
-    return Sliding(int(window), kinds == {_SLIDING}) if _SLIDING in kinds and window is not None else None
+    return SlidingWindow(int(window), kinds == {_SLIDING}) if _SLIDING in kinds and window is not None else None
 
 
-def grouped(model: Any) -> bool:
+def has_grouped_heads(model: Any) -> bool:
     """Return True if `model` has fewer key-value heads than query heads, and uses masks that are True at visible
     places."""
     config = model.config.get_text_config(decoder=True)
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-    return heads < config.num_attention_heads and _takes_booleans(model)
+    return heads < config.num_attention_heads and _accepts_boolean_mask(model)
 
 
-def windowed(model: Any, layers: Sliding, mask: Tensor, queries: int) -> Tensor | dict[str, Tensor]:
+def make_window_mask(model: Any, layers: SlidingWindow, mask: Tensor, queries: int) -> Tensor | dict[str, Tensor]:
     """Return the `attention_mask` of a model with sliding-window layers, for the last `queries` places of `mask` [B,
     T], which is 1 at tokens and 0 at padding. Its shape is [B, 1, queries, T]. A model with both kinds of layers gets
     one mask per kind."""
@@ -63,14 +63,14 @@ def windowed(model: Any, layers: Sliding, mask: Tensor, queries: int) -> Tensor 
     causal = mask.bool()[:, None, :] & (places <= asking)
     near = causal & (positions[:, -queries:, None] - positions[:, None, :] < layers.window)
     itself = places == asking  # padding attends to itself: a softmax over nothing is NaN
-    full, short = (_in_models_form(model, (visible | itself)[:, None]) for visible in (causal, near))
+    full, short = (_convert_mask(model, (visible | itself)[:, None]) for visible in (causal, near))
     return short if layers.everywhere else {_FULL: full, _SLIDING: short}
 
 
-def _in_models_form(model: Any, mask: Tensor) -> Tensor:
+def _convert_mask(model: Any, mask: Tensor) -> Tensor:
     """Convert a mask that is True at visible places to the format of the model's attention implementation."""
     how = model.config._attn_implementation
-    if _takes_booleans(model):
+    if _accepts_boolean_mask(model):
         return mask
     if how == "eager":
         return torch.zeros(mask.shape, dtype=model.dtype, device=mask.device).masked_fill(
@@ -82,5 +82,5 @@ def _in_models_form(model: Any, mask: Tensor) -> Tensor:
     )
 
 
-def _takes_booleans(model: Any) -> bool:
+def _accepts_boolean_mask(model: Any) -> bool:
     return ALL_MASK_ATTENTION_FUNCTIONS.get(model.config._attn_implementation) is sdpa_mask

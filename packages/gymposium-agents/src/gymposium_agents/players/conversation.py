@@ -40,7 +40,7 @@ class Conversation:
         ask.memory[_NAME] = self
 
 
-def conversation_name(ask: Ask) -> str:
+def make_conversation_name(ask: Ask) -> str:
     """Return the name of the conversation of the ask's seat, for engines (`TokenRequest.conversation`)."""
     return f"{ask.key}/{ask.seat}"
 

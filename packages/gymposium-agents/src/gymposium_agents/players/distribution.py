@@ -26,7 +26,7 @@ from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.context import Context
 from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest, Tokens
 from gymposium_agents.engines.protocol import TokenEngine
-from gymposium_agents.players.conversation import Conversation, conversation_name
+from gymposium_agents.players.conversation import Conversation, make_conversation_name
 
 AT_ONCE = 4096
 """Maximum number of replies that an estimate requests in one engine call. Each request holds a random generator."""
@@ -54,7 +54,7 @@ def may_think(player: PromptedModel) -> bool:
     return isinstance(form, TagsReader) or player.chat.thinking
 
 
-def move_distributions(player: PromptedModel, asks: Sequence[Ask]) -> list[MoveDistribution]:
+def compute_move_distributions(player: PromptedModel, asks: Sequence[Ask]) -> list[MoveDistribution]:
     """Return the distribution at each ask, from the log-probabilities of the canonical replies in one engine call. The
     player's memory is unchanged. A reply with more tokens than `max_tokens` or the context allow has probability 0.
 
@@ -63,34 +63,34 @@ def move_distributions(player: PromptedModel, asks: Sequence[Ask]) -> list[MoveD
 
     Raises `GymposiumError` if a game lists no moves, a prompt leaves no space for a reply, every legal reply is too
     long, or the player reads past turns missing from the ask."""
-    legal, prompts = [_legal(ask) for ask in asks], [_prompt(player, ask) for ask in asks]
+    legal, prompts = [_list_legal_moves(ask) for ask in asks], [_make_prompt(player, ask) for ask in asks]
     if player.sampling.temperature == 0.0:
         requests = [
             TokenRequest(
                 prompt,
                 stream(ask.seed, "distribution", ask.seat, ask.turn),
                 player.policy,
-                conversation=conversation_name(ask),
+                conversation=make_conversation_name(ask),
             )
             for ask, prompt in zip(asks, prompts, strict=True)
         ]
         completions = player.engine.generate(requests, player.sampling) if requests else []
         return [
-            _from_counts(moves, Counter([_move(player, ask, completion)]), None)
+            _normalize_counts(moves, Counter([_read_move(player, ask, completion)]), None)
             for ask, moves, completion in zip(asks, legal, completions, strict=True)
         ]
     replies = {move: player.chat.reply(player.reader.answer(move)) for move in set().union(*legal)}
     pairs = [
         (prompt, replies[move])
         for ask, prompt, moves in zip(asks, prompts, legal, strict=True)
-        for move in _moves_that_fit(player, ask, prompt, moves, replies)
+        for move in _select_fitting_moves(player, ask, prompt, moves, replies)
     ]
     distinct = [*dict.fromkeys(pairs)]
     temperature, policy = player.sampling.temperature, player.policy
     scored = player.engine.score(distinct, temperature=temperature, policy=policy) if distinct else []
     scores = dict(zip(distinct, map(math.fsum, scored), strict=True))
     return [
-        _from_scores(moves, [scores.get((prompt, replies[move])) for move in moves])
+        _normalize_scores(moves, [scores.get((prompt, replies[move])) for move in moves])
         for prompt, moves in zip(prompts, legal, strict=True)
     ]
 
@@ -103,24 +103,24 @@ def estimate_distributions(player: PromptedModel, asks: Sequence[Ask], samples: 
     Raises `GymposiumError` if a game lists no moves, a prompt leaves no space for a reply, or the player reads past
     turns missing from the ask."""
     check_integer("samples", samples, least=1)
-    legal, prompts = [_legal(ask) for ask in asks], [_prompt(player, ask) for ask in asks]
+    legal, prompts = [_list_legal_moves(ask) for ask in asks], [_make_prompt(player, ask) for ask in asks]
 
     def requests() -> Iterator[tuple[int, TokenRequest]]:
         for i, (ask, prompt) in enumerate(zip(asks, prompts, strict=True)):
             for sample in range(samples):
                 rng = stream(ask.seed, "distribution", ask.seat, ask.turn, sample)
-                yield i, TokenRequest(prompt, rng, player.policy, conversation=conversation_name(ask))
+                yield i, TokenRequest(prompt, rng, player.policy, conversation=make_conversation_name(ask))
 
     counts: list[Counter[str | None]] = [Counter() for _ in asks]
     waiting = requests()
     while part := [*islice(waiting, AT_ONCE)]:
         completions = player.engine.generate([request for _, request in part], player.sampling)
         for (i, _), completion in zip(part, completions, strict=True):
-            counts[i][_move(player, asks[i], completion)] += 1
-    return [_from_counts(moves, count, samples) for moves, count in zip(legal, counts, strict=True)]
+            counts[i][_read_move(player, asks[i], completion)] += 1
+    return [_normalize_counts(moves, count, samples) for moves, count in zip(legal, counts, strict=True)]
 
 
-def continuations(replies: Iterable[Tokens], sampled: Tokens) -> tuple[Tokens, ...]:
+def find_continuations(replies: Iterable[Tokens], sampled: Tokens) -> tuple[Tokens, ...]:
     """Return the ids, ascending, that continue one of `replies` at each sampled token.
 
     The replies are a tree of tokens, and the sampled tokens are a path in it until one of them continues no reply. From
@@ -132,13 +132,13 @@ def continuations(replies: Iterable[Tokens], sampled: Tokens) -> tuple[Tokens, .
     return tuple(found)
 
 
-def _legal(ask: Ask) -> list[str]:
+def _list_legal_moves(ask: Ask) -> list[str]:
     if ask.legal_moves is None:
         raise GymposiumError(f"{ask.game.name} takes free text, so it has no legal moves with probabilities.")
     return ask.legal_moves
 
 
-def _prompt(player: PromptedModel, ask: Ask) -> Tokens:
+def _make_prompt(player: PromptedModel, ask: Ask) -> Tokens:
     if ask.turn > 0 and player.context.remembers and not Conversation.from_ask(ask).past:
         raise GymposiumError(
             f"{player.name} reads past turns (context={player.context.name}), so its moves depend on more than the "
@@ -153,7 +153,7 @@ def _prompt(player: PromptedModel, ask: Ask) -> Tokens:
     return prompt
 
 
-def _moves_that_fit(
+def _select_fitting_moves(
     player: PromptedModel, ask: Ask, prompt: Tokens, moves: list[str], replies: dict[str, Tokens]
 ) -> list[str]:
     """Return the moves whose replies are within the player's token limit."""
@@ -167,14 +167,14 @@ def _moves_that_fit(
     return fit
 
 
-def _move(player: PromptedModel, ask: Ask, completion: Completion) -> str | None:
+def _read_move(player: PromptedModel, ask: Ask, completion: Completion) -> str | None:
     """Return the legal move that a completion plays, or None."""
     text, cut_off = player.chat.read(completion.ids), completion.finish_reason == "length"
     reading = read(text, ask.legal_moves, player.reader, ask.game.move_pattern, cut_off=cut_off)
     return reading.move if reading.kind == "move" else None
 
 
-def _from_scores(moves: list[str], scores: list[float | None]) -> MoveDistribution:
+def _normalize_scores(moves: list[str], scores: list[float | None]) -> MoveDistribution:
     """Make the distribution from the log-probability of each move's reply. None stands for an impossible reply."""
     highest = max(score for score in scores if score is not None)
     weights = [0.0 if score is None else math.exp(score - highest) for score in scores]
@@ -184,7 +184,7 @@ def _from_scores(moves: list[str], scores: list[float | None]) -> MoveDistributi
     )
 
 
-def _from_counts(moves: list[str], counts: Counter[str | None], samples: int | None) -> MoveDistribution:
+def _normalize_counts(moves: list[str], counts: Counter[str | None], samples: int | None) -> MoveDistribution:
     """Make the distribution from the number of replies for each move. None stands for replies without a legal move."""
     legal = sum(counts[move] for move in moves)
     probabilities = tuple(counts[move] / legal if legal else 0.0 for move in moves)

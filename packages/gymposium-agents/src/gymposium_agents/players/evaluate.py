@@ -77,7 +77,7 @@ def evaluate(
 
     Raises `BadOption` if the seats cannot share the matches evenly, or the opponent is missing, and `WrongType` for
     numbers that are no integers."""
-    jobs = contest(player, opponent, game, matches, seed=seed, tag=tag, on_illegal=on_illegal)
+    jobs = make_match_jobs(player, opponent, game, matches, seed=seed, tag=tag, on_illegal=on_illegal)
     evaluation = Evaluation.from_game(game)
     for played in recorded(play(jobs, at_once=at_once, schedule=schedule), each):
         assert played.job.number is not None, "seated_jobs numbers its matches"
@@ -85,7 +85,7 @@ def evaluate(
     return evaluation
 
 
-def contest(
+def make_match_jobs(
     player: Player,
     opponent: Player | None,
     game: Game,

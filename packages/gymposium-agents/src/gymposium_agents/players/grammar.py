@@ -21,25 +21,27 @@ from gymposium.plugins.host import host
 from gymposium.plugins.specs import EngineSpec
 from gymposium.util.settings import NoSettings
 from gymposium_agents.chat.chat import Chat
-from gymposium_agents.chat.settings import PlayerSettings, boolean, parse_options, typed_options
+from gymposium_agents.chat.settings import PlayerSettings, convert_options, parse_boolean, parse_options
 from gymposium_agents.chat.tokens import BASE, Policy
 from gymposium_agents.engines.protocol import EngineStart, HostingEngine
-from gymposium_agents.engines.registry import engine_settings, engine_spec, make_engine
+from gymposium_agents.engines.registry import find_engine_spec, make_engine, read_engine_settings
 from gymposium_agents.lora.files import CONFIG, WEIGHTS, read_adapter
 from gymposium_agents.modeling.identity import Origin
 from gymposium_agents.modeling.sources import NO_TRUST, Trust
-from gymposium_agents.models.loading import check_load, load_chat, player_directory, stop_tokens
-from gymposium_agents.players.player import LanguageModelPlayer, over
+from gymposium_agents.models.loading import check_load, find_player_directory, load_chat, load_stop_tokens
+from gymposium_agents.players.player import LanguageModelPlayer, make_engine_player
 
 _engines: WeakValueDictionary[Hashable, HostingEngine] = WeakValueDictionary()
-"""The engines of living players, by the arguments of `player_engine`."""
+"""The engines of living players, by the arguments of `find_player_engine`."""
 _making = Lock()
 """Held while an engine is made, so that players in several threads share one."""
 TRUST_OPTIONS = ("trust_remote_code", "allow_pickle")
 """The player options that set the fields of `Trust`, in order."""
 
 
-def language_model_player(model: str, adapter: str | None = None, options: str | None = None) -> LanguageModelPlayer:
+def make_language_model_player(
+    model: str, adapter: str | None = None, options: str | None = None
+) -> LanguageModelPlayer:
     """Make the player written `lm:MODEL` or `lm:MODEL@ADAPTER`, with or without options.
 
     `player.json` beside the adapter, or else beside the model, contains the settings of its training. Options override
@@ -55,20 +57,22 @@ def language_model_player(model: str, adapter: str | None = None, options: str |
     values = parse_options(options)
     directory = None
     if adapter is not None:
-        from gymposium_agents.lora.attach import adapter_directory  # torch takes seconds to import
+        from gymposium_agents.lora.attach import find_adapter_directory  # torch takes seconds to import
 
-        directory = adapter_directory(adapter)
-    places = [place for place in (directory, player_directory(model)) if place is not None]
-    spec, implied = _engine(values.get("engine"))
+        directory = find_adapter_directory(adapter)
+    places = [place for place in (directory, find_player_directory(model)) if place is not None]
+    spec, implied = _parse_engine(values.get("engine"))
     kind = host().settings(spec)
     of_engine = [field.name for field in fields(kind)]
     others = ("engine", "load", *TRUST_OPTIONS, *of_engine)
     settings = PlayerSettings.beside(*places).with_options(values, others=others)
-    trust = Trust(*(boolean(name, values.get(name, "false")) for name in TRUST_OPTIONS))
+    trust = Trust(*(parse_boolean(name, values.get(name, "false")) for name in TRUST_OPTIONS))
     load = check_load(values.get("load"))
-    own = typed_options(kind, [(name, value) for name, value in values.items() if name in of_engine])
+    own = convert_options(kind, [(name, value) for name, value in values.items() if name in of_engine])
     chat = load_chat(model, thinking=settings.thinking, history=settings.history, trust=trust)
-    engine = player_engine(spec, model, chat, engine_settings(f"engine={spec.name}", spec, own | implied), load, trust)
+    engine = find_player_engine(
+        spec, model, chat, read_engine_settings(f"engine={spec.name}", spec, own | implied), load, trust
+    )
     policy = BASE
     if adapter is not None and directory is not None:
         policy = name_policy(adapter, directory)
@@ -76,15 +80,15 @@ def language_model_player(model: str, adapter: str | None = None, options: str |
             engine.publish(directory, policy)
     name = f"lm:{model}" + (f"@{adapter}" if adapter else "") + (f"?{options}" if options else "")
     origin = Origin(model, adapter, directory, load, spec.label or spec.name, trust)
-    return over(name, engine, chat, settings, policy, origin)
+    return make_engine_player(name, engine, chat, settings, policy, origin)
 
 
-def in_process(model: str) -> HostingEngine:
+def find_shared_engine(model: str) -> HostingEngine:
     """Return the engine of a model in this process, shared with all players of `lm:MODEL`."""
-    return player_engine(engine_spec("own"), model, load_chat(model), NoSettings())
+    return find_player_engine(find_engine_spec("own"), model, load_chat(model), NoSettings())
 
 
-def player_engine(
+def find_player_engine(
     spec: EngineSpec,
     model: str,
     chat: Chat,
@@ -94,20 +98,20 @@ def player_engine(
 ) -> HostingEngine:
     """Return the engine of this kind for a model. Calls with equal arguments share one engine while it is in use and
     the model's files are unchanged. Raises whatever the engine's factory raises."""
-    key = (spec.name, _files(model), settings, load, trust)
+    key = (spec.name, _make_files_key(model), settings, load, trust)
     with _making:
         engine = _engines.get(key)
         if engine is None:
-            start = EngineStart(model=model, stops=stop_tokens(model, chat, trust), trust=trust, load=load)
+            start = EngineStart(model=model, stops=load_stop_tokens(model, chat, trust), trust=trust, load=load)
             engine = _engines[key] = make_engine(spec, start, settings)
     return engine
 
 
-def _engine(text: str | None) -> tuple[EngineSpec, dict[str, str]]:
+def _parse_engine(text: str | None) -> tuple[EngineSpec, dict[str, str]]:
     """Return the engine named by the option `engine`, and the settings implied by it."""
     if text is not None and "://" in text:
-        return engine_spec("vllm"), {"url": text}
-    return engine_spec(text or "own"), {}
+        return find_engine_spec("vllm"), {"url": text}
+    return find_engine_spec(text or "own"), {}
 
 
 def name_policy(adapter: str, directory: Path) -> Policy:
@@ -122,7 +126,7 @@ def name_policy(adapter: str, directory: Path) -> Policy:
     return Policy(f"{name}-{digest[:8]}")
 
 
-def _files(model: str) -> Hashable:
+def _make_files_key(model: str) -> Hashable:
     """Return a key for a model's files: a hub name, or a directory with the state of its files."""
     directory = Path(model)
     if not directory.is_dir():

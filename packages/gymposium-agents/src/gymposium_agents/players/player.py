@@ -19,14 +19,25 @@ from gymposium.tasks.tools import list_tools
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.util.streams import stream
 from gymposium_agents.chat.chat import Chat
-from gymposium_agents.chat.context import Context, Exchange, context as context_called, listed, out_of_context
-from gymposium_agents.chat.settings import TOOLS, PlayerSettings, ReadingName, read_as
+from gymposium_agents.chat.context import (
+    Context,
+    Exchange,
+    describe_full_context,
+    list_template_tools,
+    parse_context as context_called,
+)
+from gymposium_agents.chat.settings import TOOLS, PlayerSettings, ReadingName, choose_reader_for
 from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest, Tokens, TurnTokens
-from gymposium_agents.engines.futures import then
+from gymposium_agents.engines.futures import map_future
 from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
 from gymposium_agents.modeling.identity import Origin
-from gymposium_agents.players.conversation import Conversation, Dialogue, conversation_name
-from gymposium_agents.players.distribution import continuations, estimate_distributions, may_think, move_distributions
+from gymposium_agents.players.conversation import Conversation, Dialogue, make_conversation_name
+from gymposium_agents.players.distribution import (
+    compute_move_distributions,
+    estimate_distributions,
+    find_continuations,
+    may_think,
+)
 
 ROUNDING = 1e-4
 """Maximum rounding difference between two log-probabilities, across batch sizes and machines."""
@@ -161,7 +172,7 @@ class LanguageModelPlayer:
         think first. Otherwise it is estimated from this many sampled replies."""
         if self.sampling.temperature > 0.0 and may_think(self):
             return estimate_distributions(self, asks, samples)
-        return move_distributions(self, asks)
+        return compute_move_distributions(self, asks)
 
     def distribution(self, ask: Ask, samples: int = 256) -> MoveDistribution:
         """Return the probability of each legal move at one ask, like `distributions`."""
@@ -171,14 +182,14 @@ class LanguageModelPlayer:
         """Return advice about prompts without space for a reply, if any."""
         if not self._without_room:
             return []
-        return [out_of_context(self._without_room, f"the model's context of {self.engine.context} tokens")]
+        return [describe_full_context(self._without_room, f"the model's context of {self.engine.context} tokens")]
 
     def _turn(self, ask: Ask) -> _Turn:
         conversation = Conversation.from_ask(ask)
         exchange = Exchange.from_ask(ask, prompt_for(ask.game, self.style, self.reader))
-        prompt = self._dialogue.prompt(conversation, exchange, listed(self.reader, ask.game))
+        prompt = self._dialogue.prompt(conversation, exchange, list_template_tools(self.reader, ask.game))
         rng = stream(ask.seed, "sampling", ask.seat, ask.turn)
-        request = TokenRequest(prompt, rng, self.policy, conversation=conversation_name(ask))
+        request = TokenRequest(prompt, rng, self.policy, conversation=make_conversation_name(ask))
         return _Turn(ask, conversation, exchange, request)
 
     def _fits(self, request: TokenRequest) -> bool:
@@ -200,7 +211,7 @@ class LanguageModelPlayer:
             return ()
         room = min(self.sampling.max_tokens, self.engine.context - len(turn.request.prompt))
         replies = map(self._canonical, moves)
-        return continuations([reply for reply in replies if len(reply) <= room], completion.ids)
+        return find_continuations([reply for reply in replies if len(reply) <= room], completion.ids)
 
     def _no_room(self, turn: _Turn) -> Reply:
         self._without_room += 1
@@ -211,7 +222,7 @@ def choose_reader(reply: str, chat: Chat, reading: ReadingName = "strict") -> Re
     """Return the reader called `reply`. `tools` stands for the dialect of the chat template, which is read strictly.
     Raises `UnknownName`, and `BadOption` for `tools` with a template of unknown dialect."""
     if reply != TOOLS:
-        return read_as(reader(reply), reading)
+        return choose_reader_for(reader(reply), reading)
     if chat.dialect is None:
         raise BadOption(
             f"reply={TOOLS} is not supported: the chat template of {chat.tokenizer.name_or_path!r} has no tools, or "
@@ -235,10 +246,10 @@ class ConcurrentLanguageModelPlayer(LanguageModelPlayer):
             no_room.set_result(self._no_room(turn))
             return no_room
         completing = self.engine.submit(turn.request, self.sampling)
-        return then(completing, lambda done: self._reply(turn, done.result(), time.perf_counter() - started))
+        return map_future(completing, lambda done: self._reply(turn, done.result(), time.perf_counter() - started))
 
 
-def over(
+def make_engine_player(
     name: str,
     engine: TokenEngine,
     chat: Chat,

@@ -56,19 +56,19 @@ PRESETS: Mapping[str, Preset] = MappingProxyType(
 """All presets by name."""
 
 
-def preset(name: str) -> Preset:
+def get_preset(name: str) -> Preset:
     """Return the preset called `name`. Raises `UnknownName`, which lists the presets."""
     if name not in PRESETS:
         raise UnknownName("preset", name, PRESETS)
     return PRESETS[name]
 
 
-def takes_options(player: str) -> bool:
+def has_options(player: str) -> bool:
     """Return True if the player is a language model, which has options."""
     return player.startswith(("lm:", "api:"))
 
 
-def with_defaults(player: str, defaults: Mapping[str, str]) -> str:
+def add_defaults(player: str, defaults: Mapping[str, str]) -> str:
     """Return the player's text with these options added. Options already in the text keep their values:
     `lm:M?temperature=0` stays at temperature 0."""
     name, _, text = player.partition("?")

@@ -21,7 +21,7 @@ from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import Reader, lenient
 from gymposium.tasks.tools import list_tools
 from gymposium.tasks.tools.reader import ToolsReader, tools_readers
-from gymposium_agents.chat.context import Exchange, context, listed
+from gymposium_agents.chat.context import Exchange, list_template_tools, parse_context
 from gymposium_agents.chat.settings import PlayerSettings, find_reply_form
 from gymposium_agents.chat.tokens import Message
 
@@ -75,7 +75,7 @@ class Keep:
         return (not self.results or result in self.results) and reward >= self.least
 
 
-def why_not(record: Record, seat: int, keep: Keep) -> str | None:
+def explain_rejection(record: Record, seat: int, keep: Keep) -> str | None:
     """Return the reason why a seat of this match is not kept, or None if it is kept."""
     if record.ending.broke_off:
         return "the match broke off"
@@ -93,7 +93,7 @@ LegalMoves = tuple[str, ...] | None
 """The legal moves of a decision, or None for moves in free text."""
 
 
-def decisions(record: Record, seat: int, settings: PlayerSettings) -> list[tuple[Exchange, LegalMoves]]:
+def list_decisions(record: Record, seat: int, settings: PlayerSettings) -> list[tuple[Exchange, LegalMoves]]:
     """Return each decision of `seat` in this match, with its prompt according to `settings`, and the legal moves.
 
     A reply is the author's original text if it has the form of `settings`, else the canonical reply with the author's
@@ -101,7 +101,7 @@ def decisions(record: Record, seat: int, settings: PlayerSettings) -> list[tuple
     game = recorded_game(record)
     prompt = prompt_for(game, settings.style, find_reply_form(settings.reply))
     recorded = as_recorded(game, record.events)
-    own = _same_form(record.prompts[seat]["reader"], prompt.reader, recorded)
+    own = _find_same_form(record.prompts[seat]["reader"], prompt.reader, recorded)
     mine = iter([turn for turn in record.turns if turn["seat"] == seat])
     moves = iter([event for event in record.events if event.seat != CHANCE])
     match, asked = recorded.new(record.seed), list[tuple[Exchange, LegalMoves]]()
@@ -120,7 +120,7 @@ def decisions(record: Record, seat: int, settings: PlayerSettings) -> list[tuple
     return asked
 
 
-def _same_form(name: str, how: Reader, game: Game) -> Reader | None:
+def _find_same_form(name: str, how: Reader, game: Game) -> Reader | None:
     """Return the reader called `name` if it reads the same form of replies as `how`, else None. All dialects count as
     one form, because their chats store calls separately from the text."""
     if not isinstance(how, ToolsReader):
@@ -128,7 +128,7 @@ def _same_form(name: str, how: Reader, game: Game) -> Reader | None:
     return next((one.bound(list_tools(game)) for one in tools_readers() if one.name == name), None)
 
 
-def _as_data(message: Message) -> dict[str, Any]:
+def _convert_message(message: Message) -> dict[str, Any]:
     """Convert a message to the format of tool calls in TRL and other trainers."""
     if not (calls := message.get("tool_calls")):
         return {**message}
@@ -136,14 +136,14 @@ def _as_data(message: Message) -> dict[str, Any]:
     return {**message, "tool_calls": [{"type": "function", "function": function} for function in functions]}
 
 
-def lines(record: Record, seat: int, settings: PlayerSettings, per: Per) -> Iterator[dict[str, Any]]:
+def make_lines(record: Record, seat: int, settings: PlayerSettings, per: Per) -> Iterator[dict[str, Any]]:
     """Yield the lines of data of one seat in one match.
 
     Per match, a line has `messages`, and every assistant reply is to be learned. Per turn, it has `prompt`, the
     messages before a reply, and `completion`, that reply. With `reply=tools`, it also has the `tools`. Its origin lists
     the legal moves of each reply: one list per turn, or a list of lists per match."""
-    shown = context(settings.context)
-    decided = decisions(record, seat, settings)
+    shown = parse_context(settings.context)
+    decided = list_decisions(record, seat, settings)
     asked, legal = [exchange for exchange, _ in decided], [moves for _, moves in decided]
     about = {
         "game": record.game,
@@ -154,13 +154,13 @@ def lines(record: Record, seat: int, settings: PlayerSettings, per: Per) -> Iter
         "seat": seat,
     }
     template: dict[str, Any] = {"chat_template_kwargs": {"enable_thinking": settings.thinking}}
-    if tools := listed(find_reply_form(settings.reply), as_recorded(recorded_game(record), record.events)):
+    if tools := list_template_tools(find_reply_form(settings.reply), as_recorded(recorded_game(record), record.events)):
         template["tools"] = [tool.as_function for tool in tools]
     for turn, now in enumerate(asked):
         if per == "match" and turn < len(asked) - 1:
             continue  # the chat of the last turn contains the others
-        prompt = [_as_data(message) for message in shown.messages(asked[:turn], now)]
-        reply = _as_data(now.said)
+        prompt = [_convert_message(message) for message in shown.messages(asked[:turn], now)]
+        reply = _convert_message(now.said)
         if per == "match":
             yield {"messages": [*prompt, reply], **template, DATA: {**about, LEGAL: legal}}
         else:
@@ -178,7 +178,7 @@ def choose_per(settings: PlayerSettings, per: str | None) -> Per:
     every turn's prompt."""
     if per not in (None, "match", "turn"):
         raise BadOption(f"Invalid --per {per}. Use match or turn.")
-    grows = context(settings.context).grows
+    grows = parse_context(settings.context).grows
     if per == "match" and not grows:
         raise BadOption(
             f"--per match conflicts with context {settings.context!r}, which rewrites the history in each turn, so a "
@@ -245,12 +245,12 @@ class SynthData:
             return
         self.matches += 1
         for seat in wanted.select_seats(record):
-            reason = why_not(record, seat, wanted.keep)
+            reason = explain_rejection(record, seat, wanted.keep)
             if reason is not None:
                 self.left_out[reason] += 1
                 continue
             self.kept += 1
-            for line in lines(record, seat, wanted.settings, wanted.per):
+            for line in make_lines(record, seat, wanted.settings, wanted.per):
                 if wanted.dedupe:
                     chat = json.dumps([line.get(key) for key in ("messages", "prompt", "completion")])
                     if chat in self._known:

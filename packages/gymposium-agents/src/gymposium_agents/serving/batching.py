@@ -25,13 +25,13 @@ Submit = Callable[[TokenRequest, Sampling], "Future[Completion]"]
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _WaitingRequest:
     request: TokenRequest
     sampling: Sampling
     answer: Future[Completion]
 
 
-class Batches:
+class RequestBatcher:
     """An adapter that lets any token engine answer single requests. An engine that supports single requests is asked
     directly. For others, waiting requests form a batch, answered in a separate thread."""
 
@@ -39,7 +39,7 @@ class Batches:
         """`expected` returns the number of clients that may ask soon, including waiting ones. A large batch hardly
         takes longer than a small one, so a batch briefly waits until most of them have asked."""
         self._engine, self._expected = engine, expected
-        self._waiting: deque[_Waiting] = deque()
+        self._waiting: deque[_WaitingRequest] = deque()
         self._changed = threading.Condition()
         self._ended = False
         self.batches = 0
@@ -57,7 +57,7 @@ class Batches:
             return self._engine.submit(request, sampling)
         answer: Future[Completion] = Future()
         with self._changed:
-            self._waiting.append(_Waiting(request, sampling, answer))
+            self._waiting.append(_WaitingRequest(request, sampling, answer))
             self._changed.notify()
         return answer
 
@@ -84,7 +84,7 @@ class Batches:
             for one, completion in zip(batch, done, strict=True):
                 one.answer.set_result(completion)
 
-    def _next(self) -> list[_Waiting]:
+    def _next(self) -> list[_WaitingRequest]:
         """Return the next batch: requests with one sampling, oldest first. Empty at the end."""
         with self._changed:
             while not self._waiting:

@@ -73,7 +73,7 @@ class Memory:
         """Return the prompt of a request. Raises `GymposiumError` if the chat template rejects the messages or the
         tools."""
         chat, messages = self._chat, request.messages
-        digests = _digests(messages, request.tools)
+        digests = _compute_digests(messages, request.tools)
         last = max((n for n, message in enumerate(messages) if message["role"] == "assistant"), default=-1)
         known = self._known.get(digests[last]) if last >= 0 else None
         written = self._with_thoughts(messages, digests)
@@ -95,7 +95,7 @@ class Memory:
     def keep(self, number: int, prompt: Prompt, said: ParsedReply, tokens: TurnTokens) -> None:
         """Keep the reply to the request with this prompt, as turn `number`."""
         whole: Message = {**said.message, "content": f"{said.thoughts}{said.message['content']}"}
-        behind = _digest(prompt.digests[-1], said.message)
+        behind = _compute_digest(prompt.digests[-1], said.message)
         self._known[behind] = _KnownReply(number, whole, prompt.rendering, tokens)
         self._answered[prompt.digests[-1]] = said.message
         self._begun |= {*prompt.digests, behind}
@@ -112,10 +112,10 @@ class Memory:
         said = self._answered.get(digests[first - 1]) if first else None
         if said is None or messages[first]["role"] != "assistant":
             return ""
-        return f"messages[{first}].{_first_difference(messages[first], said)}"
+        return f"messages[{first}].{_find_difference(messages[first], said)}"
 
 
-def _first_difference(given: Message, said: Message) -> str:
+def _find_difference(given: Message, said: Message) -> str:
     """Return the first field that a client changed in a reply it sent back."""
     if given["content"].strip() != said["content"].strip():
         return "content"
@@ -128,18 +128,18 @@ def _first_difference(given: Message, said: Message) -> str:
     return "tool_calls"
 
 
-def _digests(messages: Iterable[Message], tools: Sequence[Tool]) -> tuple[str, ...]:
+def _compute_digests(messages: Iterable[Message], tools: Sequence[Tool]) -> tuple[str, ...]:
     """Return the digest of a conversation up to each of its messages, in order."""
     listed = json.dumps([tool.as_function for tool in tools], sort_keys=True)
     digest = sha256(listed.encode()).hexdigest()
     digests = []
     for message in messages:
-        digest = _digest(digest, message)
+        digest = _compute_digest(digest, message)
         digests.append(digest)
     return tuple(digests)
 
 
-def _digest(before: str, message: Message) -> str:
+def _compute_digest(before: str, message: Message) -> str:
     """Return the digest of a conversation, given the digest before its last message. White space around a reply is
     ignored, because some clients remove it."""
     role, content = message["role"], message["content"]

@@ -26,7 +26,7 @@ class ParsedReply:
     """The thoughts before it, with their delimiters. Empty without thoughts."""
 
 
-def read(request: CompletionRequest, chat: Chat, completion: Completion) -> ParsedReply:
+def parse_reply(request: CompletionRequest, chat: Chat, completion: Completion) -> ParsedReply:
     """Parse the reply to a request. Tool calls are read in the dialect of the chat template, with the text before them
     as content. Text after them is not read as a call. A reply without calls becomes content unchanged, up to a stop
     text. So does one with half of a surrogate pair in a call, which no answer can contain."""
@@ -44,7 +44,7 @@ def read(request: CompletionRequest, chat: Chat, completion: Completion) -> Pars
     return ParsedReply({"role": "assistant", "content": content}, thoughts)
 
 
-def answer(
+def make_answer(
     request: CompletionRequest,
     chat: Chat,
     said: ParsedReply,
@@ -59,7 +59,7 @@ def answer(
         "index": 0,
         "message": format_message(said, head["id"]),
         "finish_reason": "tool_calls" if called else completion.finish_reason,
-        "logprobs": {"content": listed_logprobs(chat, completion), "refusal": None} if request.logprobs else None,
+        "logprobs": {"content": list_logprobs(chat, completion), "refusal": None} if request.logprobs else None,
     }
     usage = count_usage(prompt, completion)
     return {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
@@ -91,7 +91,7 @@ def count_usage(prompt: int, completion: Completion) -> dict[str, int]:
     return {"prompt_tokens": prompt, "completion_tokens": sampled, "total_tokens": prompt + sampled}
 
 
-def listed_logprobs(chat: Chat, completion: Completion) -> list[dict[str, Any]]:
+def list_logprobs(chat: Chat, completion: Completion) -> list[dict[str, Any]]:
     """Return the log-probability of each token of a reply, including its end of turn."""
     return [
         {"token": piece, "logprob": logprob, "bytes": list(piece.encode()), "top_logprobs": []}
@@ -99,7 +99,7 @@ def listed_logprobs(chat: Chat, completion: Completion) -> list[dict[str, Any]]:
     ]
 
 
-def last_chunks(answered: Mapping[str, Any], request: CompletionRequest, shown: str) -> list[dict[str, Any]]:
+def make_last_chunks(answered: Mapping[str, Any], request: CompletionRequest, shown: str) -> list[dict[str, Any]]:
     """Return the chunks at the end of an answer's stream: content after the part already `shown`, the finish reason,
     and token counts if requested."""
     (choice,) = answered["choices"]
@@ -111,16 +111,16 @@ def last_chunks(answered: Mapping[str, Any], request: CompletionRequest, shown: 
         deltas.append({"content": rest})
     if calls := message.get("tool_calls"):
         deltas.append({"tool_calls": [{"index": number, **call} for number, call in enumerate(calls)]})
-    made = [chunk(answered, delta) for delta in deltas]
-    last = chunk(answered, {}, choice["finish_reason"])
+    made = [make_chunk(answered, delta) for delta in deltas]
+    last = make_chunk(answered, {}, choice["finish_reason"])
     last["choices"][0]["logprobs"] = choice["logprobs"]
     made.append(last)
     if request.usage:
-        made.append({**chunk(answered, {}), "choices": [], "usage": answered["usage"]})
+        made.append({**make_chunk(answered, {}), "choices": [], "usage": answered["usage"]})
     return made
 
 
-def chunk(head: Mapping[str, Any], delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
+def make_chunk(head: Mapping[str, Any], delta: Mapping[str, Any], finish: str | None = None) -> dict[str, Any]:
     """Return one chunk of a stream. `head` has the answer's `id`, `created` and `model`."""
     choice = {"index": 0, "delta": dict(delta), "finish_reason": finish, "logprobs": None}
     names = ("id", "created", "model")

@@ -94,32 +94,34 @@ class CompletionRequest:
             _check_unicode(name, value)
             if name in NEUTRAL and value not in NEUTRAL[name]:
                 only = " or ".join(dict.fromkeys(map(str, NEUTRAL[name])))
-                raise BadRequest(name, f"{_shown(value)} would change the distribution of replies. Leave it at {only}.")
+                raise BadRequest(
+                    name, f"{_format_value(value)} would change the distribution of replies. Leave it at {only}."
+                )
             if name not in NEUTRAL and name not in WITHOUT_EFFECT and name not in READ:
                 raise BadRequest(name, "this field is unknown, or would change the replies. Omit it.")
-        limits = [_count(name, given[name]) for name in ("max_tokens", "max_completion_tokens") if name in given]
+        limits = [_read_count(name, given[name]) for name in ("max_tokens", "max_completion_tokens") if name in given]
         options = given.get("stream_options", {})
         if not isinstance(options, Mapping):
             raise BadRequest("stream_options", 'give an object, such as {"include_usage": true}.')
-        given_tools = _list("tools", given.get("tools", []))
+        given_tools = _read_list("tools", given.get("tools", []))
         if len(given_tools) > MOST_TOOLS:
             raise BadRequest("tools", f"{len(given_tools)} are too many. Give at most {MOST_TOOLS}.")
-        tools = tuple(_tools(given_tools))
+        tools = tuple(_read_tools(given_tools))
         if repeated := [name for name, times in Counter(tool.name for tool in tools).items() if times > 1]:
             raise BadRequest("tools", f"duplicate tool {', '.join(sorted(repeated))}. Give each tool once.")
         return cls(
-            messages=_messages(_list("messages", given.get("messages"))),
+            messages=_read_messages(_read_list("messages", given.get("messages"))),
             tools=tools,
             max_tokens=min(limits, default=None),
-            stop=_stops(given.get("stop", [])),
-            stream=_flag("stream", given.get("stream", False)),
-            usage=_flag("stream_options.include_usage", options.get("include_usage", False)),
-            logprobs=_flag("logprobs", given.get("logprobs", False)),
-            not_enforced=_not_enforced(given, tools),
+            stop=_read_stops(given.get("stop", [])),
+            stream=_read_flag("stream", given.get("stream", False)),
+            usage=_read_flag("stream_options.include_usage", options.get("include_usage", False)),
+            logprobs=_read_flag("logprobs", given.get("logprobs", False)),
+            not_enforced=_list_not_enforced(given, tools),
         )
 
 
-def _not_enforced(given: Mapping[str, Any], tools: Sequence[Tool]) -> tuple[str, ...]:
+def _list_not_enforced(given: Mapping[str, Any], tools: Sequence[Tool]) -> tuple[str, ...]:
     """Return the fields that request a form of the reply. Sampling under a grammar would change the distribution of
     replies, so they are accepted without effect."""
     asked = []
@@ -131,7 +133,7 @@ def _not_enforced(given: Mapping[str, Any], tools: Sequence[Tool]) -> tuple[str,
         case other:
             raise BadRequest(
                 "response_format",
-                (f"{_shown(other)} is not supported. Give the type text, json_object or json_schema."),
+                (f"{_format_value(other)} is not supported. Give the type text, json_object or json_schema."),
             )
     match given.get("tool_choice", "auto"):
         case "auto":
@@ -144,12 +146,13 @@ def _not_enforced(given: Mapping[str, Any], tools: Sequence[Tool]) -> tuple[str,
             asked.append("tool_choice")
         case other:
             raise BadRequest(
-                "tool_choice", (f"{_shown(other)} is not supported. Give auto, required, or one function of the tools.")
+                "tool_choice",
+                (f"{_format_value(other)} is not supported. Give auto, required, or one function of the tools."),
             )
     return tuple(asked)
 
 
-def _messages(given: Sequence[Any]) -> tuple[Message, ...]:
+def _read_messages(given: Sequence[Any]) -> tuple[Message, ...]:
     """Return the messages, with tool results in the order of the calls."""
     if not given:
         raise BadRequest("messages", "the list is empty. Give at least one user message.")
@@ -164,11 +167,13 @@ def _messages(given: Sequence[Any]) -> tuple[Message, ...]:
         if not isinstance(one, Mapping) or not any(one.get("role") == role for role in _ROLES):
             raise BadRequest(where, f"give an object with a role: {', '.join(_ROLES)}.")
         role = _ROLES[one["role"]]
-        message: Message = {"role": role, "content": _text(f"{where}.content", one.get("content"))}
+        message: Message = {"role": role, "content": _read_text(f"{where}.content", one.get("content"))}
         if role == "tool":
             name = one.get("tool_call_id")
             if name not in waiting:
-                raise BadRequest(f"{where}.tool_call_id", f"{_shown(name)} is not a call waiting for its result.")
+                raise BadRequest(
+                    f"{where}.tool_call_id", f"{_format_value(name)} is not a call waiting for its result."
+                )
             results[name] = message
             if len(results) == len(waiting):
                 messages += (results[name] for name in waiting)
@@ -177,11 +182,11 @@ def _messages(given: Sequence[Any]) -> tuple[Message, ...]:
         if waiting:
             missing = ", ".join(name for name in waiting if name not in results)
             raise BadRequest(where, f"the results of earlier calls must come first: {missing}.")
-        if role == "assistant" and (made := _list(f"{where}.tool_calls", one.get("tool_calls") or [])):
+        if role == "assistant" and (made := _read_list(f"{where}.tool_calls", one.get("tool_calls") or [])):
             if len(made) > MOST_MESSAGES:
                 why = f"{len(made)} are too many, because each needs a message. Give at most {MOST_MESSAGES}."
                 raise BadRequest(f"{where}.tool_calls", why)
-            calls = [_call(f"{where}.tool_calls[{n}]", call) for n, call in enumerate(made)]
+            calls = [_read_call(f"{where}.tool_calls[{n}]", call) for n, call in enumerate(made)]
             waiting = [name for name, _ in calls]
             if len(set(waiting)) < len(waiting):
                 raise BadRequest(f"{where}.tool_calls", "two calls have the same id. Use unique ids.")
@@ -194,7 +199,7 @@ def _messages(given: Sequence[Any]) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-def _text(where: str, content: Any) -> str:
+def _read_text(where: str, content: Any) -> str:
     """Return the text of a message: a string, or a list of text parts."""
     match content:
         case None:
@@ -212,7 +217,7 @@ def _is_text(part: Any) -> bool:
     return isinstance(part, Mapping) and part.get("type") == "text"
 
 
-def _call(where: str, given: Any) -> tuple[str, Call]:
+def _read_call(where: str, given: Any) -> tuple[str, Call]:
     """Return the id of a call, and the call."""
     match given:
         case {"id": str(name), "function": {"name": str(tool), "arguments": str(arguments)}}:
@@ -228,12 +233,12 @@ def _call(where: str, given: Any) -> tuple[str, Call]:
     raise BadRequest(where, 'give {"id": "…", "type": "function", "function": {"name": "…", "arguments": "{…}"}}.')
 
 
-def _tools(given: Sequence[Any]) -> Iterator[Tool]:
+def _read_tools(given: Sequence[Any]) -> Iterator[Tool]:
     """Yield the tools, with validated schemas. Raises `BadRequest`, even if the checks only take too long together."""
     begun = time.monotonic()
     for number, one in enumerate(given):
         where = f"tools[{number}]"
-        tool = _tool(where, one)
+        tool = _read_tool(where, one)
         if time.monotonic() - begun > TOOLS_SECONDS:
             why = f"the schemas up to that of {tool.name} take more than {TOOLS_SECONDS:g} s to check. Simplify them."
             raise BadRequest("tools", why)
@@ -245,7 +250,7 @@ def _tools(given: Sequence[Any]) -> Iterator[Tool]:
         yield tool
 
 
-def _tool(where: str, given: Any) -> Tool:
+def _read_tool(where: str, given: Any) -> Tool:
     match given:
         case {"type": "function", "function": {"name": str(name)} as function}:
             description, parameters = function.get("description") or "", function.get("parameters")
@@ -259,8 +264,8 @@ def _tool(where: str, given: Any) -> Tool:
     raise BadRequest(where, 'give {"type": "function", "function": {"name": "…", "parameters": {…}}}.')
 
 
-def _stops(given: Any) -> tuple[str, ...]:
-    stops = (given,) if isinstance(given, str) else tuple(_list("stop", given))
+def _read_stops(given: Any) -> tuple[str, ...]:
+    stops = (given,) if isinstance(given, str) else tuple(_read_list("stop", given))
     if len(stops) > MOST_STOPS or not all(isinstance(stop, str) and stop for stop in stops):
         raise BadRequest("stop", f"give text or a list of at most {MOST_STOPS} texts, none of them empty.")
     return stops
@@ -272,24 +277,24 @@ def _check_unicode(where: str, value: Any) -> None:
         raise BadRequest(where, "the text contains half of a surrogate pair. Send valid Unicode.")
 
 
-def _list(where: str, given: Any) -> Sequence[Any]:
+def _read_list(where: str, given: Any) -> Sequence[Any]:
     if not isinstance(given, list):
         raise BadRequest(where, "give a list.")
     return given
 
 
-def _count(where: str, given: Any) -> int:
+def _read_count(where: str, given: Any) -> int:
     if type(given) is not int or given < 1:
-        raise BadRequest(where, f"{_shown(given)} is not a positive whole number.")
+        raise BadRequest(where, f"{_format_value(given)} is not a positive whole number.")
     return given
 
 
-def _flag(where: str, given: Any) -> bool:
+def _read_flag(where: str, given: Any) -> bool:
     if not isinstance(given, bool):
-        raise BadRequest(where, f"{_shown(given)} is invalid. Give true or false.")
+        raise BadRequest(where, f"{_format_value(given)} is invalid. Give true or false.")
     return given
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:80]}…"

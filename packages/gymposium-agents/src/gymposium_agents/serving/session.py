@@ -19,7 +19,7 @@ from gymposium_agents.serving import replies
 from gymposium_agents.serving.batching import Submit
 from gymposium_agents.serving.memory import Memory, Prompt
 from gymposium_agents.serving.requests import BadRequest, CompletionRequest
-from gymposium_agents.serving.turns import ServedTurn, as_data, conversation
+from gymposium_agents.serving.turns import ServedTurn, convert_to_data, list_messages
 from gymposium_agents.serving.watching import Watch
 
 NOT_ENFORCED = "x-gymposium-not-enforced"
@@ -85,7 +85,7 @@ class Session:
         """The latest reply to each request that is being sampled."""
         for turn in turns:
             self.turns.append(turn)
-            request = CompletionRequest(conversation(self.turns, turn.number), turn.tools)
+            request = CompletionRequest(list_messages(self.turns, turn.number), turn.tools)
             self._memory.keep(turn.number, self._memory.prompt(request), turn.said, turn.tokens)
             self._asked[turn.key] += 1
 
@@ -103,7 +103,7 @@ class Session:
         The reply is sampled and saved completely even if the caller is cancelled. Raises `BadRequest` if the chat
         template rejects the messages or the tools, `ContextFull` if they are too long, and whatever the engine
         raises."""
-        self.asked_at, key = time.monotonic(), _key(request)
+        self.asked_at, key = time.monotonic(), _compute_key(request)
         if again:
             before = next((turn for turn in reversed(self.turns) if turn.key == key), None)
             self._counts["answered again"] += key in self._under_way or before is not None
@@ -126,10 +126,10 @@ class Session:
         begun = ""
         while (text := await shown.get()) is not None:
             if not begun:
-                yield replies.chunk(watch.head, {"role": "assistant", "content": ""})
-            yield replies.chunk(watch.head, {"content": text})
+                yield replies.make_chunk(watch.head, {"role": "assistant", "content": ""})
+            yield replies.make_chunk(watch.head, {"content": text})
             begun += text
-        for one in replies.last_chunks((await task).answer, request, begun):
+        for one in replies.make_last_chunks((await task).answer, request, begun):
             yield one
 
     def _forget(self, key: str, task: asyncio.Task[ServedTurn]) -> None:
@@ -162,8 +162,8 @@ class Session:
         rng = stream(self._seed, "completion", key, nth)
         asked = TokenRequest(prompt.ids, rng, self._policy, self._name, watched)
         completion = await asyncio.wrap_future(self._submit(asked, replace(self._sampling, max_tokens=most)))
-        said = replies.read(request, self.chat, completion)
-        answer = replies.answer(request, self.chat, said, completion, watch.head, len(prompt.ids))
+        said = replies.parse_reply(request, self.chat, completion)
+        answer = replies.make_answer(request, self.chat, said, completion, watch.head, len(prompt.ids))
         async with self._reading:
             turn = ServedTurn(
                 number=len(self.turns),
@@ -192,8 +192,8 @@ def _count_characters(request: CompletionRequest) -> int:
     return contents + calls + sum(len(json.dumps(tool.as_function, ensure_ascii=False)) for tool in request.tools)
 
 
-def _key(request: CompletionRequest) -> str:
+def _compute_key(request: CompletionRequest) -> str:
     """Return a digest of everything that determines the reply to a request."""
     tools = [tool.as_function for tool in request.tools]
-    parts = [as_data(request.messages), tools, request.max_tokens, request.stop]
+    parts = [convert_to_data(request.messages), tools, request.max_tokens, request.stop]
     return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]

@@ -38,7 +38,7 @@ class ServedTurn:
     """The whole answer, a `chat.completion` object."""
 
 
-def conversation(turns: Sequence[ServedTurn], number: int) -> tuple[Message, ...]:
+def list_messages(turns: Sequence[ServedTurn], number: int) -> tuple[Message, ...]:
     """Return all messages of a turn's request. `turns` are the turns of a session, in order."""
     parts: list[tuple[Message, ...]] = [turns[number].messages]
     while (parent := turns[number].parent) is not None:
@@ -47,13 +47,13 @@ def conversation(turns: Sequence[ServedTurn], number: int) -> tuple[Message, ...
     return tuple(chain.from_iterable(reversed(parts)))
 
 
-def in_rows(turns: Sequence[ServedTurn]) -> list[ServedTurn]:
+def sort_by_rows(turns: Sequence[ServedTurn]) -> list[ServedTurn]:
     """Return the turns of a session in the order of its rows (`rows_of_turns`)."""
     rows = rows_of_turns({turn.number: turn.parent for turn in turns})
     return [turns[number] for row in rows for number in row]
 
 
-def as_data(messages: Iterable[Message]) -> list[dict[str, Any]]:
+def convert_to_data(messages: Iterable[Message]) -> list[dict[str, Any]]:
     """Convert messages to plain data."""
     made = []
     for message in messages:
@@ -64,8 +64,8 @@ def as_data(messages: Iterable[Message]) -> list[dict[str, Any]]:
     return made
 
 
-def from_data(data: Iterable[Mapping[str, Any]]) -> tuple[Message, ...]:
-    """Convert the result of `as_data` back to messages."""
+def convert_from_data(data: Iterable[Mapping[str, Any]]) -> tuple[Message, ...]:
+    """Convert the result of `convert_to_data` back to messages."""
     messages = []
     for one in data:
         message: Message = {"role": one["role"], "content": one["content"]}

@@ -10,7 +10,7 @@ from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import Reader
 from gymposium.util.streams import stream
 from gymposium_agents.chat.chat import Chat
-from gymposium_agents.chat.context import listed
+from gymposium_agents.chat.context import list_template_tools
 from gymposium_agents.modeling.forward import Tokens
 
 PROMPTS = 8
@@ -35,7 +35,7 @@ def opening_prompts(
     shortest: int | None = None
     for n in range(MATCHES):
         for text in _texts(game, style, reader, seed, n):
-            prompt = chat.prompt(text, listed(reader, game))
+            prompt = chat.prompt(text, list_template_tools(reader, game))
             shortest = min(len(prompt), shortest or len(prompt))
             if len(prompt) < context:
                 prompts[prompt] = None

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gymposium_agents.chat.chat import Chat
-from gymposium_agents.engines.adapters import lora_digest
+from gymposium_agents.engines.adapters import compute_lora_digest
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_train.backends.models import (
@@ -51,7 +51,7 @@ class LocalModel:
     @property
     def digest(self) -> Callable[[], str] | None:
         model = self.loaded.model
-        return partial(lora_digest, model) if hasattr(model, "peft_config") else None
+        return partial(compute_lora_digest, model) if hasattr(model, "peft_config") else None
 
     def engine(self) -> TransformersEngine:
         return self.loaded.engine()

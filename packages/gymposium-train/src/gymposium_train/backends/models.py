@@ -14,9 +14,9 @@ from gymposium.util.streams import stream
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.lora.saving import save_lora
-from gymposium_agents.models.loading import LoadedModel, load_chat, load_model, skeleton
-from gymposium_agents.models.merge import merged_model
-from gymposium_agents.players.player import LanguageModelPlayer, over
+from gymposium_agents.models.loading import LoadedModel, load_chat, load_model, load_skeleton
+from gymposium_agents.models.merge import load_merged_model
+from gymposium_agents.players.player import LanguageModelPlayer, make_engine_player
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.directory import RunDirectory, written_whole
 from gymposium_train.learner.precision import compute_type
@@ -77,7 +77,7 @@ def _learning_model(
     whole = tune == "full"
     if empty:
         dtype, trust = torch.float32 if whole else compute_type(config.optimizer.precision), config.model.trust
-        loaded = LoadedModel(skeleton(name, trust, dtype).eval(), make_chat(config, name), trust)
+        loaded = LoadedModel(load_skeleton(name, trust, dtype).eval(), make_chat(config, name), trust)
     else:
         loaded = load(config, name, whole=whole)
     if not whole:
@@ -112,7 +112,7 @@ def imitated_whole(config: TrainConfig, loaded: LoadedModel, name: str | Path, t
         if hasattr(loaded.model, "peft_config"):
             adapter = staging / "adapter"
             save_lora(loaded.model, adapter)
-            merged_model(name, adapter, trust=config.model.trust).save_pretrained(staging)
+            load_merged_model(name, adapter, trust=config.model.trust).save_pretrained(staging)
             shutil.rmtree(adapter)
             loaded.chat.tokenizer.save_pretrained(staging)
         else:
@@ -135,4 +135,4 @@ def player_from(
 
 def greedy(config: TrainConfig, loaded: LoadedModel, name: str) -> LanguageModelPlayer:
     """Make the greedy player of a loaded model, with the run's prompts."""
-    return over(name, loaded.engine(), loaded.chat, config.prompting.player_settings())
+    return make_engine_player(name, loaded.engine(), loaded.chat, config.prompting.player_settings())

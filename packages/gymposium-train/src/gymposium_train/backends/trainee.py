@@ -15,7 +15,7 @@ from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.engines.canary import Agreement, Canary
 from gymposium_agents.engines.protocol import TokenEngine
-from gymposium_agents.players.player import LanguageModelPlayer, choose_reader, over
+from gymposium_agents.players.player import LanguageModelPlayer, choose_reader, make_engine_player
 from gymposium_train.backends.canary import PROMPTS, TEXTS, opening_prompts
 from gymposium_train.backends.protocol import LearningModel
 from gymposium_train.backends.publishing import Publisher, policy_name
@@ -104,7 +104,9 @@ class PolicyPlayers:
         self, name: str, engine: TokenEngine, policy: Policy, temperature: float, *, note_legal: bool = False
     ) -> LanguageModelPlayer:
         settings = self._prompting.player_settings(temperature)
-        return over(f"lm:{self._place / name}", engine, self._chat, settings, policy, note_legal=note_legal)
+        return make_engine_player(
+            f"lm:{self._place / name}", engine, self._chat, settings, policy, note_legal=note_legal
+        )
 
 
 class Trainee:
@@ -158,7 +160,7 @@ class Trainee:
         - `sync/correlation`: the correlation between their changes since the last publish, if larger than rounding
         - `perf/seconds_publish`
 
-        Raises `EngineDisagrees` if the engine plays another policy."""
+        Raises `EngineMismatch` if the engine plays another policy."""
         started = time.perf_counter()
         policy = Policy(self._name, self.learner.policy_version)
         agreement = self.players.publish(policy, lambda engine: self._checked(engine, policy))

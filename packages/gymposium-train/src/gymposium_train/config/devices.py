@@ -7,7 +7,7 @@ from itertools import zip_longest
 from math import prod
 
 from gymposium.util.visible import quantity
-from gymposium_agents.engines.vllm.settings import VllmSettings, shares
+from gymposium_agents.engines.vllm.settings import VllmSettings, divide_devices
 
 SHARE = "--gpu-memory-utilization"
 """vLLM's option for its share of a GPU's memory."""
@@ -57,7 +57,7 @@ def devices_problem(engine: VllmSettings, visible: Sequence[str], learners: int)
         )
     if len(set(engine.devices)) < len(engine.devices):
         return f"engine.devices = {_listed(engine.devices)}: duplicate GPU. Name each GPU once."
-    groups = shares(devices, engine.servers)
+    groups = divide_devices(devices, engine.servers)
     if len(groups[0]) < needed:
         return (
             f"engine.arguments requests {quantity(needed, 'GPU')}, but {_each(engine)} may use "

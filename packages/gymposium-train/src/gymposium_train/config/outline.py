@@ -128,9 +128,9 @@ def _counts(model: Model, name: str) -> tuple[int, int] | None:
     import torch  # heavy, and only needed to read a named model
 
     from gymposium_agents.lora.attach import attach_lora
-    from gymposium_agents.models.loading import build_skeleton, local_architecture
+    from gymposium_agents.models.loading import build_skeleton, load_local_architecture
 
-    architecture = local_architecture(name, model.trust)
+    architecture = load_local_architecture(name, model.trust)
     if architecture is None:
         return None
     made = build_skeleton(architecture, model.trust)

@@ -18,7 +18,7 @@ from gymposium.players.search.refusal import check_searchable
 from gymposium.rewards.grammar import make_reward
 from gymposium.runs.loggers.make import check_installed, check_loggers
 from gymposium.tasks.tools.reader import ToolsReader
-from gymposium_agents.chat.context import context
+from gymposium_agents.chat.context import parse_context
 from gymposium_agents.chat.settings import TOOLS, find_reply_form
 from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.lora.files import check_target_names
@@ -49,7 +49,7 @@ def unknown(config: TrainConfig) -> Iterator[str]:
                 f"cold_start.data, or a model that can already answer with --model."
             )
     yield from _problem("prompting.reply", _check_reply, config.prompting.reply, games)
-    yield from _problem("prompting.context", context, config.prompting.context)
+    yield from _problem("prompting.context", parse_context, config.prompting.context)
     yield from _problem("reward", make_reward, config.reward)
     yield from _problem("loggers", _check_loggers, config.loggers)
     targets = config.model.lora.targets
@@ -101,9 +101,9 @@ def missing_here(config: TrainConfig) -> Iterator[str]:
     if config.model.load == "4bit":
         import torch
 
-        from gymposium_agents.modeling.quantized import four_bits
+        from gymposium_agents.modeling.quantized import make_4bit_config
 
-        yield from _problem("model.load", partial(four_bits, torch.float32))
+        yield from _problem("model.load", partial(make_4bit_config, torch.float32))
     if config.model.name is not None:
         yield from _learner(config, config.model.name)
     yield from _problem("engine.kind = vllm", check_servable, config)
@@ -113,11 +113,11 @@ def _learner(config: TrainConfig, name: str) -> Iterator[str]:
     """Yield problems of the learner's model: it is missing, lacks the layers for the LoRA, or has a chat template
     without the required tools."""
     from gymposium_agents.lora.attach import check_targets
-    from gymposium_agents.models.loading import skeleton  # imports torch
+    from gymposium_agents.models.loading import load_skeleton  # imports torch
 
     model = config.model
     try:
-        layers = skeleton(name, model.trust)
+        layers = load_skeleton(name, model.trust)
     except GymposiumError as error:
         yield f"model.name: {error}"
         return
@@ -142,16 +142,16 @@ def check_servable(config: TrainConfig) -> None:
     engine = config.engine.own
     if not isinstance(engine, VllmSettings) or engine.url is not None or config.steps == 0:
         return
-    from gymposium_agents.engines.vllm.fits import check_heads, heads_unknown
-    from gymposium_agents.engines.vllm.home import engine_home
+    from gymposium_agents.engines.vllm.fits import check_heads, explain_unsupported_heads
+    from gymposium_agents.engines.vllm.home import find_engine_home
 
-    if engine_home().require()["build"] != "cpu":
+    if find_engine_home().require()["build"] != "cpu":
         _check_gpus(engine)
         return
     model = config.model
     if model.name is not None:
         check_heads(model.name)
-    elif unknown := heads_unknown(model.small.hidden // model.small.attention_heads):
+    elif unknown := explain_unsupported_heads(model.small.hidden // model.small.attention_heads):
         raise GymposiumError(
             f"vLLM could not serve the small model: {unknown}. Set model.small.hidden and model.small.heads, for "
             f"example to 64 and 2, or set engine.kind=own."

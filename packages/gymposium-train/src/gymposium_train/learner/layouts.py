@@ -15,7 +15,7 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from gymposium_agents.modeling.forward import Tokens, chunked, completion_logits, right_padded
+from gymposium_agents.modeling.forward import Tokens, compute_completion_logits, pad_right, split_into_chunks
 from gymposium_train.learner.rows import Row
 from gymposium_train.learner.trunk import Trunk
 
@@ -25,7 +25,7 @@ Layout = Callable[[Trunk, Sequence[Row], int], Tensor]
 
 def shared(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:
     pairs = [_pair(sequence) for sequence in sequences]
-    states, _, _ = completion_logits(trunk, pairs, pad)
+    states, _, _ = compute_completion_logits(trunk, pairs, pad)
     width = states.shape[1]
     flat = [
         row * width + place - len(prompt)
@@ -37,7 +37,7 @@ def shared(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:
 
 def padded(trunk: Trunk, sequences: Sequence[Row], pad: int) -> Tensor:
     # no mask: causal attention never reads padding on the right
-    ids, _ = right_padded([sequence.ids for sequence in sequences], pad, trunk.device)
+    ids, _ = pad_right([sequence.ids for sequence in sequences], pad, trunk.device)
     width = ids.shape[1]
     states = trunk(input_ids=ids, use_cache=False).logits
     flat = [row * width + place - 1 for row, sequence in enumerate(sequences) for place in sequence.places]
@@ -60,7 +60,7 @@ def microbatches(sequences: Sequence[Row], budget: int, layout: str) -> Iterator
     """Group the sequences' indices into micro-batches of at most `budget` tokens including padding, or of one sequence.
     Sequences with common prefixes or of similar length share a micro-batch."""
     if layout == "shared":
-        yield from chunked([_pair(sequence) for sequence in sequences], budget)
+        yield from split_into_chunks([_pair(sequence) for sequence in sequences], budget)
         return
     batch: list[int] = []
     used = 0

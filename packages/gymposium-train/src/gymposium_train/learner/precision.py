@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from gymposium_agents.engines.canary import tolerance_for
+from gymposium_agents.engines.canary import choose_tolerance
 from gymposium_train.config import Precision
 
 
@@ -36,7 +36,7 @@ def compute_tolerance(model: Any, dtype: torch.dtype) -> float:
     types = {dtype}
     if (quantized := getattr(model.config, "quantization_config", None)) is not None:
         types.add(quantized.bnb_4bit_compute_dtype)
-    return max(tolerance_for(str(kind).removeprefix("torch.")) for kind in types)
+    return max(choose_tolerance(str(kind).removeprefix("torch.")) for kind in types)
 
 
 def learn_in_float32(model: Any) -> None:

@@ -19,7 +19,7 @@ from gymposium_agents.chat.settings import find_reply_form
 from gymposium_agents.chat.tokens import Sampling, TokenRequest
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_agents.models.small import make_small_model
-from gymposium_agents.players.player import choose_reader, over
+from gymposium_agents.players.player import choose_reader, make_engine_player
 from gymposium_train.backends.protocol import LearningModel
 from gymposium_train.config import Prompting
 from gymposium_train.config.directory import is_whole, written_whole
@@ -168,7 +168,7 @@ def _teach(run: UnderWay, model: LearningModel, lots: Iterator[Lots], bar: Stage
         """Measure a point of the learning curve. Its time does not count toward the cold start."""
         nonlocal began, last_point
         before = time.process_time()
-        player = over("lm:cold_start", model.engine(), model.chat, config.prompting.player_settings())
+        player = make_engine_player("lm:cold_start", model.engine(), model.chat, config.prompting.player_settings())
         points.update(curve_point(run, f"curve-cold-{step}", player)[0])
         last_point = time.process_time()
         began += last_point - before

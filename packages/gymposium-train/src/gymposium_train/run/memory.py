@@ -14,9 +14,9 @@ from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
 from gymposium_agents.chat.settings import find_reply_form
 from gymposium_agents.lora.attach import attach_lora
-from gymposium_agents.modeling.caches import CACHE_SHARE, bytes_a_token, device_memory
-from gymposium_agents.models.loading import build_skeleton, load_chat, local_architecture
-from gymposium_agents.models.small import small_config
+from gymposium_agents.modeling.caches import CACHE_SHARE, compute_bytes_per_token, get_device_memory
+from gymposium_agents.models.loading import build_skeleton, load_chat, load_local_architecture
+from gymposium_agents.models.small import make_small_config
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import changed
 from gymposium_train.learner.loss import Loss
@@ -115,9 +115,9 @@ def estimate_memory(config: TrainConfig, longest: int | None = None) -> RunMemor
         four_bits=config.model.load == "4bit",
     )
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    memory, rollout = device_memory(device), config.rollout
+    memory, rollout = get_device_memory(device), config.rollout
     groups = rollout.groups or max(1, rollout.decisions // (TURNS * rollout.group_size))
-    cache = groups * rollout.group_size * row * bytes_a_token(architecture, dtype)
+    cache = groups * rollout.group_size * row * compute_bytes_per_token(architecture, dtype)
     played = learner.trained * dtype.itemsize  # the engine holds the weights as trained
     return RunMemory(
         learner=learner,
@@ -167,7 +167,7 @@ def with_layout(config: TrainConfig) -> TrainConfig:
     name = config.model.name
     if name is None or not first:
         return [*first, last][0]
-    if local_architecture(name, config.model.trust) is None:
+    if load_local_architecture(name, config.model.trust) is None:
         return last
     longest = _longest_prompt(config)  # the same for all layouts
     fitting = (chosen for chosen in first if _is_comfortable(estimate_memory(chosen, longest)))
@@ -189,8 +189,8 @@ def _changes(config: TrainConfig, overrides: tuple[str, ...]) -> bool:
 def _architecture(config: TrainConfig) -> Any:
     model = config.model
     if model.name is None:
-        return small_config(model.small, model.small.tokens)
-    if (architecture := local_architecture(model.name, model.trust)) is None:
+        return make_small_config(model.small, model.small.tokens)
+    if (architecture := load_local_architecture(model.name, model.trust)) is None:
         raise GymposiumError(
             f"{model.name} is not on this machine, so its memory cannot be estimated. Download it, or name a directory."
         )

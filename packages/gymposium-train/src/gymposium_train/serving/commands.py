@@ -18,7 +18,7 @@ from typing import Any
 from gymposium.errors import BadOption, GymposiumError, describe
 from gymposium.http.client import NothingLearned, Server, Session, parse_ending
 from gymposium.util.child_process import user_environment
-from gymposium_agents.serving.turns import as_data, conversation
+from gymposium_agents.serving.turns import convert_to_data, list_messages
 from gymposium_train.serving.service import Service
 from gymposium_train.serving.settings import SessionSettings
 from gymposium_train.serving.trajectories import list_turns
@@ -156,4 +156,4 @@ class Commands:
         turns = list_turns(row, self._service.file.turns(name))
         continued = {turn.parent for turn in turns}
         last = [turn for turn in turns if turn.number not in continued]
-        return [as_data([*conversation(turns, turn.number), turn.said.message]) for turn in last]
+        return [convert_to_data([*list_messages(turns, turn.number), turn.said.message]) for turn in last]

@@ -11,7 +11,7 @@ from starlette.routing import BaseRoute, Route
 
 from gymposium.http.bodies import json_object
 from gymposium_agents.players.player import LanguageModelPlayer
-from gymposium_agents.serving.batching import Batches
+from gymposium_agents.serving.batching import RequestBatcher
 from gymposium_agents.serving.requests import CompletionRequest
 from gymposium_agents.serving.session import Session
 from gymposium_train.serving.app import completed, listed_models, other_routes
@@ -23,7 +23,7 @@ class ModelApi:
     def __init__(self, player: LanguageModelPlayer, name: str, seed: int) -> None:
         """`name` is the model's name for clients. `seed` is the seed of its replies."""
         self._player, self._name, self._seed = player, name, seed
-        self._batches = Batches(player.engine)
+        self._batches = RequestBatcher(player.engine)
         self._requests = 0
 
     def routes(self) -> Sequence[BaseRoute]:

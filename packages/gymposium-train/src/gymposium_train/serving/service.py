@@ -23,7 +23,7 @@ from gymposium.util.visible import quantity
 from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.players.player import LanguageModelPlayer
-from gymposium_agents.serving.batching import Batches
+from gymposium_agents.serving.batching import RequestBatcher
 from gymposium_agents.serving.session import Session
 from gymposium_agents.serving.turns import ServedTurn
 from gymposium_train.serving.bodies import TRAIN, Begin, End
@@ -113,7 +113,7 @@ class Service:
     """Functions to call after each change, in any thread."""
     _open: dict[str, _Open] = field(default_factory=dict)
     """Open sessions by the digest of their secret."""
-    _batches: dict[int, Batches] = field(default_factory=dict)
+    _batches: dict[int, RequestBatcher] = field(default_factory=dict)
     """The batches of each engine, by its identity."""
     _steps: dict[Policy, int] = field(default_factory=dict)
     """The step of each policy seen."""
@@ -356,9 +356,9 @@ class Service:
         session = Session(player, submit, row.seed, name=row.id, keep=keep, counts=self.counts, turns=turns)
         return _Open(row, session)
 
-    def _make_batches(self, engine: TokenEngine) -> Batches:
+    def _make_batches(self, engine: TokenEngine) -> RequestBatcher:
         if id(engine) not in self._batches:
-            self._batches[id(engine)] = Batches(engine, self._expected)
+            self._batches[id(engine)] = RequestBatcher(engine, self._expected)
         return self._batches[id(engine)]
 
     def _expected(self) -> int:

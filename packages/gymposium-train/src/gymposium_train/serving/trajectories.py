@@ -12,7 +12,7 @@ from gymposium.runs.sessions import SessionRow, SessionsFile, TurnRow
 from gymposium.tasks.tools import Tool
 from gymposium_agents.chat.tokens import Completion, Policy, Tokens, TurnTokens
 from gymposium_agents.serving.replies import ParsedReply
-from gymposium_agents.serving.turns import ServedTurn, as_data, from_data, in_rows
+from gymposium_agents.serving.turns import ServedTurn, convert_from_data, convert_to_data, sort_by_rows
 from gymposium_train.serving.bodies import End
 from gymposium_train.serving.errors import ServiceError
 
@@ -105,7 +105,7 @@ def _trajectory(file: SessionsFile, row: SessionRow) -> SessionTrajectory | None
     turns = list_turns(row, file.turns(row.id))
     if not turns or row.ending is None:
         return None
-    ordered = in_rows(turns)
+    ordered = sort_by_rows(turns)
     by_turn = row.ending["turn_rewards"]
     reward = Reward(
         row.ending["reward"],
@@ -146,10 +146,10 @@ def list_turns(row: SessionRow, kept: Sequence[TurnRow]) -> list[ServedTurn]:
                 beginning=data["beginning"],
                 parent=parent,
                 differs=data["differs"],
-                messages=from_data(data["messages"]),
+                messages=convert_from_data(data["messages"]),
                 tools=tuple(Tool(tool["name"], tool["description"], tool["parameters"]) for tool in data["tools"]),
                 not_enforced=tuple(data["not_enforced"]),
-                said=ParsedReply(from_data([data["said"]])[0], data["thoughts"]),
+                said=ParsedReply(convert_from_data([data["said"]])[0], data["thoughts"]),
                 tokens=TurnTokens(prompt, Completion(one.ids, one.logprobs, data["finish"], policy)),
                 answer=data["answer"],
             )
@@ -169,10 +169,10 @@ def as_row(turn: ServedTurn, turns: Sequence[ServedTurn], pieces: Sequence[str])
         "beginning": turn.beginning,
         "parent": turn.parent,
         "differs": turn.differs,
-        "messages": as_data(turn.messages),
+        "messages": convert_to_data(turn.messages),
         "tools": [tool.as_function["function"] for tool in turn.tools],
         "not_enforced": [*turn.not_enforced],
-        "said": as_data([turn.said.message])[0],
+        "said": convert_to_data([turn.said.message])[0],
         "thoughts": turn.said.thoughts,
         "finish": completion.finish_reason,
         "pieces": list(pieces),

@@ -45,7 +45,7 @@ def is_plain(template: str) -> bool:
 def _is_plain(node: nodes.Node, *, in_loop: bool) -> bool:
     match node:
         case nodes.For(iter=nodes.Name(name=name), target=nodes.Name(), recursive=False) if name == _LIST:
-            return not in_loop and all(_is_plain(child, in_loop=True) for child in _parts(node))
+            return not in_loop and all(_is_plain(child, in_loop=True) for child in _list_expressions(node))
         case nodes.Name(name=name):
             return name != _LIST
         case nodes.Getattr():
@@ -57,7 +57,7 @@ def _is_plain(node: nodes.Node, *, in_loop: bool) -> bool:
     return isinstance(node, _NODES) and all(_is_plain(child, in_loop=in_loop) for child in node.iter_child_nodes())
 
 
-def _parts(loop: nodes.For) -> Iterator[nodes.Node]:
+def _list_expressions(loop: nodes.For) -> Iterator[nodes.Node]:
     """Yield the expressions that a loop evaluates for each message."""
     yield from loop.body
     yield from loop.else_

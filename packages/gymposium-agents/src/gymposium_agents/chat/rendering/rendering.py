@@ -48,10 +48,10 @@ def render_chat(
 
     Raises `RenderingRefusal` or `RenderingCost`."""
     if _plain(template):
-        text, reason = _rendered(template, messages, tools, opened, variables)
+        text, reason = _try_rendering(template, messages, tools, opened, variables)
     else:
         try:
-            text, reason = _RENDERER.call(_rendered, template, messages, tools, opened, variables)
+            text, reason = _RENDERER.call(_try_rendering, template, messages, tools, opened, variables)
         except CallFailed as error:
             raise RenderingCost(str(error).removesuffix(".")) from error
     if reason:
@@ -61,7 +61,7 @@ def render_chat(
     return text
 
 
-def _rendered(
+def _try_rendering(
     template: str,
     messages: Sequence[Mapping[str, Any]],
     tools: list[Any] | None,

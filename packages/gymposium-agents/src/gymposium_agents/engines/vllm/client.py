@@ -22,12 +22,18 @@ from gymposium.plugins.command_line import command_line
 from gymposium.util.strict_json import strict_json
 from gymposium.util.visible import visible
 from gymposium_agents.chat.tokens import BASE, Completion, Policy
-from gymposium_agents.engines.api_errors import error_words
-from gymposium_agents.engines.secrets import without_secret
-from gymposium_agents.engines.vllm.server import PROBE_SECONDS, server_of_this_process
+from gymposium_agents.engines.api_errors import extract_error_words
+from gymposium_agents.engines.secrets import remove_secret
+from gymposium_agents.engines.vllm.server import PROBE_SECONDS, find_own_server
 from gymposium_agents.engines.vllm.settings import KEY_VARIABLE, Patience
-from gymposium_agents.engines.vllm.versions import remark_on
-from gymposium_agents.engines.vllm.wire import Arriving, MalformedAnswer, check_count, parse_likeliest, probe_body
+from gymposium_agents.engines.vllm.versions import make_version_remark
+from gymposium_agents.engines.vllm.wire import (
+    MalformedAnswer,
+    StreamedCompletion,
+    check_count,
+    make_probe_body,
+    parse_likeliest,
+)
 
 T = TypeVar("T")
 
@@ -38,7 +44,7 @@ class RequestFailure(Exception):
     """Error for a request that the server failed to answer, so that it may be sent again."""
 
 
-class Late(Exception):
+class LateReply(Exception):
     """Error for a reply that did not arrive in time. Its message is for the user, if the server is healthy."""
 
 
@@ -82,7 +88,7 @@ class Connection:
         """`probe` is a token id that any model with this tokenizer has. `at_once` is the maximum number of requests in
         flight, by default the server's own limit."""
         self.url, self.model = url.rstrip("/"), model
-        self.server = server_of_this_process(self.url)
+        self.server = find_own_server(self.url)
         """The server, if this process started it."""
         self.version = ""
         """The server's version of vLLM."""
@@ -138,15 +144,15 @@ class Connection:
         """Send `body` to the completions endpoint in the name of a loaded `policy`, and return the answer parsed by
         `read`.
 
-        Raises `ServerRefusal` if the server refuses the request, `Late` if it does not answer within the time limit,
-        and one of `FAILURES` if it fails."""
+        Raises `ServerRefusal` if the server refuses the request, `LateReply` if it does not answer within the time
+        limit, and one of `FAILURES` if it fails."""
 
         async def send(named: dict[str, Any], limit: float) -> T:
             return read(await self._send("/v1/completions", named, limit))
 
         return await self._complete(body, policy, send)
 
-    async def follow(self, body: dict[str, Any], policy: Policy, arriving: Arriving) -> Completion:
+    async def follow(self, body: dict[str, Any], policy: Policy, arriving: StreamedCompletion) -> Completion:
         """Send `body` like `ask`, and receive the answer in parts as it is sampled. If `arriving` ends it before the
         server does, closing the connection tells the server."""
 
@@ -155,13 +161,13 @@ class Connection:
             async with asyncio.timeout(limit), self._posted("/v1/completions", named, limit) as answer:
                 if not answer.is_success:
                     self._read(answer, await read_body(answer))
-                async with aclosing(read_lines(answer, _longest_answer(named))) as lines:
+                async with aclosing(read_lines(answer, _limit_answer_size(named))) as lines:
                     async for line in lines:
                         if not line or line.startswith(
                             b":"
                         ):  # the end of an event, or a comment that keeps the line open
                             continue
-                        completion = arriving.take(_event(line))
+                        completion = arriving.take(_parse_event(line))
                         if completion is not None:
                             return completion
             raise MalformedAnswer("the end of a stream in the middle of a completion")
@@ -179,7 +185,7 @@ class Connection:
         try:
             return await send(named, limit)
         except (httpx.ReadTimeout, TimeoutError) as error:
-            raise Late(
+            raise LateReply(
                 f"The vLLM server at {self.url} is healthy, but did not answer a request for up to {max_tokens} "
                 f"tokens within {limit:g} seconds ({self._wait.request:g} and {self._wait.token:g} per token). Raise "
                 f"token_seconds (token_seconds= in the player's name, engine.token_seconds in a run's config), or "
@@ -208,7 +214,7 @@ class Connection:
         except ServerRefusal as refused:
             # perhaps an earlier run loaded it from the same directory, whose files may have changed: load them again
             if "already been loaded" not in refused.said or await self._root(policy) != str(held.directory):
-                raise _refusal(self, policy, held, refused) from refused
+                raise _explain_refusal(self, policy, held, refused) from refused
             await self._send("/v1/unload_lora_adapter", {"lora_name": str(policy)})
             await self._send("/v1/load_lora_adapter", body)
         self.loaded[policy] = held
@@ -255,11 +261,11 @@ class Connection:
         if not all(isinstance(card, dict) and isinstance(card.get("id"), str) for card in models["data"]):
             raise MalformedAnswer(f"a list of models without names: {models}")
         self.version = self.shown(str(version["version"]))
-        if not self._warned and (remark := remark_on(self.version)):
+        if not self._warned and (remark := make_version_remark(self.version)):
             self._warned = True
             log.warning("%s", remark)
         served = [card for card in models["data"] if card.get("parent") is None]
-        expected = [card for card in served if _same_model(self.model, card)]
+        expected = [card for card in served if _is_same_model(self.model, card)]
         if not expected:
             others = ", ".join(f"{card['id']} ({card.get('root')})" for card in served) or "none"
             raise GymposiumError(
@@ -273,7 +279,7 @@ class Connection:
         limit = max(self._wait.connect, self._wait.limit(1))
         at_one, at_two = [
             parse_likeliest(
-                await self._send("/v1/completions", probe_body(self._probe, t) | {"model": self.base}, limit)
+                await self._send("/v1/completions", make_probe_body(self._probe, t) | {"model": self.base}, limit)
             )
             for t in (1.0, 2.0)
         ]
@@ -291,7 +297,7 @@ class Connection:
     async def _send(self, path: str, body: dict[str, Any], limit: float | None = None) -> dict[str, Any]:
         """POST `body` and return the parsed answer. `limit` replaces the time limit of a request without tokens."""
         async with self._posted(path, body, limit) as answer:
-            return self._read(answer, await read_body(answer, _longest_answer(body)))
+            return self._read(answer, await read_body(answer, _limit_answer_size(body)))
 
     def _posted(
         self, path: str, body: dict[str, Any], limit: float | None
@@ -309,7 +315,7 @@ class Connection:
             parsed = {}
         if answer.is_success:
             return parsed if isinstance(parsed, dict) else {}
-        said = self.shown(error_words(parsed) or text)
+        said = self.shown(extract_error_words(parsed) or text)
         if answer.status_code == httpx.codes.UNAUTHORIZED:
             raise ServerRefusal(
                 401,
@@ -322,7 +328,7 @@ class Connection:
 
     def shown(self, text: str) -> str:
         """Return the server's text for errors and logs: short, and without the key."""
-        text = visible(" ".join(without_secret(text, self._key).split()))
+        text = visible(" ".join(remove_secret(text, self._key).split()))
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
     def see_log(self) -> str:
@@ -330,13 +336,13 @@ class Connection:
         return f". Its log: {self.server.log}" if self.server else " (gymposium engine status names its log)"
 
 
-def _longest_answer(body: dict[str, Any]) -> int:
+def _limit_answer_size(body: dict[str, Any]) -> int:
     """Return the maximum response size in bytes."""
     tokens: int = len(body.get("prompt", ())) + body.get("max_tokens", 0)
     return MAX_BODY + TOKEN_BYTES * tokens
 
 
-def _event(line: bytes) -> dict[str, Any]:
+def _parse_event(line: bytes) -> dict[str, Any]:
     """Return the object in a line of a server-sent event stream. Raises `MalformedAnswer` for any other line."""
     field, _, value = line.partition(b":")
     try:
@@ -348,7 +354,7 @@ def _event(line: bytes) -> dict[str, Any]:
     return parsed
 
 
-def _same_model(expected: str, card: dict[str, Any]) -> bool:
+def _is_same_model(expected: str, card: dict[str, Any]) -> bool:
     """Return True if the server's model card describes the expected model: by name, or as the same directory."""
     if expected in (card["id"], card.get("root")):
         return True
@@ -356,7 +362,9 @@ def _same_model(expected: str, card: dict[str, Any]) -> bool:
     return isinstance(root, str) and all(Path(p).is_dir() for p in (expected, root)) and Path(expected).samefile(root)
 
 
-def _refusal(connection: Connection, policy: Policy, held: HostedAdapter, refused: ServerRefusal) -> ServerRefusal:
+def _explain_refusal(
+    connection: Connection, policy: Policy, held: HostedAdapter, refused: ServerRefusal
+) -> ServerRefusal:
     """Return the error for an adapter refused by the server: the reason, and the fix."""
     again = command_line("engine", "start", "--model", connection.model, "--lora-rank", str(held.rank))
     server = connection.url

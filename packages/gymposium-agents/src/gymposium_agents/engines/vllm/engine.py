@@ -18,7 +18,7 @@ from gymposium_agents.chat.tokens import BASE, Policy
 from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.engines.vllm.client import Connection, HostedAdapter
 from gymposium_agents.engines.vllm.fits import check_fits
-from gymposium_agents.engines.vllm.fleet import Away, Fleet
+from gymposium_agents.engines.vllm.fleet import Fleet, ServerUnavailable
 from gymposium_agents.engines.vllm.requests import Policies, ServerRequests
 from gymposium_agents.engines.vllm.settings import Patience
 from gymposium_agents.lora.files import WEIGHTS, read_adapter
@@ -95,7 +95,7 @@ class VllmEngine(ServerRequests):
                 for member, answer in asked:
                     try:
                         answers[member.connection.url] = answer.result()
-                    except Away:
+                    except ServerUnavailable:
                         continue
         return answers
 

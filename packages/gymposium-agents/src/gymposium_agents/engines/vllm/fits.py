@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.errors import GymposiumError
-from gymposium_agents.lora.files import Adapter, unservable
-from gymposium_agents.modeling.sources import NO_TRUST, reading
+from gymposium_agents.lora.files import Adapter, list_unservable_features
+from gymposium_agents.modeling.sources import NO_TRUST, prepare_reading
 
 READS_HIDDEN = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "fc1")
 WRITES_HIDDEN = ("o_proj", "down_proj", "out_proj", "fc2")
@@ -23,12 +23,12 @@ def check_fits(adapter: Adapter, directory: Path, model: str) -> None:
     another model.
 
     Raises `GymposiumError` for an adapter that vLLM cannot serve, and for one of another model."""
-    if reasons := unservable(adapter.config, adapter.shapes):
+    if reasons := list_unservable_features(adapter.config, adapter.shapes):
         raise GymposiumError(
             f"vLLM cannot serve the adapter in {directory}: {'; '.join(reasons)}. Play it in this process (omit "
             f"engine= from the player's name), or merge it into a model and serve that (gymposium lora merge)."
         )
-    if (config := _text_config(model)) is None:
+    if (config := _load_text_config(model)) is None:
         return
     hidden, depth = config.hidden_size, config.num_hidden_layers
     for name, (inputs, _, outputs) in adapter.layers.items():
@@ -47,28 +47,28 @@ def check_heads(model: str) -> None:
     `config.json` passes, and the server reports what is wrong with it.
 
     Raises `GymposiumError` with the supported widths."""
-    if (config := _text_config(model)) is None:
+    if (config := _load_text_config(model)) is None:
         return
     width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    if unknown := heads_unknown(width):
+    if unknown := explain_unsupported_heads(width):
         raise GymposiumError(
             f"vLLM cannot serve {model}: {unknown}. Play it in this process (without engine= or --start-server), or "
             f"use another model."
         )
 
 
-def heads_unknown(width: int) -> str | None:
+def explain_unsupported_heads(width: int) -> str | None:
     """Return why the CPU build does not support attention heads of this width, or None if it does."""
     if width in CPU_HEADS:
         return None
     return f"its attention heads are {width} wide, but vLLM for CPUs only supports {', '.join(map(str, CPU_HEADS))}"
 
 
-def _text_config(model: str) -> Any | None:
+def _load_text_config(model: str) -> Any | None:
     """Return the configuration of a model's text part, or None if it cannot be read."""
     from transformers import AutoConfig
 
     try:
-        return AutoConfig.from_pretrained(model, **reading(model, NO_TRUST)).get_text_config()
+        return AutoConfig.from_pretrained(model, **prepare_reading(model, NO_TRUST)).get_text_config()
     except (OSError, ValueError):
         return None

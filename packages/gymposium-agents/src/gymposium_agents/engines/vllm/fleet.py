@@ -18,10 +18,10 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat.tokens import BASE, Completion, Policy, Tokens
-from gymposium_agents.engines.vllm.client import FAILURES, Connection, HostedAdapter, Late, ServerRefusal
+from gymposium_agents.engines.vllm.client import FAILURES, Connection, HostedAdapter, LateReply, ServerRefusal
 from gymposium_agents.engines.vllm.member import Member, Start
 from gymposium_agents.engines.vllm.settings import Patience
-from gymposium_agents.engines.vllm.wire import Arriving, MalformedAnswer
+from gymposium_agents.engines.vllm.wire import MalformedAnswer, StreamedCompletion
 
 ATTEMPTS = 4
 """Number of times that a request is sent to one server before its failure is raised. Each further server adds one."""
@@ -29,11 +29,11 @@ ATTEMPTS = 4
 T = TypeVar("T")
 
 
-class _Again(Exception):
+class _RetryNeeded(Exception):
     """Error that allows a retry."""
 
 
-class Away(GymposiumError):
+class ServerUnavailable(GymposiumError):
     """Error for a request to one unavailable server among several."""
 
 
@@ -69,7 +69,7 @@ class Fleet:
         if len(self.members) == 1:
             return self.members
         name = " ".join(map(str, prompt)) if conversation is None else conversation
-        return [self.members[place] for place in ranking(name, len(self.members))]
+        return [self.members[place] for place in rank_servers(name, len(self.members))]
 
     async def ask(
         self, body: dict[str, Any], policy: Policy, order: Sequence[Member], read: Callable[[dict[str, Any]], T]
@@ -78,11 +78,11 @@ class Fleet:
         by `read`.
 
         Raises `GymposiumError` if a healthy server does not answer within the time limit or no server comes back.
-        Raises `Away` if `order` names only some of the servers and none of them is available."""
+        Raises `ServerUnavailable` if `order` names only some of the servers and none of them is available."""
         return await self._complete(lambda connection: connection.ask(body, policy, read), policy, order)
 
     async def follow(
-        self, body: dict[str, Any], policy: Policy, order: Sequence[Member], arriving: Arriving
+        self, body: dict[str, Any], policy: Policy, order: Sequence[Member], arriving: StreamedCompletion
     ) -> Completion:
         """Send `body` like `ask`, and receive the answer in parts as it is sampled."""
         return await self._complete(lambda connection: connection.follow(body, policy, arriving), policy, order)
@@ -91,13 +91,13 @@ class Fleet:
         """Return the distinct digests of an adapter reported by the workers of the available servers, or of one server.
         Servers that do not report the digests of all workers are left out.
 
-        Raises `Away` if the server is one of several and unavailable."""
+        Raises `ServerUnavailable` if the server is one of several and unavailable."""
         members = await self.present() if only is None else [only]
         digests: set[str] = set()
         for member in members:
             try:
                 digests.update(await self._digests(policy, member))
-            except Away:
+            except ServerUnavailable:
                 if only is not None:
                     raise
         return sorted(digests)
@@ -143,7 +143,7 @@ class Fleet:
         for member, outcome in zip(present, outcomes, strict=True):
             if isinstance(outcome, ServerRefusal):
                 refused[member] = outcome
-            elif isinstance(outcome, BaseException) and not isinstance(outcome, _Again):
+            elif isinstance(outcome, BaseException) and not isinstance(outcome, _RetryNeeded):
                 raise outcome
         if refused and not any(member.present for member in self.members if member not in refused):
             raise next(iter(refused.values()))
@@ -160,7 +160,7 @@ class Fleet:
             return_exceptions=True,
         )
         for outcome in outcomes:
-            if isinstance(outcome, BaseException) and not isinstance(outcome, _Again):
+            if isinstance(outcome, BaseException) and not isinstance(outcome, _RetryNeeded):
                 raise outcome
 
     # -- one layer of retries
@@ -184,23 +184,26 @@ class Fleet:
                 if member.present:
                     return member
             if len(order) < len(self.members):
-                raise Away(f"The vLLM server at {order[0].connection.url} does not answer.")
+                raise ServerUnavailable(f"The vLLM server at {order[0].connection.url} does not answer.")
             await self.present()
 
     async def _insist(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Retry until an attempt does not raise `_Again`."""
+        """Retry until an attempt does not raise `_RetryNeeded`."""
         most = ATTEMPTS + len(self.members) - 1
         tries = AsyncRetrying(
-            stop=stop_after_attempt(most), retry=retry_if_exception_type(_Again), reraise=True, sleep=asyncio.sleep
+            stop=stop_after_attempt(most),
+            retry=retry_if_exception_type(_RetryNeeded),
+            reraise=True,
+            sleep=asyncio.sleep,
         )
         try:
             return await tries(attempt)
-        except _Again as error:
+        except _RetryNeeded as error:
             raise GymposiumError(f"A request failed {most} times: {error}") from error.__cause__
 
     async def _attempt(self, member: Member, once: Callable[[Connection], Awaitable[T]], policy: Policy = BASE) -> T:
         """Make one attempt at a server, in the name of `policy`. If the server is at fault, marks it as lost and raises
-        `_Again`."""
+        `_RetryNeeded`."""
         if policy != BASE and policy not in self.adapters:
             raise GymposiumError(f"{policy} was retired while one of its requests was waiting.")
         before, connection = member.recoveries, member.connection
@@ -212,7 +215,7 @@ class Fleet:
             if refused.status != httpx.codes.NOT_FOUND or policy not in self.adapters:
                 raise
             reason, cause = refused.said, refused
-        except Late as late:
+        except LateReply as late:
             if member.recoveries == before and await connection.healthy(self._wait.connect):
                 raise GymposiumError(str(late)) from late
             reason, cause = "no answer in time", late
@@ -221,7 +224,7 @@ class Fleet:
             reason = connection.shown(f"{type(error).__name__} {error}")
             cause = None if isinstance(error, MalformedAnswer) else error
         member.lose(before)
-        raise _Again(f"{reason} (the vLLM server at {connection.url}){connection.see_log()}") from cause
+        raise _RetryNeeded(f"{reason} (the vLLM server at {connection.url}){connection.see_log()}") from cause
 
     # -- the members
 
@@ -241,14 +244,14 @@ class Fleet:
         self._change = asyncio.Event()
 
 
-def ranking(conversation: str, servers: int) -> list[int]:
+def rank_servers(conversation: str, servers: int) -> list[int]:
     """Return the places 0 to `servers - 1` in a conversation's order of preference (rendezvous hashing).
 
     The order depends only on the name of the conversation. Without one of the servers, only its conversations move,
     each to its next server. An additional server at the end takes its share of the conversations, and the others
     stay."""
-    return sorted(range(servers), key=lambda place: _weight(conversation, place), reverse=True)
+    return sorted(range(servers), key=lambda place: _compute_weight(conversation, place), reverse=True)
 
 
-def _weight(conversation: str, place: int) -> bytes:
+def _compute_weight(conversation: str, place: int) -> bytes:
     return blake2b(f"{place}/{conversation}".encode(), digest_size=8).digest()

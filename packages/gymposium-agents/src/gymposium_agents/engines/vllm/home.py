@@ -66,7 +66,7 @@ class EngineHome:
         return contents
 
 
-def engine_home(directory: Path | None = None) -> EngineHome:
+def find_engine_home(directory: Path | None = None) -> EngineHome:
     """Return the engine's home: `directory`, or else GYMPOSIUM_ENGINE_HOME, or else gymposium/engines/vllm in the
     user's data directory ($XDG_DATA_HOME, ~/.local/share)."""
     if named := directory or os.environ.get(HOME_VARIABLE):

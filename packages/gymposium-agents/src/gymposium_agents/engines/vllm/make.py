@@ -9,11 +9,11 @@ from pathlib import Path
 from gymposium.errors import BadOption
 from gymposium_agents.engines.protocol import EngineStart
 from gymposium_agents.engines.vllm.engine import VllmEngine
-from gymposium_agents.engines.vllm.server import running_servers
-from gymposium_agents.engines.vllm.settings import ServerSettings, VllmSettings, shares
+from gymposium_agents.engines.vllm.server import run_servers
+from gymposium_agents.engines.vllm.settings import ServerSettings, VllmSettings, divide_devices
 
 
-def vllm_engine(start: EngineStart, settings: VllmSettings) -> VllmEngine:
+def make_vllm_engine(start: EngineStart, settings: VllmSettings) -> VllmEngine:
     """Make an engine over the servers at `settings.url`, or over new servers that end with the engine.
 
     Raises `GymposiumError` if a server does not start or serves another model, and for a player without a URL."""
@@ -22,7 +22,7 @@ def vllm_engine(start: EngineStart, settings: VllmSettings) -> VllmEngine:
     with ExitStack() as resources:
         urls = settings.urls
         if not urls:
-            servers = resources.enter_context(running_servers(server_settings(start, settings)))
+            servers = resources.enter_context(run_servers(make_server_settings(start, settings)))
             urls = tuple(server.url for server in servers)
         engine = VllmEngine(
             *urls,
@@ -36,7 +36,7 @@ def vllm_engine(start: EngineStart, settings: VllmSettings) -> VllmEngine:
         return engine
 
 
-def server_settings(start: EngineStart, settings: VllmSettings) -> list[ServerSettings]:
+def make_server_settings(start: EngineStart, settings: VllmSettings) -> list[ServerSettings]:
     """Return the settings of the servers that a run starts: the learner's number type, a sufficient adapter rank, and a
     slot for each version that one batch may name. With fewer slots, vLLM would reload versions again and again.
 
@@ -50,4 +50,4 @@ def server_settings(start: EngineStart, settings: VllmSettings) -> list[ServerSe
         dtype=start.dtype or "auto",
         more=settings.arguments,
     )
-    return [replace(one, devices=devices) for devices in shares(settings.devices, settings.servers)]
+    return [replace(one, devices=devices) for devices in divide_devices(settings.devices, settings.servers)]

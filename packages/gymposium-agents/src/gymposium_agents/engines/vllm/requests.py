@@ -11,10 +11,16 @@ from typing import Any
 from gymposium.errors import GymposiumError
 from gymposium.util.background import BackgroundLoop
 from gymposium_agents.chat.tokens import BASE, Completion, Policy, Sampling, TokenRequest, Tokens
-from gymposium_agents.engines.futures import results
+from gymposium_agents.engines.futures import wait_for_results
 from gymposium_agents.engines.vllm.fleet import Fleet
 from gymposium_agents.engines.vllm.member import Member
-from gymposium_agents.engines.vllm.wire import Arriving, completion_body, parse_completion, parse_scores, score_body
+from gymposium_agents.engines.vllm.wire import (
+    StreamedCompletion,
+    make_completion_body,
+    make_score_body,
+    parse_completion,
+    parse_scores,
+)
 
 
 @dataclass(slots=True)
@@ -51,7 +57,7 @@ class ServerRequests:
         seeded: bool,
     ) -> None:
         """`stops` are the tokens that end a reply. `seeded` is as in `VllmEngine`. With `only`, just that server is
-        asked. If the fleet has others, requests raise `Away` while it is unavailable."""
+        asked. If the fleet has others, requests raise `ServerUnavailable` while it is unavailable."""
         self.stops = stops
         self._loop, self._fleet, self._policies, self._only, self._seeded = loop, fleet, policies, only, seeded
 
@@ -88,10 +94,10 @@ class ServerRequests:
         # a watched reply continues after the server is lost only if the same tokens are sampled again
         seeded = self._seeded or request.watch is not None
         max_tokens = min(sampling.max_tokens, room)
-        body = completion_body(request, sampling, max_tokens=max_tokens, stops=self.stops, seeded=seeded)
+        body = make_completion_body(request, sampling, max_tokens=max_tokens, stops=self.stops, seeded=seeded)
         order = self._order(request.conversation, request.prompt)
         if request.watch is not None:
-            return self._fleet.follow(body, policy, order, Arriving(policy, self.stops, request.watch))
+            return self._fleet.follow(body, policy, order, StreamedCompletion(policy, self.stops, request.watch))
         return self._fleet.ask(body, policy, order, lambda answer: parse_completion(answer, policy, self.stops))
 
     def _check_processed(self, temperature: float) -> None:
@@ -109,7 +115,7 @@ class ServerRequests:
         return self._fleet.order(conversation, prompt) if self._only is None else [self._only]
 
     def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
-        return results([self.submit(request, sampling) for request in requests])
+        return wait_for_results([self.submit(request, sampling) for request in requests])
 
     def score(
         self, pairs: Sequence[tuple[Tokens, Tokens]], *, temperature: float = 1.0, policy: Policy | None = None
@@ -122,7 +128,9 @@ class ServerRequests:
                 f"the in-process engine (omit engine= from the player's name)."
             )
         asked = self._policies.named(policy)
-        return results([self._loop.submit(self._score(prompt, completion, asked)) for prompt, completion in pairs])
+        return wait_for_results(
+            [self._loop.submit(self._score(prompt, completion, asked)) for prompt, completion in pairs]
+        )
 
     async def _score(self, prompt: Tokens, completion: Tokens, policy: Policy) -> tuple[float, ...]:
         if not prompt or len(prompt) + len(completion) > self.context:
@@ -132,7 +140,7 @@ class ServerRequests:
             )
         if not completion:
             return ()
-        body, order = score_body(prompt, completion), self._order(None, prompt)
+        body, order = make_score_body(prompt, completion), self._order(None, prompt)
         return await self._fleet.ask(body, policy, order, lambda answer: parse_scores(answer, prompt, completion))
 
     def digest(self, policy: Policy) -> str | None:

@@ -24,7 +24,7 @@ STOP_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningServer:
     """A server run by a `gymposium engine start` process."""
 
     url: str
@@ -42,16 +42,16 @@ class Running:
     @property
     def alive(self) -> bool:
         """True while the process that runs it exists."""
-        return _began(self.pid) == self.began
+        return _read_start_time(self.pid) == self.began
 
 
 @contextmanager
-def noted(server: Server, home: EngineHome) -> Iterator[Running]:
+def keep_note(server: Server, home: EngineHome) -> Iterator[RunningServer]:
     """Keep a note of `server` inside the block.
 
     Raises `GymposiumError` if another server has the port, even while it loads. It does not listen yet, so the system
     would give the port to both, and the answers of one would be mistaken for those of the other."""
-    for other in running_servers(home):
+    for other in list_running_servers(home):
         if other.port == server.port:
             raise GymposiumError(
                 f"A server of {other.model} already runs on port {other.port}. Use that one, stop it with  "
@@ -59,8 +59,8 @@ def noted(server: Server, home: EngineHome) -> Iterator[Running]:
             )
     home.running.mkdir(parents=True, exist_ok=True)
     settings, pid = server.settings, os.getpid()
-    running = Running(
-        server.url, server.port, settings.model, settings.lora_rank, str(server.log), pid, _began(pid) or ""
+    running = RunningServer(
+        server.url, server.port, settings.model, settings.lora_rank, str(server.log), pid, _read_start_time(pid) or ""
     )
     file = home.running / f"{server.port}.json"
     replace_text(file, json.dumps(asdict(running), indent=2) + "\n")
@@ -70,11 +70,11 @@ def noted(server: Server, home: EngineHome) -> Iterator[Running]:
         file.unlink(missing_ok=True)
 
 
-def running_servers(home: EngineHome) -> list[Running]:
+def list_running_servers(home: EngineHome) -> list[RunningServer]:
     """Return the running servers, in the order of their notes. Notes of killed processes are removed."""
     servers = []
     for file in sorted(home.running.glob("*.json")):
-        running = Running(**strict_json(read_plain_text(file)))
+        running = RunningServer(**strict_json(read_plain_text(file)))
         if running.alive:
             servers.append(running)
         else:
@@ -82,12 +82,12 @@ def running_servers(home: EngineHome) -> list[Running]:
     return servers
 
 
-def answers(running: Running) -> bool:
+def is_answering(running: RunningServer) -> bool:
     """Return True if the server answers and reports that it is healthy."""
     return is_healthy(running.url)
 
 
-def end(running: Running) -> None:
+def end_server(running: RunningServer) -> None:
     """Stop a server through the process that runs it, and wait until it has ended. Raises `GymposiumError` if it does
     not end in time."""
     os.kill(running.pid, signal.SIGTERM)
@@ -98,7 +98,7 @@ def end(running: Running) -> None:
         time.sleep(0.1)
 
 
-def _began(pid: int) -> str | None:
+def _read_start_time(pid: int) -> str | None:
     """Return the start time of a process, in ticks since boot, or None if it does not exist or is a zombie."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()

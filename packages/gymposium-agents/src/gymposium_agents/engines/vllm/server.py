@@ -20,10 +20,10 @@ import httpx
 
 from gymposium.errors import GymposiumError
 from gymposium.util.child_process import python_command
-from gymposium_agents.engines.futures import results
+from gymposium_agents.engines.futures import wait_for_results
 from gymposium_agents.engines.vllm import keeper
 from gymposium_agents.engines.vllm.fits import check_heads
-from gymposium_agents.engines.vllm.home import EngineHome, engine_home
+from gymposium_agents.engines.vllm.home import EngineHome, find_engine_home
 from gymposium_agents.engines.vllm.settings import ServerSettings
 
 READY_SECONDS = 1800.0
@@ -48,9 +48,9 @@ class Server:
         """Raise `GymposiumError` if vLLM is not installed or the settings are not safe."""
         settings.check()
         self.settings = settings
-        self.home = home or engine_home()
+        self.home = home or find_engine_home()
         self.build = str(self.home.require()["build"])
-        self.port = settings.port or _free_port(settings.host)
+        self.port = settings.port or _find_free_port(settings.host)
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)
         self.url = f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
         self.log: Path = self.home.logs / f"{self.port}-{time.time_ns() // 1_000_000}.log"
@@ -174,20 +174,20 @@ _SERVERS: WeakValueDictionary[str, Server] = WeakValueDictionary()
 """The servers started by this process, by URL."""
 
 
-def server_of_this_process(url: str) -> Server | None:
+def find_own_server(url: str) -> Server | None:
     """Return the server at `url` if this process started it and still refers to it, else None."""
     return _SERVERS.get(url)
 
 
 @contextmanager
-def running_server(settings: ServerSettings, home: EngineHome | None = None) -> Iterator[Server]:
+def run_server(settings: ServerSettings, home: EngineHome | None = None) -> Iterator[Server]:
     """Run a server inside the block. Yields it when it answers."""
-    with running_servers([settings], home) as [server]:
+    with run_servers([settings], home) as [server]:
         yield server
 
 
 @contextmanager
-def running_servers(settings: Sequence[ServerSettings], home: EngineHome | None = None) -> Iterator[list[Server]]:
+def run_servers(settings: Sequence[ServerSettings], home: EngineHome | None = None) -> Iterator[list[Server]]:
     """Run servers inside the block. They start concurrently. Yields them when all answer. If one does not start, all
     are stopped, and its error is raised."""
     servers: list[Server] = []
@@ -198,10 +198,10 @@ def running_servers(settings: Sequence[ServerSettings], home: EngineHome | None 
         servers.append(server)
     with ThreadPoolExecutor(2 * len(servers)) as threads:  # the start of a server continues while it is being stopped
         try:
-            results([threads.submit(server.start) for server in servers])
+            wait_for_results([threads.submit(server.start) for server in servers])
             yield servers
         finally:
-            results([threads.submit(server.stop) for server in servers])
+            wait_for_results([threads.submit(server.stop) for server in servers])
 
 
 def is_healthy(url: str) -> bool:
@@ -212,8 +212,8 @@ def is_healthy(url: str) -> bool:
         return False
 
 
-def _free_port(host: str) -> int:
-    with _socket(host) as free:
+def _find_free_port(host: str) -> int:
+    with _open_socket(host) as free:
         free.bind((host, 0))
         return int(free.getsockname()[1])
 
@@ -221,7 +221,7 @@ def _free_port(host: str) -> int:
 def _check_free(host: str, port: int) -> None:
     """Raise `GymposiumError` if the port is in use, because the other server's answers would be mistaken for those of
     the new one."""
-    with _socket(host) as free:
+    with _open_socket(host) as free:
         free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             free.bind((host, port))
@@ -232,5 +232,5 @@ def _check_free(host: str, port: int) -> None:
             ) from error
 
 
-def _socket(host: str) -> socket.socket:
+def _open_socket(host: str) -> socket.socket:
     return socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)

@@ -3,8 +3,8 @@
 It runs as a script in vLLM's environment (`python -P serving.py ARGUMENTS …`) and imports nothing from gymposium.
 vLLM's processes are forked, or spawned and execute this file again, so all of them have the changes.
 
-The route `/v1/gymposium` reports the server's limit on concurrent requests and, for each adapter, the digest (`digest`)
-of the tensors loaded by each worker.
+The route `/v1/gymposium` reports the server's limit on concurrent requests and, for each adapter, the digest
+(`compute_digest`) of the tensors loaded by each worker.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any
 
 
-def digest(tensors: Mapping[str, Any]) -> str:
+def compute_digest(tensors: Mapping[str, Any]) -> str:
     """Return the SHA-256 digest of named torch tensors: names, shapes and values in float32, ordered by name."""
     import torch
 
@@ -35,7 +35,7 @@ def note_digests() -> None:
 
     def from_lora_tensors(cls: Any, lora_model_id: int, tensors: Mapping[str, Any], *rest: Any, **named: Any) -> Any:
         loaded = load(cls, lora_model_id, tensors, *rest, **named)
-        loaded.gymposium_digest = digest(tensors)
+        loaded.gymposium_digest = compute_digest(tensors)
         return loaded
 
     def gymposium_digests(self: Any) -> dict[str, str]:
@@ -73,7 +73,7 @@ def add_route() -> None:
     apps.register_api_routers = register_with_ours
 
 
-def mend(package: Any) -> None:
+def patch_lora_operations(package: Any) -> None:
     """Fix the CPU operations of vLLM 0.32 (`lora/ops/torch_ops/lora_ops.py`) for tokens without an adapter.
 
     Such a token has the adapter index -1, which the operations treat as the last slot: once all slots are filled, the
@@ -92,7 +92,7 @@ def mend(package: Any) -> None:
 
 def main() -> None:
     """Patch vLLM, and run its server if this is the main process."""
-    mend(import_module("vllm.lora.ops.torch_ops"))
+    patch_lora_operations(import_module("vllm.lora.ops.torch_ops"))
     note_digests()
     add_route()
     if __name__ == "__main__":

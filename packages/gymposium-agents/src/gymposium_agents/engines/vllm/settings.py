@@ -94,7 +94,7 @@ class VllmSettings:
         if self.servers < 1:
             raise BadOption(f"Invalid servers={self.servers}. Use 1 or more servers.")
         _ = self.patience, self.urls
-        shares(self.devices, self.servers)
+        divide_devices(self.devices, self.servers)
 
     @property
     def urls(self) -> tuple[str, ...]:
@@ -196,7 +196,7 @@ class ServerSettings:
         return environment
 
 
-def shares(devices: Sequence[str], servers: int) -> list[tuple[str, ...]]:
+def divide_devices(devices: Sequence[str], servers: int) -> list[tuple[str, ...]]:
     """Return the GPUs of each server, with the same number for each, in order. Raises `BadOption` if they cannot be
     divided evenly."""
     if len(devices) % servers:

@@ -57,7 +57,7 @@ def set_up(home: EngineHome, build: BuildName, *, say: Say) -> dict[str, Any]:
         say(f"Installing {BUILDS[build].summary}, into {home.root}")
         _install(home, build, say)
         say("Checking that it can be imported")
-        installed = {**wanted, "version": _imported_version(home)}
+        installed = {**wanted, "version": _read_version(home)}
         replace_text(home.marker, json.dumps(installed, indent=2) + "\n")
         say(f"vLLM {installed['version']} is ready. Start a server with:  gymposium engine start --model MODEL")
         return installed
@@ -72,7 +72,7 @@ def _install(home: EngineHome, build: BuildName, say: Say) -> None:
         _run([*pip, "uninstall", "--yes", *unwanted], "pip could not remove packages that break vLLM")
 
 
-def _imported_version(home: EngineHome) -> str:
+def _read_version(home: EngineHome) -> str:
     """Return the version of the installed vLLM. Raises `GymposiumError` if it cannot be imported."""
     check = subprocess.run(
         python_command("-c", CHECK, python=home.python),

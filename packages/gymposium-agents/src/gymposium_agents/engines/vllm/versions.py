@@ -34,7 +34,7 @@ TESTED = ("0.32.0",)
 """Tested versions (with the CPU build), as reported by a server at /version."""
 
 
-def remark_on(version: str) -> str | None:
+def make_version_remark(version: str) -> str | None:
     """Return a warning about a server of this version, or None for a tested version."""
     if version.partition("+")[0] in TESTED:
         return None

@@ -25,7 +25,7 @@ class MalformedAnswer(Exception):
     """Error for an answer that does not have the requested form."""
 
 
-def completion_body(
+def make_completion_body(
     request: TokenRequest, sampling: Sampling, *, max_tokens: int, stops: frozenset[int], seeded: bool
 ) -> dict[str, Any]:
     """Return the body of a request for one completion. It sets each field that has a default in the server, and only
@@ -53,13 +53,13 @@ def completion_body(
 def parse_completion(answer: Mapping[str, Any], policy: Policy, stops: frozenset[int]) -> Completion:
     """Return the sampled tokens, including the one that ended the reply. Raises `MalformedAnswer` if the answer has no
     tokens, because the server aborted the request."""
-    ids, logprobs, finish = _part(answer)
+    ids, logprobs, finish = _parse_part(answer)
     if finish not in _ENDS or not ids:
         raise MalformedAnswer(f"a completion that was aborted: {finish!r}")
     return Completion(ids, logprobs, "stop" if ids[-1] in stops else "length", policy)
 
 
-class Arriving:
+class StreamedCompletion:
     """A completion that arrives in parts. Each token is passed to `TokenRequest.watch` as it arrives, and only once,
     also if the server goes away and the request is sent again, to the same server or to another one."""
 
@@ -80,7 +80,7 @@ class Arriving:
 
         Raises `MalformedAnswer` if the part has another form or the server aborted the request, and `GymposiumError` if
         other tokens are sampled than before the server went away, because those cannot be taken back."""
-        ids, logprobs, finish = _part(part)
+        ids, logprobs, finish = _parse_part(part)
         for token, logprob in zip(ids, logprobs, strict=True):
             self._ids.append(token)
             self._logprobs.append(logprob)
@@ -109,13 +109,13 @@ class Arriving:
         return Completion(tuple(self._ids), tuple(self._logprobs), finish, self._policy)
 
 
-def _part(answer: Mapping[str, Any]) -> tuple[Tokens, tuple[float, ...], Any]:
+def _parse_part(answer: Mapping[str, Any]) -> tuple[Tokens, tuple[float, ...], Any]:
     """The tokens of an answer or of a part of it, their log-probabilities and the reason for its end; None if it goes
     on. Raises `MalformedAnswer` if it does not have them."""
     try:
         choice = answer["choices"][0]
-        ids = tuple(map(_token, choice["token_ids"]))
-        logprobs = tuple(map(_logprob, choice["logprobs"]["token_logprobs"]))
+        ids = tuple(map(_parse_token, choice["token_ids"]))
+        logprobs = tuple(map(_parse_logprob, choice["logprobs"]["token_logprobs"]))
         finish = choice["finish_reason"]
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise MalformedAnswer(f"an answer without token ids and log-probabilities: {answer}") from error
@@ -124,7 +124,7 @@ def _part(answer: Mapping[str, Any]) -> tuple[Tokens, tuple[float, ...], Any]:
     return ids, logprobs, finish
 
 
-def score_body(prompt: Tokens, completion: Tokens) -> dict[str, Any]:
+def make_score_body(prompt: Tokens, completion: Tokens) -> dict[str, Any]:
     """Return the body of a request for the log-probabilities of given tokens. The server samples at least one more
     token."""
     return {
@@ -140,12 +140,12 @@ def parse_scores(answer: Mapping[str, Any], prompt: Tokens, completion: Tokens) 
     them."""
     try:
         rows = answer["choices"][0]["prompt_logprobs"][len(prompt) :]
-        return tuple(_logprob(row[str(token)]["logprob"]) for row, token in zip(rows, completion, strict=True))
+        return tuple(_parse_logprob(row[str(token)]["logprob"]) for row, token in zip(rows, completion, strict=True))
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise MalformedAnswer(f"an answer without the log-probabilities of its prompt: {answer}") from error
 
 
-def probe_body(token: int, temperature: float) -> dict[str, Any]:
+def make_probe_body(token: int, temperature: float) -> dict[str, Any]:
     """Return the body of a tiny request. Its answers at two temperatures show whether log-probabilities are computed at
     the sampling temperature."""
     return {"prompt": [token], "max_tokens": 1, "temperature": temperature, "seed": 0, "logprobs": 1, "top_k": 0}
@@ -155,7 +155,7 @@ def parse_likeliest(answer: Mapping[str, Any]) -> float:
     """Return the log-probability of the most likely first token. Raises `MalformedAnswer` if the answer does not have
     it."""
     try:
-        return max(map(_logprob, answer["choices"][0]["logprobs"]["top_logprobs"][0].values()))
+        return max(map(_parse_logprob, answer["choices"][0]["logprobs"]["top_logprobs"][0].values()))
     except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
         raise MalformedAnswer(f"an answer without log-probabilities: {answer}") from error
 
@@ -167,13 +167,13 @@ def check_count(value: object) -> int:
     return value
 
 
-def _token(value: object) -> int:
+def _parse_token(value: object) -> int:
     if type(value) is not int or not 0 <= value <= MOST:
         raise ValueError("no token id")
     return value
 
 
-def _logprob(value: object) -> float:
+def _parse_logprob(value: object) -> float:
     if type(value) not in (int, float) or not -math.inf < value <= _ROUNDING:  # type: ignore[operator]
         raise ValueError("no log-probability")
     return float(value)  # type: ignore[arg-type]

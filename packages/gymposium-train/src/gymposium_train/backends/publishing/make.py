@@ -9,7 +9,7 @@ from pathlib import Path
 from gymposium.errors import PluginError
 from gymposium.plugins.specs import EngineSpec
 from gymposium_agents.engines.protocol import EngineStart, HostingEngine
-from gymposium_agents.engines.registry import engine_spec, make_engine
+from gymposium_agents.engines.registry import find_engine_spec, make_engine
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.lora.store import AdapterStore
 from gymposium_agents.models.loading import LoadedModel
@@ -36,7 +36,7 @@ def make_publisher(
     `directory` the place to save versions. The engines are closed with `resources`.
 
     Raises `GymposiumError` if an engine cannot be made: a server does not start, or serves another model."""
-    spec, model, staleness = engine_spec(config.engine.kind), config.model, config.engine.staleness
+    spec, model, staleness = find_engine_spec(config.engine.kind), config.model, config.engine.staleness
     start = engine_start(config, loaded)
 
     def engine() -> HostingEngine:

@@ -12,7 +12,7 @@ from gymposium.replies.reading import READERS, Reader
 from gymposium.tasks.tools import Call, Tool
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.tokens import Message, Tokens
-from gymposium_agents.players.distribution import continuations
+from gymposium_agents.players.distribution import find_continuations
 from gymposium_train.learner.protocol import Demonstration
 
 _BARE = READERS["move"]
@@ -84,7 +84,7 @@ def tokenized(lessons: Sequence[Lesson], chat: Chat, *, room: int, max_tokens: i
         # else the tree of legal replies does not cover this one, for example because it has thoughts
         guided = reply in legal
         unguided += not guided
-        demonstrations.append(Demonstration(prompt, reply, continuations(legal, reply) if guided else ()))
+        demonstrations.append(Demonstration(prompt, reply, find_continuations(legal, reply) if guided else ()))
     if lessons and not demonstrations:
         raise BadOption(
             f"No reply of the cold start fits (of {len(lessons)}): with their prompts, they exceed the model's "

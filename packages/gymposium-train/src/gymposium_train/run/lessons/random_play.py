@@ -19,7 +19,7 @@ from gymposium.replies.prompt import prompt_for
 from gymposium.replies.reading import Reader
 from gymposium.rewards.match import returns_by_turn
 from gymposium.util.streams import stream
-from gymposium_agents.chat.context import Exchange, context as context_called, listed
+from gymposium_agents.chat.context import Exchange, list_template_tools, parse_context as context_called
 from gymposium_train.config import Keep
 from gymposium_train.run.lessons.lessons import Lesson
 
@@ -60,7 +60,7 @@ class RandomAuthor:
                 answered.said["content"],
                 legal=None if ask.legal_moves is None else tuple(ask.legal_moves),
                 calls=answered.calls,
-                tools=listed(self._model_reader, ask.game),
+                tools=list_template_tools(self._model_reader, ask.game),
             )
             past.append(answered)
         return replies
