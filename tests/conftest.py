@@ -13,8 +13,8 @@ import pytest
 from hypothesis import is_hypothesis_test, settings
 
 from gymposium.games.registry import load_game
-from gymposium.replies.prompt import prompt_for
-from gymposium.replies.reading import reader
+from gymposium.replies.prompt import get_prompt
+from gymposium.replies.reading import get_reader
 from gymposium.util.child_process import PLUGIN_FILES, plugin_files
 
 LONGEST = ("test_types.py", "test_processes.py", "test_pictures_seen.py")
@@ -73,7 +73,7 @@ def game_texts() -> list[str]:
     rng = random.Random(0)
     for name in ("tic_tac_toe", "kuhn_poker"):
         game = load_game(name)
-        prompt = prompt_for(game, "compact", reader("move"))
+        prompt = get_prompt(game, "compact", get_reader("move"))
         for seed in range(20):
             match = game.new(seed)
             while seats := match.to_move():

@@ -17,7 +17,7 @@ from benchmarks.engines.driver import AT_ONCE, CONFIG, outside
 from benchmarks.engines.workloads import HEAD, NOTHING_SHARED, SHARED, compare, rows
 from benchmarks.report import about, table, write
 from gymposium import load_game
-from gymposium.replies.reading import reader
+from gymposium.replies.reading import get_reader
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import load_model
@@ -39,7 +39,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def main(given: argparse.Namespace) -> None:
     game, prompting = load_game(CONFIG.games[0]), CONFIG.prompting
-    play = RandomPlay(game, prompting.prompt, reader(prompting.reply), seed=CONFIG.seed, tag="texts")
+    play = RandomPlay(game, prompting.prompt, get_reader(prompting.reply), seed=CONFIG.seed, tag="texts")
     texts = list(list_texts(winners_moves(play.play(500))))
     comparisons, shares = [], []
     for name, size in list(SIZES.items())[: 1 if given.small_only else None]:

@@ -19,7 +19,7 @@ from openai import AsyncOpenAI, OpenAI
 import gymposium
 from benchmarks.serving.running import served
 from gymposium.http.client import Server, Session
-from gymposium.replies.prompt import prompt_for
+from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import READERS
 from gymposium.runs.sessions import SessionsFile
 from gymposium_agents.models.loading import load_model
@@ -69,7 +69,7 @@ def play(server: Server, game: str, number: int) -> None:
     complete = CLIENTS[[*CLIENTS][number % 3]](session)
     loaded = gymposium.load_game(game)
     table = gymposium.Table(loaded, seed=number, on_illegal="penalty(0.5,3)", prompt="compact")
-    prompt, messages = prompt_for(loaded, "compact", READERS["move"]), list[Any]()
+    prompt, messages = get_prompt(loaded, "compact", READERS["move"]), list[Any]()
     while table.asked:
         ask = table.asked[0].ask
         messages.append({"role": "user", "content": prompt(ask.observe("compact"), ask.reason, rules=not messages)})

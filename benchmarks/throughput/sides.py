@@ -13,14 +13,14 @@ from gymposium import load_game
 from gymposium.envs import aec
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Game
-from gymposium.replies.prompt import prompt_for
-from gymposium.replies.reading import reader
+from gymposium.replies.prompt import get_prompt
+from gymposium.replies.reading import get_reader
 from gymposium.util.streams import draw
 
 
 def match_with_text(game: Game) -> Play:
     """Return a `Match`, and for each decision the whole prompt: rules, position, legal moves, how to answer."""
-    prompt, rng = prompt_for(game, "full", reader("move")), random.Random(0)
+    prompt, rng = get_prompt(game, "full", get_reader("move")), random.Random(0)
 
     def play(seed: int) -> int:
         match = game.new(seed)

@@ -24,7 +24,7 @@ from benchmarks.training_speed.agreement import differences
 from benchmarks.training_speed.scale import Scale, Times, cpu_seconds, must_agree, ratios, shown, spread
 from benchmarks.training_speed.work import Noting, Work, ours
 from gymposium import load_game
-from gymposium.replies.reading import reader
+from gymposium.replies.reading import get_reader
 from gymposium_agents.chat.tokens import Sampling
 from gymposium_agents.engines.transformers import unwrap_peft
 from gymposium_agents.lora.attach import attach_lora
@@ -68,7 +68,7 @@ def prepare(directory: Path, config: TrainConfig) -> list[Demonstration]:
     """Write the default small model to `directory`, behind its cold start; returns a batch of what it imitated."""
     cold, prompting = config.cold_start, config.prompting
     play = RandomPlay(
-        load_game(config.games[0]), prompting.prompt, reader(prompting.reply), seed=config.seed, tag="cold-start"
+        load_game(config.games[0]), prompting.prompt, get_reader(prompting.reply), seed=config.seed, tag="cold-start"
     )
     lessons = winners_moves(play.play(cold.matches))
     texts, moves = list_texts(lessons), list_moves(lessons)

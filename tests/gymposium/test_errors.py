@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gymposium.errors import BadOption, IllegalMove, WrongSeat, describe, tells_what_to_do
+from gymposium.errors import BadOption, IllegalMove, WrongSeat, describe, is_actionable
 
 
 @pytest.mark.parametrize(
@@ -16,7 +16,7 @@ from gymposium.errors import BadOption, IllegalMove, WrongSeat, describe, tells_
     ],
 )
 def test_only_an_error_that_tells_what_to_do_is_passed_on(error: BaseException, expected: bool) -> None:
-    assert tells_what_to_do(error) is expected
+    assert is_actionable(error) is expected
 
 
 @pytest.mark.parametrize(

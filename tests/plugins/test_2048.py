@@ -18,8 +18,8 @@ from tests.commands import run_command
 from gymposium import load_game, make_player
 from gymposium.games.protocol import CHANCE
 from gymposium.match import MatchJob, play
-from gymposium.replies.prompt import prompt_for
-from gymposium.replies.reading import reader
+from gymposium.replies.prompt import get_prompt
+from gymposium.replies.reading import get_reader
 from gymposium_testing import assert_no_leaks
 from gymposium_testing.golden import transcript
 
@@ -60,7 +60,7 @@ def slide(board: list[list[int]], move: str) -> tuple[list[list[int]], int]:
 def test_the_prompt_tells_all_that_the_engine_does(seed: int, power: int) -> None:
     game = load_game("2048", max_tile=2**power)
     match, rng = game.new(seed), random.Random(seed)
-    how = prompt_for(game, "full", reader("move")), prompt_for(game, "compact", reader("move"))
+    how = get_prompt(game, "full", get_reader("move")), get_prompt(game, "compact", get_reader("move"))
     total = 0
     while match.to_move():
         full, compact = (write(match.observe(0, write.style)) for write in how)

@@ -25,7 +25,7 @@ from gymposium.match import MatchJob, MatchResult, play
 from gymposium.players.protocol import Reply
 from gymposium.plugins.names import parse_name
 from gymposium.records import Record, RecordWriter, first_difference, verify_file
-from gymposium.replies.prompt import prompt_for
+from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import READERS
 from gymposium.util.streams import Draw, stream
 from gymposium_testing import Effort, GameConformance
@@ -120,7 +120,7 @@ def test_the_prompt_has_the_program_and_not_its_output(style: Any) -> None:
     match = game.new(4)
     lines = [line for line in match.task.truth.splitlines() if line not in match.task.program]
     assert lines
-    prompt = prompt_for(game, style, READERS["tags"])(match.observe(0, style))
+    prompt = get_prompt(game, style, READERS["tags"])(match.observe(0, style))
     assert match.task.program in prompt
     for shown in (prompt, match.view(0), str(match.legal_moves(0)), str(match.report(0))):
         assert not [line for line in lines if line in shown]

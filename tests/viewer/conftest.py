@@ -21,7 +21,7 @@ from gymposium.match import MatchJob, play
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Player, Reply, Usage
 from gymposium.records import RecordWriter
-from gymposium.replies.prompt import prompt_for
+from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import GENERAL, Reader
 from gymposium_viewer.app import make_app, view
 
@@ -67,7 +67,7 @@ class ScriptedPlayer:
         return [self._reply(ask) for ask in asks]
 
     def _reply(self, ask: Ask) -> Reply:
-        self.prompts.append(prompt_for(ask.game, self.style, self.reader)(ask.observe(self.style), ask.reason))
+        self.prompts.append(get_prompt(ask.game, self.style, self.reader)(ask.observe(self.style), ask.reason))
         text = self._said.pop(0) if self._said else self.reader.answer((ask.legal_moves or ["text"])[0])
         return Reply(
             text.removesuffix("<cut>"), "length" if text.endswith("<cut>") else "stop", usage=Usage(31, 7, 0.5)

@@ -11,7 +11,7 @@ from openai.types.chat import ChatCompletionMessageParam
 import gymposium
 from gymposium.http.client import URL, Server, Session
 from gymposium.records.trajectories import Trajectory
-from gymposium.replies.prompt import prompt_for
+from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import READERS
 
 GAME = "mail(kinds=look_up+absent,mails=20,max_calls=3)"
@@ -23,7 +23,7 @@ def agent(session: Session[Server]) -> dict[str, float | bool]:
     """Answer one question, in a conversation that grows: the rules are in its first message only."""
     model, game = MODEL.with_options(base_url=session.base_url), gymposium.load_game(GAME)
     table = gymposium.Table(game, seed=session.seed, on_illegal="penalty(0.5,3)", prompt="compact")
-    prompt, messages = prompt_for(game, "compact", READERS["move"]), list[ChatCompletionMessageParam]()
+    prompt, messages = get_prompt(game, "compact", READERS["move"]), list[ChatCompletionMessageParam]()
     while table.asked:
         ask = table.asked[0].ask
         text = prompt(ask.observe("compact"), ask.reason, rules=not messages)

@@ -198,7 +198,7 @@ def test_the_reader_of_the_dialect_reads_what_is_written(make_chat: ChatOf, fami
             chat.reply("", calls)
         return
     read = chat.read(chat.reply("<think>\nb\n</think>\n\n", calls))
-    assert ToolsReader(chat.dialect).submission(read) == format_calls(calls)
+    assert ToolsReader(chat.dialect).extract_move(read) == format_calls(calls)
 
 
 def test_results_need_the_calls_before_them_where_the_template_asks_for_them(make_chat: ChatOf) -> None:

@@ -138,7 +138,7 @@ def test_thoughts_that_the_template_opens_are_part_of_the_reply(family_tokenizer
     assert chat.dialect is not None
     read = ToolsReader(chat.dialect).parts(chat.read(chat.reply("", [call])))
     assert read == ("<think>\n\n</think>", (call,))
-    assert READERS["tags"].submission(chat.read(chat.reply(READERS["tags"].answer("b2")))) == "b2"
+    assert READERS["tags"].extract_move(chat.read(chat.reply(READERS["tags"].answer("b2")))) == "b2"
 
 
 def test_history_with_calls_may_be_rewritten_where_other_history_is_not(family_tokenizer: Tokenizers) -> None:

@@ -15,7 +15,7 @@ import typer
 from tests.commands import run_command
 from typer.testing import CliRunner
 
-from gymposium.errors import GymposiumError, NotAllowed
+from gymposium.errors import GymposiumError, PermissionRequired
 from gymposium.plugins.allowed import VARIABLE
 from gymposium.records import Record, read_records, verify_file
 from gymposium.runs.folder import RunFolder
@@ -263,7 +263,7 @@ def test_a_run_that_is_resumed_chooses_no_options_of_the_server(
     settings = {"start_server": True, "server_option": ["lora_rank=8", "more=--trust-remote-code"]}
     whole = {**asdict(EvalSettings("lm:a", ("tic_tac_toe",), *[None] * 5, False, "rounds", 1, False, ())), **settings}
     RunFolder.create(tmp_path / "a", "eval", whole)
-    with pytest.raises(NotAllowed, match=r"'more=--trust-remote-code'.*whatever the server's options name"):
+    with pytest.raises(PermissionRequired, match=r"'more=--trust-remote-code'.*whatever the server's options name"):
         evaluated("--resume", tmp_path / "a")
     monkeypatch.setenv(VARIABLE, "lm:a\nmore=--trust-remote-code")
     with pytest.raises(GymposiumError, match="gymposium engine setup"):

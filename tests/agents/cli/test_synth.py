@@ -14,7 +14,7 @@ import typer
 from tests.commands import run_command
 from typer.testing import CliRunner
 
-from gymposium.errors import GymposiumError, NotAllowed
+from gymposium.errors import GymposiumError, PermissionRequired
 from gymposium.records import verify_file
 from gymposium_agents.cli.synth import command
 
@@ -192,7 +192,7 @@ def test_a_run_that_is_resumed_chooses_no_options_of_the_server(tmp_path: Path) 
     stored = json.loads(file.read_text())
     stored["settings"] |= {"start_server": True, "server_option": ["more=--trust-remote-code"]}
     file.write_text(json.dumps(stored))
-    with pytest.raises(NotAllowed, match="whatever the server's options name"):
+    with pytest.raises(PermissionRequired, match="whatever the server's options name"):
         made("--resume", tmp_path / "a")
 
 

@@ -14,7 +14,7 @@ from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, MatchResult, Schedule, Turn, play
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Concurrent
-from gymposium.replies.prompt import prompt_for
+from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import read
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.context import Exchange
@@ -41,7 +41,7 @@ def turns_in_order(played: MatchResult) -> Iterator[tuple[Turn, list[Exchange], 
                 if not turns or turns[0].seat != seat:
                     continue  # the match ended here
                 turn, player = turns.pop(0), job.players[seat]
-                prompt, seen = prompt_for(job.game, player.style, player.reader), match.observe(seat, player.style)
+                prompt, seen = get_prompt(job.game, player.style, player.reader), match.observe(seat, player.style)
                 now = Exchange(prompt(seen, reason), prompt(seen, reason, rules=False))
                 yield turn, list(past[seat]), now
                 past[seat].append(Exchange(now.first, now.later, turn.text))

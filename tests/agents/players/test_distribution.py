@@ -14,8 +14,8 @@ from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.players.protocol import Ask, MatchContext
-from gymposium.replies.prompt import prompt_for
-from gymposium.replies.reading import read, reader
+from gymposium.replies.prompt import get_prompt
+from gymposium.replies.reading import get_reader, read
 from gymposium_agents.chat.tokens import Sampling
 from gymposium_agents.modeling.forward import compute_completion_logits
 from gymposium_agents.models.loading import LoadedModel, load_model
@@ -44,10 +44,10 @@ def asks(game: Game, count: int) -> Iterator[Ask]:
 def taught(model_directory: Path) -> LoadedModel:
     """A model trained for a few steps to answer with moves, so that legal moves are neither certain nor rare."""
     loaded = load_model(model_directory)
-    chat, how, pairs = loaded.chat, reader("move"), []
+    chat, how, pairs = loaded.chat, get_reader("move"), []
     for ask in asks(GAME, 30):
         observation = ask.observe("compact")
-        prompt = chat.prompt(prompt_for(GAME, "compact", how)(observation))
+        prompt = chat.prompt(get_prompt(GAME, "compact", how)(observation))
         pairs += [(prompt, chat.reply(move)) for move in observation.legal_moves or ()]
     optimizer = torch.optim.AdamW(loaded.model.parameters(), lr=3e-3)
     for _ in range(24):

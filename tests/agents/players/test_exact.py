@@ -14,8 +14,8 @@ from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, play
 from gymposium.players.random import RandomPlayer
-from gymposium.replies.prompt import prompt_for
-from gymposium.replies.reading import reader
+from gymposium.replies.prompt import get_prompt
+from gymposium.replies.reading import get_reader
 from gymposium.util.streams import stream
 from gymposium_agents.chat.tokens import Completion, Sampling, TokenRequest
 from gymposium_agents.modeling.forward import compute_completion_logits
@@ -27,7 +27,7 @@ from gymposium_agents.players.player import LanguageModelPlayer
 def taught(model_directory: Path) -> LoadedModel:
     """A model trained to play kuhn_poker timidly: it mostly passes, in each of the twelve states."""
     loaded, game = load_model(model_directory), load_game("kuhn_poker")
-    prompt = prompt_for(game, "compact", reader("move"))
+    prompt = get_prompt(game, "compact", get_reader("move"))
     wanted: dict[tuple[tuple[int, ...], tuple[int, ...]], float] = {}
     for position in build_graph(game).positions:
         if position.seat >= 0:

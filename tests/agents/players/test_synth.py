@@ -18,8 +18,8 @@ from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.players.random import RandomPlayer
 from gymposium.records import Record
-from gymposium.replies.prompt import prompt_for
-from gymposium.replies.reading import reader
+from gymposium.replies.prompt import get_prompt
+from gymposium.replies.reading import get_reader
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.context import parse_context
 from gymposium_agents.chat.settings import PlayerSettings
@@ -51,13 +51,13 @@ class MessageRecorder:
     name, reader, style = "random", RandomPlayer.reader, RandomPlayer.style
 
     def __init__(self, style: Style, reply: str) -> None:
-        self.as_if = style, reader(reply)
+        self.as_if = style, get_reader(reply)
         self.asked: dict[tuple[str, int], list[str]] = {}
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         style, how = self.as_if
         for ask in asks:
-            text = prompt_for(ask.game, style, how)(ask.observe(style))
+            text = get_prompt(ask.game, style, how)(ask.observe(style))
             self.asked.setdefault((ask.key, ask.seat), []).append(text)
         return RandomPlayer().act(asks)
 
@@ -73,7 +73,7 @@ def test_the_prompts_are_those_of_the_match(name: str, style: Style, reply: str)
             found = [exchange for exchange, _ in list_decisions(record, seat, settings)]
             assert [exchange.first for exchange in found] == author.asked.get((record.id, seat), [])
             mine = [event.move for event in record.events if event.seat == seat]
-            assert [exchange.reply for exchange in found] == [reader(reply).answer(move) for move in mine]
+            assert [exchange.reply for exchange in found] == [get_reader(reply).answer(move) for move in mine]
 
 
 class Told:

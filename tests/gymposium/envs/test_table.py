@@ -13,8 +13,8 @@ from tests.gymposium.conftest import FragileGame
 
 import gymposium
 from gymposium import load_game, make_player
-from gymposium.envs.table import OutsideSeat, Table, advance
-from gymposium.errors import BadOption, GymposiumError, NotAsked, UnknownName, WrongType
+from gymposium.envs.table import OutsideSeat, Table, advance_tables
+from gymposium.errors import BadOption, GymposiumError, UnexpectedReply, UnknownName, WrongType
 from gymposium.games.protocol import Style
 from gymposium.match import EngineError, MatchJob, play
 from gymposium.match.failures import FailurePolicy
@@ -111,7 +111,7 @@ def test_a_simultaneous_move_is_played_once_every_seat_has_answered() -> None:
     table.answer(1, "bid 2")
     assert [asked.seat for asked in table.asked] == [0]
     assert table.turns == []
-    with pytest.raises(NotAsked, match=r"Seat 1 has answered already: answer for seat 0\."):
+    with pytest.raises(UnexpectedReply, match=r"Seat 1 has answered already: answer for seat 0\."):
         table.answer(1, "bid 3")
     table.answer(0, 0)  # an index into the action space
     assert [(turn.seat, turn.reading) for turn in table.turns] == [(first.seat, "move"), (second.seat, "move")]
@@ -131,7 +131,7 @@ def test_a_failed_reply_that_costs_a_penalty_is_asked_for_again_with_the_reason(
 
 def test_the_seats_that_can_be_answered() -> None:
     table = Table("tic_tac_toe", seed=0)
-    with pytest.raises(NotAsked, match=r"Seat 1 is not asked now: answer for seat 0\."):
+    with pytest.raises(UnexpectedReply, match=r"Seat 1 is not asked now: answer for seat 0\."):
         table.answer(1, "a1")
     with pytest.raises(WrongType, match="must be text or an index from 0 to 8, not 9"):
         table.answer(0, 9)
@@ -140,7 +140,7 @@ def test_the_seats_that_can_be_answered() -> None:
     assert table.turns == []
     table.answer(0, "nowhere")
     assert (table.asked, table.over) == ([], True)
-    with pytest.raises(NotAsked, match="The match is over: set up a new Table"):
+    with pytest.raises(UnexpectedReply, match="The match is over: set up a new Table"):
         table.answer(0, "a1")
 
 
@@ -182,7 +182,7 @@ def test_what_an_opponent_raises_is_raised_by_answer_and_the_match_cannot_go_on(
     table.answer(0, table.asked[0].legal_moves[0])  # type: ignore[index]
     with pytest.raises(ZeroDivisionError):
         table.answer(0, table.asked[0].legal_moves[0])  # type: ignore[index]
-    with pytest.raises(NotAsked, match="A player failed in this match"):
+    with pytest.raises(UnexpectedReply, match="A player failed in this match"):
         table.answer(0, "a1")
 
 
@@ -194,7 +194,7 @@ def test_an_engine_that_fails_is_raised_with_the_match_so_far() -> None:
     assert table.played is caught.value.played
     assert table.over
     assert "the centre" in table.record().ending.detail
-    with pytest.raises(NotAsked, match="over"):
+    with pytest.raises(UnexpectedReply, match="over"):
         table.answer(0, "a2")
 
 
@@ -213,7 +213,7 @@ def test_many_tables_go_on_together_and_a_player_is_asked_once_for_all() -> None
     game, opponent, outside = load_game("tic_tac_toe"), Counts(), OutsideSeat(READERS["move"], "compact")
     tables = [Table.from_job(MatchJob(f"m{n}", game, [opponent, outside], n)) for n in range(3)]
     assert all(table.due and not table.asked for table in tables)
-    advance(tables)
+    advance_tables(tables)
     assert opponent.calls == [3]
     assert [[asked.seat for asked in table.asked] for table in tables] == [[1]] * 3
 

@@ -11,7 +11,7 @@ from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Game, Match
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import GameSpec
-from gymposium.replies.prompt import prompt_for
+from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import READERS
 from gymposium_testing.golden import file_name, golden_games, main, transcript
 
@@ -62,7 +62,7 @@ def test_a_long_match_is_shown_at_its_beginning_and_its_end() -> None:
 
 
 def full(match: Match, seat: int) -> str:
-    return prompt_for(match.game, "full", READERS["move"])(match.observe(seat))
+    return get_prompt(match.game, "full", READERS["move"])(match.observe(seat))
 
 
 @pytest.mark.parametrize("game", golden_games(), ids=lambda game: game.name)

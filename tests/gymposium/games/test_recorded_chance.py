@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from gymposium.errors import BadParameter, BadRecord, NotAllowed
+from gymposium.errors import BadParameter, BadRecord, PermissionRequired
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Event
 from gymposium.games.registry import chance_is_recorded, is_registered, load_game, load_named_game, needs_isolation
@@ -69,7 +69,7 @@ def test_such_a_game_is_for_records_only() -> None:
 
 
 def test_a_file_may_name_it_if_it_may_name_the_game() -> None:
-    with pytest.raises(NotAllowed):
+    with pytest.raises(PermissionRequired):
         load_named_game("recorded:openspiel:bargaining(instances_file=x)")
     assert needs_isolation("recorded:openspiel:kuhn_poker")
     assert not needs_isolation("recorded:kuhn_poker")

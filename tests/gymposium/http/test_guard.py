@@ -18,7 +18,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from gymposium.http import listening
-from gymposium.http.bodies import MOST_BYTES, json_object
+from gymposium.http.bodies import MOST_BYTES, read_json_object
 from gymposium.http.guard import ApiGuard
 from gymposium.http.requests import RequestRefusal
 from gymposium.util.strict_json import DEEPEST, bounded_json
@@ -38,7 +38,7 @@ class Answer(NamedTuple):
 
 
 async def echo(request: Request) -> Response:
-    return JSONResponse({"body": json_object(request), "raw": len(await request.body())})
+    return JSONResponse({"body": read_json_object(request), "raw": len(await request.body())})
 
 
 async def hello(request: Request) -> Response:

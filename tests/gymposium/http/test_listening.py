@@ -21,7 +21,7 @@ from websockets.sync.client import connect
 
 from gymposium.errors import BadOption
 from gymposium.http import listening
-from gymposium.http.app import api
+from gymposium.http.app import build_api
 from gymposium.http.listening import Listener
 from gymposium_viewer.app import make_app, view
 
@@ -71,7 +71,7 @@ def test_a_port_in_use_is_an_error() -> None:
 
 
 APPS: dict[str, Callable[[Path], ASGIApp]] = {
-    "api": lambda directory: api([], token="s3cret"),
+    "api": lambda directory: build_api([], token="s3cret"),
     "viewer": lambda directory: make_app(view(directory), token="s3cret"),
 }
 HEAD = b"POST / HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: 1000\r\n\r\n{"
@@ -101,7 +101,7 @@ def test_a_refused_request_whose_body_does_not_arrive_ends_its_connection(
 
 
 def test_a_refused_request_whose_body_arrives_keeps_its_connection(start: Start) -> None:
-    with closing(http.client.HTTPConnection("127.0.0.1", start(api([])).port, timeout=60)) as connection:
+    with closing(http.client.HTTPConnection("127.0.0.1", start(build_api([])).port, timeout=60)) as connection:
         connection.connect()
         first = connection.sock
         for _ in range(2):
@@ -120,7 +120,7 @@ def test_requests_that_the_end_cancels_are_not_logged(capsys: pytest.CaptureFixt
         return Response()
 
     with Listener("127.0.0.1", 0) as listener:
-        server = listener.server(api([Route("/", wait)]))
+        server = listener.server(build_api([Route("/", wait)]))
         thread = threading.Thread(target=listener.run, args=(server,))
         thread.start()
         with socket.create_connection(("127.0.0.1", listener.port)) as connection:
@@ -138,7 +138,9 @@ def test_messages_are_not_compressed(start: Start) -> None:
         await websocket.accept()
         await websocket.close()
 
-    with connect(f"ws://127.0.0.1:{start(api([WebSocketRoute('/', talk)])).port}/", compression="deflate") as client:
+    with connect(
+        f"ws://127.0.0.1:{start(build_api([WebSocketRoute('/', talk)])).port}/", compression="deflate"
+    ) as client:
         assert client.response is not None
         assert "sec-websocket-extensions" not in client.response.headers
 
@@ -152,7 +154,7 @@ def test_a_websocket_has_no_time_limit_of_a_request(start: Start, monkeypatch: p
         async for text in websocket.iter_text():
             await websocket.send_text(text)
 
-    with connect(f"ws://127.0.0.1:{start(api([WebSocketRoute('/', echo)])).port}/") as client:
+    with connect(f"ws://127.0.0.1:{start(build_api([WebSocketRoute('/', echo)])).port}/") as client:
         for number in range(5):
             client.send(str(number))
             assert client.recv() == str(number)
@@ -190,7 +192,7 @@ def test_a_client_that_reads_nothing_loses_its_connection(start: Start, monkeypa
 def test_many_connections_keep_no_client_out(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those that have waited longest for a request make room."""
     monkeypatch.setattr(listening, "BACKLOG", 8)
-    port = start(api([])).port
+    port = start(build_api([])).port
     with ExitStack() as stack:
         idle = [stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60)) for _ in range(20)]
         asking = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
@@ -204,7 +206,7 @@ def test_connections_leave_descriptors_for_other_work() -> None:
     with Listener("127.0.0.1", 0) as listener:
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (listener._socket.fileno() + 80, hard))
-            backlog = listener.server(api([])).config.backlog
+            backlog = listener.server(build_api([])).config.backlog
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert backlog == 20, "20 are accepted at once and 40 are connected, so that 20 descriptors are left"

@@ -11,7 +11,7 @@ import pytest
 from tests.arena.playing import play_board
 
 from gymposium import load_game
-from gymposium.errors import GymposiumError, NotAllowed
+from gymposium.errors import GymposiumError, PermissionRequired
 from gymposium.games.registry import check_named_game, load_named_game
 from gymposium.match import MatchJob, play
 from gymposium.players.grammar import check_named_player, make_player
@@ -92,7 +92,7 @@ def test_games_that_a_file_may_name(game: str) -> None:
     ],
 )
 def test_games_that_only_the_user_may_name(game: str, why: str) -> None:
-    with pytest.raises(NotAllowed, match=f"{why}.*--allow"):
+    with pytest.raises(PermissionRequired, match=f"{why}.*--allow"):
         check_named_game(game)
     allow("something else", game)
     check_named_game(game)
@@ -116,11 +116,11 @@ def test_players_that_a_file_may_name(player: str) -> None:
     ],
 )
 def test_players_that_only_the_user_may_name(player: str) -> None:
-    with pytest.raises(NotAllowed):
+    with pytest.raises(PermissionRequired):
         check_named_player(player)
     allow(player[:3] + "*")
     if "SECRET" in player:
-        with pytest.raises(NotAllowed, match=r"'SECRET'.*--allow-env SECRET"):
+        with pytest.raises(PermissionRequired, match=r"'SECRET'.*--allow-env SECRET"):
             check_named_player(player)
         allow_variables("SECRET")
     check_named_player(player)
@@ -129,7 +129,7 @@ def test_players_that_only_the_user_may_name(player: str) -> None:
 def test_a_name_that_is_allowed_in_full_allows_its_variables() -> None:
     allow("api:gpt-5?key=SECRET")
     check_named_player("api:gpt-5?key=SECRET")
-    with pytest.raises(NotAllowed):
+    with pytest.raises(PermissionRequired):
         check_named_player("api:gpt-5?key=OTHER")
 
 
@@ -203,9 +203,9 @@ name = "{game}"
 def test_a_suite_is_a_file() -> None:
     parse_suite(SUITE.format(player='"random"', game="openspiel:nim"))
     for game in (CRASHES, READS, IMPORTS):
-        with pytest.raises(NotAllowed):
+        with pytest.raises(PermissionRequired):
             parse_suite(SUITE.format(player='"random"', game=game))
-    with pytest.raises(NotAllowed, match="it opens a file"):
+    with pytest.raises(PermissionRequired, match="it opens a file"):
         parse_suite(SUITE.format(player='"random", "sb3:a.zip"', game="tic_tac_toe"))
 
 
@@ -214,10 +214,10 @@ def test_an_entry_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     board = Board.begin(tmp_path / "board", parse_suite(SUITE.format(player='"random"', game="tic_tac_toe")))
     theirs = own_entry(board.suite, "random")
     told = theirs.model_copy(update={"player": "sb3:a.zip", "slug": "sb3-a-zip", "number": 1, "own": False}).sealed()
-    with pytest.raises(NotAllowed):
+    with pytest.raises(PermissionRequired):
         make_entrant(told)
     monkeypatch.setattr(Board, "entries", lambda self: [theirs, told])
-    with pytest.raises(NotAllowed, match="--allow sb3:a"):
+    with pytest.raises(PermissionRequired, match="--allow sb3:a"):
         play_board(board, 1)
     assert not list(board.path.glob("entries/*/matches/*"))
     allow("sb3:*")

@@ -16,7 +16,16 @@ from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, Reply
 from gymposium.records import Record, first_difference
 from gymposium.replies.lenient import find_marks
-from gymposium.replies.reading import GENERAL, LENIENT, MAX_REPLY, READERS, Reading, lenient, read, reader
+from gymposium.replies.reading import (
+    GENERAL,
+    LENIENT,
+    MAX_REPLY,
+    READERS,
+    Reading,
+    get_lenient_reader,
+    get_reader,
+    read,
+)
 from gymposium.replies.thoughts import remove_thoughts
 from gymposium.tasks.tools.reader import tools_readers
 from gymposium_arena.results.tally import BoardTally
@@ -965,11 +974,11 @@ def test_huge_replies_are_read_in_time_that_grows_with_their_length(text: str) -
 
 def test_lenient_readers_go_by_name_and_leave_calls_alone() -> None:
     for name, how in READERS.items():
-        assert reader(f"{name}-lenient") == lenient(how) == lenient(lenient(how))
-        assert lenient(how).instructions("full") == how.instructions("full")
-        assert lenient(how).answer("b2") == how.answer("b2")
+        assert get_reader(f"{name}-lenient") == get_lenient_reader(how) == get_lenient_reader(get_lenient_reader(how))
+        assert get_lenient_reader(how).instructions("full") == how.instructions("full")
+        assert get_lenient_reader(how).answer("b2") == how.answer("b2")
     with pytest.raises(BadOption, match="reading=strict"):
-        lenient(tools_readers()[0])
+        get_lenient_reader(tools_readers()[0])
 
 
 def test_moves_are_found_in_order() -> None:

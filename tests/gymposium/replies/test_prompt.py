@@ -6,7 +6,7 @@ import pytest
 
 from gymposium import load_game
 from gymposium.games.protocol import Style
-from gymposium.replies.prompt import Prompt, prompt_for
+from gymposium.replies.prompt import Prompt, get_prompt
 from gymposium.replies.reading import READERS
 
 GAMES = ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)"]
@@ -17,7 +17,7 @@ GAMES = ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)"]
 @pytest.mark.parametrize("reader", sorted(READERS))
 def test_without_the_rules_all_else_is_there(game: str, style: Style, reader: str) -> None:
     loaded = load_game(game)
-    prompt, match = prompt_for(loaded, style, READERS[reader]), loaded.new(3)
+    prompt, match = get_prompt(loaded, style, READERS[reader]), loaded.new(3)
     for seat in match.to_move():
         seen = match.observe(seat, style)
         whole, later = prompt(seen), prompt(seen, rules=False)
@@ -33,7 +33,7 @@ def test_without_the_rules_all_else_is_there(game: str, style: Style, reader: st
 @pytest.mark.parametrize("style", ["full", "compact"])
 def test_the_reason_comes_first(style: Style) -> None:
     loaded = load_game("tic_tac_toe")
-    prompt, seen = prompt_for(loaded, style, READERS["move"]), loaded.new(0).observe(0, style)
+    prompt, seen = get_prompt(loaded, style, READERS["move"]), loaded.new(0).observe(0, style)
     assert prompt(seen, "No such square.") == f"No such square.\n{prompt(seen)}"
     assert prompt(seen, "No such square.", rules=False) == f"No such square.\n{prompt(seen, rules=False)}"
 
@@ -44,7 +44,7 @@ def test_the_reason_comes_first(style: Style) -> None:
 @pytest.mark.parametrize("rules", [True, False])
 def test_the_parts_joined_are_the_prompt(game: str, style: Style, reason: str | None, rules: bool) -> None:
     loaded = load_game(game)
-    prompt, match = prompt_for(loaded, style, READERS["move"]), loaded.new(3)
+    prompt, match = get_prompt(loaded, style, READERS["move"]), loaded.new(3)
     seen = match.observe(match.to_move()[0], style)
     parts = prompt.parts(seen, reason, rules=rules)
     assert "".join(parts) == prompt(seen, reason, rules=rules)
@@ -58,5 +58,5 @@ def test_the_parts_joined_are_the_prompt(game: str, style: Style, reason: str | 
 def test_the_digest_is_of_the_game_the_style_and_the_reader() -> None:
     styles: tuple[Style, ...] = ("full", "compact")
     prompts = [(load_game(game), style, READERS[name]) for game in GAMES for style in styles for name in READERS]
-    assert len({prompt_for(*made).hash for made in prompts}) == len(prompts)
-    assert [Prompt(*made).hash for made in prompts] == [prompt_for(*made).hash for made in prompts]
+    assert len({get_prompt(*made).hash for made in prompts}) == len(prompts)
+    assert [Prompt(*made).hash for made in prompts] == [get_prompt(*made).hash for made in prompts]

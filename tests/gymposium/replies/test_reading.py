@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gymposium.errors import UnknownName
-from gymposium.replies.reading import KINDS, MAX_REPLY, READERS, Reading, Wanted, read, read_action, reader
+from gymposium.replies.reading import KINDS, MAX_REPLY, READERS, Reading, Wanted, get_reader, read, read_action
 
 SQUARES = re.compile(r"[a-c][1-3]")
 LEGAL = ["a3", "b2", "c1"]
@@ -222,9 +222,9 @@ def test_a_reason_can_be_sent_whatever_was_offered() -> None:
 
 
 def test_readers_go_by_name() -> None:
-    assert [reader(name).name for name in ("move", "tags", "json")] == ["move", "tags", "json"]
+    assert [get_reader(name).name for name in ("move", "tags", "json")] == ["move", "tags", "json"]
     for how in READERS.values():
         for style in ("full", "compact"):
             assert all(how.instructions(style, wanted=wanted).isascii() for wanted in get_args(Wanted))
     with pytest.raises(UnknownName, match="Did you mean 'json'"):
-        reader("jsn")
+        get_reader("jsn")

@@ -59,7 +59,7 @@ def played(
     game: str, *players: Clumsy | Says, policy: str = "forfeit", seed: int = 0, noted: bool = True
 ) -> MatchResult:
     loaded = load_game(game)
-    job = MatchJob("m", loaded, players, seed, on_illegal=FailurePolicy.parse(policy), note_pay=noted)
+    job = MatchJob("m", loaded, players, seed, on_illegal=FailurePolicy.parse(policy), store_returns=noted)
     return next(play([job]))
 
 
@@ -94,7 +94,7 @@ def test_whatever_is_played_the_turns_add_up_to_the_total(
 def test_each_move_of_2048_has_what_it_was_paid(schedule: Schedule) -> None:
     """Compares with the match played again, event by event."""
     game = load_game("2048")
-    [match] = play([MatchJob("m", game, [make_player("random")], 5, note_pay=True)], schedule=schedule)
+    [match] = play([MatchJob("m", game, [make_player("random")], 5, store_returns=True)], schedule=schedule)
     again, paid, moves = game.new(5), [], [event.move for event in match.events if event.seat == 0]
     for move in moves:
         before = again.returns()[0]

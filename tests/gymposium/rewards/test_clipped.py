@@ -20,7 +20,7 @@ from gymposium.rewards.protocol import Reward, turn_rewards
 
 def random_match(game: str, seed: int, noted: bool = True) -> Trajectory:
     loaded = load_game(game)
-    [match] = play([MatchJob("m", loaded, [make_player("random")] * loaded.seats, seed, note_pay=noted)])
+    [match] = play([MatchJob("m", loaded, [make_player("random")] * loaded.seats, seed, store_returns=noted)])
     return Trajectory.from_match(match, seed % loaded.seats)
 
 
@@ -72,7 +72,7 @@ def test_who_was_never_asked_gets_nothing() -> None:
 
 
 def test_a_match_that_did_not_note_its_pay_is_refused() -> None:
-    with pytest.raises(BadReward, match=r"did not store it. Play it with MatchJob\(note_pay=True\)"):
+    with pytest.raises(BadReward, match=r"did not store it. Play it with MatchJob\(store_returns=True\)"):
         make_reward("clipped(1)")([random_match("2048", 1, noted=False)])
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from tests.gymposium.tasks.guessing import Guessing, GuessingTasks, a_guess, guessing, misbehaving
 
-from gymposium.errors import BadRecord, GymposiumError, IllegalMove, WorldBroke, WrongSeat
+from gymposium.errors import BadRecord, GymposiumError, IllegalMove, WorldFailure, WrongSeat
 from gymposium.games.protocol import CHANCE, Event
-from gymposium.replies.prompt import prompt_for
-from gymposium.replies.reading import reader
+from gymposium.replies.prompt import get_prompt
+from gymposium.replies.reading import get_reader
 from gymposium.tasks import running
 
 TASK = Event(CHANCE, '{"task": {}, "opening": {"full": "a", "compact": "b"}}')
@@ -113,7 +113,7 @@ def test_a_tool_that_fails_breaks_the_world_and_leaves_the_match(
 ) -> None:
     match = guessing().new(4)
     monkeypatch.setattr(running, "SECONDS", 0.05)
-    with pytest.raises(WorldBroke) as raised:
+    with pytest.raises(WorldFailure) as raised:
         match.apply({0: misbehaving(how)})
     assert str(raised.value) == reason
     assert len(match.events) == 1
@@ -127,10 +127,10 @@ def test_whatever_of_a_world_raises_breaks_the_world(method: str, monkeypatch: p
     game = guessing()
     match = game.new(4)
     monkeypatch.setattr(Guessing, method, failing)
-    with pytest.raises(WorldBroke, match="The world failed: ZeroDivisionError: nothing to divide by"):
+    with pytest.raises(WorldFailure, match="The world failed: ZeroDivisionError: nothing to divide by"):
         game.new(5).apply({0: a_guess(2)})
     if method != "opening":
-        with pytest.raises(WorldBroke):
+        with pytest.raises(WorldFailure):
             match.apply({0: a_guess(2)})
         assert len(match.events) == 1
 
@@ -160,12 +160,12 @@ def test_a_recorded_world_records_its_tools_and_is_not_asked_for_them_again(monk
     match = game.new(4)
     for move in (a_guess("4"), a_guess(2)):
         match.apply({0: move})
-    hashes = [prompt_for(game, style, reader("tags")).hash for style in ("full", "compact")]
+    hashes = [get_prompt(game, style, get_reader("tags")).hash for style in ("full", "compact")]
     later = guessing("recorded")
     monkeypatch.setattr(GuessingTasks, "tools", property(lambda tasks: pytest.fail("it is asked for its tools")))
     again = later.recorded(match.events)
     assert again.tools == game.tools
-    assert [prompt_for(again, style, reader("tags")).hash for style in ("full", "compact")] == hashes
+    assert [get_prompt(again, style, get_reader("tags")).hash for style in ("full", "compact")] == hashes
     loaded = later.load(match.events)
     assert loaded.report(0) == match.report(0) == {**match.report(0), "calls": 2.0, "invalid_calls": 1.0}
 
@@ -212,14 +212,14 @@ def test_events_that_are_no_task_are_refused(events: list[Event]) -> None:
 def test_prompts_list_the_tools_unless_the_chat_template_does() -> None:
     game = guessing()
     observation = game.new(4).observe(0)
-    full = prompt_for(game, "full", reader("tags"))(observation)
+    full = get_prompt(game, "full", get_reader("tags"))(observation)
     assert '- guess: Guess the number.\n  Arguments: {"number": {"type": "integer"}}\n' in full
     assert "answer with one call inside <move></move>" in full
-    as_json = prompt_for(game, "full", reader("json"))(observation)
+    as_json = get_prompt(game, "full", get_reader("json"))(observation)
     assert r'{"move": "{\"name\": \"...\", \"arguments\": {...}}"}' in as_json
-    assert prompt_for(game, "compact", reader("move"))(game.new(4).observe(0, "compact")) == (
+    assert get_prompt(game, "compact", get_reader("move"))(game.new(4).observe(0, "compact")) == (
         "Find the number.\nguess(number)\nmisbehave(how)\n0-9\ncall:"
     )
-    assert prompt_for(game, "full", reader("tools-hermes"))(observation) == (
+    assert get_prompt(game, "full", get_reader("tools-hermes"))(observation) == (
         "Find the number.\n\nGuess a number from 0 to 9.\n"
     )

@@ -143,10 +143,10 @@ def test_an_opponent_that_raises_fails_its_own_match_only() -> None:
         tables.append(Table.from_job(replace(job, players=[picky, model])))
     bad, good = tables
     contest._waiting.append(bad)  # as if another thread waited with it
-    contest.go_on(good)
+    contest.advance(good)
     assert [asked.seat for asked in good.asked] == [1]
     with pytest.raises(ValueError, match="not this one"):
-        contest.go_on(bad)
+        contest.advance(bad)
 
 
 def test_the_conversation_is_kept_behind_the_system_messages() -> None:

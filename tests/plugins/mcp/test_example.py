@@ -17,7 +17,7 @@ from starlette.responses import Response
 from tests.plugins.mcp.making import playing, write_world
 
 from gymposium import load_game
-from gymposium.errors import WorldBroke
+from gymposium.errors import WorldFailure
 from gymposium.tasks import ToolGame
 from gymposium.tasks.questions import QuestionFile
 from gymposium.tasks.tools import Call
@@ -94,7 +94,7 @@ def test_a_server_over_http_that_goes_away_and_comes_back(tmp_path: Path, monkey
             game = stack.enter_context(playing(file))
             solve(game)
             under_way = game.new(0)
-        with pytest.raises(WorldBroke):
+        with pytest.raises(WorldFailure):
             under_way.apply({0: Call("read", {"title": "mole"}).json})
         with served(port):
             solve(game)

@@ -18,7 +18,7 @@ from tests.gymposium.tasks.guessing import Says
 from tests.plugins.mcp.making import RAW, call, playing, write_world
 
 from gymposium import load_game
-from gymposium.errors import GymposiumError, WorldBroke
+from gymposium.errors import GymposiumError, WorldFailure
 from gymposium.match import MatchJob, MatchResult, play
 from gymposium.match.ending import Ending
 from gymposium.plugins.allowed import VARIABLES
@@ -185,7 +185,7 @@ def test_a_server_that_ends_breaks_the_match_and_the_next_one_works(game: ToolGa
     assert (result.ending.kind, len(result.events)) == ("broke off", 3)
     assert "the server ended the session. It wrote: Traceback: out of memory" in result.ending.detail
     assert played(game, call("answer", "4")).paid == (1.0,)
-    with pytest.raises(WorldBroke, match="the server ended the session"):
+    with pytest.raises(WorldFailure, match="the server ended the session"):
         under_way.apply({0: call("echo", "a")})
 
 
@@ -193,7 +193,7 @@ def test_a_server_that_ends_breaks_the_match_and_the_next_one_works(game: ToolGa
 def test_a_call_without_an_answer_breaks_the_match(how: str, game: ToolGame) -> None:
     match = game.new(0)
     object.__setattr__(game.tasks.settings.tools, "seconds", 0.05)  # type: ignore[attr-defined]
-    with pytest.raises(WorldBroke, match=r"The tool misbehave failed: TimeoutError: no answer within 0.05 s"):
+    with pytest.raises(WorldFailure, match=r"The tool misbehave failed: TimeoutError: no answer within 0.05 s"):
         match.apply({0: call("misbehave", how)})
     assert len(match.events) == 1
 
@@ -203,7 +203,7 @@ def test_a_line_without_end_is_not_held_in_memory(game: ToolGame, monkeypatch: p
     for _ in range(2):  # the next match has a new server
         match = game.new(0)
         match.apply({0: call("echo", "x" * 150_000)})
-        with pytest.raises(WorldBroke, match=r"the server wrote a line of more than 200,000 characters\.$"):
+        with pytest.raises(WorldFailure, match=r"the server wrote a line of more than 200,000 characters\.$"):
             match.apply({0: call("misbehave", "endless")})
 
 
@@ -212,13 +212,15 @@ def test_a_line_without_end_is_not_held_in_memory(game: ToolGame, monkeypatch: p
 )
 def test_bytes_that_are_not_utf_8_end_a_call_at_once(written: str, shown: str, game: ToolGame) -> None:
     match = game.new(0)
-    with pytest.raises(WorldBroke, match=rf"the server wrote b'{shown}', which is not UTF-8, to its standard output\."):
+    with pytest.raises(
+        WorldFailure, match=rf"the server wrote b'{shown}', which is not UTF-8, to its standard output\."
+    ):
         match.apply({0: call("misbehave", f"bytes {written}")})
     assert played(game, call("answer", "4")).paid == (1.0,)
 
 
 def test_an_error_of_the_server_breaks_the_match(game: ToolGame) -> None:
-    with pytest.raises(WorldBroke, match="bad internal"):
+    with pytest.raises(WorldFailure, match="bad internal"):
         returned(game, "internal")
 
 
@@ -304,10 +306,10 @@ def test_lines_that_are_no_messages_are_no_tracebacks(tmp_path: Path) -> None:
         import sys
         from tests.plugins.mcp.making import call
         from gymposium import load_game
-        from gymposium.errors import WorldBroke
+        from gymposium.errors import WorldFailure
         try:
             load_game("mcp", file=sys.argv[1]).new(0).apply({0: call("misbehave", "junk")})
-        except WorldBroke as error:
+        except WorldFailure as error:
             print(error)
     """
     run = subprocess.run(

@@ -9,7 +9,7 @@ import pytest
 from tests.plugins.mcp.making import write_world
 
 from gymposium import load_game
-from gymposium.errors import BadOption, BadParameter, GymposiumError, NotAllowed, UnknownName
+from gymposium.errors import BadOption, BadParameter, GymposiumError, PermissionRequired, UnknownName
 from gymposium.games.registry import check_named_game
 from gymposium_mcp.settings import read_world
 
@@ -96,5 +96,7 @@ def test_a_split_that_the_file_does_not_name_is_refused(tmp_path: Path) -> None:
 def test_a_record_may_not_name_a_file_without_permission() -> None:
     check_named_game("mcp")
     check_named_game("mcp(split=test)")
-    with pytest.raises(NotAllowed, match="its parameter file opens a file that starts a program or asks a server"):
+    with pytest.raises(
+        PermissionRequired, match="its parameter file opens a file that starts a program or asks a server"
+    ):
         check_named_game("mcp(file=world.toml)")

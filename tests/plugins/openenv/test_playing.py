@@ -22,7 +22,7 @@ from websockets.sync.server import ServerConnection, serve
 
 import gymposium
 from gymposium import load_game
-from gymposium.errors import BadOption, BadParameter, CannotPlayOn, GymposiumError, NotAllowed, WorldBroke
+from gymposium.errors import BadOption, BadParameter, GymposiumError, NotResumable, PermissionRequired, WorldFailure
 from gymposium.games.registry import load_named_game
 from gymposium.http.environments import EnvOffer, environments_app
 from gymposium.match import MatchJob, MatchResult, play
@@ -136,9 +136,9 @@ def test_a_changed_record_does_not_verify(serving, tmp_path: Path) -> None:
 
 
 def test_a_file_needs_permission_for_an_address() -> None:
-    with pytest.raises(NotAllowed, match="its parameter url opens an address"):
+    with pytest.raises(PermissionRequired, match="its parameter url opens an address"):
         load_named_game("openenv:http://192.0.2.1:8000")
-    with pytest.raises(NotAllowed, match="its parameter token opens a secret"):
+    with pytest.raises(PermissionRequired, match="its parameter token opens a secret"):
         load_named_game("openenv(token=HOME)")
     assert load_named_game("openenv").name == "openenv"
 
@@ -271,7 +271,7 @@ def test_a_loaded_match_is_not_played_on(serving) -> None:
     game = load_game(serving(lambda sent: shown()))
     match = game.new(0)
     match.apply({0: "a"})
-    with pytest.raises(CannotPlayOn):
+    with pytest.raises(NotResumable):
         game.load(match.events, 0).apply({0: "b"})
 
 
@@ -382,7 +382,7 @@ def test_a_websocket_is_not_redirected(serving, answering, scheme: str, monkeypa
         address = answering(f"HTTP/1.1 302 Found\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n".encode())
         game = load_game(f"openenv:{address}")
         monkeypatch.setitem(vars(game), "about", {"schema": {}, "description": ""})
-        with pytest.raises(WorldBroke, match="HTTP 302"):
+        with pytest.raises(WorldFailure, match="HTTP 302"):
             game.new(0)
 
 
@@ -410,5 +410,5 @@ def answering() -> Iterator[Callable[[bytes], str]]:
 
 
 def test_a_server_that_is_gone_at_the_beginning(serving) -> None:
-    with pytest.raises(WorldBroke, match="The connection was lost"):
+    with pytest.raises(WorldFailure, match="The connection was lost"):
         load_game(serving(lambda sent: None)).new(0)

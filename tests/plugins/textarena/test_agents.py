@@ -115,13 +115,13 @@ def model(model_directory: Path) -> Any:
 @pytest.fixture(scope="module")
 def address(model: Any) -> Iterator[str]:
     """The address of the model behind OpenAI's chat completions."""
-    from gymposium.http.app import api
+    from gymposium.http.app import build_api
     from gymposium.http.listening import Listener
     from gymposium_train.serving.model_app import ModelApi
 
     with Listener("127.0.0.1", 0) as listener:
         routes = ModelApi(model, "tiny", 0).routes()
-        server = listener.server(api(routes, names=listener.names, token=None, needs_token=lambda path: False))
+        server = listener.server(build_api(routes, names=listener.names, token=None, needs_token=lambda path: False))
         thread = threading.Thread(target=listener.run, args=[server])
         thread.start()
         yield f"{listener.address}/v1"

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gymposium import Table, load_game
-from gymposium.errors import BadOption, NotAsked, UnknownName, WrongType
+from gymposium.errors import BadOption, UnexpectedReply, UnknownName, WrongType
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Ask, Reply
 from gymposium.records import Record, RecordWriter, verify_file
@@ -226,7 +226,7 @@ def test_a_match_that_is_over_before_an_agent_is_asked_ends_with_the_first_step(
     assert env.step("b2") == (True, {})
     assert env.close()[0] == {0: -1.0, 1: 1.0}
     assert env.record().turns[-1]["seat"] == 0
-    with pytest.raises(NotAsked, match="call reset"):
+    with pytest.raises(UnexpectedReply, match="call reset"):
         env.step("b2")
 
 
@@ -258,7 +258,7 @@ def test_an_environment_plays_several_episodes_and_its_copy_goes_on_alone() -> N
 
 def test_mistakes_say_what_to_do() -> None:
     env = GymposiumEnv("tic_tac_toe")
-    with pytest.raises(NotAsked, match=r"call reset\(num_players=2\)"):
+    with pytest.raises(UnexpectedReply, match=r"call reset\(num_players=2\)"):
         env.get_observation()
     with pytest.raises(BadOption, match="tic_tac_toe has 2 seats"):
         env.reset(num_players=3, seed=1)

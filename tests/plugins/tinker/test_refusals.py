@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gymposium.cli.main import app
-from gymposium.errors import NotAllowed
+from gymposium.errors import PermissionRequired
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.models.small import make_small_model
 from gymposium_train import train
@@ -135,6 +135,8 @@ def test_the_outline_says_the_price(tables: dict[str, Any], passes: int, model_d
 def test_a_file_alone_does_not_decide_where_the_key_is_sent(model_directory: Path) -> None:
     check_permitted(make_config(model_directory, "http://127.0.0.1:9"))
     elsewhere = make_config(model_directory, "https://example.org/tinker")
-    with pytest.raises(NotAllowed, match=r"backend\.base_url: it opens an address that rows and a key are sent to"):
+    with pytest.raises(
+        PermissionRequired, match=r"backend\.base_url: it opens an address that rows and a key are sent to"
+    ):
         check_permitted(elsewhere)
     assert to_allow(elsewhere) == ["https://example.org/tinker"]

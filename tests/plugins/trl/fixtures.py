@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM
 
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
-from gymposium.replies.prompt import prompt_for
+from gymposium.replies.prompt import get_prompt
 from gymposium.tasks.tools import Call, format_calls, list_tools
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.small_size import SmallModel
@@ -42,7 +42,7 @@ def guess(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def match_row(game: Game, chat: Chat, seed: int, *calls: Call) -> tuple[Tokens, list[int]]:
     """The tokens of a match in which these calls are made, and the places of those of the calls."""
-    match, prompt = game.new(seed), prompt_for(game, "compact", choose_reader("tools", chat))
+    match, prompt = game.new(seed), get_prompt(game, "compact", choose_reader("tools", chat))
     ids, places = chat.prompt(prompt(match.observe(0, "compact")), list_tools(game)), list[int]()
     for call in calls:
         if ids[-1:] == (chat.end,):

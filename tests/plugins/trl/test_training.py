@@ -13,7 +13,7 @@ import pytest
 import torch
 from peft import LoraConfig
 
-from gymposium.errors import GymposiumError, UnratedGroup, WorldBroke
+from gymposium.errors import GymposiumError, UnratedGroup, WorldFailure
 from gymposium.games.protocol import CHANCE
 from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
@@ -291,7 +291,7 @@ def test_a_match_whose_tool_breaks_is_left_out(
 
     async def breaking(self: Any, one: Any) -> Any:
         if next(calls) % 3 == 0:
-            raise WorldBroke("The tool is away.")
+            raise WorldFailure("The tool is away.")
         return await call(self, one)
 
     monkeypatch.setattr(world, "call", breaking)

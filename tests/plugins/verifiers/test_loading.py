@@ -41,7 +41,7 @@ def test_every_game_is_loaded_by_name_and_its_first_prompts_are_made(name: str) 
     for task in tasks:
         [seat] = task.data.seats
         table = env.matches.table(Row(task.data.seed, task.data.seats), {seat: MODEL}, random)
-        table.go_on()
+        table.advance()
         assert table.error is None
         if table.played is None:  # else it was over before this seat was asked
             [asked] = table.asked

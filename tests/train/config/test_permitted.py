@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from gymposium.cli.main import app
-from gymposium.errors import NotAllowed
+from gymposium.errors import PermissionRequired
 from gymposium.plugins.allowed import VARIABLE, VARIABLES
 from gymposium.plugins.host import host
 from gymposium_train import TrainConfig
@@ -48,7 +48,7 @@ def nothing_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_setting_needs_the_users_word() -> None:
     typed: list[Override] = []
     for setting, text in TYPED.items():
-        with pytest.raises(NotAllowed, match=rf"{setting}: "):
+        with pytest.raises(PermissionRequired, match=rf"{setting}: "):
             check_permitted(config_from(FILE, typed), typed)
         typed.append(parse(text))
     check_permitted(config_from(FILE, typed), typed)
@@ -57,7 +57,7 @@ def test_each_setting_needs_the_users_word() -> None:
 @pytest.mark.parametrize("name", [JUDGE, "ruler(qwen3*"])
 def test_what_is_allowed_by_name_may_stand_in_a_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     config = config_from({"games": ["kuhn_poker"], "reward": JUDGE})
-    with pytest.raises(NotAllowed, match="reward: it opens an address"):
+    with pytest.raises(PermissionRequired, match="reward: it opens an address"):
         check_permitted(config)
     monkeypatch.setenv(VARIABLE, name)
     monkeypatch.setenv(VARIABLES, "HOME")
@@ -75,7 +75,7 @@ def test_a_config_may_name_models_opponents_and_servers_of_this_machine() -> Non
     }
     check_permitted(config_from(file))
     file["engine"] = {"kind": "vllm", "url": "http://127.0.0.1:8000,http://elsewhere.example:8000"}
-    with pytest.raises(NotAllowed, match=r"engine\.url: .*http://elsewhere\.example:8000"):
+    with pytest.raises(PermissionRequired, match=r"engine\.url: .*http://elsewhere\.example:8000"):
         check_permitted(config_from(file))
     check_permitted(TrainConfig(games=("kuhn_poker",)))
 
@@ -86,7 +86,7 @@ def test_a_config_may_start_no_command_and_import_no_function(setting: str, why:
     file = {"games": [], "source": source}
     other = {"run": "scores", "scores": "run"}[setting]
     typed = [parse(f'source.{other}="{source[other]}"')]
-    with pytest.raises(NotAllowed, match=rf"source\.{setting}: {why}"):
+    with pytest.raises(PermissionRequired, match=rf"source\.{setting}: {why}"):
         check_permitted(config_from(file), typed)
 
 
@@ -110,14 +110,14 @@ def test_a_config_may_start_no_command_and_import_no_function(setting: str, why:
 def test_what_only_looks_like_an_address_of_this_machine_needs_permission(data: dict[str, Any]) -> None:
     if not data.get("loggers", {}).keys() <= host().loggers.keys():
         pytest.skip("the plugin is not installed")
-    with pytest.raises(NotAllowed, match=r"it opens|the file says"):
+    with pytest.raises(PermissionRequired, match=r"it opens|the file says"):
         check_permitted(config_from({"games": ["kuhn_poker"], **data}))
 
 
 def test_a_config_may_name_no_cluster_that_an_opponent_thinks_on() -> None:
     name = "remote:mcts-5?executor=ray&address=elsewhere.example:6379"
     file = {"games": ["kuhn_poker"], "stages": [{"opponents": {name: 1.0}}]}
-    with pytest.raises(NotAllowed, match="stages: it opens processes"):
+    with pytest.raises(PermissionRequired, match="stages: it opens processes"):
         check_permitted(config_from(file))
 
 

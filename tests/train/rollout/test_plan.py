@@ -126,7 +126,7 @@ def test_who_is_the_same_player_is_asked_once(who: Who, new_cast: Any) -> None:
 @pytest.mark.parametrize(("kind", "noted"), [("gae", True), ("gigpo", True), ("grpo", False), ("rae", False)])
 def test_what_matches_paid_is_noted_for_credit_by_turns(who: Who, new_cast: Any, kind: Any, noted: bool) -> None:
     plays = who(new_cast(), ["tic_tac_toe"], credit=CREDITS.kinds()[kind]())
-    assert {job.note_pay for one in plays.plan(0) for job in one.jobs} == {noted}
+    assert {job.store_returns for one in plays.plan(0) for job in one.jobs} == {noted}
 
 
 def test_an_unknown_opponent_is_an_error_at_once(who: Who, new_cast: Any) -> None:

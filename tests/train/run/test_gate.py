@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gymposium.cli.main import app
-from gymposium.errors import BadOption, NotAllowed
+from gymposium.errors import BadOption, PermissionRequired
 from gymposium.games.registry import find_spec, load_game
 from gymposium.match import MatchJob, play
 from gymposium.players.grammar import check_named_player, make_player
@@ -122,7 +122,7 @@ def in_suite(game: str, player: str) -> None:
 
 def in_entry(game: str, player: str) -> None:
     check_named_player(player)
-    raise NotAllowed(game, "an entry names players alone", "") if game != "tic_tac_toe" else AssertionError
+    raise PermissionRequired(game, "an entry names players alone", "") if game != "tic_tac_toe" else AssertionError
 
 
 def in_record(game: str, player: str, folder: Path) -> None:
@@ -133,7 +133,7 @@ def in_record(game: str, player: str, folder: Path) -> None:
     found = verify_file(folder / "matches.jsonl")
     [problem] = found.problems
     assert ("needs your permission" in problem.what) == (find_spec(game.partition("(")[0]).replay == ""), problem
-    raise NotAllowed(game, "", "")
+    raise PermissionRequired(game, "", "")
 
 
 def in_config(data: dict[str, Any]) -> Callable[[Path], None]:
@@ -158,7 +158,7 @@ def test_a_game_in_a_file(game: str, parameter: str, noun: str, traps: Traps) ->
         in_config(config),
         in_run(config),
     ):
-        with pytest.raises(NotAllowed):
+        with pytest.raises(PermissionRequired):
             file(traps.folder)
     assert traps.untouched()
 
@@ -176,7 +176,7 @@ def test_a_player_in_a_file(form: str, traps: Traps) -> None:
         in_config(evaluation),
         in_run(evaluation),
     ):
-        with pytest.raises((NotAllowed, BadOption)):
+        with pytest.raises((PermissionRequired, BadOption)):
             file(traps.folder)
     assert traps.untouched()
 
@@ -185,7 +185,7 @@ def test_a_player_in_a_file(form: str, traps: Traps) -> None:
 def test_a_reward_in_a_file(form: str, traps: Traps) -> None:
     config = {"games": ["tic_tac_toe"], "reward": form.format(url=traps.url)}
     for file in (in_config(config), in_run(config)):
-        with pytest.raises(NotAllowed, match="reward: it opens"):
+        with pytest.raises(PermissionRequired, match="reward: it opens"):
             file(traps.folder)
     assert traps.untouched()
 
@@ -199,13 +199,13 @@ def test_a_setting_in_a_file(table: str, kind: str, traps: Traps) -> None:
     for name, value in CONFIGURED[kind].items():
         setting = {name: value} if name else {}
         data = {"loggers": {kind: setting}} if table == "loggers" else {table: {"kind": kind, **setting}}
-        with pytest.raises(NotAllowed, match=f"{table}.*: it opens"):
+        with pytest.raises(PermissionRequired, match=f"{table}.*: it opens"):
             check_permitted(config_from({"games": ["tic_tac_toe"], **data}))
     assert traps.untouched()
 
 
 def test_cold_start_data_in_a_file(traps: Traps) -> None:
-    with pytest.raises(NotAllowed, match=r"cold_start\.data: it opens a file"):
+    with pytest.raises(PermissionRequired, match=r"cold_start\.data: it opens a file"):
         check_permitted(TrainConfig.model_validate({"games": ("hex",), "cold_start": {"data": (str(traps.world),)}}))
 
 
@@ -228,7 +228,7 @@ def test_the_command_opens_nothing_for_a_strangers_config(traps: Traps) -> None:
 def test_a_wildcard_lets_no_file_choose_the_secret(traps: Traps, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "openenv*")
     name = f"openenv(url={traps.url},token={SECRET})"
-    with pytest.raises(NotAllowed, match=f"--allow-env {SECRET}"):
+    with pytest.raises(PermissionRequired, match=f"--allow-env {SECRET}"):
         check_permitted(config_from({"games": [name]}))
     monkeypatch.setenv(VARIABLES, SECRET)
     check_permitted(config_from({"games": [name]}))

@@ -141,7 +141,7 @@ def test_a_lesson_is_what_a_player_reads_and_what_the_template_makes_of_its_call
     assert [one.completion for one in found] == [chat.reply("", parse_calls(move)) for move in moves]
     form = choose_reader("tools", chat)
     assert isinstance(form, ToolsReader)
-    assert [form.bound(list_tools(parcels)).submission(chat.read(one.completion)) for one in found] == moves
+    assert [form.bind(list_tools(parcels)).extract_move(chat.read(one.completion)) for one in found] == moves
     assert [one.prompt for one in found] == [
         trace.prompt for trace in collect_traces(played_again(loaded, match, context=context))
     ]

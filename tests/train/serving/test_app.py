@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from gymposium.http.app import api
+from gymposium.http.app import build_api
 from gymposium.http.client import KEY
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.config import TrainConfig
@@ -32,7 +32,7 @@ Ask = Callable[..., Any]
 async def make_client(service: Service, directory: Path, token: str | None = None) -> AsyncIterator[httpx.AsyncClient]:
     config = TrainConfig(games=("tic_tac_toe",))
     routes = Api(service, ServedCheckpoints(directory, config), ADDRESS).routes()
-    app = api(routes, names=["other.example"], token=token, needs_token=needs_token)
+    app = build_api(routes, names=["other.example"], token=token, needs_token=needs_token)
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)  # type: ignore[arg-type]
     async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as client:
         yield client
@@ -233,7 +233,7 @@ def test_long_messages_are_refused_before_they_are_tokenized(ask: Ask) -> None:
 )
 def test_a_model_alone_says_what_to_set_too(player: LanguageModelPlayer, path: str, advice: str) -> None:
     async def sent() -> httpx.Response:
-        transport = httpx.ASGITransport(api(ModelApi(player, "tiny", 0).routes()))  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(build_api(ModelApi(player, "tiny", 0).routes()))  # type: ignore[arg-type]
         async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as client:
             return await client.post(path, json=HELLO)
 

@@ -15,7 +15,7 @@ import pytest
 from openai import OpenAI
 
 from gymposium.errors import GymposiumError
-from gymposium.http.client import NothingLearned, Server, ServerError, Session
+from gymposium.http.client import EmptyStep, Server, ServerError, Session
 from gymposium.runs.sessions import SessionsFile
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import LoadedModel, load_model
@@ -101,7 +101,7 @@ def test_a_group_that_cannot_be_learned_from_is_dropped(model_directory: Path, t
         [only] = (group.key for group in file.groups(state="complete"))
         for row in file.sessions(only):
             file.set_session(row.id, "ended", ending={**(row.ending or {}), "reward": "much"})
-        with pytest.raises(NothingLearned, match=r"cannot learn from"):
+        with pytest.raises(EmptyStep, match=r"cannot learn from"):
             server.train()
         file.close()
     assert not failed

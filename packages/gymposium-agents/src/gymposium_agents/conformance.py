@@ -17,8 +17,8 @@ from gymposium.analysis.exact.graph import build_graph
 from gymposium.games.protocol import Event, Match
 from gymposium.match import Turn
 from gymposium.players.protocol import Ask
-from gymposium.replies.prompt import prompt_for
-from gymposium.replies.reading import reader
+from gymposium.replies.prompt import get_prompt
+from gymposium.replies.reading import get_reader
 from gymposium.util.streams import stream
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.context import Exchange, parse_context
@@ -59,7 +59,7 @@ class ModelReader:
 
     def __init__(self, task: TrainerTask, chat: Chat, context_name: str = "full") -> None:
         self._chat, self._dialogue = chat, Dialogue(chat, parse_context(context_name))
-        self._prompt = prompt_for(task.game, SETTINGS.style, reader(SETTINGS.reply))
+        self._prompt = get_prompt(task.game, SETTINGS.style, get_reader(SETTINGS.reply))
         self.remembers = self._dialogue.context.remembers
         """Whether a seat reads its earlier turns."""
         self._pieces = [chat.read((number,)) for number in range(len(chat.tokenizer))]
@@ -94,7 +94,7 @@ def make_small_player_model(
     each prompt. The model then learns to distinguish prompts before it is trained, as pretrained models do, and still
     tries every move."""
     decisions = [position for position in build_graph(task.game).positions if position.seat >= 0]
-    prompt = prompt_for(task.game, SETTINGS.style, reader(SETTINGS.reply))
+    prompt = get_prompt(task.game, SETTINGS.style, get_reader(SETTINGS.reply))
     texts = [prompt(task.game.load(one.events).observe(one.seat, SETTINGS.style)) for one in decisions]
     moves = [*chain.from_iterable(one.moves for one in decisions)]
     with tempfile.TemporaryDirectory() as scratch:

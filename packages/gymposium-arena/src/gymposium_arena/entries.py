@@ -24,7 +24,7 @@ from gymposium.players.grammar import check_named_player, check_player, make_pla
 from gymposium.players.identity import FITTED_FILES, FITTED_TO, Fact, Identity, digest_of_files, locate_code
 from gymposium.players.protocol import IdentifiedPlayer, Player, Repeats, check_plays, get_repeats, is_deterministic
 from gymposium.records.record import versions
-from gymposium.replies.prompt import PROMPT_VERSION, prompt_for
+from gymposium.replies.prompt import PROMPT_VERSION, get_prompt
 from gymposium.util.json_file import FileModel, read_model
 from gymposium_arena.slugs import slug
 from gymposium_arena.suite import Suite
@@ -177,7 +177,7 @@ def _described(player: Player, text: str, games: Sequence[str]) -> dict[str, Any
     if player.name != text:
         raise BadOption(f"Player {text!r} is not a canonical name. Use {player.name!r}.")
     identity = player.identity() if isinstance(player, IdentifiedPlayer) else Identity()
-    prompts = {name: prompt_for(load_game(name), player.style, player.reader).hash for name in games}
+    prompts = {name: get_prompt(load_game(name), player.style, player.reader).hash for name in games}
     return {
         "revision": Revision(
             code=locate_code(check_player(text)[0]), files=dict(identity.files), facts=dict(identity.facts)
@@ -190,8 +190,9 @@ def _described(player: Player, text: str, games: Sequence[str]) -> dict[str, Any
 
 
 def make_entrant(entry: Entry) -> Player:
-    """Return the player of an entry, to play or to be asked again. Raises like `make_player`, `NotAllowed` for a player
-    that only the user may name, and `PlayerMismatch` if the player here differs from the one that was entered."""
+    """Return the player of an entry, to play or to be asked again. Raises like `make_player`, `PermissionRequired` for
+    a player that only the user may name, and `PlayerMismatch` if the player here differs from the one that was
+    entered."""
     check_named_player(entry.player)
     player = make_player(entry.player)
     now = _described(player, entry.player, entry.games)

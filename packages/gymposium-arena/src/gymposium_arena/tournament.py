@@ -84,8 +84,8 @@ def run_tournament(
     An entry without a seed gets one now from the operating system, so its author could not have known it. Compressed
     files are complete and stay unchanged.
 
-    Raises before the first match: `NotAllowed` if an entry names a player that only the user may name, and `BadOption`
-    if a compressed file lacks matches."""
+    Raises before the first match: `PermissionRequired` if an entry names a player that only the user may name, and
+    `BadOption` if a compressed file lacks matches."""
     with board.locked():
         for entry in board.entries():
             check_named_player(entry.player)

@@ -23,7 +23,7 @@ from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, MatchResult, play
 from gymposium.plugins.host import Host, host
 from gymposium.plugins.specs import GameSpec
-from gymposium.replies.prompt import prompt_for
+from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import READERS
 from gymposium.util.durable import replace_text
 from gymposium_testing.positions import STYLES
@@ -59,7 +59,7 @@ def _lines(game: Game, seed: int, played: MatchResult) -> Iterator[str]:
             yield f">> {'chance' if event.seat == CHANCE else f'seat {event.seat}'}: {event.move}"
         written = len(match.events)
         for seat, style in product(match.to_move() if shown else (), STYLES):
-            prompt = prompt_for(game, style, READERS["move"])(match.observe(seat, style))
+            prompt = get_prompt(game, style, READERS["move"])(match.observe(seat, style))
             yield from (f"-- seat {seat}, {style}", *_indented(prompt.removeprefix(game.rules(seat, style))))
     for seat, style in product(range(game.seats), STYLES):
         yield from (f"-- seat {seat}, {style}, after the end", *_indented(match.observe(seat, style).text))

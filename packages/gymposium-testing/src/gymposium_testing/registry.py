@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import gymposium
-from gymposium.errors import CannotPlayOn, MissingExtra
+from gymposium.errors import MissingExtra, NotResumable
 from gymposium.games.protocol import Game
 from gymposium.players.asking import get_blame_note
 from gymposium.plugins.specs import GameSpec
@@ -65,7 +65,7 @@ class Check:
             self.function(subject, seed, effort)
         except (CheckFailed, NotApplicable, MissingExtra):
             raise
-        except CannotPlayOn as error:
+        except NotResumable as error:
             raise NotApplicable("a loaded match cannot be continued, since tools would return other results") from error
         except Exception as error:  # a plugin may raise anything
             raise CheckFailed(

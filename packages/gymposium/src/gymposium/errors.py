@@ -9,7 +9,7 @@ from typing import ClassVar
 class GymposiumError(Exception):
     """Base class of all errors that gymposium raises on purpose."""
 
-    tells_what_to_do: ClassVar[bool] = True
+    is_actionable: ClassVar[bool] = True
     """Whether the message tells the user what to do next. Such an error is passed on unchanged.
 
     False for a mistake in the calling code, such as a player or a game engine."""
@@ -47,7 +47,7 @@ class WrongType(GymposiumError, TypeError):
         super().__init__(f"{what} must be {expected}, not {given!r} of type {type(given).__name__}.")
 
 
-class NotAllowed(GymposiumError):
+class PermissionRequired(GymposiumError):
     """A name in a file or web form that needs the user's permission."""
 
     def __init__(self, name: str, why: str, flag: str) -> None:
@@ -63,7 +63,7 @@ class NotAllowed(GymposiumError):
 class IllegalMove(GymposiumError, ValueError):
     """A move that is illegal in this position. `legal_moves` holds the legal ones."""
 
-    tells_what_to_do = False
+    is_actionable = False
 
     def __init__(self, seat: int, move: object, legal: Iterable[str] | None) -> None:
         legal = list(legal or ())
@@ -75,7 +75,7 @@ class IllegalMove(GymposiumError, ValueError):
 class WrongSeat(GymposiumError, ValueError):
     """A call of `Match.apply` with moves for the wrong seats."""
 
-    tells_what_to_do = False
+    is_actionable = False
 
     def __init__(self, given: Iterable[int], to_move: Iterable[int]) -> None:
         given, to_move = sorted(given), sorted(to_move)
@@ -83,19 +83,19 @@ class WrongSeat(GymposiumError, ValueError):
         super().__init__(f"Moves were given for seats {given}, but {state}.")
 
 
-class NotAsked(GymposiumError, ValueError):
+class UnexpectedReply(GymposiumError, ValueError):
     """A reply for a seat that was not asked."""
 
-    tells_what_to_do = False
+    is_actionable = False
 
 
-class WorldBroke(GymposiumError):
+class WorldFailure(GymposiumError):
     """A failure outside the game: a tool raised or timed out, or its server is gone. The match has no result."""
 
-    tells_what_to_do = False
+    is_actionable = False
 
 
-class CannotPlayOn(GymposiumError):
+class NotResumable(GymposiumError):
     """A recorded match that cannot continue, because its tools may now return different results."""
 
 
@@ -138,9 +138,9 @@ class BadRecord(GymposiumError, ValueError):
     """A match record that is unreadable or replays to a different match."""
 
 
-def tells_what_to_do(error: BaseException) -> bool:
+def is_actionable(error: BaseException) -> bool:
     """Return whether an error's message tells the user what to do next."""
-    return isinstance(error, GymposiumError) and error.tells_what_to_do
+    return isinstance(error, GymposiumError) and error.is_actionable
 
 
 def reason(error: BaseException) -> str:

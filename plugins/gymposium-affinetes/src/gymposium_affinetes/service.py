@@ -12,8 +12,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from gymposium.http.app import api
-from gymposium.http.bodies import json_object
+from gymposium.http.app import build_api
+from gymposium.http.bodies import read_json_object
 from gymposium.http.environments.session import GREATEST_SEED
 from gymposium.http.environments.wire import LONGEST_REPLY, WireError
 from gymposium.http.requests import RequestRefusal
@@ -64,7 +64,7 @@ def affinetes_app(
         Route("/state", service.state, methods=["POST"]),
         Route("/stop", service.stop, methods=["POST"]),
     ]
-    return api(routes, names=names, token=token, needs_token=lambda scope: scope["path"] != "/health")
+    return build_api(routes, names=names, token=token, needs_token=lambda scope: scope["path"] != "/health")
 
 
 async def _health(request: Request) -> Response:
@@ -149,7 +149,7 @@ class _Service:
 
 def _fields(request: Request, known: Mapping[str, Any], *needed: str) -> dict[str, Any]:
     """Return the fields in a request's body. Null fields are left out. Raises `RequestRefusal`."""
-    given = {name: value for name, value in json_object(request).items() if value is not None}
+    given = {name: value for name, value in read_json_object(request).items() if value is not None}
     for name, value in given.items():
         if name == "api_key":
             raise RequestRefusal(

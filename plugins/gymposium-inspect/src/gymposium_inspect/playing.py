@@ -13,7 +13,7 @@ from anyio import to_thread
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 from inspect_ai.tool import Tool, ToolCall, ToolDef
 
-from gymposium.envs.table import OutsideSeat, Table, advance
+from gymposium.envs.table import OutsideSeat, Table, advance_tables
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import load_game
@@ -21,8 +21,8 @@ from gymposium.match import MatchJob
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.grammar import make_opponents, make_player
 from gymposium.players.protocol import Player, Reply
-from gymposium.replies.prompt import Prompt, prompt_for
-from gymposium.replies.reading import READERS, reader
+from gymposium.replies.prompt import Prompt, get_prompt
+from gymposium.replies.reading import READERS, get_reader
 from gymposium.tasks.tools import list_tools
 from gymposium_inspect.messages import asked, declared, reply_in
 from gymposium_inspect.naming import name_in_gymposium
@@ -51,10 +51,10 @@ def make_prompt(game: Game, reply: str, style: str) -> Prompt:
     and if the game does not accept replies in this form."""
     if reply not in (*READERS, CALLS):
         raise BadOption(f"reply={reply!r}: use one of {', '.join((*READERS, CALLS))}.")
-    how = reader(_CALLS_READER if reply == CALLS else reply)
+    how = get_reader(_CALLS_READER if reply == CALLS else reply)
     if reply == CALLS and not list_tools(game):
         raise BadOption(f"{game.name} has no tools to call. Use the task gymposium/match.")
-    return prompt_for(game, cast(Style, style), how)
+    return get_prompt(game, cast(Style, style), how)
 
 
 class Contest:
@@ -98,25 +98,25 @@ class Contest:
         return made
 
     def begin(self, job: MatchJob) -> Table:
-        """Return a match's table, advanced to the model's first turn. Raises like `go_on`."""
+        """Return a match's table, advanced to the model's first turn. Raises like `advance`."""
         table = Table.from_job(job)
-        self.go_on(table)
+        self.advance(table)
         return table
 
-    def go_on(self, table: Table, replies: Mapping[int, Reply] | None = None) -> None:
+    def advance(self, table: Table, replies: Mapping[int, Reply] | None = None) -> None:
         """Play the model's replies and advance to its next turn or to the end. Raises an opponent's errors; an
         engine failure sets the table's `error`."""
         if replies is not None:
-            table.give(replies)
+            table.submit(replies)
         if not table.due:
             return
         self._waiting.append(table)
         try:
             with self._asking:
                 try:
-                    advance(self._waiting)  # no-op if another thread has advanced this table
+                    advance_tables(self._waiting)  # no-op if another thread has advanced this table
                 except Exception:  # noqa: BLE001 - a player may raise anything, and perhaps in another match
-                    advance([table])
+                    advance_tables([table])
         finally:
             self._waiting.remove(table)
 
@@ -153,9 +153,9 @@ def play(
             state = await generate(state, tool_calls="none")
             first, calls = False, (state.output.message.tool_calls or []) if reply == CALLS else []
             replies = {played.seat: reply_in(state.output, how)}
-            await contest.step(game, partial(contest.go_on, table, replies))
+            await contest.step(game, partial(contest.advance, table, replies))
         state.store.set(RECORD, json.loads(table.record().line()))
-        if table.error is not None and not table.error.world_broke:
+        if table.error is not None and not table.error.is_world_failure:
             raise table.error
         return state
 

@@ -20,7 +20,7 @@ _OURS = "metadata"
 class BadAction(GymposiumError):
     """A reply that is not an action of the environment; the message tells the player why."""
 
-    tells_what_to_do = False
+    is_actionable = False
 
 
 class Actions:

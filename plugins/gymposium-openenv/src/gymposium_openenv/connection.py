@@ -12,7 +12,7 @@ import httpx
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
-from gymposium.errors import BadOption, BadParameter, GymposiumError, WorldBroke
+from gymposium.errors import BadOption, BadParameter, GymposiumError, WorldFailure
 from gymposium.http.responses import MAX_BODY, read_body
 from gymposium.tasks.running import start
 from gymposium.util.strict_json import bounded_json
@@ -49,7 +49,7 @@ class Address:
         try:
             text = start(self._body(path)).result().decode()
             value = bounded_json(text)
-        except (WorldBroke, ValueError) as error:
+        except (WorldFailure, ValueError) as error:
             raise GymposiumError(
                 f"Cannot read {self.url}{path}: {error}. Is an OpenEnv server running there?"
             ) from error
@@ -70,9 +70,9 @@ class Address:
                 answer.raise_for_status()
                 return await read_body(answer)
         except TimeoutError as error:
-            raise WorldBroke(f"no answer within {SECONDS:g} s") from error
+            raise WorldFailure(f"no answer within {SECONDS:g} s") from error
         except httpx.HTTPError as error:
-            raise WorldBroke(visible(str(error)) or type(error).__name__) from error
+            raise WorldFailure(visible(str(error)) or type(error).__name__) from error
 
 
 class DirectConnect(connect):
@@ -91,7 +91,7 @@ class Connection:
 
     @classmethod
     async def open(cls, address: Address) -> Self:
-        """Connect. Raises `WorldBroke`."""
+        """Connect. Raises `WorldFailure`."""
         url = f"ws{address.url.removeprefix('http')}/ws"
         try:
             socket = await DirectConnect(
@@ -104,30 +104,30 @@ class Connection:
                 proxy=None,
             )
         except (OSError, TimeoutError, WebSocketException) as error:
-            raise WorldBroke(f"{url} cannot be reached: {visible(str(error))}") from error
+            raise WorldFailure(f"{url} cannot be reached: {visible(str(error))}") from error
         return cls(socket)
 
     async def ask(self, kind: str, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the observation that answers a message. Raises `WorldBroke`, and `BadAction` for an action that the
+        """Return the observation that answers a message. Raises `WorldFailure`, and `BadAction` for an action that the
         server rejects."""
         try:
             async with asyncio.timeout(SECONDS):
                 await self._socket.send(json.dumps({"type": kind, "data": data}))
                 answer = bounded_json(str(await self._socket.recv()))
         except TimeoutError as error:
-            raise WorldBroke(f"The server did not answer within {SECONDS:g} s") from error
+            raise WorldFailure(f"The server did not answer within {SECONDS:g} s") from error
         except (OSError, WebSocketException) as error:
-            raise WorldBroke(f"The connection was lost: {visible(str(error))}") from error
+            raise WorldFailure(f"The connection was lost: {visible(str(error))}") from error
         except ValueError as error:
-            raise WorldBroke(f"The server sent invalid JSON: {error}") from error
+            raise WorldFailure(f"The server sent invalid JSON: {error}") from error
         match answer:
             case {"type": "observation", "data": {"observation": dict()} as shown}:
                 return dict(shown)
             case {"type": "error", "data": {"code": "VALIDATION_ERROR", "message": str(why)}} if kind == "step":
                 raise BadAction(f"The environment refuses your reply: {visible(why[:200])}.")
             case {"type": "error", "data": {"message": str(why), "code": str(code)}}:
-                raise WorldBroke(f"The server refused {kind}: {visible(why[:200])} ({visible(code[:40])})")
-        raise WorldBroke(f"The server answered {kind} with something other than an observation")
+                raise WorldFailure(f"The server refused {kind}: {visible(why[:200])} ({visible(code[:40])})")
+        raise WorldFailure(f"The server answered {kind} with something other than an observation")
 
     async def close(self) -> None:
         """End the session. Does not wait for a server that stops reading."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol
 
-from gymposium.errors import BadRecord, CannotPlayOn, NoSampler, WorldBroke, WrongSeat
+from gymposium.errors import BadRecord, NoSampler, NotResumable, WorldFailure, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.tasks.one_seat import OneSeatMatch, first_event
 from gymposium.tasks.running import start
@@ -117,12 +117,12 @@ class OpenEnvMatch(OneSeatMatch):
         if (record := self._game.record) is not None:
             number = len(self.events) + 1
             if number >= len(record):
-                raise CannotPlayOn(
+                raise NotResumable(
                     f"{self._game.name}: a record cannot be continued, because the server would not answer it."
                 )
             return move, record[number]
         if self._connection is None:
-            raise CannotPlayOn(f"{self._game.name}: a loaded match cannot be continued. Start a new match.")
+            raise NotResumable(f"{self._game.name}: a loaded match cannot be continued. Start a new match.")
         steps = self._steps + 1
         try:
             shown = await self._connection.ask("step", self._game.actions.action(move.move))
@@ -133,14 +133,14 @@ class OpenEnvMatch(OneSeatMatch):
         return move, Event(CHANCE, self._answer(shown, steps=steps))
 
     def _answer(self, shown: Mapping[str, Any], *, steps: int, **more: Any) -> str:
-        """Return the event of an observation. Raises `WorldBroke` for an unplayable one."""
+        """Return the event of an observation. Raises `WorldFailure` for an unplayable one."""
         reward = shown.get("reward")
         if not isinstance(reward, int | float | None) or not math.isfinite(reward or 0.0):
-            raise WorldBroke(f"The server sent the reward {str(reward)[:80]!r}, which is not a number")
+            raise WorldFailure(f"The server sent the reward {str(reward)[:80]!r}, which is not a number")
         over = bool(shown.get("done")) or steps >= self._game.max_decisions
         total, (least, most) = self._return + float(reward or 0.0), self._game.utility_range
         if over and not least - 1e-6 <= total <= most + 1e-6:
-            raise WorldBroke(
+            raise WorldFailure(
                 f"The rewards add up to {total:g}, outside {least:g} to {most:g}. Set min_return and "
                 f"max_return in the game's parameters"
             )

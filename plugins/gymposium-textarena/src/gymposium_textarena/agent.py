@@ -13,7 +13,7 @@ from gymposium.match import Turn
 from gymposium.players.asking import ask_player
 from gymposium.players.grammar import make_opponents
 from gymposium.players.protocol import MatchContext, Player
-from gymposium.replies.reading import bound, read
+from gymposium.replies.reading import bind_reader, read
 
 
 class TextArenaAgent(ta.Agent):  # type: ignore[misc]  # TextArena publishes no types
@@ -33,7 +33,7 @@ class TextArenaAgent(ta.Agent):  # type: ignore[misc]  # TextArena publishes no 
         Raises `BadOption` and `UnknownName` for something else than a player, and `BadOption` for one that answers with
         calls of tools."""
         [self.player] = make_opponents(player, 1)
-        self._reader = bound(self.player.reader, (), _GAME.name)
+        self._reader = bind_reader(self.player.reader, (), _GAME.name)
         self._context = MatchContext(_GAME.new(seed), new_match_id(_GAME.name), seed)
         self.turns: list[Turn] = []
         """The replies so far, with their readings and traces."""

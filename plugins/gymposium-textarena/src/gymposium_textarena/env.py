@@ -10,7 +10,7 @@ import textarena as ta
 from textarena.envs.registration import ENV_REGISTRY, register_with_versions
 
 from gymposium import Table, load_game
-from gymposium.errors import BadOption, NotAsked, WrongType
+from gymposium.errors import BadOption, UnexpectedReply, WrongType
 from gymposium.games.protocol import Game, Observation, Style
 from gymposium.match import MatchResult
 from gymposium.match.failures import FailurePolicy
@@ -19,8 +19,8 @@ from gymposium.players.grammar import make_opponents
 from gymposium.players.protocol import Player
 from gymposium.plugins.host import host
 from gymposium.records import Record
-from gymposium.replies.prompt import prompt_for
-from gymposium.replies.reading import reader
+from gymposium.replies.prompt import get_prompt
+from gymposium.replies.reading import get_reader
 
 PREFIX = "gymposium:"
 
@@ -69,21 +69,21 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
         self._opponents = make_opponents([given[seat] for seat in sorted(given)], len(given))
         policy = FailurePolicy.parse(on_illegal)
         self._options: dict[str, Any] = {"on_illegal": policy, "reply": reply, "prompt": prompt, "name": name}
-        self._prompt = prompt_for(self.game, prompt, reader(reply))
+        self._prompt = get_prompt(self.game, prompt, get_reader(reply))
         self._table: Table | None = None
         self._state: Any = None
         self._ended_in_reset = False
 
     @property
     def table(self) -> Table:
-        """The match. Raises `NotAsked` before the first reset."""
+        """The match. Raises `UnexpectedReply` before the first reset."""
         if self._table is None:
-            raise NotAsked(f"No episode has begun. Call reset(num_players={self.game.seats}).")
+            raise UnexpectedReply(f"No episode has begun. Call reset(num_players={self.game.seats}).")
         return self._table
 
     @property
     def state(self) -> Any:
-        """TextArena's state of the episode, which wrappers read. Raises `NotAsked` before the first reset."""
+        """TextArena's state of the episode, which wrappers read. Raises `UnexpectedReply` before the first reset."""
         _ = self.table
         return self._state
 
@@ -110,12 +110,13 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
         """Play the current player's reply, and what follows up to the next one. If the players of `players` ended
         the match before anybody else was asked, the first step says so and plays nothing.
 
-        Raises `NotAsked` after the end, `WrongType` for an action that is no text, and what `Table.answer` raises."""
+        Raises `UnexpectedReply` after the end, `WrongType` for an action that is no text, and what `Table.answer`
+        raises."""
         table, state = self.table, self.state
         if not isinstance(action, str):
             raise WrongType("An action", "text", action)
         if table.over and not self._ended_in_reset:
-            raise NotAsked("The episode is over. Call reset() to start another.")
+            raise UnexpectedReply("The episode is over. Call reset() to start another.")
         if not table.over:
             seat = state.current_player_id
             table.answer(seat, action)

@@ -9,8 +9,8 @@ from typing import Literal
 from gymposium.errors import BadOption, GymposiumError, WrongType
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply, Usage
-from gymposium.replies.prompt import prompt_for
-from gymposium.replies.reading import Reader, reader
+from gymposium.replies.prompt import get_prompt
+from gymposium.replies.reading import Reader, get_reader
 
 _MEMORY = "textarena"
 
@@ -18,7 +18,7 @@ _MEMORY = "textarena"
 class BadAgent(GymposiumError, TypeError):
     """An agent returned something else than text."""
 
-    tells_what_to_do = False
+    is_actionable = False
 
 
 class TextArenaPlayer:
@@ -50,7 +50,7 @@ class TextArenaPlayer:
             raise BadOption(f"context={context!r}: write 'state' or 'full'.")
         self.agent = agent
         self.name = type(agent).__name__ if name is None else name
-        self.reader: Reader = reader(reply)
+        self.reader: Reader = get_reader(reply)
         self.style: Style = prompt
         self.context = context
 
@@ -61,7 +61,7 @@ class TextArenaPlayer:
     def _reply(self, ask: Ask) -> Reply:
         began = time.perf_counter()
         before: tuple[str, ...] = ask.memory.get(_MEMORY, ())
-        prompt = prompt_for(ask.game, self.style, self.reader)
+        prompt = get_prompt(ask.game, self.style, self.reader)
         now = prompt(ask.observe(self.style), ask.reason, rules=not before)
         said: object = self.agent("\n".join((*before, now)))
         if not isinstance(said, str):

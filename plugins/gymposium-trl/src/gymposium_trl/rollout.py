@@ -188,7 +188,7 @@ class Rollout:
             seed=match.seed,
             player_seed=player_seed,
             on_illegal=self.on_illegal,
-            note_pay=True,
+            store_returns=True,
         )
 
     def _played(self, jobs: Sequence[MatchJob]) -> list[MatchResult]:

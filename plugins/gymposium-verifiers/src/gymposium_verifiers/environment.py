@@ -88,7 +88,7 @@ def _told(error: Any) -> str:
 
 async def _play(table: Table, seats: dict[int, SeatConversation]) -> MatchResult:
     """Play a match to its end. Opponents think in a thread."""
-    await asyncio.to_thread(table.go_on)
+    await asyncio.to_thread(table.advance)
     if table.error is not None:
         raise table.error
     while asked := table.asked:

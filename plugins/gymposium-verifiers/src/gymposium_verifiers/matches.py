@@ -16,8 +16,8 @@ from gymposium.match import MatchJob
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.grammar import check_named_player
 from gymposium.players.protocol import Player
-from gymposium.replies.prompt import Prompt, prompt_for
-from gymposium.replies.reading import READERS, Reader, reader
+from gymposium.replies.prompt import Prompt, get_prompt
+from gymposium.replies.reading import READERS, Reader, get_reader
 from gymposium.rewards.grammar import make_reward
 from gymposium.rewards.protocol import CheckedReward
 from gymposium.tasks.tools import list_tools
@@ -70,8 +70,8 @@ class Matches:
     ) -> Self:
         """Return the matches with these settings, which are those of `MatchesConfig`. No opponent is made.
 
-        Raises `GymposiumError` for settings that no match can have, and `NotAllowed` for a game or an opponent that
-        opens something (a model, a path, an address) and that the user has not allowed: a config may be a file."""
+        Raises `GymposiumError` for settings that no match can have, and `PermissionRequired` for a game or an opponent
+        that opens something (a model, a path, an address) and that the user has not allowed: a config may be a file."""
         loaded = load_named_game(game)
         lineups = _lineups(seats, loaded.seats)
         names = opponents.split(",") if isinstance(opponents, str) else opponents
@@ -87,7 +87,7 @@ class Matches:
                     f"opponents: got {quantity(len(named), 'player')} for {others} other {plural(others, 'seat')}."
                 )
         how = _reader(reply, loaded)
-        prompt_for(loaded, prompt, how)
+        get_prompt(loaded, prompt, how)
         made = make_reward(reward)
         if hasattr(made.function, "submit"):
             raise BadOption(
@@ -108,7 +108,7 @@ class Matches:
     @property
     def prompt(self) -> Prompt:
         """The prompts of the seats that agents play."""
-        return prompt_for(self.game, self.style, self.reader)
+        return get_prompt(self.game, self.style, self.reader)
 
     @property
     def calls_tools(self) -> bool:
@@ -145,7 +145,7 @@ class Matches:
             for seat in range(self.game.seats)
         ]
         number = f"verifiers-{secrets.token_hex(8)}"  # opponents see it, so it does not hold the seed
-        job = MatchJob(number, self.game, seated, row.seed, on_illegal=self.on_illegal, note_pay=True)
+        job = MatchJob(number, self.game, seated, row.seed, on_illegal=self.on_illegal, store_returns=True)
         return Table.from_job(job)
 
 
@@ -184,7 +184,7 @@ def _reader(reply: str | None, game: Game) -> Reader:
     if reply is None:
         reply = _TOOLS if offers else "move"
     if reply != _TOOLS:
-        return reader(reply)
+        return get_reader(reply)
     if not offers:
         raise BadOption(f"reply='tools': {game.name} has no tools to call. Write {', '.join(map(repr, READERS))}.")
     return ToolsReader(DIALECT)

@@ -11,7 +11,7 @@ import pytest
 
 from gymposium.analysis.exact import best_response, completed, tabulate, value
 from gymposium.analysis.exact.adversary import Adversary, Target, open_adversary
-from gymposium.errors import BadOption, BadRecord, GymposiumError, NotAllowed
+from gymposium.errors import BadOption, BadRecord, GymposiumError, PermissionRequired
 from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, play
 from gymposium.players.grammar import check_named_player, make_player
@@ -58,7 +58,7 @@ def test_records_hold_the_digest_and_another_file_is_refused(odd: OddOne, tmp_pa
     written(path, "kuhn_poker", odd(7))
     with pytest.raises(BadOption, match="another adversary"):
         make_player(name)
-    with pytest.raises(NotAllowed):
+    with pytest.raises(PermissionRequired):
         check_named_player(name)  # as in a record that somebody else wrote
 
 

@@ -12,7 +12,7 @@ from gymposium import load_game
 from gymposium.errors import BadParameter
 from gymposium.games.protocol import CHANCE, Match
 from gymposium.plugins.host import host
-from gymposium.replies.prompt import prompt_for
+from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import READERS
 
 from ..matches import parse_lines
@@ -79,7 +79,7 @@ def test_the_rules_say_which_it_is() -> None:
 
 
 def compact(match: Match, seat: int) -> str:
-    return prompt_for(match.game, "compact", READERS["move"])(match.observe(seat, "compact"))
+    return get_prompt(match.game, "compact", READERS["move"])(match.observe(seat, "compact"))
 
 
 def test_compact_goofspiel_says_how_a_bid_is_written() -> None:

@@ -20,7 +20,7 @@ from gymposium.http.bodies import MOST_BYTES
 from gymposium.http.environments import EnvOffer, environments_app
 from gymposium.http.environments.offer import OPTIONS, SharedPlayer
 from gymposium.http.environments.session import GREATEST_SEED, EnvSession
-from gymposium.http.environments.wire import LONGEST_REPLY, Incoming, WireError, message
+from gymposium.http.environments.wire import LONGEST_REPLY, Incoming, WireError, format_message
 from gymposium.players.protocol import Ask, Reply
 from gymposium.records import read_records, verify_file
 from gymposium.replies.reading import READERS, Reader
@@ -252,11 +252,11 @@ def test_a_field_of_another_type_is_read_or_refused(value: Any) -> None:
     session = EnvSession(EnvOffer.from_names(["tic_tac_toe"]), "tic_tac_toe", lambda played: None)
     for field in ("seed", "episode_id", *OPTIONS):
         with suppress(WireError):
-            assert message("observation", session.reset({field: value}))
+            assert format_message("observation", session.reset({field: value}))
     session.reset({"seed": 1})
     for action in ({"text": value}, {"text": "a1", "metadata": value}):
         with suppress(WireError):
-            assert message("observation", session.step(action))
+            assert format_message("observation", session.step(action))
     for sent in (value, {"type": value}, {"type": "reset", "data": value}):
         with suppress(WireError):
             assert Incoming.parse(json.dumps(sent))

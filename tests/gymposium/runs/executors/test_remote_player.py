@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gymposium.errors import BadOption, NotAllowed
+from gymposium.errors import BadOption, PermissionRequired
 from gymposium.games.registry import load_game
 from gymposium.match import FORFEIT, MatchResult, play
 from gymposium.match.seating import plan_jobs
@@ -36,7 +36,7 @@ def test_its_moves_are_those_of_the_player(game: str) -> None:
 
 
 def test_a_file_may_not_name_it_without_permission() -> None:
-    with pytest.raises(NotAllowed, match="it opens processes"):
+    with pytest.raises(PermissionRequired, match="it opens processes"):
         check_named_player("remote:mcts-10")
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from gymposium.errors import BadOption
-from gymposium.replies.reading import bound, read, reader
+from gymposium.replies.reading import bind_reader, get_reader, read
 from gymposium.tasks.tools import Call, Tool, format_calls
 from gymposium.tasks.tools.dialects import DIALECTS, Dialect
 
@@ -27,7 +27,7 @@ CALLS = st.builds(
 @pytest.mark.parametrize("name", DIALECTS)
 @given(call=CALLS)
 def test_what_is_written_is_read(name: str, call: Call) -> None:
-    how = bound(reader(f"tools-{name}"), (_typed(),), "a game")
+    how = bind_reader(get_reader(f"tools-{name}"), (_typed(),), "a game")
     reply = how.answer(format_calls([call]))
     for text in (reply, f"  {reply}\n", f"<think>\nIt may be </tool_call>.\n</think>\n\n{reply}"):
         reading = read(text, None, how, None, calls=True)
@@ -41,14 +41,14 @@ def _typed() -> Tool:
 
 @pytest.mark.parametrize("name", ["hermes", "keys", "functions"])
 def test_several_calls_are_one_move(name: str) -> None:
-    how = bound(reader(f"tools-{name}"), (TOOL,), "a game")
+    how = bind_reader(get_reader(f"tools-{name}"), (TOOL,), "a game")
     calls = [Call("find", {"text": "a"}), Call("find", {"count": 2})]
-    assert how.submission(how.answer(format_calls(calls))) == format_calls(calls)
+    assert how.extract_move(how.answer(format_calls(calls))) == format_calls(calls)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=lambda one: one.name)
 def test_other_text_is_unparsable(dialect: Dialect) -> None:
-    how = bound(reader(f"tools-{dialect.name}"), (TOOL,), "a game")
+    how = bind_reader(get_reader(f"tools-{dialect.name}"), (TOOL,), "a game")
     call = how.answer(format_calls([Call("find", {"count": 1})]))
     spoilt = (
         "", "I will call find.", f"First: {call}", f"{call} Done.", call[:-1], f"<think>{call}", f"{call}</tool_call>",
@@ -61,25 +61,25 @@ def test_other_text_is_unparsable(dialect: Dialect) -> None:
 
 def test_an_argument_that_is_given_twice_is_unparsable() -> None:
     twice = "<tool_call>find\n" + "<arg_key>count</arg_key>\n<arg_value>1</arg_value>\n" * 2 + "</tool_call>"
-    assert bound(reader("tools-keys"), (TOOL,), "a game").submission(twice) is None
+    assert bind_reader(get_reader("tools-keys"), (TOOL,), "a game").extract_move(twice) is None
 
 
 def test_a_surrogate_in_an_argument_is_unparsable() -> None:
-    how = bound(reader("tools-hermes"), (TOOL,), "a game")
+    how = bind_reader(get_reader("tools-hermes"), (TOOL,), "a game")
     text = '<tool_call>{"name": "find", "arguments": {"text": "\\ud800"}}</tool_call>'
     assert read(text, None, how, None, calls=True).kind == "unparsable"
 
 
 def test_a_game_without_tools_refuses_the_readers_of_calls() -> None:
     with pytest.raises(BadOption, match=r"reply=tools-llama: nim has no tools to call\. Write 'move'"):
-        bound(reader("tools-llama"), (), "nim")
+        bind_reader(get_reader("tools-llama"), (), "nim")
 
 
 def test_the_other_readers_read_a_call_as_one_line_of_json() -> None:
     line = format_calls([Call("find", {"text": "a"})])
-    assert read(line.replace(" ", ""), None, reader("move"), None, calls=True).move == line
-    assert read(f"<think>x</think><move>{line}</move>", None, reader("tags"), None, calls=True).move == line
-    assert read("find a", None, reader("move"), None, calls=True).kind == "unparsable"
+    assert read(line.replace(" ", ""), None, get_reader("move"), None, calls=True).move == line
+    assert read(f"<think>x</think><move>{line}</move>", None, get_reader("tags"), None, calls=True).move == line
+    assert read("find a", None, get_reader("move"), None, calls=True).kind == "unparsable"
 
 
 MIXED = Tool(
@@ -107,10 +107,10 @@ VALUES = st.one_of(
 @pytest.mark.parametrize("name", DIALECTS)
 @given(st.dictionaries(st.sampled_from([*MIXED.parameters["properties"], "other"]), VALUES))
 def test_any_call_is_read_back_or_refused(name: str, arguments: dict[str, object]) -> None:
-    how = bound(reader(f"tools-{name}"), (MIXED,), "a game")
+    how = bind_reader(get_reader(f"tools-{name}"), (MIXED,), "a game")
     move = format_calls([Call("find", arguments)])
     with suppress(BadOption):
-        assert how.submission(how.answer(move)) == move
+        assert how.extract_move(how.answer(move)) == move
         return
     assert name in ("keys", "functions")
 
@@ -123,9 +123,9 @@ def test_any_call_is_read_back_or_refused(name: str, arguments: dict[str, object
 )
 @pytest.mark.parametrize("name", ["keys", "functions"])
 def test_an_argument_of_several_types_keeps_its_type(name: str, argument: str, value: object) -> None:
-    how = bound(reader(f"tools-{name}"), (MIXED,), "a game")
+    how = bind_reader(get_reader(f"tools-{name}"), (MIXED,), "a game")
     move = format_calls([Call("find", {argument: value})])
-    assert how.submission(how.answer(move)) == move
+    assert how.extract_move(how.answer(move)) == move
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_an_argument_of_several_types_keeps_its_type(name: str, argument: str, v
 def test_a_call_that_would_be_read_differently_is_not_written(
     name: str, argument: str, value: object, says: str
 ) -> None:
-    how = bound(reader(f"tools-{name}"), (MIXED,), "a game")
+    how = bind_reader(get_reader(f"tools-{name}"), (MIXED,), "a game")
     with pytest.raises(BadOption, match=says):
         how.answer(format_calls([Call("find", {argument: value})]))
 

@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from gymposium.errors import WorldBroke
+from gymposium.errors import WorldFailure
 from gymposium_worlds.tables.contents import make_database
 from gymposium_worlds.tables.sql import guard
 from gymposium_worlds.tables.sql.queries import Queries
@@ -238,5 +238,5 @@ def test_a_query_is_stopped_at_the_same_step_each_time() -> None:
 
 def test_a_query_that_is_given_up_for_its_time_breaks_the_match(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guard, "SECONDS", -1.0)
-    with pytest.raises(WorldBroke):
+    with pytest.raises(WorldFailure):
         Queries(DATABASE).run(REFUSED["endless"][0])

@@ -15,15 +15,15 @@ from gymposium.games.protocol import Style
 from gymposium.games.registry import load_game
 from gymposium.games.rules import make_game_factory
 from gymposium.match import MatchResult
-from gymposium.replies.prompt import prompt_for
-from gymposium.replies.reading import reader
+from gymposium.replies.prompt import get_prompt
+from gymposium.replies.reading import get_reader
 from gymposium_train.run.lessons import Lesson, RandomPlay, all_moves, paid_moves, winners_moves
 
 
 @pytest.mark.parametrize("reply", ["move", "tags", "json"])
 @pytest.mark.parametrize("name", ["tic_tac_toe", "leduc_poker", "goofspiel(num_cards=4)"])
 def test_lessons_are_the_winners_turns(name: str, reply: str) -> None:
-    game, how = load_game(name), reader(reply)
+    game, how = load_game(name), get_reader(reply)
     finished = RandomPlay(game, "compact", how, seed=1, tag="t").play(20)
     expected = []
     for played in finished:
@@ -36,7 +36,7 @@ def test_lessons_are_the_winners_turns(name: str, reply: str) -> None:
                 assert turn.seat == seat
                 moves[seat] = turn.text
                 if played.result(seat) == "win":
-                    prompt = prompt_for(game, "compact", how)(match.observe(seat, "compact"))
+                    prompt = get_prompt(game, "compact", how)(match.observe(seat, "compact"))
                     legal = tuple(match.legal_moves(seat) or ())
                     expected.append(Lesson(({"role": "user", "content": prompt},), how.answer(turn.text), legal=legal))
             match.apply(moves)
@@ -45,7 +45,7 @@ def test_lessons_are_the_winners_turns(name: str, reply: str) -> None:
 
 def test_all_moves_are_those_of_winners_and_losers() -> None:
     """Winners at poker never fold, so folding is learned from losers only."""
-    game, how = load_game("kuhn_poker"), reader("move")
+    game, how = load_game("kuhn_poker"), get_reader("move")
     finished = RandomPlay(game, "compact", how, seed=1, tag="t").play(200)
     everything, winners = all_moves(finished), winners_moves(finished)
     assert len(everything) == sum(len(played.turns) for played in finished) > len(winners)
@@ -56,7 +56,7 @@ def test_all_moves_are_those_of_winners_and_losers() -> None:
 
 def test_where_the_model_will_read_the_match_so_far_lessons_show_it() -> None:
     """A later prompt of a match consists of the earlier prompt, its reply, and a question without the rules."""
-    game, how = load_game("tic_tac_toe"), reader("tags")
+    game, how = load_game("tic_tac_toe"), get_reader("tags")
     (played,) = RandomPlay(game, "full", how, seed=2, tag="t", context="full").play(1)
     for seat in (0, 1):
         mine: list[Lesson] = [turn.trace for turn in played.turns if turn.seat == seat]
@@ -68,13 +68,13 @@ def test_where_the_model_will_read_the_match_so_far_lessons_show_it() -> None:
 def test_the_same_seed_gives_the_same_games() -> None:
     game = load_game("tic_tac_toe")
     again = [
-        [p.events for p in RandomPlay(game, "compact", reader("move"), seed=s, tag="t").play(9)] for s in (1, 1, 2)
+        [p.events for p in RandomPlay(game, "compact", get_reader("move"), seed=s, tag="t").play(9)] for s in (1, 1, 2)
     ]
     assert again[0] == again[1] != again[2]
 
 
 def test_alone_the_best_matches_are_kept() -> None:
-    finished = RandomPlay(load_game("2048"), "compact", reader("move"), seed=1, tag="t").play(8)
+    finished = RandomPlay(load_game("2048"), "compact", get_reader("move"), seed=1, tag="t").play(8)
     best = sorted(finished, key=lambda p: -p.returns[0])[:2]
     assert len(winners_moves(finished)) == sum(len(p.turns) for p in best)
 
@@ -119,7 +119,7 @@ class Shared:
 def test_winners_that_share_the_first_place_are_imitated(seats: int, last: float, others: float, utility: Any) -> None:
     spec = GameSpec(name="shared", title="S", summary="S.", entry_point="x:game", seats=seats, utility=utility)
     game = make_game_factory(lambda: Shared(seats, last, others))(spec, {})
-    play = RandomPlay(game, "compact", reader("move"), seed=1, tag="t")
+    play = RandomPlay(game, "compact", get_reader("move"), seed=1, tag="t")
     finished = play.play(20)
     kept = winners_moves(finished)
     assert kept
@@ -130,7 +130,7 @@ def test_winners_that_share_the_first_place_are_imitated(seats: int, last: float
 
 def test_moves_that_were_paid_for_are_those_behind_which_the_score_is_higher() -> None:
     game = load_game("2048")
-    finished = RandomPlay(game, "compact", reader("move"), seed=1, tag="t", keep="paid").play(3)
+    finished = RandomPlay(game, "compact", get_reader("move"), seed=1, tag="t", keep="paid").play(3)
     paid, others = [], []
     for played in finished:
         match = game.new(played.job.seed)  # play the match again and compare the score
@@ -144,15 +144,15 @@ def test_moves_that_were_paid_for_are_those_behind_which_the_score_is_higher() -
 
 def test_at_the_end_alone_the_last_move_of_a_winner_is_paid_for() -> None:
     game = load_game("tic_tac_toe")
-    finished = RandomPlay(game, "compact", reader("move"), seed=1, tag="t", keep="paid").play(20)
+    finished = RandomPlay(game, "compact", get_reader("move"), seed=1, tag="t", keep="paid").play(20)
     wins = [p.turns[-1].trace for p in finished if p.result(p.turns[-1].seat) == "win"]
     assert paid_moves(finished)[: len(wins)] == wins
     assert len(paid_moves(finished)) == len(wins) + math.ceil((len(all_moves(finished)) - len(wins)) / 4)
 
 
 def test_paid_moves_need_the_payments() -> None:
-    unnoted = RandomPlay(load_game("tic_tac_toe"), "compact", reader("move"), seed=1, tag="t").play(1)
-    with pytest.raises(ValueError, match="note_pay"):
+    unnoted = RandomPlay(load_game("tic_tac_toe"), "compact", get_reader("move"), seed=1, tag="t").play(1)
+    with pytest.raises(ValueError, match="store_returns"):
         paid_moves(unnoted)
 
 
@@ -160,7 +160,7 @@ def test_a_lot_has_as_many_lessons_as_are_wanted_and_long_matches_are_fewer() ->
     played: dict[str, int] = {}
     for name in ("tic_tac_toe", "hex(board_size=5)"):
         finished: list[MatchResult] = []
-        play = RandomPlay(load_game(name), "compact", reader("move"), seed=1, tag="t", each=finished.append)
+        play = RandomPlay(load_game(name), "compact", get_reader("move"), seed=1, tag="t", each=finished.append)
         lots = [play.lot(300), play.lot(300)]
         played[name] = len(finished)
         assert all(300 <= len(lot) < 450 for lot in lots)
@@ -172,7 +172,7 @@ def test_a_lot_has_as_many_lessons_as_are_wanted_and_long_matches_are_fewer() ->
 
 def test_after_the_last_match_that_is_allowed_the_newest_lot_comes_again() -> None:
     finished: list[MatchResult] = []
-    how = reader("move")
+    how = get_reader("move")
     play = RandomPlay(load_game("kuhn_poker"), "compact", how, seed=1, tag="t", each=finished.append, matches=20)
     first = play.lot(1000)
     assert len(finished) == 20
@@ -182,7 +182,7 @@ def test_after_the_last_match_that_is_allowed_the_newest_lot_comes_again() -> No
 
 def test_random_play_ends_where_no_move_is_worth_imitating() -> None:
     """The moves of a match without a winner."""
-    game, how = load_game("tic_tac_toe"), reader("move")
+    game, how = load_game("tic_tac_toe"), get_reader("move")
     plays = (RandomPlay(game, "compact", how, seed=seed, tag="t").play(1)[0] for seed in range(100))
     drawn = next(seed for seed, played in enumerate(plays) if played.result(0) == "draw")
     play = RandomPlay(game, "compact", how, seed=drawn, tag="t", matches=1)

@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 from gymposium.errors import BadOption, UnknownName
 from gymposium.games.protocol import Style
-from gymposium.replies.reading import LenientReader, Reader, lenient, reader
+from gymposium.replies.reading import LenientReader, Reader, get_lenient_reader, get_reader
 from gymposium.tasks.tools.dialects import DIALECTS
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.util.durable import replace_text
@@ -90,7 +90,7 @@ class PlayerSettings:
         own = [(names[name], value) for name, value in options.items() if name not in others]
         changed = replace(self, **convert_options(PlayerSettings, own))
         if "reading" in options and changed.reading == "lenient":
-            lenient(find_reply_form(changed.reply))  # raises for tool calls
+            get_lenient_reader(find_reply_form(changed.reply))  # raises for tool calls
         return changed
 
     def save(self, directory: Path) -> None:
@@ -139,7 +139,7 @@ def find_reply_form(reply: str) -> Reader:
     `BadOption` for anything but text."""
     if reply == TOOLS:
         return ToolsReader(DIALECTS["hermes"])
-    form = reader(reply)
+    form = get_reader(reply)
     if isinstance(form, LenientReader):
         raise BadOption(
             f"Invalid reply={reply!r}. Use reply={form.strict.name}, with the player option reading=lenient."
@@ -149,7 +149,7 @@ def find_reply_form(reply: str) -> Reader:
 
 def choose_reader_for(form: Reader, reading: ReadingName) -> Reader:
     """Return the reader of a form of replies. Tool calls are read strictly, regardless of `reading`."""
-    return lenient(form) if reading == "lenient" and not isinstance(form, ToolsReader) else form
+    return get_lenient_reader(form) if reading == "lenient" and not isinstance(form, ToolsReader) else form
 
 
 def parse_options(text: str | None) -> dict[str, str]:

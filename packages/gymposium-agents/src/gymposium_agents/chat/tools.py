@@ -68,7 +68,7 @@ def _find_dialect(template: Template, calls: Sequence[Call]) -> Dialect | None:
     """Return the dialect that can read the template's text for a reply with these calls."""
     written = _render_calls(template, calls)
     move = format_calls(calls)
-    return next((one for one in DIALECTS.values() if ToolsReader(one).submission(written) == move), None)
+    return next((one for one in DIALECTS.values() if ToolsReader(one).extract_move(written) == move), None)
 
 
 def _render_calls(template: Template, calls: Sequence[Call]) -> str:

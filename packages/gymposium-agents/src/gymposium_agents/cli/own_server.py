@@ -42,7 +42,7 @@ def find_powerful_options(options: Sequence[str]) -> list[str]:
 
 
 def check_server_options(options: Sequence[str]) -> None:
-    """Raise `NotAllowed` for server options in a run's settings that need permission."""
+    """Raise `PermissionRequired` for server options in a run's settings that need permission."""
     for option in find_powerful_options(options):
         check_allowed(option, "it opens whatever the server's options name")
 

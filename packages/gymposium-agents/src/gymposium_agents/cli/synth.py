@@ -29,7 +29,7 @@ from gymposium.plugins.allowed import allow
 from gymposium.plugins.command_line import command_line
 from gymposium.records import Record
 from gymposium.replies.prompt import PROMPT_VERSION
-from gymposium.replies.reading import bound
+from gymposium.replies.reading import bind_reader
 from gymposium.runs.folder import RunFolder, check_new
 from gymposium.runs.playing import split_names
 from gymposium.runs.series import SeatedSeries, seat_series
@@ -266,7 +266,7 @@ class _Session:
             limit=settings.limit,
         )
         wanted.keep.check(self.game)
-        bound(find_reply_form(settings.reply), list_tools(self.game), self.game.name)
+        bind_reader(find_reply_form(settings.reply), list_tools(self.game), self.game.name)
         check_players(self.texts, settings.by, self.game)
         self.data, self._lines = SynthData(wanted), list[str]()
 

@@ -14,8 +14,8 @@ from gymposium.errors import BadOption
 from gymposium.games.protocol import Style
 from gymposium.players.identity import Identity
 from gymposium.players.protocol import Ask, Reply, Usage
-from gymposium.replies.prompt import prompt_for
-from gymposium.replies.reading import Reader, reader
+from gymposium.replies.prompt import get_prompt
+from gymposium.replies.reading import Reader, get_reader
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.util.streams import stream
 from gymposium_agents.chat.context import Exchange, describe_full_context, parse_context
@@ -67,7 +67,7 @@ class ApiPlayer:
         self.service = service
         self.engine = engine
         self.style: Style = settings.style
-        self.reader: Reader = choose_reader_for(reader(settings.reply), settings.reading)
+        self.reader: Reader = choose_reader_for(get_reader(settings.reply), settings.reading)
         self.context = parse_context(settings.context)
         self.sampling = Sampling(settings.temperature, settings.max_tokens)
         self._without_room = 0
@@ -89,7 +89,7 @@ class ApiPlayer:
     def submit(self, ask: Ask) -> Future[Reply]:
         """Start the reply to one ask. Cancelling the future cancels the request."""
         past: list[Exchange] = ask.memory.setdefault("exchanges", [])
-        now = Exchange.from_ask(ask, prompt_for(ask.game, self.style, self.reader))
+        now = Exchange.from_ask(ask, get_prompt(ask.game, self.style, self.reader))
         messages = self.context.messages(past, now)
         seed = stream(ask.seed, "sampling", ask.seat, ask.turn).getrandbits(31)
         began = time.monotonic()

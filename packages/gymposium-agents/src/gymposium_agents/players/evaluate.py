@@ -80,7 +80,7 @@ def evaluate(
     jobs = make_match_jobs(player, opponent, game, matches, seed=seed, tag=tag, on_illegal=on_illegal)
     evaluation = Evaluation.from_game(game)
     for played in recorded(play(jobs, at_once=at_once, schedule=schedule), each):
-        assert played.job.number is not None, "seated_jobs numbers its matches"
+        assert played.job.number is not None, "plan_jobs numbers its matches"
         evaluation.add(Record.from_match(played), game, find_seat(played.job.number, game))
     return evaluation
 

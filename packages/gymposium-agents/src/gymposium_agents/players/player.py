@@ -13,8 +13,8 @@ from gymposium.games.protocol import Style
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.identity import Fact, Identity
 from gymposium.players.protocol import Ask, Repeats, Reply, Usage
-from gymposium.replies.prompt import prompt_for
-from gymposium.replies.reading import Reader, bound, reader
+from gymposium.replies.prompt import get_prompt
+from gymposium.replies.reading import Reader, bind_reader, get_reader
 from gymposium.tasks.tools import list_tools
 from gymposium.tasks.tools.reader import ToolsReader
 from gymposium.util.streams import stream
@@ -186,7 +186,7 @@ class LanguageModelPlayer:
 
     def _turn(self, ask: Ask) -> _Turn:
         conversation = Conversation.from_ask(ask)
-        exchange = Exchange.from_ask(ask, prompt_for(ask.game, self.style, self.reader))
+        exchange = Exchange.from_ask(ask, get_prompt(ask.game, self.style, self.reader))
         prompt = self._dialogue.prompt(conversation, exchange, list_template_tools(self.reader, ask.game))
         rng = stream(ask.seed, "sampling", ask.seat, ask.turn)
         request = TokenRequest(prompt, rng, self.policy, conversation=make_conversation_name(ask))
@@ -198,7 +198,7 @@ class LanguageModelPlayer:
     def _reply(self, turn: _Turn, completion: Completion, seconds: float) -> Reply:
         legal = self._legal(turn, completion) if self.note_legal else ()
         text, tokens = self.chat.read(completion.ids), TurnTokens(turn.request.prompt, completion, legal)
-        how = bound(self.reader, list_tools(turn.ask.game), turn.ask.game.name)
+        how = bind_reader(self.reader, list_tools(turn.ask.game), turn.ask.game.name)
         turn.conversation.keep(turn.ask, turn.exchange.replied(text, how), tokens)
         usage = Usage(len(tokens.prompt), len(completion.ids), seconds)
         return Reply(text, completion.finish_reason, tokens, usage=usage)
@@ -222,7 +222,7 @@ def choose_reader(reply: str, chat: Chat, reading: ReadingName = "strict") -> Re
     """Return the reader called `reply`. `tools` stands for the dialect of the chat template, which is read strictly.
     Raises `UnknownName`, and `BadOption` for `tools` with a template of unknown dialect."""
     if reply != TOOLS:
-        return choose_reader_for(reader(reply), reading)
+        return choose_reader_for(get_reader(reply), reading)
     if chat.dialect is None:
         raise BadOption(
             f"reply={TOOLS} is not supported: the chat template of {chat.tokenizer.name_or_path!r} has no tools, or "

@@ -17,8 +17,8 @@ from typing import Any, Literal
 from gymposium.errors import BadOption
 from gymposium.games.protocol import CHANCE, Game, as_recorded
 from gymposium.records import Record, recorded_game
-from gymposium.replies.prompt import prompt_for
-from gymposium.replies.reading import Reader, lenient
+from gymposium.replies.prompt import get_prompt
+from gymposium.replies.reading import Reader, get_lenient_reader
 from gymposium.tasks.tools import list_tools
 from gymposium.tasks.tools.reader import ToolsReader, tools_readers
 from gymposium_agents.chat.context import Exchange, list_template_tools, parse_context
@@ -99,7 +99,7 @@ def list_decisions(record: Record, seat: int, settings: PlayerSettings) -> list[
     A reply is the author's original text if it has the form of `settings`, else the canonical reply with the author's
     move. The seat's replies must all have been valid."""
     game = recorded_game(record)
-    prompt = prompt_for(game, settings.style, find_reply_form(settings.reply))
+    prompt = get_prompt(game, settings.style, find_reply_form(settings.reply))
     recorded = as_recorded(game, record.events)
     own = _find_same_form(record.prompts[seat]["reader"], prompt.reader, recorded)
     mine = iter([turn for turn in record.turns if turn["seat"] == seat])
@@ -124,8 +124,8 @@ def _find_same_form(name: str, how: Reader, game: Game) -> Reader | None:
     """Return the reader called `name` if it reads the same form of replies as `how`, else None. All dialects count as
     one form, because their chats store calls separately from the text."""
     if not isinstance(how, ToolsReader):
-        return how if name in (how.name, lenient(how).name) else None
-    return next((one.bound(list_tools(game)) for one in tools_readers() if one.name == name), None)
+        return how if name in (how.name, get_lenient_reader(how).name) else None
+    return next((one.bind(list_tools(game)) for one in tools_readers() if one.name == name), None)
 
 
 def _convert_message(message: Message) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
 from gymposium.players.identity import file_digest
 from gymposium.plugins.allowed import is_allowed
-from gymposium.replies.prompt import PROMPT_VERSION, prompt_for
+from gymposium.replies.prompt import PROMPT_VERSION, get_prompt
 from gymposium.replies.reading import GENERAL
 from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry, read_entry, refusal
@@ -64,7 +64,7 @@ def _problems(board: Board, entry: Entry) -> Iterator[str]:
     # recompute the prompts' fixed parts if the installed wording has the same version
     comparable = prompt.version == PROMPT_VERSION and prompt.reader in GENERAL
     for name in entry.games if comparable else ():
-        digest = prompt_for(load_game(name), prompt.style, GENERAL[prompt.reader]).hash
+        digest = get_prompt(load_game(name), prompt.style, GENERAL[prompt.reader]).hash
         if prompt.digests.get(name) != digest:
             yield f"its prompt in {name} has the digest {prompt.digests.get(name)!r}, but the game's is {digest!r}"
     # the paths come from a board file, so read them only if the user allows their player

@@ -11,7 +11,7 @@ from gymposium.envs.spaces import MAX_TEXT
 from gymposium.errors import BadParameter
 from gymposium.games.protocol import Game
 from gymposium.plugins.specs import GameSpec, Parameter
-from gymposium.replies.prompt import prompt_for
+from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import READERS
 from gymposium.util.streams import stream
 from gymposium.util.visible import quantity
@@ -81,7 +81,7 @@ def prompts_are_whole(game: Game, seed: int = 0, effort: Effort = NORMAL) -> Non
                 _bad(f"an empty slot: {slot!r}", where)
             if seat not in match.to_move():
                 continue
-            prompt = prompt_for(game, style, READERS["move"])(observation)
+            prompt = get_prompt(game, style, READERS["move"])(observation)
             if len(prompt) > MAX_TEXT:
                 _bad(f"a prompt of {len(prompt)} characters; environments allow {MAX_TEXT}", where)
             if not prompt.startswith(rules[seat, style]):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import NoReturn
 
-from gymposium.errors import CannotPlayOn, IllegalMove
+from gymposium.errors import IllegalMove, NotResumable
 from gymposium.games.protocol import Game, Match
 from gymposium.replies.reading import KINDS, READERS, read
 from gymposium.util.visible import is_encodable
@@ -64,7 +64,7 @@ def hostile_replies_are_read(game: Game, seed: int = 0, effort: Effort = NORMAL)
             legal = match.legal_moves(seat)
             for text, reader in product(hostile_texts(legal), READERS.values()):
                 reading = read(text, legal, reader, pattern)
-                offered = reader.submission(text)
+                offered = reader.extract_move(text)
                 is_move = (
                     offered is not None
                     and offered.strip() != ""
@@ -140,7 +140,7 @@ def _takes_all(match: Match) -> None:
         moves = dict.fromkeys(match.to_move(), text)
         try:
             copy.apply(moves)
-        except CannotPlayOn:
+        except NotResumable:
             raise
         except Exception as error:  # a game may raise anything
             raise CheckFailed(

@@ -42,7 +42,7 @@ def _groups(part: PluginPart, seed: int, effort: Effort, *, forfeits: bool) -> I
                     deal,
                     player_seed=player_seed,
                     on_illegal=_POLICIES[number % len(_POLICIES)],
-                    note_pay=True,
+                    store_returns=True,
                 )
                 for number, player_seed in enumerate(seeds_for(seed, effort.draws))
             ]

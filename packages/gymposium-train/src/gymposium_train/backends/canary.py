@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game, Style
-from gymposium.replies.prompt import prompt_for
+from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import Reader
 from gymposium.util.streams import stream
 from gymposium_agents.chat.chat import Chat
@@ -53,7 +53,7 @@ def opening_prompts(
 def _texts(game: Game, style: Style, reader: Reader, seed: int, n: int) -> Iterator[str]:
     """Yield the prompts of the first decisions in a random match. If replies are free text, yields only the first."""
     rng = stream(seed, "canary", n)
-    match, prompt = game.new(rng.getrandbits(48)), prompt_for(game, style, reader)
+    match, prompt = game.new(rng.getrandbits(48)), get_prompt(game, style, reader)
     for _ in range(DECISIONS):
         seats = match.to_move()
         yield from (prompt(match.observe(seat, style)) for seat in seats)

@@ -13,7 +13,7 @@ import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from gymposium.errors import GymposiumError, NotAllowed
+from gymposium.errors import GymposiumError, PermissionRequired
 from gymposium.games.registry import check_named_game
 from gymposium.players.grammar import check_named_player
 from gymposium.plugins.allowed import is_allowed
@@ -35,15 +35,15 @@ Check = Callable[[str], None]
 
 
 def check_permitted(config: TrainConfig, typed: Collection[Override] = ()) -> None:
-    """Raise `NotAllowed` for settings in a file that only the user may give. `typed` are the settings given on the
-    command line."""
+    """Raise `PermissionRequired` for settings in a file that only the user may give. `typed` are the settings given on
+    the command line."""
     for path, name, check in _checks(config):
         if any(path[: len(setting.path)] == setting.path for setting in typed):
             continue
         try:
             check(name)
-        except NotAllowed as error:
-            raise NotAllowed(error.name, f"{'.'.join(path)}: {error.why}", error.flag) from None
+        except PermissionRequired as error:
+            raise PermissionRequired(error.name, f"{'.'.join(path)}: {error.why}", error.flag) from None
 
 
 def to_allow(config: TrainConfig) -> list[str]:
@@ -54,7 +54,7 @@ def to_allow(config: TrainConfig) -> list[str]:
 def _refused(check: Check, name: str) -> bool:
     try:
         check(name)
-    except NotAllowed:
+    except PermissionRequired:
         return True
     return False
 
@@ -117,7 +117,7 @@ def _refusal(why: str, *, is_address: bool = False) -> Check:
 
     def check(name: str) -> None:
         if name and not (is_address and _is_local(name)) and not is_allowed(name):
-            raise NotAllowed(name, why, f"--allow {shlex.quote(name)}")
+            raise PermissionRequired(name, why, f"--allow {shlex.quote(name)}")
 
     return check
 
@@ -130,7 +130,7 @@ def _is_local(address: str) -> bool:
 def _known_player(name: str) -> None:
     try:
         check_named_player(name)
-    except NotAllowed:
+    except PermissionRequired:
         raise
     except GymposiumError:
         return  # the config check reports it

@@ -203,7 +203,7 @@ class MatchPlanner:
                 seed=match_seed,
                 player_seed=stream(seed, "train", step, number, member).getrandbits(48),
                 on_illegal=self._on_illegal,
-                note_pay=self._note_pay,
+                store_returns=self._note_pay,
             )
             for member in range(self._group_size(step))
         )

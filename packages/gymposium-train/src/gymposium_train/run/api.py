@@ -31,8 +31,8 @@ def train(
     one learn, and return when the run is done.
 
     Raises `BadConfig` for an invalid config, and `BadOption` for a directory that is in use or is not a run. Raises
-    `NotAllowed` if the config opens something without the user's permission (`gymposium.plugins.allowed`). Raises
-    `KeyboardInterrupt` if the run was interrupted. Continue it with `resume`."""
+    `PermissionRequired` if the config opens something without the user's permission (`gymposium.plugins.allowed`).
+    Raises `KeyboardInterrupt` if the run was interrupted. Continue it with `resume`."""
     if helps():
         from gymposium_train.run.together import help_to_learn  # imports torch
 

@@ -222,7 +222,7 @@ def failed_share(model: LearningModel | LoadedModel, prompting: Prompting, lots:
         read(
             model.chat.read(completion.ids),
             lesson.legal,
-            form.bound(lesson.tools) if isinstance(form, ToolsReader) else form,
+            form.bind(lesson.tools) if isinstance(form, ToolsReader) else form,
             None,
             cut_off=completion.finish_reason == "length",
             calls=lesson.legal is None and read(lesson.reply, None, form, None, calls=True).kind == "move",

@@ -16,7 +16,7 @@ from starlette.types import Scope
 
 import gymposium.http.numbers  # noqa: F401 (adds the convertor "number" of paths)
 from gymposium.errors import GymposiumError
-from gymposium.http.bodies import json_object
+from gymposium.http.bodies import read_json_object
 from gymposium.http.client import KEY
 from gymposium.http.requests import RequestRefusal
 from gymposium.runs.sessions import GroupRow, JobRow, SessionRow
@@ -91,7 +91,7 @@ class Api:
     # -- sessions
 
     async def _begin(self, request: Request) -> Response:
-        begun = self._service.begin(Begin.read(json_object(request)), _client(request))
+        begun = self._service.begin(Begin.read(read_json_object(request)), _client(request))
         row = begun.row
         session = {
             "id": row.id,
@@ -106,7 +106,7 @@ class Api:
         return JSONResponse(session, 201)
 
     async def _end(self, request: Request) -> Response:
-        name, asked = request.path_params["name"], End.read(json_object(request))
+        name, asked = request.path_params["name"], End.read(read_json_object(request))
         self._service.check_key(name, request.headers.get(KEY, ""))
         row = self._service.end(name, asked)
         return JSONResponse(self._described(row))
@@ -126,17 +126,17 @@ class Api:
         return listed_models(self._service.answering(request.path_params["secret"], _client(request)).model)
 
     async def _complete(self, request: Request) -> Response:
-        asked = await run_in_threadpool(CompletionRequest.read, json_object(request))
+        asked = await run_in_threadpool(CompletionRequest.read, read_json_object(request))
         return await completed(self._service.answering(request.path_params["secret"], _client(request)), asked, request)
 
     # -- training
 
     async def _add_group(self, request: Request) -> Response:
-        key, size = read_group(json_object(request), self._service.group_size, self._service.least_members)
+        key, size = read_group(read_json_object(request), self._service.group_size, self._service.least_members)
         return JSONResponse(_group(self._service.add_group(key, size)), 201)
 
     async def _train(self, request: Request) -> Response:
-        return JSONResponse(_job(self._service.train(read_train(json_object(request, empty=True)))), 202)
+        return JSONResponse(_job(self._service.train(read_train(read_json_object(request, empty=True)))), 202)
 
     async def _job(self, request: Request) -> Response:
         number = request.path_params["number"]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.errors import BadOption, GymposiumError, describe
-from gymposium.http.client import NothingLearned, Server, Session, parse_ending
+from gymposium.http.client import EmptyStep, Server, Session, parse_ending
 from gymposium.util.child_process import user_environment
 from gymposium_agents.serving.turns import convert_to_data, list_messages
 from gymposium_train.serving.service import Service
@@ -108,7 +108,7 @@ class Commands:
                 while not self._ended.is_set():
                     server.play(self._agent, groups=groups, size=size, at_once=self._settings.at_once)
                     if self._settings.groups is None and not self._ended.is_set():
-                        with suppress(NothingLearned):  # the policy of all its sessions was too old
+                        with suppress(EmptyStep):  # the policy of all its sessions was too old
                             server.train()
         except Exception as error:  # noqa: BLE001 - the thread of the run raises it
             if not self._ended.is_set():

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from gymposium.http.bodies import json_object
+from gymposium.http.bodies import read_json_object
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_agents.serving.batching import RequestBatcher
 from gymposium_agents.serving.requests import CompletionRequest
@@ -42,7 +42,7 @@ class ModelApi:
         return listed_models(self._name)
 
     async def _complete(self, request: Request) -> Response:
-        asked = await run_in_threadpool(CompletionRequest.read, json_object(request))
+        asked = await run_in_threadpool(CompletionRequest.read, read_json_object(request))
         self._requests += 1
         session = Session(self._player, self._batches.submit, self._seed + self._requests, model=self._name)
         return await completed(session, asked, request)

@@ -14,7 +14,7 @@ from pathlib import Path
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gymposium.http.app import api
+from gymposium.http.app import build_api
 from gymposium.http.client import RUN
 from gymposium.http.listening import TOKEN, Listener
 from gymposium.http.requests import RequestRefusal
@@ -37,7 +37,7 @@ def serve(
     `BadOption` if the server cannot listen there, or if other machines could reach it without a token."""
     with Listener(settings.host, settings.port, names=settings.names, token=token, variable=TOKEN) as listener:
         routes = Api(service, ServedCheckpoints(directory, config), listener.address).routes()
-        app = api(routes, names=listener.names, token=token, needs_token=needs_token)
+        app = build_api(routes, names=listener.names, token=token, needs_token=needs_token)
         pages = token or secrets.token_urlsafe(16)  # every process on this machine can reach the address
         with_run = _named(with_pages(app, directory, names=listener.names, token=pages), name_run(directory))
         with _running(listener, with_run):
@@ -50,7 +50,9 @@ def serve_model(player: LanguageModelPlayer, name: str, settings: SessionSetting
     """Serve a model without sessions and training, until interrupted. Raises the same errors as `serve`."""
     token = os.environ.get(TOKEN) or None
     with Listener(settings.host, settings.port, names=settings.names, token=token, variable=TOKEN) as listener:
-        app = api(ModelApi(player, name, seed).routes(), names=listener.names, token=token, needs_token=needs_token)
+        app = build_api(
+            ModelApi(player, name, seed).routes(), names=listener.names, token=token, needs_token=needs_token
+        )
         say(f"Serving {name} at {listener.address}/v1")
         listener.serve(app)
 

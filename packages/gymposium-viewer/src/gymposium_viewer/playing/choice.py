@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.games.registry import is_registered, load_named_game
-from gymposium.http.numbers import number
+from gymposium.http.numbers import parse_number
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.grammar import check_named_player, check_player
 from gymposium.plugins.names import format_name, parse_name
@@ -108,7 +108,7 @@ def _seat(form: Form, seats: int) -> int | None:
     text = form.text("seat") or "random"
     if text == "random":
         return None
-    if (seat := number(text)) in range(seats):
+    if (seat := parse_number(text)) in range(seats):
         return seat
     raise BadOption(f"Invalid seat {text!r}. Enter a seat from 0 to {seats - 1}, or random.")
 
@@ -117,6 +117,6 @@ def _seed(form: Form) -> int | None:
     text = form.text("seed")
     if not text:
         return None
-    if (seed := number(text)) >= 0:
+    if (seed := parse_number(text)) >= 0:
         return seed
     raise BadOption(f"Invalid seed {text!r}. Enter a non-negative number with at most 18 digits, or nothing.")

@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 from starlette.routing import BaseRoute, Route
 
 from gymposium.errors import GymposiumError
-from gymposium.http.numbers import number
+from gymposium.http.numbers import parse_number
 from gymposium.plugins.host import host
 from gymposium_viewer.pages import Tab
 from gymposium_viewer.part import Card, Viewer
@@ -137,7 +137,7 @@ class Playing:
         with self._store.look(request.path_params["key"]) as table:
             if not isinstance(table, BrowserTable):
                 return self._no_match(request, table)
-            at = number(request.query_params.get("at", ""))
+            at = parse_number(request.query_params.get("at", ""))
             return HTMLResponse(self._match_page(table, at=at))
 
     def _no_match(self, request: Request, gone: Gone | None) -> Response:
@@ -185,7 +185,7 @@ class Playing:
             self._store.leave(table.id)
             return RedirectResponse("../play.html", status_code=303)
         text = _said(form, table)
-        problem = table.play(number(form.text("turn")), text)
+        problem = table.play(parse_number(form.text("turn")), text)
         if problem:
             return HTMLResponse(self._match_page(table, problem, text), 400)
         table.wait(PATIENCE)
@@ -224,10 +224,10 @@ def _said(form: Form, table: BrowserTable) -> str:
     """Return the answer in a form: the move of the pressed button, or the typed move or number."""
     legal = table.state.legal
     if (button := form.get("choice")) is not None:
-        place = number(button)
+        place = parse_number(button)
         return legal[place] if place in range(len(legal)) else ""
     typed = form.get("typed") or ""
-    if _numbered(legal) and (nth := number(typed.strip())) in range(1, len(legal) + 1):
+    if _numbered(legal) and (nth := parse_number(typed.strip())) in range(1, len(legal) + 1):
         return legal[nth - 1]
     return typed
 

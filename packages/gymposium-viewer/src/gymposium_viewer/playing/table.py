@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from gymposium.envs.table import OutsideSeat, Table, advance
+from gymposium.envs.table import OutsideSeat, Table, advance_tables
 from gymposium.errors import GymposiumError, describe
 from gymposium.match import EngineError, Guard, MatchJob, MatchResult
 from gymposium.match.failures import FailurePolicy
@@ -147,14 +147,14 @@ class BrowserTable:
     def _answer(self, text: str) -> TableState:
         table = self._table
         assert table is not None
-        table.give({self.seat: Reply(text)})
+        table.submit({self.seat: Reply(text)})
         return self._go_on(table)
 
     def _go_on(self, table: Table) -> TableState:
         if table.due and (view := self._look(table)) is not None:  # shown while the opponents think
             self.state = replace(self.state, phase="thinking", view=view)
         now = self.state
-        advance([table], self._watchdog, self._guard)
+        advance_tables([table], self._watchdog, self._guard)
         if table.over or (view := self._look(table)) is None:
             return self._end(table)
         self._before = view, len(table.match.events)

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from gymposium.errors import BadOption, BadRecord
-from gymposium.http.numbers import DIGITS, number
+from gymposium.http.numbers import DIGITS, parse_number
 from gymposium.util.visible import quantity, visible
 from gymposium_viewer.pages import Tab, extract_main, in_url, packed, write_page
 from gymposium_viewer.part import Card, Viewer
@@ -110,7 +110,7 @@ class Replays:
         self._index.refresh()
         match_filter = MatchFilter.from_query(request.query_params)
         rows = self._index.select(match_filter)
-        if (page := number(request.query_params.get("page", "1"))) < 0:
+        if (page := parse_number(request.query_params.get("page", "1"))) < 0:
             raise BadOption(f"Invalid page. Use a number with at most {DIGITS} digits.")
         page = min(max(page, 1), _pages(rows, A_PAGE))
         return HTMLResponse(self._list_page(match_filter, rows, page))
@@ -227,9 +227,9 @@ class Replays:
         rows = []
         for place in places:
             file, _, line = place.rpartition(":")
-            if number(line) < 0:
+            if parse_number(line) < 0:
                 raise BadOption(f"Invalid match. Use FILE:LINE, where LINE has at most {DIGITS} digits.")
-            rows.append(self._row(file, number(line)))
+            rows.append(self._row(file, parse_number(line)))
         stories = [build_story(self._index.record(row)) for row in rows]
         return HTMLResponse(
             self._viewer.page(

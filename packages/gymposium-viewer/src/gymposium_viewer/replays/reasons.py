@@ -33,7 +33,7 @@ def _submission(turn: Turn, how: Reader, *, is_free_text: bool) -> str | None:
     repaired = how.repair(turn.text, is_free_text=is_free_text) if isinstance(how, LenientReader) else None
     if repaired is not None:
         return repaired.move
-    return (how.strict if isinstance(how, LenientReader) else how).submission(turn.text)
+    return (how.strict if isinstance(how, LenientReader) else how).extract_move(turn.text)
 
 
 def why(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) -> str:

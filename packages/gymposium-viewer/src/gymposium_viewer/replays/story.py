@@ -16,8 +16,8 @@ from gymposium.match.ending import OVER
 from gymposium.players.protocol import Usage
 from gymposium.records import Decision, Record, first_difference, walk
 from gymposium.records.replay import recorded_game, replayed_game, results_are_checked
-from gymposium.replies.prompt import PROMPT_VERSION, prompt_for
-from gymposium.replies.reading import reader, split_thoughts
+from gymposium.replies.prompt import PROMPT_VERSION, get_prompt
+from gymposium.replies.reading import get_reader, split_thoughts
 from gymposium.tasks.transcript import Transcript
 from gymposium.util.isolated import CallFailed, call_isolated
 from gymposium.util.visible import quantity
@@ -273,7 +273,7 @@ def _seat(record: Record, number: int, labels: Mapping[str, str]) -> Seat:
 
 def _describe_prompts(game: Game, seat: Seat, prompt: dict[str, Any]) -> None:
     seat.style, seat.reader = prompt["style"], prompt["reader"]
-    render = prompt_for(game, prompt["style"], reader(prompt["reader"]))
+    render = get_prompt(game, prompt["style"], get_reader(prompt["reader"]))
     seat.rules = render.parts(Observation(seat.number, "", None)).rules
     if prompt["version"] != PROMPT_VERSION:
         seat.differs = f"They used wording version {prompt['version']}; this page shows version {PROMPT_VERSION}."
@@ -302,8 +302,8 @@ def _look(record: Record, pictures: dict[tuple[str, float], int], match: Match) 
 
 def _act(record: Record, game: Game, seat: Seat, decision: Decision[_Position]) -> Act:
     act = Act(seat.number, decision.moves.get(seat.number), opening=decision.opening)
-    how = reader(record.prompts[seat.number]["reader"])
-    render = prompt_for(game, record.prompts[seat.number]["style"], how)
+    how = get_reader(record.prompts[seat.number]["reader"])
+    render = get_prompt(game, record.prompts[seat.number]["style"], how)
     observation = decision.seen.asked[seat.number]
     for reply in decision.replies.get(seat.number, ()):
         turn, usage = reply.turn, reply.turn.usage or Usage()
@@ -366,7 +366,7 @@ def _unplayed(record: Record, steps: Sequence[StoryStep]) -> list[StoryStep]:
 def _split_unplayed(record: Record, turn: Mapping[str, Any]) -> tuple[str, str]:
     """Return the thoughts and the answer in a recorded reply to an unknown position."""
     try:
-        how = reader(record.prompts[turn["seat"]]["reader"])
+        how = get_reader(record.prompts[turn["seat"]]["reader"])
     except (IndexError, UnknownName):
         return "", turn["text"]
     return split_thoughts(turn["text"], how, is_free_text=False)

@@ -15,7 +15,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 
-from gymposium.http.numbers import number
+from gymposium.http.numbers import parse_number
 from gymposium.runs.curves import parse_curve_point
 from gymposium.runs.growing import Growing
 from gymposium_viewer.training.library import OpenRun
@@ -31,7 +31,7 @@ def read_from(request: Request) -> int:
     """Return the offset where a browser resumes: after the last event it received, else at the end of its page's
     data."""
     offset = request.headers.get("last-event-id") or request.query_params.get("from", "")
-    return max(0, number(offset))
+    return max(0, parse_number(offset))
 
 
 async def events(opened: OpenRun, offset: int) -> AsyncIterator[str]:

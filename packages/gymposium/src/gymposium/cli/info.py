@@ -12,8 +12,8 @@ from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.text import out, show
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import is_registered, load_game
-from gymposium.replies.prompt import prompt_for
-from gymposium.replies.reading import reader
+from gymposium.replies.prompt import get_prompt
+from gymposium.replies.reading import get_reader
 from gymposium.util.streams import stream
 
 
@@ -36,7 +36,7 @@ def command(
         gymposium info kuhn_poker --reply tags --json
     """
     loaded = load_game(with_parameters(game, parameters))
-    how: Style = style  # type: ignore[assignment]  # prompt_for rejects unknown styles
+    how: Style = style  # type: ignore[assignment]  # get_prompt rejects unknown styles
     prompts = example_prompts(loaded, how, reply)
     spec = loaded.spec
     env_id = spec.env_id if is_registered(loaded.name) else None
@@ -113,7 +113,7 @@ _MATCHES = 20
 
 def example_prompts(game: Game, style: Style, reply: str) -> list[str]:
     """Return the prompt of each seat's first turn, from the first random match where it has one."""
-    write = prompt_for(game, style, reader(reply))
+    write = get_prompt(game, style, get_reader(reply))
     prompts: dict[int, str] = {}
     rng = stream(0, "info")
     for seed in range(_MATCHES):

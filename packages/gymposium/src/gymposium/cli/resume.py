@@ -14,7 +14,7 @@ import typer
 
 from gymposium.cli.text import note
 from gymposium.cli.usage import spelling
-from gymposium.errors import BadOption, GymposiumError, NotAllowed
+from gymposium.errors import BadOption, GymposiumError, PermissionRequired
 from gymposium.games.registry import check_named_game
 from gymposium.match import GameRefused
 from gymposium.players.grammar import check_named_player
@@ -100,7 +100,7 @@ def to_allow(games: Iterable[str], players: Iterable[str]) -> list[str]:
 
 
 def check_settings(games: Iterable[str], players: Iterable[str]) -> None:
-    """Raise `NotAllowed` for names that need permission in a run's settings, which may come from anyone."""
+    """Raise `PermissionRequired` for names that need permission in a run's settings, which may come from anyone."""
     for game in games:
         check_named_game(game)
     for player in players:
@@ -110,7 +110,7 @@ def check_settings(games: Iterable[str], players: Iterable[str]) -> None:
 def _is_refused(check: Callable[[str], None], name: str) -> bool:
     try:
         check(name)
-    except NotAllowed:
+    except PermissionRequired:
         return True
     return False
 

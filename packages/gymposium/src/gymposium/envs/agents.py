@@ -9,9 +9,9 @@ import numpy as np
 from gymnasium import Space
 from gymnasium.error import ResetNeeded
 
-from gymposium.envs.options import METADATA, SharedOptions, check_open, check_options, choose_seed, show
+from gymposium.envs.options import METADATA, SharedOptions, check_open, check_options, choose_seed, render_text
 from gymposium.envs.table import Table, new_match_id
-from gymposium.envs.views import position
+from gymposium.envs.views import describe_position
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Match
 from gymposium.match import MatchJob, MatchResult
@@ -107,7 +107,7 @@ class AgentsEnv:
     def _answer(self, replies: Mapping[int, Reply]) -> dict[str, float]:
         """Play one reply from each asked seat, and return each agent's reward. Raises `EngineError`."""
         table = self._open_table()
-        table.give(replies)
+        table.submit(replies)
         if table.error is not None:
             raise table.error
         rewards = {}
@@ -139,7 +139,7 @@ class AgentsEnv:
     def _render(self, *agents: str) -> str | None:
         """Render the views of these agents' seats: returned for `ansi`, printed for `human`."""
         check_open(self._closed)
-        texts = [position(self._open_table(), self._seats[agent]) for agent in agents]
+        texts = [describe_position(self._open_table(), self._seats[agent]) for agent in agents]
         if len(agents) > 1:
             texts = [f"{agent}:\n{text}" for agent, text in zip(agents, texts, strict=True)]
-        return show("\n".join(texts), self.render_mode)
+        return render_text("\n".join(texts), self.render_mode)

@@ -63,8 +63,8 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
         self._release()
         self._table = None  # nothing can be stepped if the match cannot be made
         self._table = table = LearnerTable.open(self._options, match_seed, seat)
-        table.go_on()
-        shown = table.look()
+        table.advance()
+        shown = table.observe()
         self._settle(table)
         return shown
 
@@ -74,7 +74,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
         reply = parse_action(action, self.game)
         table = self._table or require_table(None)
         table.step(reply)
-        table.go_on()
+        table.advance()
         outcome = table.outcome()
         if table.error is not None or self.render_mode == "human":
             self._settle(table)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from gymnasium.error import ResetNeeded
 
-from gymposium.envs.options import SharedOptions, check_options, check_seat, show
+from gymposium.envs.options import SharedOptions, check_options, check_seat, render_text
 from gymposium.envs.table import Table, new_match_id
-from gymposium.envs.views import position
+from gymposium.envs.views import describe_position
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.match import EngineError, MatchJob
@@ -58,8 +58,9 @@ class LearnerOptions(SharedOptions):
 class LearnerTable(Table):
     """The table of one match, at which a learner sits in `seat` and opponents in all other seats.
 
-    `step` passes on a reply. After it, as after `open`, the caller moves the match on by `go_on`, or by
-    `gymposium.envs.table.advance` for many tables at once. Then `look` or `outcome` returns the learner's observation.
+    `step` passes on a reply. After it, as after `open`, the caller moves the match on by `advance`, or by
+    `gymposium.envs.table.advance_tables` for many tables at once. Then `observe` or `outcome` returns the learner's
+    observation.
     """
 
     __slots__ = ("_options", "_paid", "_since", "needs_reset", "seat")
@@ -93,9 +94,9 @@ class LearnerTable(Table):
             if not self.asks:
                 raise ResetNeeded("A player failed in this match, so it cannot continue. Call reset() before step().")
             self._since = len(self.turns)
-            self.give({self.seat: reply})
+            self.submit({self.seat: reply})
 
-    def look(self) -> tuple[Any, dict[str, Any]]:
+    def observe(self) -> tuple[Any, dict[str, Any]]:
         """Return the learner's observation and info. If the engine fails meanwhile, the match breaks off."""
         options, seat = self._options, self.seat
         if self.error is None:
@@ -107,13 +108,13 @@ class LearnerTable(Table):
 
     def outcome(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Return the result of `gymnasium.Env.step`. A match that broke off is truncated and pays nothing more."""
-        observation, info = self.look()
+        observation, info = self.observe()
         if self.error is None:
             try:
                 reward = self._collect_reward()
             except Exception as error:  # noqa: BLE001 - an engine may raise anything
                 self._break_off_or_raise(error)
-                observation, info = self.look()
+                observation, info = self.observe()
             else:
                 self.needs_reset = self.played is not None
                 return observation, reward, self.needs_reset, False, info
@@ -138,7 +139,7 @@ class LearnerTable(Table):
 
     def render(self) -> str | None:
         """Render the seat's view of the position: returned for `ansi`, printed for `human`."""
-        return show(position(self, self.seat), self._options.render_mode)
+        return render_text(describe_position(self, self.seat), self._options.render_mode)
 
     def __reduce__(self) -> tuple[object, ...]:
         fields = {name: getattr(self, name) for name in LearnerTable.__slots__}

@@ -18,7 +18,7 @@ from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import find_spec, game_and_parameters, is_registered, load_game
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Reply
-from gymposium.replies.reading import reader
+from gymposium.replies.reading import get_reader
 
 METADATA: dict[str, Any] = {"render_modes": ["ansi", "human"], "render_fps": 4}
 
@@ -62,7 +62,7 @@ class SharedOptions:
         self.policy = on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal)
         if not isinstance(prompt, str):  # text is checked where prompts are made
             raise BadOption(f"prompt={prompt!r}: write 'full' or 'compact'.")
-        self.outside = OutsideSeat(reader(reply), prompt, "env")
+        self.outside = OutsideSeat(get_reader(reply), prompt, "env")
         self.views = Views(self.game, prompt, self.outside.reader)
         self.kind = observation
         """The kind of observation: `text`, `dict` or `tensor`."""
@@ -94,7 +94,7 @@ def parse_action(action: Any, game: Game) -> Reply:
         raise InvalidAction(str(error)) from None
 
 
-def show(text: str, render_mode: str | None) -> str | None:
+def render_text(text: str, render_mode: str | None) -> str | None:
     """Render a text: return it for `ansi`, print it for `human`, and warn without a render mode."""
     if render_mode == "ansi":
         return text

@@ -12,7 +12,7 @@ from gymposium.match.failures import FailurePolicy, FailureTally
 from gymposium.players.asking import ask_player
 from gymposium.players.grammar import make_opponents
 from gymposium.players.protocol import Ask, MatchContext, Player, check_plays, legal_moves
-from gymposium.replies.reading import Reading, bound, read, read_action
+from gymposium.replies.reading import Reading, bind_reader, read, read_action
 from gymposium.util.streams import derive_seed, stream
 
 
@@ -95,7 +95,7 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
         (reply,) = ask_player(self.player, [ask])
         if reply.action is not None:
             return read_action(reply.action, ask.legal_actions, legal)
-        how = bound(self.player.reader, (), self.game.name)
+        how = bind_reader(self.player.reader, (), self.game.name)
         return read(reply.text, legal, how, self.game.move_pattern, cut_off=reply.finish_reason != "stop")
 
     def _advance_to(self, state: pyspiel.State) -> MatchContext:

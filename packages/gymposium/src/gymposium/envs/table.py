@@ -1,7 +1,7 @@
 """A match driven by outside code: `gymposium.Table`.
 
 The driver handles failed replies, retries, penalties and simultaneous moves. The environments and play in the browser
-are built on tables. `advance` moves many tables at once, so a player at several of them is asked once.
+are built on tables. `advance_tables` moves many tables at once, so a player at several of them is asked once.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Self
 
-from gymposium.errors import BadOption, GymposiumError, NotAsked, WrongType
+from gymposium.errors import BadOption, GymposiumError, UnexpectedReply, WrongType
 from gymposium.games.protocol import CHANCE, Event, Game, Match, Style
 from gymposium.games.registry import load_game
 from gymposium.match import EngineError, Guard, MatchJob, MatchResult, RunningMatch, ask_players, collect_replies
@@ -23,8 +23,8 @@ from gymposium.match.watchdog import Watchdog
 from gymposium.players.grammar import make_opponents
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.records import Record
-from gymposium.replies.prompt import prompt_for
-from gymposium.replies.reading import Reader, reader
+from gymposium.replies.prompt import get_prompt
+from gymposium.replies.reading import Reader, get_reader
 
 _numbers = count()
 
@@ -119,8 +119,8 @@ class Table:
         others = iter(make_opponents(opponents, opened.seats - len(outside)))
         check_type("Table: name", name, str, "text")
         check_type("Table: prompt", prompt, str, "'full' or 'compact'")
-        caller = OutsideSeat(reader(reply), prompt, name)
-        prompt_for(opened, prompt, caller.reader)  # reject an unknown style now, not at the first prompt
+        caller = OutsideSeat(get_reader(reply), prompt, name)
+        get_prompt(opened, prompt, caller.reader)  # reject an unknown style now, not at the first prompt
         self._open(
             MatchJob(
                 id=f"table-{secrets.token_hex(6)}" if match_id is None else match_id,
@@ -132,14 +132,14 @@ class Table:
                 opening=opening,
             )
         )
-        self._go_on_or_raise()
+        self._advance_or_raise()
 
     @classmethod
     def from_job(cls, job: MatchJob) -> Self:
         """Return the table for a job that has an `OutsideSeat` in each outside seat.
 
-        No player has been asked yet: call `go_on`, or `advance` for many tables. A failing engine does not raise here;
-        it sets `error`."""
+        No player has been asked yet: call `advance`, or `advance_tables` for many tables. A failing engine does not
+        raise here; it sets `error`."""
         table = cls.__new__(cls)
         table._open(job)
         return table
@@ -185,7 +185,7 @@ class Table:
 
     def _prompt(self, ask: Ask) -> str:
         player = self.job.players[ask.seat]
-        return prompt_for(self.job.game, player.style, player.reader)(ask.observe(player.style), ask.reason)
+        return get_prompt(self.job.game, player.style, player.reader)(ask.observe(player.style), ask.reason)
 
     def answer(self, seat: int, reply: str | int | Reply) -> None:
         """Answer for one seat with text, an action index, or a `Reply`.
@@ -193,15 +193,15 @@ class Table:
         When every seat in the decision has answered, the moves are played and the opponents answer, up to the next
         outside decision or the end.
 
-        Raises `NotAsked` if the seat is not asked, `WrongType` for a reply of another type (nothing is played then),
-        `EngineError` if the game's engine fails, and every exception from an opponent."""
+        Raises `UnexpectedReply` if the seat is not asked, `WrongType` for a reply of another type (nothing is played
+        then), `EngineError` if the game's engine fails, and every exception from an opponent."""
         if seat not in self.asks or seat in self._pending_replies:
-            raise NotAsked(self._explain_not_asked(seat))
+            raise UnexpectedReply(self._explain_not_asked(seat))
         self._pending_replies[seat] = reply if isinstance(reply, Reply) else make_reply(reply, self.job.game)
         if len(self._pending_replies) == len(self.asks):
             replies, self._pending_replies = self._pending_replies, {}
-            self.give(replies)
-            self._go_on_or_raise()
+            self.submit(replies)
+            self._advance_or_raise()
 
     def _explain_not_asked(self, seat: object) -> str:
         if self.over:
@@ -242,11 +242,11 @@ class Table:
 
     # -- for environments, which own the loop
 
-    def give(self, replies: Mapping[int, Reply]) -> None:
+    def submit(self, replies: Mapping[int, Reply]) -> None:
         """Hand over one reply per seat in `asks`.
 
-        The moves are played unless a player is asked in the same decision; `go_on` or `advance` does the rest. A
-        failing engine sets `error`."""
+        The moves are played unless a player is asked in the same decision; `advance` or `advance_tables` does the rest.
+        A failing engine sets `error`."""
         running = self._running
         self._answers.append(replies)
         self.asks = {}
@@ -256,7 +256,7 @@ class Table:
         else:
             self._play()
 
-    def go_on(self) -> None:
+    def advance(self) -> None:
         """Ask the players until an outside seat is asked or the match ends. A failing engine sets `error`."""
         running = self._running
         while self.due:
@@ -285,15 +285,15 @@ class Table:
             raise self.error
         return self.match
 
-    def _go_on_or_raise(self) -> None:
-        self.go_on()
+    def _advance_or_raise(self) -> None:
+        self.advance()
         if self.error is not None:
             raise self.error
 
     def _play(self) -> None:
         """Play the answers, which are complete."""
         try:
-            self.played = self._running.go_on()
+            self.played = self._running.advance()
         except EngineError as error:
             self.break_off(error)
             return
@@ -315,7 +315,7 @@ class Table:
         return _replay_table, (type(self), self.job, self._answers, self._pending_replies, events)
 
 
-def advance(tables: Iterable[Table], watchdog: Watchdog | None = None, guard: Guard | None = None) -> None:
+def advance_tables(tables: Iterable[Table], watchdog: Watchdog | None = None, guard: Guard | None = None) -> None:
     """Ask the players until every match waits for an outside seat or is over.
 
     A player at several tables is asked for all of them in one call. If one match breaks off (`Table.error`), the others
@@ -378,10 +378,10 @@ def _replay_table(
 ) -> Table:
     """Replay the same match from its seed with the outside answers. The players are asked again."""
     table = kind.from_job(replace(job, id=new_match_id("copy")))
-    table.go_on()
+    table.advance()
     for replies in answers:
-        table.give(replies)
-        table.go_on()
+        table.submit(replies)
+        table.advance()
     table._pending_replies.update(given)
     if hasattr(table, "match") and table.match.events != events:
         names = ", ".join(dict.fromkeys(p.name for p in job.players if not isinstance(p, OutsideSeat)))

@@ -20,7 +20,7 @@ from gymnasium.vector.utils import batch_space
 from gymposium.envs.learner import KEYWORDS, LearnerOptions, LearnerTable, require_table
 from gymposium.envs.options import METADATA, check_open, check_options, choose_seed, parse_action
 from gymposium.envs.spaces import UnicodeText
-from gymposium.envs.table import Table, advance
+from gymposium.envs.table import Table, advance_tables
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Match
 from gymposium.match import MatchResult
@@ -163,10 +163,10 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
             self._tables[i] = None  # nothing can be stepped if the match cannot be made
             table = self._tables[i] = LearnerTable.open(self._options, seed, seat)
             new.append(table)
-        advance([*others, *new])
+        advance_tables([*others, *new])
         infos = {}
         for i, table in zip(which, new, strict=True):
-            self._shown[i], infos[i] = table.look()
+            self._shown[i], infos[i] = table.observe()
         return infos
 
     def _choose_seeds(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:

@@ -14,7 +14,7 @@ from gymposium.envs.table import Table
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game, Style
 from gymposium.match import MatchResult
-from gymposium.replies.prompt import prompt_for
+from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import Reader
 from gymposium.tasks.tools import list_tools
 
@@ -29,7 +29,7 @@ class Views:
     def __init__(self, game: Game, style: Style, how: Reader) -> None:
         self.game = game
         self.style: Style = style
-        self.prompt = prompt_for(game, style, how)
+        self.prompt = get_prompt(game, style, how)
         self._listed = game.num_actions > 0  # False for free text
         self._tools = list_tools(game)
 
@@ -128,7 +128,7 @@ class Views:
         ask = table.asks.get(seat)
         if ask is not None:
             return self.prompt(ask.observe(self.style), ask.reason)
-        return position(table, seat, self.style)
+        return describe_position(table, seat, self.style)
 
     def mask(self, table: Table, seat: int) -> np.ndarray:
         """Return the action mask, an int8 array with 1 for each action that the seat may take now."""
@@ -144,7 +144,7 @@ def _make_mask(size: int, actions: tuple[int, ...]) -> np.ndarray:
     return mask
 
 
-def position(table: Table, seat: int, style: Style = "full") -> str:
+def describe_position(table: Table, seat: int, style: Style = "full") -> str:
     """Return the seat's view of the position, without a prompt. After the end, include the ending of the match."""
     text = table.match.observe(seat, style).text
     return text if table.played is None else text + _describe_ending(table.played, seat)

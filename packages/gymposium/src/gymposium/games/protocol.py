@@ -132,7 +132,7 @@ class Waits(Protocol):
     def finish_moves(self, done: Future[Any]) -> None:
         """Apply the moves passed to `begin_moves`, whose future is done.
 
-        Raises `WorldBroke` if processing them failed."""
+        Raises `WorldFailure` if processing them failed."""
         ...
 
 

@@ -79,7 +79,8 @@ def load_named_game(name: str) -> Game:
     """Return the game named in a file, such as a record or a suite.
 
     Unlike `load_game`, this accepts only what a file may name (`gymposium.plugins.allowed`). It first makes an
-    OpenSpiel game in a separate process. Raises `NotAllowed`, and `CallFailed` if the engine kills that process."""
+    OpenSpiel game in a separate process. Raises `PermissionRequired`, and `CallFailed` if the engine kills that
+    process."""
     check_named_game(name)
     if needs_isolation(name) and not is_isolated():
         _try_out(name)
@@ -101,8 +102,8 @@ def load_recorded_game(name: str, events: Sequence[Event]) -> Game:
 def check_named_game(name: str) -> None:
     """Check the name of a game from a file.
 
-    Raises `NotAllowed` if the game opens something that the user has not allowed, and `BadParameter` if the name cannot
-    be parsed."""
+    Raises `PermissionRequired` if the game opens something that the user has not allowed, and `BadParameter` if the
+    name cannot be parsed."""
     if reason := game_opens(name):
         check_allowed(name, reason, _variables(name))
 

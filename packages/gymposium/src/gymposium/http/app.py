@@ -17,7 +17,7 @@ from gymposium.http.guard import ApiGuard
 from gymposium.http.requests import RequestRefusal
 
 
-def api(
+def build_api(
     routes: Sequence[BaseRoute],
     *,
     names: Iterable[str] = (),
@@ -42,6 +42,6 @@ def _handle_error(request: Request, error: Exception) -> Response:
             why = f"{request.method} {request.url.path}: {error.detail}."
             code = "bad_request" if error.status_code == 400 else "no_such_route"
             return RequestRefusal(error.status_code, code, why).response()
-        case GymposiumError() if error.tells_what_to_do:
+        case GymposiumError() if error.is_actionable:
             return RequestRefusal(400, "bad_request", str(error)).response()
     return RequestRefusal(500, "failed", "The server failed at this request; its log says why.").response()

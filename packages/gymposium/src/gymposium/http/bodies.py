@@ -65,7 +65,7 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-def json_object(request: Request, *, empty: bool = False) -> dict[str, Any]:
+def read_json_object(request: Request, *, empty: bool = False) -> dict[str, Any]:
     """Return the JSON object in the body of a request that passed an `ApiGuard`.
 
     Raises `RequestRefusal` without one, unless `empty` allows a request without a body."""

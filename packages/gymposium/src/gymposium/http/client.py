@@ -67,7 +67,7 @@ class ServerError(GymposiumError):
     """A request rejected by the server, or a missing server. The message says what to do."""
 
 
-class NothingLearned(ServerError):
+class EmptyStep(ServerError):
     """A training step that dropped all its groups."""
 
     def __init__(self, left_out: Mapping[str, str]) -> None:
@@ -253,7 +253,7 @@ class AsyncServer:
     async def train(self, groups: list[str] | None = None) -> dict[str, Any]:
         """Learn from the complete groups, or from these, and wait until new sessions have the new weights.
 
-        Returns the step's metrics. Raises `NothingLearned` if all groups were dropped."""
+        Returns the step's metrics. Raises `EmptyStep` if all groups were dropped."""
         job = await self.request("POST", "/v1/train", {"groups": groups})
         while _get_field(job, "state", str) != "done":
             asked = time.monotonic()
@@ -262,7 +262,7 @@ class AsyncServer:
                 await asyncio.sleep(max(0.0, asked + 1.0 - time.monotonic()))
         metrics = _get_field(job, "metrics", dict)
         if metrics.get("rollout/groups") == 0:
-            raise NothingLearned(_get_field({"left_out": {}} | job, "left_out", dict))
+            raise EmptyStep(_get_field({"left_out": {}} | job, "left_out", dict))
         return metrics
 
     async def status(self) -> dict[str, Any]:

@@ -39,7 +39,7 @@ class ApiGuard:
     | 415, 413, 408 | a body that is not JSON by its content type, is too large, or arrives too slowly |
     | 400 | a body that is not strict JSON, or nested too deeply |
 
-    `gymposium.http.bodies.json_object` returns the body of a request that passed. A rejection's body is `{"error":
+    `gymposium.http.bodies.read_json_object` returns the body of a request that passed. A rejection's body is `{"error":
     {"message", "type", "code"}}`, as in OpenAI's API.
     """
 

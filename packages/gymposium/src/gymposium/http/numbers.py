@@ -9,7 +9,7 @@ DIGITS = 18
 """Maximum number of digits, to keep parsing fast."""
 
 
-def number(text: str) -> int:
+def parse_number(text: str) -> int:
     """Return the value of `text`, or -1 if it is not a non-negative integer of at most `DIGITS` digits."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= DIGITS else -1
 
@@ -20,7 +20,7 @@ class _NumberConvertor(Convertor[int]):
     regex = "[0-9]+"
 
     def convert(self, value: str) -> int:
-        if (parsed := number(value)) < 0:
+        if (parsed := parse_number(value)) < 0:
             raise HTTPException(400, f"A number in an address must have at most {DIGITS} digits, not {len(value):,}.")
         return parsed
 

@@ -73,7 +73,7 @@ def play(
     player raises. If a game's engine fails or a player cannot be asked, a guard yields the match so far, with the
     reason in its `ending`. Both schedules play the same moves if the players' replies depend only on their asks.
 
-    If a tool fails (`WorldBroke`), the match so far is yielded, with or without a guard.
+    If a tool fails (`WorldFailure`), the match so far is yielded, with or without a guard.
 
     Raises `BadOption` for an unknown schedule. Without a guard, raises `EngineError` with the match so far if a game's
     engine fails, and every exception from a player."""

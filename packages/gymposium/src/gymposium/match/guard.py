@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gymposium.errors import tells_what_to_do
+from gymposium.errors import is_actionable
 from gymposium.match.result import EngineError
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.asking import ask_player
@@ -38,7 +38,7 @@ class PlayerFailure:
         illegal move in a world that the player searches is the player's mistake."""
         if isinstance(error, EngineError):
             return cls(error.played.ending.detail, own=False)
-        if tells_what_to_do(error):
+        if is_actionable(error):
             return cls(_flatten(f"seat {ask.seat} ({player.name}) could not be asked: {error}"), own=False)
         return cls(_flatten(f"{type(error).__name__}: {error}"), own=True)
 

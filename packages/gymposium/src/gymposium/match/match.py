@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from gymposium.errors import GymposiumError, WorldBroke, tells_what_to_do
+from gymposium.errors import GymposiumError, WorldFailure, is_actionable
 from gymposium.games.protocol import CHANCE, Match, Waits
 from gymposium.match.ending import OVER, Ending
 from gymposium.match.failures import FailureTally, choose_forfeit
@@ -19,8 +19,8 @@ from gymposium.match.opening import open_match
 from gymposium.match.promises import check_length, check_returns
 from gymposium.match.result import EngineError, GameRefused, MatchJob, MatchResult, Turn
 from gymposium.players.protocol import Ask, MatchContext, Reply, check_plays, legal_moves
-from gymposium.replies.prompt import prompt_for
-from gymposium.replies.reading import bound, read, read_action
+from gymposium.replies.prompt import get_prompt
+from gymposium.replies.reading import bind_reader, read, read_action
 from gymposium.tasks.tools import list_tools
 from gymposium.util.streams import stream
 from gymposium.util.visible import quantity
@@ -33,9 +33,9 @@ class RunningMatch:
     """A match in progress.
 
     `begin` opens it. After that, `asks` holds the current asks. Put an answer to each, in order, into `answers`, and
-    call `go_on` to play them. Do not modify `match` and `turns`.
+    call `advance` to play them. Do not modify `match` and `turns`.
 
-    In some games moves take time (`Waits`), such as tool calls. `go_on(wait=False)` starts these moves. `waiting` is
+    In some games moves take time (`Waits`), such as tool calls. `advance(wait=False)` starts these moves. `waiting` is
     then the future to wait for before calling `complete_moves`.
     """
 
@@ -69,7 +69,7 @@ class RunningMatch:
             )
         self.job = job
         self._tools = list_tools(job.game)
-        self._readers = [bound(player.reader, self._tools, job.game.name) for player in job.players]
+        self._readers = [bind_reader(player.reader, self._tools, job.game.name) for player in job.players]
         self.turns: list[Turn] = []
         """Replies so far, from all seats."""
         self.asks: list[Ask] = []
@@ -107,7 +107,7 @@ class RunningMatch:
             self._context = MatchContext(self.match, job.id, job.seed_for_players, partial(_engine_error, self._so_far))
             self._next_decision()
         except Exception as error:
-            if tells_what_to_do(error):
+            if is_actionable(error):
                 raise
             raise self.make_engine_error(error) from error
 
@@ -122,7 +122,7 @@ class RunningMatch:
         if close is not None:
             close()
 
-    def go_on(self, *, wait: bool = True) -> MatchResult | None:
+    def advance(self, *, wait: bool = True) -> MatchResult | None:
         """Play the answers and return the result if the match is over.
 
         Returns None if the match asks for more or, without `wait`, is `waiting`. If a player could not be asked (a
@@ -190,14 +190,14 @@ class RunningMatch:
                 return self._next_decision()
             self.asks, self.answers, self.waiting = [], [], begin(moves)
         except Exception as error:
-            if tells_what_to_do(error):
+            if is_actionable(error):
                 raise
             # players' exceptions do not get here, so it is the engine's
             raise self.make_engine_error(error) from error
         return self.complete_moves() if wait else None
 
     def complete_moves(self) -> MatchResult | None:
-        """Play the moves that the match is `waiting` for, after waiting for them. Returns the same as `go_on`.
+        """Play the moves that the match is `waiting` for, after waiting for them. Returns the same as `advance`.
 
         Raises `EngineError` if the game's engine fails."""
         done, self.waiting = self.waiting, None
@@ -207,7 +207,7 @@ class RunningMatch:
             cast(Waits, self.match).finish_moves(done)
             return self._next_decision()
         except Exception as error:
-            if tells_what_to_do(error):
+            if is_actionable(error):
                 raise
             raise self.make_engine_error(error) from error
 
@@ -219,7 +219,7 @@ class RunningMatch:
             check_length(job.game, self._decisions + len(seats))
             self._tally.next_decision()
             self._moves = {}
-            self._paid = match.returns() if job.note_pay else None
+            self._paid = match.returns() if job.store_returns else None
             self.asks, self.answers = [*map(self._context.ask, seats)], [None] * len(seats)
             return None
         return self._result(OVER)
@@ -255,10 +255,10 @@ def _result_so_far(
 
 def _engine_error(so_far: Callable[[str], MatchResult], error: Exception) -> EngineError:
     text = " ".join(str(error).split())
-    return EngineError(so_far(text if isinstance(error, WorldBroke) else f"{type(error).__name__}: {text}"), error)
+    return EngineError(so_far(text if isinstance(error, WorldFailure) else f"{type(error).__name__}: {text}"), error)
 
 
 def prompt_hash(job: MatchJob, seat: int) -> str:
     """The digest of the prompt of this seat."""
     player = job.players[seat]
-    return prompt_for(job.game, player.style, player.reader).hash
+    return get_prompt(job.game, player.style, player.reader).hash

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from operator import index
 from typing import Any, SupportsIndex
 
-from gymposium.errors import BadOption, GymposiumError, WorldBroke, WrongType
+from gymposium.errors import BadOption, GymposiumError, WorldFailure, WrongType
 from gymposium.games.protocol import Event, Game, seat_result
 from gymposium.match.ending import Ending, find_cut_off_seats
 from gymposium.match.failures import FailurePolicy, compute_forfeit_returns
@@ -39,7 +39,7 @@ class MatchJob:
     on_illegal: FailurePolicy = FORFEIT
     opening: int = 0
     """Number of random plies in the opening, drawn from the match's seed (`gymposium.match.opening`)."""
-    note_pay: bool = False
+    store_returns: bool = False
     """True to store the seat's earlier return in each turn (`Turn.before`), for per-turn rewards."""
     number: int | None = None
     """The match's index in its run's plan, from 0; None for a single match."""
@@ -103,7 +103,7 @@ class Turn:
     usage: Usage | None = None
     """The reply's time, tokens and cost, if its player reports them."""
     before: float | None = None
-    """The seat's return when it was asked; None without `MatchJob.note_pay`."""
+    """The seat's return when it was asked; None without `MatchJob.store_returns`."""
     penalty: float = 0.0
     """Penalty for a failed reply under `penalty(x)`, 0 or more. Forfeits are not penalties."""
     repaired: tuple[Repair, ...] = ()
@@ -151,12 +151,12 @@ class MatchResult:
 
 
 class EngineError(GymposiumError):
-    """An exception from a game's engine during a match, or a failed tool (`WorldBroke`).
+    """An exception from a game's engine during a match, or a failed tool (`WorldFailure`).
 
     `played` is the match so far, ready for a record writer. The cause is the exception."""
 
     def __init__(self, played: MatchResult, error: Exception) -> None:
-        self.world_broke = isinstance(error, WorldBroke)
+        self.is_world_failure = isinstance(error, WorldFailure)
         """True if a tool failed, which affects only this match."""
         self.played = played
         super().__init__(self._format_message(error))
@@ -168,7 +168,7 @@ class EngineError(GymposiumError):
         job, events = self.played.job, self.played.events
         last = f", the last {events[-1].move!r} of seat {events[-1].seat}" if events else ""
         return (
-            f"The {'world' if self.world_broke else 'engine'} of {job.game.name} failed in match {job.id} (seed "
+            f"The {'world' if self.is_world_failure else 'engine'} of {job.game.name} failed in match {job.id} (seed "
             f"{job.seed}) after {quantity(len(events), 'event')}{last}: {self.played.ending.detail}."
         )
 

@@ -36,7 +36,7 @@ def rounds(
         ask_players(running, watchdog, guard)
         unfinished: list[RunningMatch] = []
         # start all matches' moves before waiting for the first, so that slow moves run concurrently
-        for match, result in [(match, _catch_engine_error(match.go_on, wait=False)) for match in running]:
+        for match, result in [(match, _catch_engine_error(match.advance, wait=False)) for match in running]:
             if match.waiting is not None:
                 result = _catch_engine_error(match.complete_moves)
             if isinstance(result, EngineError):
@@ -48,16 +48,18 @@ def rounds(
         running = unfinished
 
 
-def _catch_engine_error(go_on: Callable[..., MatchResult | None], **keywords: bool) -> MatchResult | EngineError | None:
+def _catch_engine_error(
+    advance: Callable[..., MatchResult | None], **keywords: bool
+) -> MatchResult | EngineError | None:
     try:
-        return go_on(**keywords)
+        return advance(**keywords)
     except EngineError as error:
         return error
 
 
 def result_or_raise(error: EngineError, guard: Guard | None) -> MatchResult:
     """Return the match so far with the reason. Raises the error if there is no guard, unless a tool failed."""
-    if guard is None and not error.world_broke:
+    if guard is None and not error.is_world_failure:
         raise error
     return error.played
 

@@ -57,7 +57,7 @@ def streaming(
             failure: Exception | None = None
             for match in asker.wait_for_answers():
                 try:
-                    result = match.go_on(wait=False) if match.waiting is None else match.complete_moves()
+                    result = match.advance(wait=False) if match.waiting is None else match.complete_moves()
                     if match.waiting is not None:
                         asker.wait_for(match, match.waiting)
                     elif result is None:
@@ -65,7 +65,7 @@ def streaming(
                     else:
                         ended.append(result)
                 except EngineError as error:
-                    if guard is None and not error.world_broke:
+                    if guard is None and not error.is_world_failure:
                         failure = error
                         break
                     ended.append(error.played)

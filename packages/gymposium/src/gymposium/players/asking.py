@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, get_args
 
-from gymposium.errors import tells_what_to_do
+from gymposium.errors import is_actionable
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, DistributionPlayer, FinishReason, Player, Reply, Usage
 from gymposium.util.visible import quantity
@@ -56,7 +56,7 @@ def blame(error: BaseException, name: str, made_by: Any) -> None:
     """Add a note to an exception with the player and its file: the file of `made_by`, its class or factory.
 
     Gymposium errors that tell the user what to do get no note, nor do exceptions that already have one."""
-    if not (get_blame_note(error) or tells_what_to_do(error)):
+    if not (get_blame_note(error) or is_actionable(error)):
         error.add_note(f"{_BEGINNING}{name!r} failed in {_locate_error(error, made_by)}.")
 
 

@@ -92,8 +92,8 @@ def make_core_player(name: str) -> Player | None:
 def check_named_player(text: str) -> None:
     """Check a player's name in a file.
 
-    Raises `NotAllowed` if the player opens something that the user has not allowed, and the errors of `check_player`
-    for an unknown kind of player."""
+    Raises `PermissionRequired` if the player opens something that the user has not allowed, and the errors of
+    `check_player` for an unknown kind of player."""
     spec, _ = check_player(text)
     if opened := spec.find_opened(text):
         check_allowed(text, f"it opens {opened}", spec.find_variables(text))

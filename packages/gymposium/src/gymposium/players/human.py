@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply
-from gymposium.replies.prompt import prompt_for
+from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import READERS, Reader, read
 from gymposium.tasks.tools import NO_CALL, list_tools
 
@@ -33,7 +33,7 @@ class HumanPlayer:
     def reply(self, ask: Ask) -> str:
         """Return the person's text for one ask. Raises `GymposiumError` if the input ends."""
         observation = ask.observe("full")
-        prompt = prompt_for(ask.game, "full", self.reader)(observation)
+        prompt = get_prompt(ask.game, "full", self.reader)(observation)
         print()
         tools = list_tools(ask.game)
         free_text = observation.legal_moves is None and not tools

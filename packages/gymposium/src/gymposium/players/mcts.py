@@ -55,7 +55,7 @@ class MctsPlayer:
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         prepared = [self._prepare(ask) for ask in asks]
-        moves = iter(engine.moves([reply for reply in prepared if isinstance(reply, engine.EngineSearch)]))
+        moves = iter(engine.search_moves([reply for reply in prepared if isinstance(reply, engine.EngineSearch)]))
         thought = Thought("position", 1, self.simulations)
         return [reply if isinstance(reply, Reply) else Reply(next(moves), trace=thought) for reply in prepared]
 

@@ -113,13 +113,13 @@ class Sampler:
 class MatchContext:
     """Shared state of all asks in one match: the match, the players' streams, and the players' memory."""
 
-    __slots__ = ("_broken_off", "_logs", "_worlds", "asked", "game", "key", "match", "memory", "rngs", "seed")
+    __slots__ = ("_logs", "_make_engine_error", "_worlds", "asked", "game", "key", "match", "memory", "rngs", "seed")
 
     def __init__(
         self, match: Match, key: str, seed: int, make_engine_error: Callable[[Exception], GymposiumError] | None = None
     ) -> None:
         """`make_engine_error` makes the error to raise if the game's engine fails while a player looks at the match."""
-        self._broken_off = make_engine_error
+        self._make_engine_error = make_engine_error
         self.match = match
         self.game: Game = match.game
         self.key = key
@@ -147,9 +147,9 @@ class MatchContext:
         """Raise the appropriate error after the match raised `error` while a player looked at it.
 
         For an engine error, this is the result of `make_engine_error`; gymposium's own errors are unchanged."""
-        if self._broken_off is None or isinstance(error, GymposiumError):
+        if self._make_engine_error is None or isinstance(error, GymposiumError):
             raise error
-        raise self._broken_off(error) from error
+        raise self._make_engine_error(error) from error
 
     def ask(self, seat: int, reason: str | None = None) -> Ask:
         """Return the seat's next ask."""
@@ -305,7 +305,7 @@ class SelectivePlayer(Protocol):
 
 def check_plays(player: Player, game: Game) -> None:
     """Raise `GymposiumError` if the player rejects the game (`SelectivePlayer`)."""
-    check = getattr(player, "check_game", None)  # isinstance(player, Choosy) is slow, and this is asked for each match
+    check = getattr(player, "check_game", None)  # isinstance with a protocol is slow, and this runs for each match
     if check is not None:
         check(game)
 

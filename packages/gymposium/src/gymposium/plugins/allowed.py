@@ -22,7 +22,7 @@ import os
 import shlex
 from collections.abc import Iterable
 
-from gymposium.errors import NotAllowed
+from gymposium.errors import PermissionRequired
 
 VARIABLE = "GYMPOSIUM_ALLOW"
 VARIABLES = "GYMPOSIUM_ALLOW_ENV"
@@ -45,22 +45,22 @@ def is_allowed(name: str) -> bool:
 
 
 def check_allowed(name: str, why: str, variables: Iterable[str] = ()) -> None:
-    """Raise `NotAllowed` unless the user has allowed this name.
+    """Raise `PermissionRequired` unless the user has allowed this name.
 
     `why` is a clause about what it would do. `variables` are the environment variables that the name sends."""
     if name in _read_names(VARIABLE):
         return
     if not is_allowed(name):
-        raise NotAllowed(name, why, f"--allow {shlex.quote(name)}")
+        raise PermissionRequired(name, why, f"--allow {shlex.quote(name)}")
     for variable in variables:
         check_variable(variable, name)
 
 
 def check_variable(variable: str, where: str) -> None:
-    """Raise `NotAllowed` unless the user lets files name this environment variable. `where` is its location."""
+    """Raise `PermissionRequired` unless the user lets files name this environment variable. `where` is its location."""
     if variable not in _read_names(VARIABLES):
         why = f"{where} sends the value of this environment variable"
-        raise NotAllowed(variable, why, f"--allow-env {shlex.quote(variable)}")
+        raise PermissionRequired(variable, why, f"--allow-env {shlex.quote(variable)}")
 
 
 def allowed_names() -> list[str]:

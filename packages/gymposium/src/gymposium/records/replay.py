@@ -21,7 +21,7 @@ from gymposium.match.watchdog import Watchdog
 from gymposium.players.protocol import Ask, Player, Reply, Usage
 from gymposium.records.record import Record
 from gymposium.replies.prompt import PROMPT_VERSION
-from gymposium.replies.reading import Reader, reader
+from gymposium.replies.reading import Reader, get_reader
 from gymposium.util.visible import quantity
 
 _NOT_COMPARED = frozenset(["events", "turns", "versions", "format"])
@@ -106,7 +106,7 @@ def results_are_checked(game: Game) -> bool:
 def recorded_game(record: Record) -> Game:
     """Return a record's game (`load_recorded_game`).
 
-    Raises `NotAllowed` if a replay opens something that the user has not allowed."""
+    Raises `PermissionRequired` if a replay opens something that the user has not allowed."""
     return load_recorded_game(record.game, record.events)
 
 
@@ -128,7 +128,7 @@ def replay_job(game: Game, record: Record) -> MatchJob:
                 f"{game.name} has {quantity(game.seats, 'seat')}, but the record has {quantity(count, name[:-1], name)}"
             )
     players = [
-        ScriptedPlayer(name, cast(Style, prompt["style"]), reader(prompt["reader"]))
+        ScriptedPlayer(name, cast(Style, prompt["style"]), get_reader(prompt["reader"]))
         for name, prompt in zip(record.players, record.prompts)
     ]
     return MatchJob(

@@ -11,7 +11,7 @@ from gymposium.errors import UnknownName
 from gymposium.match.ending import FAILURES, EndingKind
 from gymposium.match.failures import FailurePolicy
 from gymposium.records.record import Record
-from gymposium.replies.reading import KINDS, READERS, lenient, read
+from gymposium.replies.reading import KINDS, READERS, get_lenient_reader, read
 from gymposium.replies.repetition import ends_in_loop
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ class Score:
             self.unparsable_example = text
         if reader in READERS:
             legal: list[str] | None = None if game.spec.free_text else []
-            how, calls = lenient(READERS[reader]), bool(game.spec.tools)
+            how, calls = get_lenient_reader(READERS[reader]), bool(game.spec.tools)
             self.marked_moves += read(text, legal, how, game.move_pattern, calls=calls).move is not None
 
     @property

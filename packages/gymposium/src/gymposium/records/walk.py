@@ -85,7 +85,7 @@ def walk(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:
             reasons, heard = {ask.seat: ask.reason for ask in running.asks}, len(running.turns)
             running.answers = [script.next(ask.seat) for ask in running.asks]
             try:
-                played = running.go_on()
+                played = running.advance()
             except EngineError as error:
                 played = error.played
             for turn in running.turns[heard:]:

@@ -69,6 +69,6 @@ class Prompt:
 
 
 @lru_cache(maxsize=256)
-def prompt_for(game: Game, style: Style, how: Reader) -> Prompt:
+def get_prompt(game: Game, style: Style, how: Reader) -> Prompt:
     """Return the shared `Prompt` for a game, style and reader."""
     return Prompt(game, style, how)

@@ -93,7 +93,7 @@ class Reader(Protocol):
     def instructions(self, style: str, *, wanted: Wanted = "one legal move") -> str:
         """Return the prompt lines that say how to answer."""
 
-    def submission(self, reply: str) -> str | None:
+    def extract_move(self, reply: str) -> str | None:
         """Return the move's text with its whitespace, or None if the reply lacks the required form."""
 
     def answer(self, move: str) -> str:
@@ -110,7 +110,7 @@ class MoveReader:
             return {"one legal move": "move:", "your text": "answer:", "one call": "call:"}[wanted]
         return f"Answer with {wanted} and nothing else.\n"
 
-    def submission(self, reply: str) -> str | None:
+    def extract_move(self, reply: str) -> str | None:
         return reply
 
     def answer(self, move: str) -> str:
@@ -130,7 +130,7 @@ class TagsReader:
             f"nothing else.\n"
         )
 
-    def submission(self, reply: str) -> str | None:
+    def extract_move(self, reply: str) -> str | None:
         rest = split_leading_thoughts(reply.strip())[1].lstrip()
         if not rest.startswith("<move>") or not rest.endswith("</move>"):
             return None
@@ -151,7 +151,7 @@ class JsonReader:
         noted = ", with the call as text in it" if wanted == "one call" else ""
         return form if style == "compact" else f"Answer with a JSON object and nothing else{noted}: {form}\n"
 
-    def submission(self, reply: str) -> str | None:
+    def extract_move(self, reply: str) -> str | None:
         try:
             value = strict_json(reply)
         except ValueError:
@@ -179,8 +179,8 @@ class LenientReader:
     def instructions(self, style: str, *, wanted: Wanted = "one legal move") -> str:
         return self.strict.instructions(style, wanted=wanted)
 
-    def submission(self, reply: str) -> str | None:
-        submission = self.strict.submission(reply)
+    def extract_move(self, reply: str) -> str | None:
+        submission = self.strict.extract_move(reply)
         found = self.repair(reply) if submission is None else None
         return submission if found is None else found.move
 
@@ -218,7 +218,7 @@ class LenientReader:
                 return replace(found, repairs=repairs | found.repairs)
         if answer.ends_with_closing:
             return None
-        content = self.strict.submission(unwrapped := unwrap_fence(answer.text))
+        content = self.strict.extract_move(unwrapped := unwrap_fence(answer.text))
         if unwrapped != answer.text:
             repairs.add("fence")
         return FoundMove(content, repairs) if content is not None and repairs else None
@@ -290,7 +290,7 @@ GENERAL: dict[str, Reader] = READERS | LENIENT
 _ALL = GENERAL | {r.name: r for r in tools_readers()}
 
 
-def reader(name: str) -> Reader:
+def get_reader(name: str) -> Reader:
     """Return the reader with this name. Raises `UnknownName`, or `BadOption` for anything but text."""
     if not isinstance(name, str):
         raise BadOption(f"reply={name!r}: write {', '.join(map(repr, READERS))}.")
@@ -300,7 +300,7 @@ def reader(name: str) -> Reader:
         raise UnknownName("way of replying", name, _ALL) from None
 
 
-def lenient(how: Reader) -> LenientReader:
+def get_lenient_reader(how: Reader) -> LenientReader:
     """Return the lenient reader for a strict reader's form. Raises `BadOption` for a `ToolsReader`."""
     for one in LENIENT.values():
         if how in (one, one.strict):
@@ -308,13 +308,13 @@ def lenient(how: Reader) -> LenientReader:
     raise BadOption(f"reading=lenient: calls of tools ({how.name}) are read strictly. Write reading=strict.")
 
 
-def bound(how: Reader, tools: tuple[Tool, ...], game: str) -> Reader:
+def bind_reader(how: Reader, tools: tuple[Tool, ...], game: str) -> Reader:
     """Return the reader for a game with these tools. Raises `BadOption` for a `ToolsReader` without tools."""
     if not isinstance(how, ToolsReader):
         return how
     if not tools:
         raise BadOption(f"reply={how.name}: {game} has no tools to call. Write {', '.join(map(repr, READERS))}.")
-    return how.bound(tools)
+    return how.bind(tools)
 
 
 def split_thoughts(reply: str, how: Reader, *, is_free_text: bool) -> tuple[str, str]:
@@ -351,7 +351,7 @@ def read(
         return _read_leniently(text, legal, how, pattern, cut_off=cut_off, calls=calls)
     if cut_off:
         return Reading("cut off")
-    submission = how.submission(text) if len(text) <= MAX_REPLY else None
+    submission = how.extract_move(text) if len(text) <= MAX_REPLY else None
     if submission is None or not (move := submission.strip()):
         return Reading("unparsable")
     if legal is None:
@@ -392,7 +392,7 @@ def _read_leniently(
         return reading.move if _is_certain(reading, pattern) else None
 
     found = how.repair(text, is_free_text=True) if is_free_text else how.repair(text, move)
-    submission = how.strict.submission(text) if found is None else found.move
+    submission = how.strict.extract_move(text) if found is None else found.move
     if submission is None:
         return reading
     reading, repairs = undressed(submission)

@@ -18,7 +18,8 @@ class ClippedReturns:
 
     If a game pays 4 now and 512 once, or a forfeit costs a whole score, a few large payments would dominate all others.
 
-    Penalties for failed replies are subtracted without clipping. Matches must store their pay (`MatchJob.note_pay`)."""
+    Penalties for failed replies are subtracted without clipping. Matches must store their pay
+    (`MatchJob.store_returns`)."""
 
     def __init__(self, most: str | None) -> None:
         """`most` is the text in the parentheses. Raises `BadOption`."""
@@ -35,7 +36,7 @@ class ClippedReturns:
             if any(turn.before is None for turn in trajectory.turns):
                 raise BadReward(
                     "clipped(...) needs the pay of each turn, but this match did not store it. Play it with "
-                    "MatchJob(note_pay=True)."
+                    "MatchJob(store_returns=True)."
                 )
         return [self._reward(t, returns) for t, returns in zip(group, ReturnReward()(group), strict=True)]
 

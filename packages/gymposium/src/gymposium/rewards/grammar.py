@@ -35,7 +35,8 @@ def find_reward(text: str) -> RewardSpec | None:
 
 
 def check_named_reward(text: str) -> None:
-    """Check a reward's name in a file. Raises `NotAllowed` if it opens something that the user has not allowed."""
+    """Check a reward's name in a file. Raises `PermissionRequired` if it opens something that the user has not
+    allowed."""
     text = text.strip()  # as `make_reward` reads it
     spec = find_reward(text)
     if spec is not None and (opened := spec.find_opened(text)):

@@ -17,7 +17,7 @@ from gymposium.rewards.protocol import Reward
 class ReturnReward:
     """The game's own returns: utility minus penalties, on the game's own scale.
 
-    They are split by turn if the match stored its pay (`MatchJob.note_pay`)."""
+    They are split by turn if the match stored its pay (`MatchJob.store_returns`)."""
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
         return [
@@ -55,9 +55,9 @@ def returns_by_turn(trajectory: Trajectory) -> tuple[float, ...] | None:
     """Split the seat's return over its turns. The parts add up to the return.
 
     Each turn gets the match's pay between its ask and the seat's next ask, minus the penalty for its reply. If the
-    match did not store its pay (`MatchJob.note_pay`), only the penalties are split. The first turn also gets earlier
-    pay (from an opening, or moves of other seats). The last turn gets the rest: pay after it, and the effect of a
-    forfeit."""
+    match did not store its pay (`MatchJob.store_returns`), only the penalties are split. The first turn also gets
+    earlier pay (from an opening, or moves of other seats). The last turn gets the rest: pay after it, and the effect of
+    a forfeit."""
     turns, total = trajectory.turns, trajectory.returns[trajectory.seat]
     before = [turn.before for turn in turns if turn.before is not None]
     if not turns or len(before) < len(turns):

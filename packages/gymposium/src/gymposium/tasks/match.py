@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Protocol
 
-from gymposium.errors import BadRecord, CannotPlayOn, IllegalMove, NoSampler, WorldBroke, WrongSeat
+from gymposium.errors import BadRecord, IllegalMove, NoSampler, NotResumable, WorldFailure, WrongSeat
 from gymposium.games.pictures import Picture, code, note, table
 from gymposium.games.protocol import CHANCE, Event, Observation, Style, ToolText
 from gymposium.tasks.one_seat import OneSeatMatch, first_event
@@ -149,7 +149,7 @@ class ToolMatch(OneSeatMatch):
         try:
             yield
         except BaseException:
-            with suppress(WorldBroke):  # the first failure is the reason
+            with suppress(WorldFailure):  # the first failure is the reason
                 await self._close()
             raise
 
@@ -161,7 +161,7 @@ class ToolMatch(OneSeatMatch):
         """Return the move and its results, from the world or the record."""
         if (record := self._game.record) is not None:
             if len(self.events) + 1 >= len(record):
-                raise WorldBroke("The record ends here.")
+                raise WorldFailure("The record ends here.")
             return move, record[len(self.events) + 1]
         async with self._close_on_failure():
             world = self._world or await self._resume_world()
@@ -200,7 +200,7 @@ class ToolMatch(OneSeatMatch):
     async def _resume_world(self) -> World:
         """Return the world at a loaded match's position, after repeating every recorded call."""
         if not self._game.pure:
-            raise CannotPlayOn(
+            raise NotResumable(
                 f"{self._game.name}: cannot continue a recorded match, because its tools may now return different "
                 f"results. Start a new match."
             )
@@ -265,10 +265,10 @@ def _close(world: World) -> None:
 def _format_outcome(game: TaskGame, calls: Sequence[Call], results: Sequence[Result], state: Mapping[str, Any]) -> str:
     """Return the event that records the results of calls.
 
-    Raises `WorldBroke` for a score that the game does not allow, and for values that are not JSON."""
+    Raises `WorldFailure` for a score that the game does not allow, and for values that are not JSON."""
     least, most = game.tasks.utility_range
     if not least - 1e-9 <= state["score"] <= most + 1e-9:
-        raise WorldBroke(f"The score {state['score']!r} is outside the range {least:g} to {most:g}.")
+        raise WorldFailure(f"The score {state['score']!r} is outside the range {least:g} to {most:g}.")
     shown = [
         {"tool": call.name, "text": result.text, "error": result.error, "value": result.value}
         for call, result in zip(calls, results, strict=True)
@@ -276,13 +276,13 @@ def _format_outcome(game: TaskGame, calls: Sequence[Call], results: Sequence[Res
     try:
         return _json({**state, "report": dict(state["report"]), "results": shown})
     except (TypeError, ValueError) as error:
-        raise WorldBroke(f"A report or a result's value is not valid JSON: {error}") from error
+        raise WorldFailure(f"A report or a result's value is not valid JSON: {error}") from error
 
 
 def _limit_result(result: Result) -> Result:
     """Return the result with a text that can be shown and recorded."""
     if not isinstance(result, Result):
-        raise WorldBroke(f"A tool returned {type(result).__name__}; it must return a Result.")
+        raise WorldFailure(f"A tool returned {type(result).__name__}; it must return a Result.")
     text: Any = result.text
     if not isinstance(text, str) or not is_encodable(text):
         return Result("The tool returned something that is not text.", error=True)

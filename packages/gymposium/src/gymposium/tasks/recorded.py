@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self, get_args
 
-from gymposium.errors import BadRecord, CannotPlayOn
+from gymposium.errors import BadRecord, NotResumable
 from gymposium.games.protocol import Event, Style
 from gymposium.tasks.protocol import Tasks, World
 from gymposium.tasks.tools import Tool
@@ -43,10 +43,10 @@ class RecordedTasks:
         return self._rules[style]
 
     def task(self, seed: int) -> Mapping[str, Any]:
-        raise CannotPlayOn(_NOT_NOW)
+        raise NotResumable(_NOT_NOW)
 
     async def open(self, task: Mapping[str, Any]) -> World:
-        raise CannotPlayOn(_NOT_NOW)
+        raise NotResumable(_NOT_NOW)
 
 
 def describe_tasks(tools: Sequence[Tool], tasks: Tasks) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from functools import cache
 from typing import Any, TypeVar
 
-from gymposium.errors import GymposiumError, WorldBroke, describe
+from gymposium.errors import GymposiumError, WorldFailure, describe
 from gymposium.util.background import BackgroundLoop
 
 AT_ONCE = 64
@@ -35,20 +35,20 @@ def _desk() -> _Desk:
 def start(coroutine: Coroutine[Any, Any, T]) -> Future[T]:
     """Run a world's coroutine in the shared loop when a slot is free.
 
-    Exceptions from a world become `WorldBroke`; gymposium's own errors are unchanged."""
+    Exceptions from a world become `WorldFailure`; gymposium's own errors are unchanged."""
     return _desk().loop.submit(_run_in_slot(coroutine))
 
 
 async def run_limited(coroutine: Coroutine[Any, Any, T], what: str) -> T:
-    """Return the result of one step of a world. Raises `WorldBroke` if it raises or takes longer than `SECONDS`."""
+    """Return the result of one step of a world. Raises `WorldFailure` if it raises or takes longer than `SECONDS`."""
     limit = asyncio.timeout(SECONDS)
     try:
         async with limit:
             return await coroutine
     except Exception as error:  # a world's author may raise anything
         if limit.expired():
-            raise WorldBroke(f"{what} took more than {SECONDS:g} s") from error
-        raise WorldBroke(f"{what} failed: {describe(error)}") from error
+            raise WorldFailure(f"{what} took more than {SECONDS:g} s") from error
+        raise WorldFailure(f"{what} failed: {describe(error)}") from error
 
 
 async def _run_in_slot(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -58,4 +58,4 @@ async def _run_in_slot(coroutine: Coroutine[Any, Any, T]) -> T:
         except GymposiumError:
             raise
         except Exception as error:  # a world's author may raise anything
-            raise WorldBroke(f"The world failed: {describe(error)}") from error
+            raise WorldFailure(f"The world failed: {describe(error)}") from error

@@ -13,7 +13,7 @@ def needs_extra(what: str, install: str, *modules: str) -> Iterator[None]:
     """Raise `MissingExtra` if an import in the block fails because one of `modules` is not installed::
 
     with needs_extra("gymposium serve-env", "gymposium[serve]", "anyio", "starlette", "uvicorn"):
-        from gymposium.http.environments.server import serve
+        from gymposium.http.environments.server import environments_app
     """
     try:
         yield

@@ -11,7 +11,7 @@ from gymposium.games.registry import load_game
 from gymposium.players.distribution import MoveDistribution
 from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
-from gymposium.replies.reading import reader
+from gymposium.replies.reading import get_reader
 from gymposium_testing.contract import CheckFailed, NotApplicable, require
 from gymposium_testing.trainers.protocol import MovePolicy, Opponent, Trainer, TrainerTask, TrainingBudget
 
@@ -86,7 +86,7 @@ def _regret(policy: Policy) -> float:
 class _AsPlayer:
     """A policy as a player that gives probabilities only."""
 
-    name, reader = "trained", reader("move")
+    name, reader = "trained", get_reader("move")
     style: Style = "compact"
 
     def __init__(self, policy: MovePolicy) -> None:

@@ -15,7 +15,7 @@ from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
 from gymposium.records import recorded
 from gymposium.records.trajectories import Trajectory
-from gymposium.replies.prompt import prompt_for
+from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import Reader
 from gymposium.rewards.match import returns_by_turn
 from gymposium.util.streams import stream
@@ -52,7 +52,7 @@ class RandomAuthor:
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         replies = self._random.act(asks)
         for ask, reply in zip(asks, replies, strict=True):
-            now = Exchange.from_ask(ask, prompt_for(ask.game, self.style, self._model_reader))
+            now = Exchange.from_ask(ask, get_prompt(ask.game, self.style, self._model_reader))
             past: list[Exchange] = ask.memory.setdefault(_PAST, [])
             answered = now.answered(reply.text, self._model_reader)
             reply.trace = Lesson(
@@ -130,7 +130,7 @@ class RandomPlay:
         seed = stream(self._seed, self._tag, number).getrandbits(48)
         authors = [self._author] * self._game.seats
         return MatchJob(
-            f"{self._tag}-{number}", self._game, authors, seed, player_seed=seed, note_pay=self._keep == "paid"
+            f"{self._tag}-{number}", self._game, authors, seed, player_seed=seed, store_returns=self._keep == "paid"
         )
 
     def _allowed(self, matches: int) -> int:
@@ -154,7 +154,7 @@ def paid_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
             trajectory = Trajectory.from_match(played, seat)
             pays = returns_by_turn(trajectory)
             if pays is None:
-                raise ValueError("payments were not recorded: play the matches with note_pay=True")
+                raise ValueError("payments were not recorded: play the matches with store_returns=True")
             for turn, pay in zip(trajectory.turns, pays, strict=True):
                 (paid if pay > 0 else others).append(turn.trace)
     return paid + others[::UNPAID] if paid else []

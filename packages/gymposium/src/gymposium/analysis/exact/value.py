@@ -51,7 +51,7 @@ def _outcome(policy: Policy, opponent: Policy, seat: int) -> Outcome:
 def _forfeit_at_once(graph: Graph, position: Position, other: Policy) -> float:
     """Return the probability that the other seat, if it moves simultaneously, makes an illegal reply.
 
-    If both seats do, each is equally likely to be the one that forfeits (`gymposium.match.failures.forfeited`)."""
+    If both seats do, each is equally likely to be the one that forfeits (`gymposium.match.failures.choose_forfeit`)."""
     return as_played(_at(other, graph.positions[position.children[0]]))[1] if position.joint else 0.0
 
 

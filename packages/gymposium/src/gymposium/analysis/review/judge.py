@@ -204,11 +204,11 @@ class SearchJudge:
     def _search(self, choice: JudgedDecision, rng: random.Random) -> Worth | None:
         """Estimate a decision's value; None if no world matches what the seat saw."""
         if engine.is_searched(choice.match):
-            before, after = engine.value(choice.match, choice.seat, self._simulations, rng), None
+            before, after = engine.estimate_value(choice.match, choice.seat, self._simulations, rng), None
             if choice.move is not None:
                 child = choice.match.fork(rng)
                 child.apply({choice.seat: choice.move})
-                after = engine.value(child, choice.seat, self._simulations, rng)
+                after = engine.estimate_value(child, choice.seat, self._simulations, rng)
             return Worth(before if after is None else max(before, after), after)
         count = min(self._simulations, MOST_WORLDS, max(LEAST_WORLDS, self._simulations // 4))
         context = MatchContext(choice.match, "review", rng.getrandbits(48))

@@ -97,8 +97,8 @@ class EnvOffer:
         return LearnerOptions(played, opponent=opponents, on_illegal=self.on_illegal, **given)
 
     def _choose_opponents(self, names: object, count: int) -> list[Player]:
-        choose_options = [self._choose_opponent(name) for name in (names if isinstance(names, list) else [names])]
-        return choose_options if isinstance(names, list) else choose_options * count
+        chosen = [self._choose_opponent(name) for name in (names if isinstance(names, list) else [names])]
+        return chosen if isinstance(names, list) else chosen * count
 
     def _choose_opponent(self, name: object) -> Player:
         if isinstance(name, str) and name in self.opponents:

@@ -15,10 +15,10 @@ from starlette.types import ASGIApp
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from gymposium.errors import GymposiumError, UnknownName
-from gymposium.http.app import api
+from gymposium.http.app import build_api
 from gymposium.http.environments.offer import OPTIONS, EnvOffer
 from gymposium.http.environments.session import EnvSession
-from gymposium.http.environments.wire import SCHEMAS, Incoming, WireError, message
+from gymposium.http.environments.wire import SCHEMAS, Incoming, WireError, format_message
 from gymposium.http.requests import RequestRefusal
 from gymposium.match import MatchResult
 from gymposium.util.visible import quantity
@@ -47,7 +47,9 @@ def environments_app(
     for at in ("", "/{game:path}"):
         routes += [Route(f"{at}/metadata", server.metadata), Route(f"{at}/schema", server.schema)]
     sockets = [WebSocketRoute(path, server.play) for path in ("/ws", "/{game:path}/ws")]
-    return api([*routes, *sockets], names=names, token=token, needs_token=lambda scope: scope["path"] != "/health")
+    return build_api(
+        [*routes, *sockets], names=names, token=token, needs_token=lambda scope: scope["path"] != "/health"
+    )
 
 
 async def _report_health(request: Request) -> Response:
@@ -164,8 +166,8 @@ class _Server:
         sent = Incoming.parse(text)
         match sent.type:
             case "state":
-                return message("state", session.state())
+                return format_message("state", session.state())
             case "close":
                 return ""
         play = session.reset if sent.type == "reset" else session.step
-        return message("observation", await to_thread.run_sync(play, sent.data, limiter=self._threads))
+        return format_message("observation", await to_thread.run_sync(play, sent.data, limiter=self._threads))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gymposium.envs.learner import LearnerTable
-from gymposium.errors import GymposiumError, tells_what_to_do
+from gymposium.errors import GymposiumError, is_actionable
 from gymposium.http.environments.offer import OPTIONS, EnvOffer
 from gymposium.http.environments.wire import WireError, extract_reply
 from gymposium.match import EngineError, MatchResult
@@ -59,13 +59,13 @@ class EnvSession:
 
         def begin() -> LearnerTable:
             table = LearnerTable.open(options, seed, seat, number)
-            table.go_on()
+            table.advance()
             return table
 
         self._table = table = self._run_step(begin)
         if table.played is not None:  # the match ended before this seat was asked
             return self._outcome(table)
-        text, info = table.look()
+        text, info = table.observe()
         if table.error is not None:
             self._break_off(table)
         return self._observation(text, info, None, done=False)
@@ -79,7 +79,7 @@ class EnvSession:
 
         def play() -> LearnerTable:
             table.step(Reply(text))
-            table.go_on()
+            table.advance()
             return table
 
         self._steps += 1
@@ -119,7 +119,7 @@ class EnvSession:
             table = step()
         except Exception as error:  # noqa: BLE001 - players and engines may raise anything
             self._table = None
-            if tells_what_to_do(error) and not isinstance(error, EngineError):
+            if is_actionable(error) and not isinstance(error, EngineError):
                 raise WireError("EXECUTION_ERROR", str(error)) from None
             _log.exception("A player failed in a match of %s.", self._name)
             raise WireError("EXECUTION_ERROR", "A player of this match failed. Send reset to begin another.") from None
@@ -133,7 +133,7 @@ class EnvSession:
         assert table.error is not None
         self._table = None
         self._keep(table.played)
-        what = "world" if table.error.world_broke else "engine"
+        what = "world" if table.error.is_world_failure else "engine"
         raise WireError("EXECUTION_ERROR", f"The match broke off: the {what} of {self._name} failed. Send reset.")
 
     def _observation(self, text: str, info: dict[str, Any], reward: float | None, *, done: bool) -> dict[str, Any]:

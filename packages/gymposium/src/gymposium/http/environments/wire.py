@@ -32,7 +32,7 @@ class WireError(GymposiumError):
 
     def message(self) -> str:
         """Return the error as a message."""
-        return message("error", {"message": str(self), "code": self.code, **self.details})
+        return format_message("error", {"message": str(self), "code": self.code, **self.details})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Incoming:
         return cls(kind, data)
 
 
-def message(kind: str, data: Mapping[str, Any]) -> str:
+def format_message(kind: str, data: Mapping[str, Any]) -> str:
     """Return a server message in ASCII: a text may have a lone surrogate, which UTF-8 cannot encode."""
     return json.dumps({"type": kind, "data": data}, allow_nan=False)
 

@@ -37,7 +37,7 @@ def is_searched(match: Match) -> bool:
     )
 
 
-def value(match: Match, seat: int, simulations: int, rng: random.Random) -> float:
+def estimate_value(match: Match, seat: int, simulations: int, rng: random.Random) -> float:
     """Return the searched value of a position for `seat` under best play.
 
     It is exact if the search solves the position, else the mean return after the best well-explored move."""
@@ -78,7 +78,7 @@ class EngineSearch:
         return self._match.legal_moves(self._seat)[self._match.legal_actions(self._seat).index(action)]
 
 
-def moves(searches: Sequence[EngineSearch]) -> list[str]:
+def search_moves(searches: Sequence[EngineSearch]) -> list[str]:
     """Return the move of each search.
 
     They run in one thread per core, each with its own bot and random numbers, so the moves do not depend on the number

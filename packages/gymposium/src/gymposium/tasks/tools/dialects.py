@@ -190,25 +190,25 @@ class _Scanner:
     _SPACE = re.compile(r"\s*+")
 
     def __init__(self, text: str, at: int = 0) -> None:
-        self._format_value, self._at = text, at
+        self._text, self._at = text, at
 
     @property
     def is_done(self) -> bool:
         """Return whether the whole text is read."""
-        return self._at >= len(self._format_value)
+        return self._at >= len(self._text)
 
     def take(self, tag: str) -> None:
         """Consume this tag. Raises `ValueError` for anything else."""
-        if not self._format_value.startswith(tag, self._at):
+        if not self._text.startswith(tag, self._at):
             raise ValueError(f"there is no {tag} where a call needs it")
         self._at += len(tag)
 
     def until(self, tag: str) -> str:
         """Return the text before the next such tag and consume both. Raises `ValueError` without one."""
-        end = self._format_value.find(tag, self._at)
+        end = self._text.find(tag, self._at)
         if end < 0:
             raise ValueError(f"there is no {tag} where a call needs it")
-        part, self._at = self._format_value[self._at : end], end + len(tag)
+        part, self._at = self._text[self._at : end], end + len(tag)
         return part
 
     def name(self) -> str:
@@ -220,7 +220,7 @@ class _Scanner:
 
     def skip_space(self) -> None:
         """Skip whitespace."""
-        space = self._SPACE.match(self._format_value, self._at)
+        space = self._SPACE.match(self._text, self._at)
         assert space is not None
         self._at = space.end()
 

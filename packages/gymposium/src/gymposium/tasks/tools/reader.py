@@ -26,14 +26,14 @@ class ToolsReader:
         """`tools-` plus the dialect's name."""
         return f"tools-{self.dialect.name}"
 
-    def bound(self, tools: tuple[Tool, ...]) -> ToolsReader:
+    def bind(self, tools: tuple[Tool, ...]) -> ToolsReader:
         """Return this reader for a game with these tools."""
         return ToolsReader(self.dialect, tools)
 
     def instructions(self, style: str, *, wanted: str = "one call") -> str:
         return ""
 
-    def submission(self, reply: str) -> str | None:
+    def extract_move(self, reply: str) -> str | None:
         read = self.parts(reply)
         return None if read is None else format_calls(read[1])
 
@@ -57,7 +57,7 @@ class ToolsReader:
             written = self.dialect.write(calls)
         except ValueError as error:
             raise BadOption(f"reply={self.name}: {error}. Use reply=tags. The move: {move}") from None
-        if self.tools and self.submission(written) != format_calls(calls):
+        if self.tools and self.extract_move(written) != format_calls(calls):
             raise BadOption(
                 f"reply={self.name}: the tool's schema would change an argument's type on reading. "
                 f"Use reply=tags. The move: {move}"

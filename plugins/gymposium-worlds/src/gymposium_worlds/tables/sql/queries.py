@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
 
-from gymposium.errors import WorldBroke
+from gymposium.errors import WorldFailure
 from gymposium_worlds.tables.database import Database
 from gymposium_worlds.tables.sql.guard import ROW_BYTES, SCHEMA, Guard
 from gymposium_worlds.tables.sql.opening import open_database
@@ -45,8 +45,8 @@ class Queries:
         self._guard = Guard(self._connection, tables)
 
     def run(self, sql: str) -> Rows:
-        """Run a query. Raises `QueryRefusal` if it is not allowed, is wrong or exceeds a limit, and `WorldBroke` after
-        the CPU time limit."""
+        """Run a query. Raises `QueryRefusal` if it is not allowed, is wrong or exceeds a limit, and `WorldFailure`
+        after the CPU time limit."""
         statement = read_statement(sql, self._names)
         self._guard.begin(statement)
         try:
@@ -69,7 +69,7 @@ class Queries:
     def _refused(self, error: sqlite3.Error) -> Exception:
         guard = self._guard
         if guard.is_out_of_time and not guard.is_out_of_steps:
-            return WorldBroke("A query took too long to reach its limit on steps.")
+            return WorldFailure("A query took too long to reach its limit on steps.")
         if guard.is_out_of_steps:
             return QueryRefusal(f"The query was stopped after {guard.most_steps:,} steps. Write one that does less.")
         if guard.refusal:
