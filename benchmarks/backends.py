@@ -25,7 +25,7 @@ from scipy.stats import t as student
 
 from benchmarks.report import RESULTS, about, table, write
 from gymposium_train import train
-from gymposium_train.config.reading import config_from
+from gymposium_train.config.reading import build_config
 
 CONTEXT = 256
 RANK, ALPHA = 16, 32
@@ -64,7 +64,7 @@ def _run_seed(seed: int, given: argparse.Namespace, place: Path) -> dict[str, li
         "cold_start": {"steps": given.imitation, "keep": "all", "failed": 0.0},
         "evaluation": {"opponents": ["random"], "matches": 2, "every": 0},
     }
-    model = train(config_from(taught), out=place / "taught").cold_start
+    model = train(build_config(taught), out=place / "taught").cold_start
     curves = {}
     for backend in BACKENDS:
         with _served(model) as url:
@@ -92,7 +92,7 @@ def _run_seed(seed: int, given: argparse.Namespace, place: Path) -> dict[str, li
                 "checkpoints": {"every": given.steps, "best": False},
                 **chosen,
             }
-            run = train(config_from(config), out=place / backend)
+            run = train(build_config(config), out=place / backend)
         curves[backend] = [
             _point(entry, given.matches) for entry in run.metrics() if "eval/tic_tac_toe/random/return" in entry
         ]

@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from gymposium_train.config.defaults import PRETRAINED
-from gymposium_train.config.schema import Node, plain, properties, variants, wanted, whole
+from gymposium_train.config.schema import (
+    Node,
+    describe_values,
+    list_properties,
+    list_variants,
+    load_schema,
+    resolve_node,
+)
 
 HERE = "<!-- settings -->"
 """Marker in the page that is replaced by the tables."""
@@ -15,29 +22,33 @@ HERE = "<!-- settings -->"
 
 def tables() -> str:
     """Return all settings as Markdown: a heading and a table of settings for each table of a config."""
-    return "\n".join(_table("", whole()))
+    return "\n".join(_table("", load_schema()))
 
 
 def _table(name: str, node: Node) -> Iterator[str]:
     """Yield the Markdown of a table and of the tables in it; a union has a section for each kind."""
     settings, below = {}, {}
-    for key, found in properties(node, {"kind": None}).items():
-        entry = plain(plain(found)["items"]) if plain(found).get("type") == "array" else plain(found)
-        (below if {"properties", "oneOf"} & entry.keys() else settings)[key] = plain(found)
+    for key, found in list_properties(node, {"kind": None}).items():
+        entry = (
+            resolve_node(resolve_node(found)["items"])
+            if resolve_node(found).get("type") == "array"
+            else resolve_node(found)
+        )
+        (below if {"properties", "oneOf"} & entry.keys() else settings)[key] = resolve_node(found)
     path = f"{name}." if name else ""
     if settings:
         yield f"## {_heading(name)}\n"
         if name:
             yield f"{_text(node)}\n"
         yield from _rows(path, settings)
-    for kind, variant in variants(node).items():
+    for kind, variant in list_variants(node).items():
         own = {key: found for key, found in variant["properties"].items() if key != "kind"}
-        plain_ones = {key: plain(found) for key, found in own.items() if "properties" not in plain(found)}
+        plain_ones = {key: resolve_node(found) for key, found in own.items() if "properties" not in resolve_node(found)}
         yield f'### `{path}kind = "{kind}"`\n'
         yield f"{_text(variant)}\n"
         if plain_ones:
             yield from _rows(path, plain_ones)
-        below |= {key: plain(found) for key, found in own.items() if key not in plain_ones}
+        below |= {key: resolve_node(found) for key, found in own.items() if key not in plain_ones}
     for key, found in below.items():
         if found.get("type") == "array":
             yield from _list(f"{path}{key}", found)
@@ -48,13 +59,14 @@ def _table(name: str, node: Node) -> Iterator[str]:
 def _rows(path: str, settings: dict[str, Node]) -> Iterator[str]:
     yield "| setting | default | values | description |\n|---|---|---|---|"
     for key, found in settings.items():
-        yield f"| `{path}{key}` | {_default(path + key, found)} | {_cell(wanted(found))} | {_cell(_text(found))} |"
+        default, values = _default(path + key, found), _cell(describe_values(found))
+        yield f"| `{path}{key}` | {default} | {values} | {_cell(_text(found))} |"
     yield ""
 
 
 def _list(name: str, node: Node) -> Iterator[str]:
     """Yield the Markdown of a list of tables, `[[stages]]` in TOML."""
-    heading, *rest = _table(name, plain(node["items"]))
+    heading, *rest = _table(name, resolve_node(node["items"]))
     yield f"## `[[{name}]]`\n" if heading.startswith("## ") else heading
     yield f"{_text(node)} An entry is written `[[{name}]]` in a file and `{name}.0` on the command line:\n"
     yield from (line.replace(f"| `{name}.", f"| `{name}.0.") for line in rest)

@@ -27,9 +27,9 @@ from gymposium.players.protocol import Player
 from gymposium.util.durable import replace_text
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.directory import RunDirectory
-from gymposium_train.config.overrides import Override, parse
-from gymposium_train.config.reading import config_from, read_config, read_data
-from gymposium_train.config.writing import as_data
+from gymposium_train.config.overrides import Override, parse_override
+from gymposium_train.config.reading import build_config, read_config, read_data
+from gymposium_train.config.writing import config_to_data
 from gymposium_train.run.api import train
 from gymposium_train.run.fitting import fitted
 from gymposium_train.util.progress import say
@@ -60,11 +60,11 @@ def measured_file(runs: Path, task: Task, seed: int) -> Path:
 
 def make_config(task: Task, seed: int, runs: Path, settings: Sequence[str]) -> TrainConfig:
     """Return the task's file for one seed, with further settings that override it."""
-    overrides = [*map(parse, settings), Override(("seed",), seed, "--seeds")]
+    overrides = [*map(parse_override, settings), Override(("seed",), seed, "--seeds")]
     if task.demonstrations:
         files = [str(_chats(runs, task, shown)) for shown in task.demonstrations]
         overrides.append(Override(("cold_start", "data"), files, "demonstrations"))
-    return config_from(read_data(task.file), overrides)
+    return build_config(read_data(task.file), overrides)
 
 
 def demonstrate(task: Task, runs: Path) -> None:
@@ -122,7 +122,7 @@ def measure(task: Task, run: RunDirectory) -> dict[str, Any]:
                 continue
             say(f"measures: {who} in {game}")
             found.setdefault(who, {})[game] = figures(game, player, config.seed, who.replace(" ", "-"))
-    settings = as_data(config)
+    settings = config_to_data(config)
     if task.demonstrations:
         settings["cold_start"]["data"] = [str(shown) for shown in task.demonstrations]  # whatever folder they are in
     return {

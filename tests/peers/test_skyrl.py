@@ -19,7 +19,7 @@ pytest.importorskip("tinker", reason="SkyRL is not installed: tox run -e skyrl")
 from gymposium_tinker.service import KEY
 from gymposium_train import train
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.reading import config_from, merged
+from gymposium_train.config.reading import build_config, merge_data
 
 PYTHON = Path(os.environ.get("GYMPOSIUM_SKYRL_PYTHON", ""))
 """The Python of the server's environment. SkyRL pins releases that gymposium does not support."""
@@ -42,7 +42,7 @@ TRAIN: dict[str, Any] = {
 @pytest.fixture(scope="module")
 def player_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small Llama that has imitated random play, so that its replies are legal moves and returns differ."""
-    config = config_from(
+    config = build_config(
         {
             "games": ["tic_tac_toe"],
             "seed": 1,
@@ -115,7 +115,7 @@ def config(player_model: Path, address: str, monkeypatch: pytest.MonkeyPatch) ->
         "model": {"name": str(player_model), "tune": "lora", "lora": {"rank": 4}},
         "backend": {"kind": "tinker", "base_url": address},
     }
-    return config_from(merged(TRAIN, tables))
+    return build_config(merge_data(TRAIN, tables))
 
 
 def test_two_steps_of_reinforcement_learning(config: TrainConfig, log: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from gymposium.http.client import Server as Client, Session
 from gymposium.runs.sessions import SessionsFile
 from gymposium_agents.engines.vllm.server import Server
 from gymposium_train import train
-from gymposium_train.config.reading import config_from
+from gymposium_train.config.reading import build_config
 from gymposium_train.serving.trajectories import read_group
 
 from .conftest import RANK
@@ -46,7 +46,7 @@ def test_a_run_learns_from_sessions_that_a_server_answers(
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    config = config_from(
+    config = build_config(
         {
             "model": {"name": str(model_directory), "tune": "lora", "lora": {"rank": RANK, "alpha": 16}},
             "steps": 2,

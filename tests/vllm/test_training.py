@@ -21,7 +21,7 @@ from gymposium_agents.engines.vllm.settings import VllmSettings
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_train.backends.local_model import LocalModel
-from gymposium_train.backends.publishing.make import engine_start
+from gymposium_train.backends.publishing.make import make_engine_start
 from gymposium_train.backends.trainee import make_trainee
 from gymposium_train.config import (
     Lora,
@@ -32,7 +32,7 @@ from gymposium_train.config import (
     RolloutSettings,
     Stage,
     TrainConfig,
-    engine_table,
+    make_engine_table,
 )
 from gymposium_train.config.schedules import Pace
 from gymposium_train.credit.make import make_credit
@@ -53,7 +53,7 @@ def config_for(model: Path, **engine: Any) -> TrainConfig:
         games=(GAME,),
         steps=4,
         model=Model(name=str(model), tune="lora", lora=Lora(rank=RANK, alpha=16)),
-        engine=engine_table("vllm", schedule="streaming", **engine),
+        engine=make_engine_table("vllm", schedule="streaming", **engine),
         prompting=Prompting(max_tokens=4),
         rollout=RolloutSettings(groups=3, group_size=12, growth=1.0),
         stages=(Stage(opponents={"random": 1.0, "past": 2.0}),),
@@ -133,7 +133,7 @@ def policies(rollout: Any) -> set[Policy]:
 def test_a_run_starts_the_server_that_it_needs_and_ends_it(model_directory: Path, tmp_path: Path) -> None:
     config = config_for(model_directory)
     with training(config, tmp_path) as (run, loaded):
-        [settings] = make_server_settings(engine_start(config, loaded), VllmSettings())
+        [settings] = make_server_settings(make_engine_start(config, loaded), VllmSettings())
         assert (settings.lora_rank, settings.max_loras, settings.dtype) == (RANK, 4, "float32")
         for _ in range(2):
             assert run.trainee.publish()["sync/canary"] < 1e-4

@@ -21,7 +21,7 @@ from gymposium.players.grammar import make_player
 from gymposium.records.scores import Score
 from gymposium_train.config import Prompting
 from gymposium_train.config.checks import check
-from gymposium_train.config.reading import changed, config_from, read_config
+from gymposium_train.config.reading import build_config, change_config, read_config
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -358,7 +358,7 @@ def test_every_task_is_learned_by_a_model_of_the_run_from_random_play_or_demonst
     chats = tmp_path / "chats.jsonl"
     chats.touch()
     data = f"cold_start.data={json.dumps([str(chats)])}"
-    check(changed(config, data) if task.demonstrations else config, at_hand=False)
+    check(change_config(config, data) if task.demonstrations else config, at_hand=False)
     assert config.control or any(anchor.startswith("no control") for anchor in task.anchors)  # the table says why
     asked = config.prompting  # how sharply it samples and what a slip costs are the algorithm's, like a learning rate
     assert asked == Prompting(temperature=asked.temperature, on_illegal=asked.on_illegal)  # compact prompts, bare moves
@@ -485,7 +485,7 @@ def test_untuned_says_which_demand_is_missed(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_same_trains_with_every_credit_and_objective(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT)
-    configs = [config_from(data) for data in import_module("benchmarks.same.checkout").cases(ROOT).values()]
+    configs = [build_config(data) for data in import_module("benchmarks.same.checkout").cases(ROOT).values()]
     assert len(configs) == 16
     for config in configs:
         check(config, at_hand=False)

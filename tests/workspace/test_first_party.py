@@ -36,8 +36,8 @@ from gymposium_testing.subjects import named_subjects
 from typer.main import get_command
 
 def config(kind):
-    from gymposium_train.config.reading import config_from
-    return lambda name: config_from({"games": ["tic_tac_toe"], kind: {"kind": name}})
+    from gymposium_train.config.reading import build_config
+    return lambda name: build_config({"games": ["tic_tac_toe"], kind: {"kind": name}})
 
 WAYS = {
     "command": lambda name: get_command(app).resolve_command(None, [name]),

@@ -11,7 +11,7 @@ from typing import Any
 from gymposium.plugins.host import host
 from gymposium_train import train
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.reading import config_from, merged
+from gymposium_train.config.reading import build_config, merge_data
 
 WORLD = '''
 from typing import Literal
@@ -91,7 +91,7 @@ def guess_world(directory: Path) -> Iterator[str]:
 
 def taught(directory: Path, *games: str) -> Path:
     """A small model that has imitated random play on this machine, so that many of its replies are legal."""
-    config = config_from(
+    config = build_config(
         {
             "games": [*games],
             "seed": 1,
@@ -124,8 +124,8 @@ def make_settings(directory: Path, url: str, **tables: Any) -> dict[str, Any]:
         "evaluation": {"matches": 4, "every": 0, "opponents": ["random"]},
         "checkpoints": {"every": 1},
     }
-    return merged(base, tables)
+    return merge_data(base, tables)
 
 
 def make_config(directory: Path, url: str, **tables: Any) -> TrainConfig:
-    return config_from(make_settings(directory, url, **tables))
+    return build_config(make_settings(directory, url, **tables))

@@ -16,7 +16,7 @@ import pytest
 from gymposium.errors import GymposiumError
 from gymposium_train import train
 from gymposium_train.config.directory import RunDirectory
-from gymposium_train.config.writing import as_json
+from gymposium_train.config.writing import config_to_json
 
 from .runs import make_config
 from .stand_in.running import Faults, Server, running
@@ -55,7 +55,7 @@ def test_a_killed_run_that_is_resumed_ends_as_one_that_was_not(
     player_model: Path, uninterrupted: RunDirectory, server: Server, tmp_path: Path
 ) -> None:
     """It is killed while it samples for its third step, and again during the update of the last one."""
-    (tmp_path / "config.json").write_text(as_json(make_config(player_model, server.url, **TABLES)))
+    (tmp_path / "config.json").write_text(config_to_json(make_config(player_model, server.url, **TABLES)))
     run = RunDirectory(tmp_path / "run")
     started = ["train", str(tmp_path / "config.json"), "--out", str(run.path)]
     for step, path, arguments in ((2, "asample", started), (3, "optim_step", ["train", "--resume", str(run.path)])):

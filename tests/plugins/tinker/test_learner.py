@@ -17,7 +17,7 @@ from gymposium_tinker.learner import TinkerLearner
 from gymposium_tinker.losses import service_loss
 from gymposium_tinker.service import settled
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.reading import config_from
+from gymposium_train.config.reading import build_config
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.protocol import Demonstration
 from gymposium_train.learner.rows import Row, Span, fill_spans
@@ -36,7 +36,7 @@ Learners = tuple[LocalLearner, TinkerLearner]
 def make_config(model: Path, *, several: bool = False, **tables: Any) -> TrainConfig:
     optimizer = {"layout": "padded", "target_kl": 0.0, "max_grad_norm": 0.5}
     optimizer |= {"epochs": 2, "minibatches": 2} if several else {"epochs": 1, "minibatches": 1}
-    return config_from(
+    return build_config(
         {
             "games": ["tic_tac_toe"],
             "model": {"name": str(model), "tune": "lora", "lora": {"rank": RANK}},

@@ -16,10 +16,10 @@ from gymposium.errors import PermissionRequired
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.models.small import make_small_model
 from gymposium_train import train
-from gymposium_train.config.backend_checks import backend_checks
+from gymposium_train.config.backend_checks import find_backend_checks
 from gymposium_train.config.checks import check
-from gymposium_train.config.outline import outline
-from gymposium_train.config.permitted import check_permitted, to_allow
+from gymposium_train.config.outline import outline_run
+from gymposium_train.config.permitted import check_permitted, names_to_allow
 from gymposium_train.config.problems import BadConfig
 
 from .runs import make_config
@@ -56,7 +56,7 @@ def test_what_the_service_cannot_do_is_refused(tables: dict[str, Any], reason: s
 def test_a_run_needs_a_model_and_a_number_of_steps(model_directory: Path) -> None:
     config = make_config(model_directory, "http://127.0.0.1:9")
     config = config.model_copy(update={"model": config.model.model_copy(update={"name": None}), "steps": None})
-    found = [*backend_checks(config).refusals(config)]
+    found = [*find_backend_checks(config).refusals(config)]
     assert any(sentence.startswith("model.name: the service holds pretrained models") for sentence in found)
     assert any(sentence.startswith("steps: the budget of 300 CPU seconds counts this machine") for sentence in found)
 
@@ -128,7 +128,7 @@ def test_a_dry_run_shows_what_is_refused_and_what_it_costs(model_directory: Path
     ids=["none", "decoupled", "k1", "gspo"],
 )
 def test_the_outline_says_the_price(tables: dict[str, Any], passes: int, model_directory: Path) -> None:
-    shown = outline(make_config(model_directory, "http://127.0.0.1:9", **tables))
+    shown = outline_run(make_config(model_directory, "http://127.0.0.1:9", **tables))
     assert len([one for one in shown.get("price", "").split("; ") if one]) == passes
 
 
@@ -139,4 +139,4 @@ def test_a_file_alone_does_not_decide_where_the_key_is_sent(model_directory: Pat
         PermissionRequired, match=r"backend\.base_url: it opens an address that rows and a key are sent to"
     ):
         check_permitted(elsewhere)
-    assert to_allow(elsewhere) == ["https://example.org/tinker"]
+    assert names_to_allow(elsewhere) == ["https://example.org/tinker"]

@@ -14,7 +14,7 @@ import pytest
 from gymposium.http.client import Server as Served, Session
 from gymposium_train import train
 from gymposium_train.config.directory import RunDirectory
-from gymposium_train.config.reading import config_from
+from gymposium_train.config.reading import build_config
 
 from .runs import guess_world, make_config, make_settings
 from .stand_in.app import KEY
@@ -120,7 +120,7 @@ def test_served_sessions_are_learned(player_model: Path, server: Server, service
         checkpoints={"keep": 5},
     )
     del settings["games"], settings["rollout"], settings["evaluation"]
-    config = config_from(settings | {"rollout": {"group_size": 3}})
+    config = build_config(settings | {"rollout": {"group_size": 3}})
     failed: list[BaseException] = []
 
     def run() -> None:

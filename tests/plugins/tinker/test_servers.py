@@ -36,7 +36,7 @@ from gymposium_tinker.settings import TinkerSettings
 from gymposium_train.backends.protocol import BackendStart
 from gymposium_train.config.checks import check
 from gymposium_train.config.directory import RunDirectory
-from gymposium_train.config.reading import config_from
+from gymposium_train.config.reading import build_config
 
 from .runs import make_config
 from .stand_in.running import Server, running
@@ -96,12 +96,12 @@ def test_the_documented_command_is_accepted_with_its_defaults(model_directory: P
         "model": {"name": str(model_directory), "tune": "lora"},
         "credit": {"kind": "grpo"},
     }
-    config = config_from({**table, "backend": {"kind": "tinker"}})
+    config = build_config({**table, "backend": {"kind": "tinker"}})
     check(config, at_hand=False)
     assert config.optimizer.epochs * config.optimizer.minibatches > 1
     assert config.optimizer.target_kl == 0.0
-    assert config_from(table).optimizer.target_kl > 0.0
-    given = config_from({**table, "backend": {"kind": "tinker"}, "optimizer": {"target_kl": 0.1}})
+    assert build_config(table).optimizer.target_kl > 0.0
+    given = build_config({**table, "backend": {"kind": "tinker"}, "optimizer": {"target_kl": 0.1}})
     with pytest.raises(GymposiumError, match=r"optimizer.target_kl = 0\.1: an optimizer step is sent together"):
         check(given, at_hand=False)
 

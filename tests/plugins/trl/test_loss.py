@@ -14,7 +14,7 @@ from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.grammar import make_reward
 from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.reading import config_from
+from gymposium_train.config.reading import build_config
 from gymposium_train.credit.make import make_credit
 from gymposium_train.credit.protocol import RatedGroup
 from gymposium_train.learner import LocalLearner, Loss
@@ -30,7 +30,7 @@ NEAR = 1e-5
 
 
 def make_config(model: Path, objective: dict[str, Any], aggregate: Any) -> TrainConfig:
-    return config_from(
+    return build_config(
         {
             "games": ["leduc_poker"],
             "model": {"name": str(model), "tune": "full"},

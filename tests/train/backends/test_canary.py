@@ -13,7 +13,7 @@ from gymposium.errors import GymposiumError
 from gymposium.replies.reading import get_reader
 from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.models.loading import LoadedModel, load_model
-from gymposium_train.backends.canary import opening_prompts
+from gymposium_train.backends.canary import sample_prompts
 from gymposium_train.learner.precision import compute_tolerance
 
 
@@ -31,7 +31,7 @@ def test_there_are_prompts_for_every_kind_of_game(tiny: LoadedModel, game: str) 
     """Turn by turn, simultaneous, with one seat, and free text; the prompts are the same each time."""
     loaded = load_game(game)
     found = [
-        opening_prompts(loaded, "compact", get_reader("move"), tiny.chat, context=4096, seed=3, number=2)
+        sample_prompts(loaded, "compact", get_reader("move"), tiny.chat, context=4096, seed=3, number=2)
         for _ in range(2)
     ]
     assert found[0] == found[1]
@@ -40,11 +40,11 @@ def test_there_are_prompts_for_every_kind_of_game(tiny: LoadedModel, game: str) 
 
 def test_prompts_leave_room_for_a_reply_or_the_run_says_what_to_do(tiny: LoadedModel) -> None:
     chat, game = tiny.chat, load_game("tic_tac_toe")
-    lengths = sorted(len(p) for p in opening_prompts(game, "compact", get_reader("move"), chat, context=4096, seed=0))
-    found = opening_prompts(game, "compact", get_reader("move"), chat, context=lengths[0] + 1, seed=0)
+    lengths = sorted(len(p) for p in sample_prompts(game, "compact", get_reader("move"), chat, context=4096, seed=0))
+    found = sample_prompts(game, "compact", get_reader("move"), chat, context=lengths[0] + 1, seed=0)
     assert {len(prompt) for prompt in found} == {lengths[0]}
     with pytest.raises(GymposiumError, match=r'too short for a prompt of tic_tac_toe.*prompting.prompt = "compact"'):
-        opening_prompts(game, "compact", get_reader("move"), chat, context=lengths[0], seed=0)
+        sample_prompts(game, "compact", get_reader("move"), chat, context=lengths[0], seed=0)
 
 
 def test_the_coarsest_numbers_say_how_near_is_right(tiny: LoadedModel, model_directory: Path) -> None:

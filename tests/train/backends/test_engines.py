@@ -19,9 +19,9 @@ from gymposium_agents.chat.tokens import BASE, Policy, Sampling, TokenRequest
 from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.backends.local_model import LocalModel
 from gymposium_train.backends.trainee import make_trainee
-from gymposium_train.config import Lora, Model, Prompting, TrainConfig, engine_table
+from gymposium_train.config import Lora, Model, Prompting, TrainConfig, make_engine_table
 from gymposium_train.config.checks import check
-from gymposium_train.config.reading import config_from
+from gymposium_train.config.reading import build_config
 
 PLUGIN = """
 from dataclasses import dataclass
@@ -101,7 +101,7 @@ def test_a_run_publishes_to_it_and_closes_it(plugin: object, model_directory: Pa
     config = TrainConfig(
         games=("kuhn_poker",),
         model=Model(name=str(model_directory), tune="lora", lora=Lora(rank=RANK)),
-        engine=engine_table("strange", staleness=1, workers=2),
+        engine=make_engine_table("strange", staleness=1, workers=2),
         prompting=Prompting(max_tokens=4),
     )
     check(config, at_hand=False)
@@ -122,11 +122,11 @@ def test_a_run_publishes_to_it_and_closes_it(plugin: object, model_directory: Pa
 
 def test_a_config_that_the_engine_cannot_serve_is_refused(plugin: object) -> None:
     with pytest.raises(GymposiumError, match=r"engine.kind = strange: this engine receives an adapter"):
-        check(TrainConfig(games=("kuhn_poker",), model=Model(tune="full"), engine=engine_table("strange")))
+        check(TrainConfig(games=("kuhn_poker",), model=Model(tune="full"), engine=make_engine_table("strange")))
     with pytest.raises(GymposiumError, match=r'engine.kind = "strang": it must be one of .*strange'):
-        config_from({"games": ["kuhn_poker"], "engine": {"kind": "strang"}})
+        build_config({"games": ["kuhn_poker"], "engine": {"kind": "strang"}})
     with pytest.raises(GymposiumError, match=r"engine.workers = true: it must be a whole number"):
-        config_from({"games": ["kuhn_poker"], "engine": {"kind": "strange", "workers": True}})
+        build_config({"games": ["kuhn_poker"], "engine": {"kind": "strange", "workers": True}})
 
 
 def test_the_engine_of_the_how_to_plays(model_directory: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from gymposium_agents.lora.store import AdapterStore
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_train.backends.local_model import LocalModel
 from gymposium_train.backends.trainee import Trainee, make_trainee
-from gymposium_train.config import Lora, Model, Pool, Prompting, RolloutSettings, Stage, TrainConfig, engine_table
+from gymposium_train.config import Lora, Model, Pool, Prompting, RolloutSettings, Stage, TrainConfig, make_engine_table
 from gymposium_train.learner import LocalLearner
 from gymposium_train.rollout import LocalExecutor, MatchGroup, MatchPlanner, StepRollout, roll_out
 from gymposium_train.rollout.ahead import Ahead
@@ -69,7 +69,7 @@ def made(
     config = TrainConfig(
         games=("kuhn_poker", "tic_tac_toe"),
         model=Model(name=str(model), tune=tune, lora=Lora(rank=RANK)),
-        engine=engine_table(kind, staleness=staleness),
+        engine=make_engine_table(kind, staleness=staleness),
         prompting=Prompting(max_tokens=4),
     )
     loaded, learner = learning(model, tune)
@@ -285,7 +285,9 @@ def test_a_learner_in_four_bits_is_played(model_directory: Path, tmp_path: Path,
     quantization."""
     pytest.importorskip("bitsandbytes")
     config = TrainConfig(
-        games=("kuhn_poker",), model=Model(tune="lora", load="4bit", lora=Lora(rank=RANK)), engine=engine_table(kind)
+        games=("kuhn_poker",),
+        model=Model(tune="lora", load="4bit", lora=Lora(rank=RANK)),
+        engine=make_engine_table(kind),
     )
     loaded, learner = learning(model_directory, load="4bit")
     with make_trainee(config, tmp_path, LocalModel(config, loaded, learner), [load_game("kuhn_poker")]) as who:

@@ -16,10 +16,10 @@ from gymposium.errors import BadOption
 from gymposium.players.grammar import make_player
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_train import Callback, TrainConfig, train
-from gymposium_train.cli.running import _next_command
+from gymposium_train.cli.running import _suggest_command
 from gymposium_train.config import Stage
 from gymposium_train.config.directory import RunDirectory
-from gymposium_train.config.reading import changed, config_from_toml
+from gymposium_train.config.reading import change_config, parse_toml_config
 
 SMALL = (
     *("rollout.groups=2", "rollout.group_size=4", "rollout.growth=1"),
@@ -36,7 +36,7 @@ def gymposium(*arguments: str | Path) -> Result:
 def planned(*arguments: str | Path) -> TrainConfig:
     done = gymposium(*arguments, "--dry-run")
     assert done.exit_code == 0, done.output
-    return config_from_toml(done.stdout)
+    return parse_toml_config(done.stdout)
 
 
 def refused(*arguments: str | Path) -> str:
@@ -76,7 +76,7 @@ def test_a_plan_can_be_saved_and_given_back(tmp_path: Path) -> None:
     done = gymposium("--game", "tic_tac_toe", "steps=5", "--dry-run")
     file = tmp_path / "plan.toml"
     file.write_text(done.stdout, encoding="utf-8")
-    assert planned(file) == config_from_toml(done.stdout)
+    assert planned(file) == parse_toml_config(done.stdout)
     assert "nothing was done" in done.stderr
 
 
@@ -86,7 +86,9 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, mode
     settings = ("model.tune=lora", "rollout.growth=4", "rollout.groups=2", "rollout.group_size=8", "--control")
     done = gymposium(*arguments, *settings, "--dry-run", "--json")
     told = json.loads(done.stdout)
-    assert changed(TrainConfig(games=("x",)), 'games=["tic_tac_toe","2048"]').games == tuple(told["config"]["games"])
+    assert change_config(TrainConfig(games=("x",)), 'games=["tic_tac_toe","2048"]').games == tuple(
+        told["config"]["games"]
+    )
     outline = told["outline"]
     assert outline["games"] == "tic_tac_toe (2 seats), 2048 (1 seat)"
     assert outline["steps"] == (
@@ -243,7 +245,7 @@ class Recorder(Callback):
 
 
 def test_a_run_from_python_stops_goes_on_and_calls_back(tmp_path: Path) -> None:
-    config = changed(TrainConfig(games=("tic_tac_toe",)), "steps=3", "checkpoints.every=1", *SMALL)
+    config = change_config(TrainConfig(games=("tic_tac_toe",)), "steps=3", "checkpoints.every=1", *SMALL)
     assert config.model.small == SmallModel(hidden=32, layers=1, heads=2)
     first, second = Recorder(stop_after=2), Recorder()
     with pytest.raises(KeyboardInterrupt):
@@ -277,12 +279,12 @@ def test_a_run_from_python_stops_goes_on_and_calls_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("game", "wanted"), [("tic_tac_toe", "Play it: "), ("mail", "Evaluate it: ")])
 def test_only_weights_on_this_machine_are_offered_to_play(game: str, wanted: str, tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
-    config = changed(TrainConfig(games=(game,)), "model.tune=lora", "model.name=some/model", "cold_start.steps=0")
+    config = change_config(TrainConfig(games=(game,)), "model.tune=lora", "model.name=some/model", "cold_start.steps=0")
     run.adapter.mkdir()
     (run.adapter / "tinker.json").write_text("{}")  # a service keeps the weights
-    assert _next_command(run, config) is None
+    assert _suggest_command(run, config) is None
     (run.adapter / "adapter_config.json").write_text("{}")
-    command = _next_command(run, config)
+    command = _suggest_command(run, config)
     assert command is not None
     assert command.startswith(wanted)
     assert f"lm:some/model@{run.adapter}" in command

@@ -16,26 +16,26 @@ from gymposium.util.strict_json import LARGEST_INTEGER
 from gymposium_train.config import schema
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.reading import (
-    changed,
-    config_from,
-    config_from_json,
-    config_from_toml,
-    merged,
+    build_config,
+    change_config,
+    merge_data,
+    parse_json_config,
+    parse_toml_config,
     read_config,
 )
 from gymposium_train.config.schedules import Pace, entropy_weight, growth, learning_rate
-from gymposium_train.config.writing import as_data, as_json, as_toml
+from gymposium_train.config.writing import config_to_data, config_to_json, config_to_toml
 from gymposium_train.credit.gae import GaeSettings
 from gymposium_train.credit.rae import RaeSettings
 from gymposium_train.credit.rloo import RlooSettings
 
 TEXT = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
-BASE = config_from({"games": ["tic_tac_toe"]})
+BASE = build_config({"games": ["tic_tac_toe"]})
 
 
 def values(node: schema.Node) -> st.SearchStrategy[Any]:
     """Data that the schema allows; optional settings are sometimes omitted."""
-    node = schema.plain(node)
+    node = schema.resolve_node(node)
     match node.get("type"):
         case _ if "oneOf" in node or "anyOf" in node:
             return st.one_of(*map(values, node.get("oneOf", node.get("anyOf"))))
@@ -80,25 +80,25 @@ def values(node: schema.Node) -> st.SearchStrategy[Any]:
     return st.dictionaries(TEXT, inside, min_size=node.get("minProperties", 0), max_size=3)
 
 
-@given(data=values(schema.whole()))
+@given(data=values(schema.load_schema()))
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=40)
 def test_a_config_comes_back_from_its_own_text(data: dict[str, Any]) -> None:
-    config = config_from(data)
-    assert config_from_toml(as_toml(config)) == config
-    assert config_from_json(as_json(config)) == config
-    assert config_from(as_data(config)) == config
+    config = build_config(data)
+    assert parse_toml_config(config_to_toml(config)) == config
+    assert parse_json_config(config_to_json(config)) == config
+    assert build_config(config_to_data(config)) == config
 
 
 def test_what_may_be_left_out_is_left_out_by_default() -> None:
     """TOML cannot write None, so another default could never be reverted."""
-    for path, node in schema.settings():
+    for path, node in schema.list_settings():
         if any(option.get("type") == "null" for option in node.get("anyOf", [])):
-            assert node["default"] is None, schema.dotted(path)
+            assert node["default"] is None, schema.format_path(path)
 
 
 def test_every_setting_is_documented_and_has_a_default_or_must_be_given() -> None:
-    for path, node in schema.settings():
-        name = schema.dotted(path)
+    for path, node in schema.list_settings():
+        name = schema.format_path(path)
         assert node.get("description"), name
         is_setting = not {"properties", "oneOf"} & node.keys()
         assert not is_setting or "default" in node or name in ("games", "kl.weight", "sft.weight"), name
@@ -185,13 +185,13 @@ def test_every_setting_is_documented_and_has_a_default_or_must_be_given() -> Non
 )
 def test_what_is_wrong_is_said_with_path_value_and_what_may_be(data: dict[str, Any], problems: list[str]) -> None:
     with pytest.raises(BadConfig) as caught:
-        config_from(data)
+        build_config(data)
     for problem in problems:
         assert problem in str(caught.value)
 
 
 def test_overrides_are_toml_and_a_bare_word_is_text() -> None:
-    config = changed(
+    config = change_config(
         BASE,
         "optimizer.learning_rate=1e-5",
         'games=["tic_tac_toe", "kuhn_poker"]',
@@ -211,8 +211,8 @@ def test_overrides_are_toml_and_a_bare_word_is_text() -> None:
     assert config.stages[0].opponents == {"random": 1.0, "mcts-5": 1.0, "lm:tiny?context=full": 2.0}
     assert config.control is True
     assert config.loggers == {"tensorboard": {"every": 3}}
-    back = changed(config, "model.name=", "stages=", 'games=["tic_tac_toe"]', "reward=", "control=", "loggers=")
-    assert changed(back, "optimizer.learning_rate=") == BASE
+    back = change_config(config, "model.name=", "stages=", 'games=["tic_tac_toe"]', "reward=", "control=", "loggers=")
+    assert change_config(back, "optimizer.learning_rate=") == BASE
 
 
 @pytest.mark.parametrize(
@@ -233,33 +233,33 @@ def test_overrides_are_toml_and_a_bare_word_is_text() -> None:
 )
 def test_an_override_that_cannot_be_is_refused(override: str, message: str) -> None:
     with pytest.raises(BadOption) as caught:
-        changed(BASE, override)
+        change_config(BASE, override)
     assert message in str(caught.value)
 
 
 def test_another_kind_begins_its_table_anew() -> None:
-    gae = changed(BASE, "credit.kind=gae", "credit.critic.warmup=3", "credit.normalise=false")
+    gae = change_config(BASE, "credit.kind=gae", "credit.critic.warmup=3", "credit.normalise=false")
     assert isinstance(gae.credit, GaeSettings)
     assert (gae.credit.critic.warmup, gae.credit.normalise) == (3, False)
-    assert changed(gae, "credit.kind=rloo").credit == RlooSettings()
-    assert changed(gae, "credit.decay=0.5", "credit.kind=rae").credit == RaeSettings(decay=0.5)
-    assert changed(changed(BASE, "credit.kind=rloo"), "credit.kind=").credit == BASE.credit == GaeSettings()
-    assert changed(gae, "credit.kind=gae") == gae
-    layers = merged({"credit": {"kind": "gae", "lam": 0.9}}, {"credit": {"kind": "rae"}})
+    assert change_config(gae, "credit.kind=rloo").credit == RlooSettings()
+    assert change_config(gae, "credit.decay=0.5", "credit.kind=rae").credit == RaeSettings(decay=0.5)
+    assert change_config(change_config(BASE, "credit.kind=rloo"), "credit.kind=").credit == BASE.credit == GaeSettings()
+    assert change_config(gae, "credit.kind=gae") == gae
+    layers = merge_data({"credit": {"kind": "gae", "lam": 0.9}}, {"credit": {"kind": "rae"}})
     assert layers == {"credit": {"kind": "rae"}}
-    assert changed(changed(BASE, "kl.weight=0.3"), "kl=").kl == BASE.kl
+    assert change_config(change_config(BASE, "kl.weight=0.3"), "kl=").kl == BASE.kl
 
 
 def test_one_setting_is_given_once() -> None:
     with pytest.raises(BadOption, match="steps=1 and steps=2 both set steps"):
-        changed(BASE, "steps=1", "steps=2")
+        change_config(BASE, "steps=1", "steps=2")
 
 
 def test_files_are_read_by_their_ending(tmp_path: Path) -> None:
     toml, run = tmp_path / "mine.toml", tmp_path / "config.json"
     toml.write_text('games = ["kuhn_poker"]\nseed = 0x10\n[optimizer]\nepochs = 3\n', encoding="utf-8")
-    run.write_text(as_json(BASE), encoding="utf-8")
-    assert read_config(toml) == changed(BASE, 'games=["kuhn_poker"]', "seed=16", "optimizer.epochs=3")
+    run.write_text(config_to_json(BASE), encoding="utf-8")
+    assert read_config(toml) == change_config(BASE, 'games=["kuhn_poker"]', "seed=16", "optimizer.epochs=3")
     assert read_config(run) == BASE
     for text, message in (
         ("games = [", "is not valid TOML"),
@@ -277,7 +277,7 @@ def test_files_are_read_by_their_ending(tmp_path: Path) -> None:
 
 def test_layers_are_merged_table_by_table() -> None:
     first = {"games": ["a"], "optimizer": {"epochs": 3, "minibatches": 4}, "stages": [{"promote": 0.5}, {}]}
-    assert merged(first, {"optimizer": {"epochs": 1}, "stages": [{}]}) == {
+    assert merge_data(first, {"optimizer": {"epochs": 1}, "stages": [{}]}) == {
         "games": ["a"],
         "optimizer": {"epochs": 1, "minibatches": 4},
         "stages": [{}],
@@ -286,7 +286,7 @@ def test_layers_are_merged_table_by_table() -> None:
 
 
 def test_groups_grow_and_rates_fall() -> None:
-    config = changed(
+    config = change_config(
         BASE,
         *("steps=5", "rollout.group_size=10", "rollout.growth=4", "entropy.weight=0.1", "entropy.final_share=0"),
         "optimizer.warmup_steps=2",
@@ -297,7 +297,7 @@ def test_groups_grow_and_rates_fall() -> None:
     rate = config.optimizer.learning_rate
     assert learning_rate(config, pace(0), 0) == rate / 2
     assert learning_rate(config, pace(4), 4) == pytest.approx(rate * config.optimizer.final_rate)
-    assert [pace.over(done) for done in (0, 4, 5)] == [False, False, True]
+    assert [pace.is_over(done) for done in (0, 4, 5)] == [False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -309,7 +309,7 @@ def test_groups_grow_and_rates_fall() -> None:
     ],
 )
 def test_the_schedule_of_the_learning_rate(schedule: str, shares: list[float]) -> None:
-    config = changed(BASE, "steps=5", "optimizer.warmup_steps=0", f"optimizer.schedule={schedule}")
+    config = change_config(BASE, "steps=5", "optimizer.warmup_steps=0", f"optimizer.schedule={schedule}")
     rates = [learning_rate(config, Pace(config)(step), step) for step in range(5)]
     assert [rate / config.optimizer.learning_rate for rate in rates] == pytest.approx(shares, abs=1e-4)
 
@@ -317,26 +317,26 @@ def test_the_schedule_of_the_learning_rate(schedule: str, shares: list[float]) -
 @pytest.mark.parametrize("wrong", ["beta1=1", "beta2=-0.1", "weight_decay=-1", "schedule=step"])
 def test_settings_of_adamw_are_checked(wrong: str) -> None:
     with pytest.raises(BadOption, match=rf"optimizer\.{wrong.partition('=')[0]}"):
-        changed(BASE, f"optimizer.{wrong}")
+        change_config(BASE, f"optimizer.{wrong}")
 
 
 def test_a_budget_is_used_up_whatever_a_step_takes() -> None:
     """It ends with the step that comes nearest to it, and is counted from what the cold start left of it."""
-    pace = Pace(changed(BASE, "budget=100"), used=40.0)
+    pace = Pace(change_config(BASE, "budget=100"), used=40.0)
     assert pace(0) == 0.0
     progress = []
     for step, seconds in enumerate((20.0, 16.0, 12.0, 7.0)):
-        assert not pace.over(step)
+        assert not pace.is_over(step)
         pace.step(seconds)
         progress.append(pace(step + 1))
     assert progress == pytest.approx([1 / 3, 0.6, 0.8, 55 / 60])
-    assert not pace.over(4)
+    assert not pace.is_over(4)
     pace.step(4.0)
-    assert pace.over(5)
-    late = Pace(changed(BASE, "budget=100"), used=130.0)
-    assert not late.over(0), "a run takes one step at least"
+    assert pace.is_over(5)
+    late = Pace(change_config(BASE, "budget=100"), used=130.0)
+    assert not late.is_over(0), "a run takes one step at least"
     late.step(1.0)
-    assert late.over(1)
+    assert late.is_over(1)
 
 
 def test_a_config_needs_no_torch() -> None:

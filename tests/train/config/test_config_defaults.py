@@ -21,11 +21,11 @@ from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_train.config import ColdStart, Optimizer, Prompting, RolloutSettings, TrainConfig, defaults
 from gymposium_train.config.checks import check
 from gymposium_train.config.defaults import ALL_WEIGHTS, PRETRAINED
-from gymposium_train.config.engine import engine_table
-from gymposium_train.config.overrides import parse
+from gymposium_train.config.engine import make_engine_table
+from gymposium_train.config.overrides import parse_override
 from gymposium_train.config.problems import BadConfig
-from gymposium_train.config.reading import changed, config_from, config_from_json, config_from_toml
-from gymposium_train.config.writing import as_data, as_json, as_toml
+from gymposium_train.config.reading import build_config, change_config, parse_json_config, parse_toml_config
+from gymposium_train.config.writing import config_to_data, config_to_json, config_to_toml
 from gymposium_train.credit.gae import GaeSettings
 from gymposium_train.objective.gspo import GspoSettings
 
@@ -37,7 +37,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "train-a-pretrained-model
 
 def at(config: TrainConfig, name: str) -> Any:
     """The value of a setting by its dotted name."""
-    value: Any = as_data(config)
+    value: Any = config_to_data(config)
     for part in name.split("."):
         value = value[part]
     return value
@@ -51,11 +51,11 @@ def values(config: TrainConfig) -> dict[str, Any]:
 def planned(*arguments: str) -> TrainConfig:
     done = CliRunner().invoke(app, ["train", *arguments, "--dry-run"], prog_name="gymposium")
     assert done.exit_code == 0, done.output
-    return config_from_toml(done.stdout)
+    return parse_toml_config(done.stdout)
 
 
 def make_config(**settings: Any) -> TrainConfig:
-    return config_from({"games": ["tic_tac_toe"], **settings})
+    return build_config({"games": ["tic_tac_toe"], **settings})
 
 
 def test_a_model_of_the_hub_has_the_defaults_of_a_pretrained_one_however_it_is_named(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_model_of_the_hub_has_the_defaults_of_a_pretrained_one_however_it_is_n
     for config in (
         NAMED,
         make_config(model={"name": HUB}),
-        changed(SMALL, f"model.name={HUB}"),
+        change_config(SMALL, f"model.name={HUB}"),
         planned(str(file)),
         planned("--game", "tic_tac_toe", "--model", HUB),
         planned("--game", "tic_tac_toe", f"model.name={HUB}"),
@@ -88,19 +88,19 @@ def test_without_a_name_the_defaults_are_those_of_the_settings_classes() -> None
 def test_what_was_given_has_the_value_that_was_given(name: str) -> None:
     small = at(SMALL, name)
     override = f"{name}={json.dumps(small)}"
-    assert at(changed(NAMED, override), name) == small
-    assert at(changed(changed(SMALL, override), f"model.name={HUB}"), name) == small
-    assert changed(changed(NAMED, override), f"{name}=") == NAMED
+    assert at(change_config(NAMED, override), name) == small
+    assert at(change_config(change_config(SMALL, override), f"model.name={HUB}"), name) == small
+    assert change_config(change_config(NAMED, override), f"{name}=") == NAMED
 
 
 def test_a_setting_without_a_value_and_a_config_without_its_model_go_back_to_the_defaults() -> None:
-    assert changed(NAMED, "optimizer.learning_rate=3e-5", "steps=7", "model.name=") == changed(
+    assert change_config(NAMED, "optimizer.learning_rate=3e-5", "steps=7", "model.name=") == change_config(
         SMALL, "optimizer.learning_rate=3e-5", "steps=7"
     )
     data = {"games": ["tic_tac_toe"], "model": {"name": HUB}, "optimizer": {"learning_rate": 3e-5}}
-    assert config_from(data, [parse("optimizer.learning_rate=")]) == NAMED
-    assert config_from(data, [parse("optimizer=")]) == NAMED
-    assert config_from(data, [parse("optimizer.learning_rate="), parse("model.name=")]) == SMALL
+    assert build_config(data, [parse_override("optimizer.learning_rate=")]) == NAMED
+    assert build_config(data, [parse_override("optimizer=")]) == NAMED
+    assert build_config(data, [parse_override("optimizer.learning_rate="), parse_override("model.name=")]) == SMALL
 
 
 def test_tables_of_python_are_completed_and_left_as_they_are() -> None:
@@ -111,12 +111,12 @@ def test_tables_of_python_are_completed_and_left_as_they_are() -> None:
     assert mine == Optimizer(epochs=3)
     assert TrainConfig(games=("tic_tac_toe",), optimizer=named.optimizer).optimizer == mine
     again = pickle.loads(pickle.dumps(named))
-    assert changed(again, "model.name=").optimizer == mine
+    assert change_config(again, "model.name=").optimizer == mine
 
 
 def test_a_critic_of_a_pretrained_model_learns_more_slowly() -> None:
     small, named = (make_config(credit={"kind": "gae"}, model=model) for model in ({}, {"name": HUB}))
-    for config, rate in ((small, 1e-2), (named, 1e-4), (changed(small, f"model.name={HUB}"), 1e-4)):
+    for config, rate in ((small, 1e-2), (named, 1e-4), (change_config(small, f"model.name={HUB}"), 1e-4)):
         assert isinstance(config.credit, GaeSettings)
         assert config.credit.critic.learning_rate == rate
     given = make_config(
@@ -131,12 +131,12 @@ def test_all_weights_of_a_pretrained_model_are_trained_at_a_lower_rate_than_a_lo
 
 
 def test_what_is_written_has_all_values_and_reads_as_the_same_config() -> None:
-    data = json.loads(as_json(NAMED))
+    data = json.loads(config_to_json(NAMED))
     assert (data["optimizer"]["learning_rate"], data["rollout"]["growth"]) == (2e-4, 1.0)
-    back = (config_from_json(as_json(NAMED)), config_from_toml(as_toml(NAMED)))
+    back = (parse_json_config(config_to_json(NAMED)), parse_toml_config(config_to_toml(NAMED)))
     assert back == (NAMED, NAMED)
     for config in back:  # they are given now
-        small = changed(config, "model.name=")
+        small = change_config(config, "model.name=")
         assert values(small) == values(NAMED)
         check(small, at_hand=False)
 
@@ -154,7 +154,10 @@ def test_a_small_model_that_training_wrote_is_asked_as_it_was_and_has_no_cold_st
     assert config.prompting == Prompting(prompt="compact", reply="json", context="last-2", max_tokens=30)
     assert config.cold_start == ColdStart(steps=0)
     assert (config.rollout, config.optimizer, config.evaluation) == (SMALL.rollout, SMALL.optimizer, SMALL.evaluation)
-    assert changed(SMALL, f"model.name={json.dumps(str(directory))}", "prompting.reply=tags").prompting.reply == "tags"
+    assert (
+        change_config(SMALL, f"model.name={json.dumps(str(directory))}", "prompting.reply=tags").prompting.reply
+        == "tags"
+    )
 
 
 def test_a_large_model_that_training_wrote_is_asked_as_it_was_and_trained_as_a_pretrained_one(
@@ -185,8 +188,8 @@ def test_files_that_cannot_be_read(directory: Path) -> None:
         make_config(model={"name": str(directory)})
     with pytest.raises(ValidationError, match=r"player\.json is not valid JSON"):
         TrainConfig(games=("tic_tac_toe",), model={"name": str(directory)})  # type: ignore[arg-type]
-    complete = as_data(NAMED) | {"model": {"name": str(directory), "tune": "lora"}}
-    assert config_from(complete).optimizer == NAMED.optimizer  # nothing was left out, so nothing is looked up
+    complete = config_to_data(NAMED) | {"model": {"name": str(directory), "tune": "lora"}}
+    assert build_config(complete).optimizer == NAMED.optimizer  # nothing was left out, so nothing is looked up
 
 
 def test_the_page_lists_them() -> None:
@@ -199,13 +202,13 @@ def test_the_page_lists_them() -> None:
 
 def test_imitation_follows_what_is_trained() -> None:
     data: dict[str, Any] = {"games": ["tic_tac_toe"], "model": {"name": HUB}}
-    lora = config_from(data).cold_start
+    lora = build_config(data).cold_start
     assert (lora.tune, lora.learning_rate) == ("lora", PRETRAINED["cold_start.learning_rate"])
     for whole in ({"model": {"name": HUB, "tune": "full"}}, {"cold_start": {"tune": "full"}}):
-        found = config_from(data | whole).cold_start
+        found = build_config(data | whole).cold_start
         assert (found.tune, found.learning_rate) == ("full", ALL_WEIGHTS)
     assert SMALL.cold_start.tune == "full"
-    assert changed(SMALL, "cold_start.tune=full").cold_start.learning_rate == SMALL.cold_start.learning_rate
+    assert change_config(SMALL, "cold_start.tune=full").cold_start.learning_rate == SMALL.cold_start.learning_rate
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, Path.touch])
@@ -218,16 +221,16 @@ def test_weights_that_are_no_file_are_not_waited_for(tmp_path: Path, make: Calla
 
 @pytest.mark.parametrize(("kind", "schedule"), [("shared", "rounds"), ("own", "rounds"), ("vllm", "streaming")])
 def test_matches_stream_with_a_server(kind: str, schedule: str) -> None:
-    assert engine_table(kind).schedule == schedule
-    assert engine_table(kind, schedule="rounds").schedule == "rounds"
+    assert make_engine_table(kind).schedule == schedule
+    assert make_engine_table(kind, schedule="rounds").schedule == "rounds"
 
 
 def test_gspo_has_the_bounds_and_the_mean_of_its_paper_and_compares_the_learner_with_itself() -> None:
-    config = changed(SMALL, "objective.kind=gspo")
+    config = change_config(SMALL, "objective.kind=gspo")
     assert isinstance(config.objective, GspoSettings)
     assert (config.objective.clip_low, config.objective.clip_high) == (3e-4, 4e-4)
     assert (config.objective.aggregate, config.mismatch.kind) == ("turn", "decoupled")
-    assert config_from_json(as_json(config)) == config
-    assert changed(config, "mismatch.kind=bypass").mismatch.kind == "bypass"
-    assert changed(SMALL, "objective.kind=gspo", "mismatch.kind=bypass").mismatch.kind == "bypass"
-    assert SMALL.mismatch.kind == changed(config, "objective.kind=ppo").mismatch.kind == "bypass"
+    assert parse_json_config(config_to_json(config)) == config
+    assert change_config(config, "mismatch.kind=bypass").mismatch.kind == "bypass"
+    assert change_config(SMALL, "objective.kind=gspo", "mismatch.kind=bypass").mismatch.kind == "bypass"
+    assert SMALL.mismatch.kind == change_config(config, "objective.kind=ppo").mismatch.kind == "bypass"

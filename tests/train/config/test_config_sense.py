@@ -14,17 +14,17 @@ from gymposium_agents.engines.vllm.home import HOME_VARIABLE, EngineHome
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
 from gymposium_train.config.problems import BadConfig
-from gymposium_train.config.reading import changed, config_from
-from gymposium_train.config.schema import dotted, settings
+from gymposium_train.config.reading import build_config, change_config
+from gymposium_train.config.schema import format_path, list_settings
 from gymposium_train.config.unused import USES
 from gymposium_train.run.measures import panel
 
-BASE = config_from({"games": ["tic_tac_toe"]})
+BASE = build_config({"games": ["tic_tac_toe"]})
 
 
 def problems(*overrides: str, at_hand: bool = False) -> Sequence[str]:
     """What is said of the defaults with these settings."""
-    config = changed(BASE, *overrides)
+    config = change_config(BASE, *overrides)
     try:
         check(config, at_hand=at_hand)
     except BadConfig as error:
@@ -173,7 +173,7 @@ def test_a_setting_that_would_do_nothing_is_refused(overrides: tuple[str, ...]) 
 
 
 def test_every_use_names_settings_that_there_are() -> None:
-    assert {name for use in USES for name in use.settings} <= {dotted(path) for path, _ in settings()}
+    assert {name for use in USES for name in use.settings} <= {format_path(path) for path, _ in list_settings()}
 
 
 def test_all_is_said_at_once() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from gymposium.errors import BadOption, GymposiumError
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.directory import RunDirectory, is_whole, read_state, written_whole
+from gymposium_train.config.directory import RunDirectory, is_complete, read_state, stage_directory
 
 CONFIG = TrainConfig(games=("tic_tac_toe",), steps=7)
 
@@ -30,7 +30,7 @@ def test_a_run_is_opened_without_a_write(tmp_path: Path) -> None:
     before = sorted(made.path.iterdir())
     found, _ = RunDirectory.open(made.path)
     assert sorted(made.path.iterdir()) == before
-    found.note_versions()
+    found.write_versions()
     assert found.versions_file.is_file()
 
 
@@ -53,14 +53,14 @@ def test_no_file_of_a_run_is_written_through_a_link(tmp_path: Path) -> None:
     for file in (run.versions_file, run.results_file, run.metrics_file, run.samples_file):
         file.with_name(f".{file.name}.partial").symlink_to(victim)
     run.versions_file.unlink()
-    run.note_versions()
+    run.write_versions()
     run.add_results(first=1)
     run.log({"stage": "train", "step": 1})
-    run.forget("train", 0)
+    run.remove_later_metrics("train", 0)
     for file in (run.metrics_file, run.samples_file):
         file.unlink(missing_ok=True)
         file.symlink_to(victim)
-    for write in (lambda: run.log({"stage": "train", "step": 1}), lambda: run.forget("train", 0)):
+    for write in (lambda: run.log({"stage": "train", "step": 1}), lambda: run.remove_later_metrics("train", 0)):
         with pytest.raises(GymposiumError, match=r"symbolic link|cannot be written"):
             write()
     assert victim.read_text() == '{"stage": "train", "step": 9}'
@@ -108,7 +108,7 @@ def test_a_line_that_is_no_metric_costs_only_itself(tmp_path: Path, line: bytes)
     for file in (run.metrics_file, run.samples_file):
         file.write_bytes(b'{"stage": "train", "step": 1}\n' + line + b'\n{"stage": "train", "step": 2}\n')
     assert [entry["step"] for entry in run.metrics()] == [1, 2]
-    run.forget("train", 1)
+    run.remove_later_metrics("train", 1)
     assert [entry["step"] for entry in run.metrics()] == [1]
     assert run.samples_file.read_bytes().count(b"\n") == 2
 
@@ -124,7 +124,7 @@ def test_a_pipe_or_gigabytes_are_refused_at_once(tmp_path: Path, name: str, make
     run = RunDirectory.create(tmp_path / "run", CONFIG)
     make(run.path / name)
     with pytest.raises(GymposiumError, match=name):
-        run.forget("train", 1)
+        run.remove_later_metrics("train", 1)
     if name == "metrics.jsonl":
         with pytest.raises(GymposiumError, match=r"Cannot read .*metrics\.jsonl"):
             run.metrics()
@@ -164,9 +164,9 @@ def test_a_directory_is_written_whole_over_what_was_left_of_it(tmp_path: Path) -
     place.mkdir()
     (place / "half").touch()
     (tmp_path / ".model.0000.partial").mkdir()
-    with written_whole(place) as staging:
-        assert not is_whole(place)
+    with stage_directory(place) as staging:
+        assert not is_complete(place)
         (staging / "all").touch()
-    assert is_whole(place)
+    assert is_complete(place)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["model"]
     assert not (place / "half").exists()

@@ -14,9 +14,9 @@ from gymposium.errors import PermissionRequired
 from gymposium.plugins.allowed import VARIABLE, VARIABLES
 from gymposium.plugins.host import host
 from gymposium_train import TrainConfig
-from gymposium_train.config.overrides import Override, parse
+from gymposium_train.config.overrides import Override, parse_override
 from gymposium_train.config.permitted import check_permitted
-from gymposium_train.config.reading import config_from
+from gymposium_train.config.reading import build_config
 
 JUDGE = "ruler(qwen3?base_url=https://elsewhere.example/v1&key=HOME)"
 FILE = {
@@ -49,14 +49,14 @@ def test_each_setting_needs_the_users_word() -> None:
     typed: list[Override] = []
     for setting, text in TYPED.items():
         with pytest.raises(PermissionRequired, match=rf"{setting}: "):
-            check_permitted(config_from(FILE, typed), typed)
-        typed.append(parse(text))
-    check_permitted(config_from(FILE, typed), typed)
+            check_permitted(build_config(FILE, typed), typed)
+        typed.append(parse_override(text))
+    check_permitted(build_config(FILE, typed), typed)
 
 
 @pytest.mark.parametrize("name", [JUDGE, "ruler(qwen3*"])
 def test_what_is_allowed_by_name_may_stand_in_a_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = config_from({"games": ["kuhn_poker"], "reward": JUDGE})
+    config = build_config({"games": ["kuhn_poker"], "reward": JUDGE})
     with pytest.raises(PermissionRequired, match="reward: it opens an address"):
         check_permitted(config)
     monkeypatch.setenv(VARIABLE, name)
@@ -73,10 +73,10 @@ def test_a_config_may_name_models_opponents_and_servers_of_this_machine() -> Non
         "loggers": {"mlflow": {"experiment": "mine", "tracking_uri": "http://localhost:5000"}},
         "model": {"name": "somebody/model"},
     }
-    check_permitted(config_from(file))
+    check_permitted(build_config(file))
     file["engine"] = {"kind": "vllm", "url": "http://127.0.0.1:8000,http://elsewhere.example:8000"}
     with pytest.raises(PermissionRequired, match=r"engine\.url: .*http://elsewhere\.example:8000"):
-        check_permitted(config_from(file))
+        check_permitted(build_config(file))
     check_permitted(TrainConfig(games=("kuhn_poker",)))
 
 
@@ -85,9 +85,9 @@ def test_a_config_may_start_no_command_and_import_no_function(setting: str, why:
     source = {"kind": "sessions", "run": "python agent.py", "scores": "rewards.py:score"}
     file = {"games": [], "source": source}
     other = {"run": "scores", "scores": "run"}[setting]
-    typed = [parse(f'source.{other}="{source[other]}"')]
+    typed = [parse_override(f'source.{other}="{source[other]}"')]
     with pytest.raises(PermissionRequired, match=rf"source\.{setting}: {why}"):
-        check_permitted(config_from(file), typed)
+        check_permitted(build_config(file), typed)
 
 
 @pytest.mark.parametrize(
@@ -111,14 +111,14 @@ def test_what_only_looks_like_an_address_of_this_machine_needs_permission(data: 
     if not data.get("loggers", {}).keys() <= host().loggers.keys():
         pytest.skip("the plugin is not installed")
     with pytest.raises(PermissionRequired, match=r"it opens|the file says"):
-        check_permitted(config_from({"games": ["kuhn_poker"], **data}))
+        check_permitted(build_config({"games": ["kuhn_poker"], **data}))
 
 
 def test_a_config_may_name_no_cluster_that_an_opponent_thinks_on() -> None:
     name = "remote:mcts-5?executor=ray&address=elsewhere.example:6379"
     file = {"games": ["kuhn_poker"], "stages": [{"opponents": {name: 1.0}}]}
     with pytest.raises(PermissionRequired, match="stages: it opens processes"):
-        check_permitted(config_from(file))
+        check_permitted(build_config(file))
 
 
 def train(*arguments: str | Path) -> Result:

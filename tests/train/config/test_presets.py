@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 from gymposium.cli.main import app
 from gymposium.errors import UnknownName
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.presets import preset_data, preset_names, preset_summary, preset_text
-from gymposium_train.config.reading import config_from, config_from_toml
+from gymposium_train.config.presets import list_presets, read_preset, read_preset_summary, read_preset_text
+from gymposium_train.config.reading import build_config, parse_toml_config
 
 LARGE = ("openspiel-ppo-curriculum", "ruler", "self-play", "tic-tac-toe-grpo")
 """Presets of a pretrained model."""
@@ -28,38 +28,38 @@ def planned(*arguments: str) -> tuple[TrainConfig, str]:
     """The output of `gymposium train --dry-run`, with its comments."""
     done = gymposium("train", *arguments, "--dry-run")
     assert done.exit_code == 0, done.output
-    return config_from_toml(done.stdout), done.stdout
+    return parse_toml_config(done.stdout), done.stdout
 
 
 def test_these_presets_are_there() -> None:
-    assert preset_names() == list(PRESETS)
+    assert list_presets() == list(PRESETS)
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_runs_dry_and_its_plan_is_a_config_again(name: str) -> None:
     config, text = planned("--preset", name)
-    assert config == config_from(preset_data(name))
+    assert config == build_config(read_preset(name))
     assert (config.model.name is not None) == ("(not on this machine" in text) == (name in LARGE)
-    assert preset_summary(name).endswith(".")
+    assert read_preset_summary(name).endswith(".")
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_line_for_a_cpu_makes_sense_and_needs_no_model_from_anywhere(name: str) -> None:
-    [line] = re.findall(r"^#   gymposium train (.*)$", preset_text(name), re.MULTILINE)
+    [line] = re.findall(r"^#   gymposium train (.*)$", read_preset_text(name), re.MULTILINE)
     config, text = planned(*shlex.split(line))
     assert f"{line} ".startswith(f"--preset {name} ")
     assert config.model.name is None
     assert config.model.load is None
     assert config.engine.kind == "shared"
     assert "a small one, made by the run, 165,504 parameters" in text
-    assert config.credit.kind == config_from(preset_data(name)).credit.kind
+    assert config.credit.kind == build_config(read_preset(name)).credit.kind
     small = TrainConfig(games=config.games)
     assert (config.cold_start, config.prompting.prompt) == (small.cold_start, "compact")
     assert config.optimizer.learning_rate == small.optimizer.learning_rate
 
 
 def test_what_the_recipes_say() -> None:
-    ludic, ppo, alone = (config_from(preset_data(name)) for name in ("tic-tac-toe-grpo", LARGE[0], "self-play"))
+    ludic, ppo, alone = (build_config(read_preset(name)) for name in ("tic-tac-toe-grpo", LARGE[0], "self-play"))
     assert (ludic.credit.kind, ludic.rollout.group_size, ludic.rollout.groups % 2) == ("grpo", 8, 0)
     assert (ludic.prompting.reply, ludic.prompting.context, ludic.model.tune) == ("tags", "truncated", "lora")
     assert (ppo.credit.kind, ppo.objective.kind) == ("gae", "ppo")
@@ -73,10 +73,10 @@ def test_what_the_recipes_say() -> None:
 
 def test_a_preset_that_is_not_there_is_told_with_the_nearest() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'self-play'"):
-        preset_text("selfplay")
+        read_preset_text("selfplay")
 
 
 def test_presets_are_listed_with_a_line_each() -> None:
     done = gymposium("train", "--presets", "--json")
     assert done.exit_code == 0
-    assert json.loads(done.stdout) == {name: preset_summary(name) for name in PRESETS}
+    assert json.loads(done.stdout) == {name: read_preset_summary(name) for name in PRESETS}

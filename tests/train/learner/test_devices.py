@@ -12,16 +12,16 @@ import torch
 
 from gymposium_agents.engines.vllm.home import HOME_VARIABLE, EngineHome
 from gymposium_agents.engines.vllm.settings import ServerSettings, VllmSettings
-from gymposium_train.config import Model, TrainConfig, engine_table
+from gymposium_train.config import Model, TrainConfig, make_engine_table
 from gymposium_train.config.checks import check
-from gymposium_train.config.devices import argument, devices_problem, visible_gpus
+from gymposium_train.config.devices import find_argument, find_device_problem, visible_gpus
 from gymposium_train.config.problems import BadConfig
 
 SHARE = ("--gpu-memory-utilization", "0.4")
 
 
 def problem(visible: str, learners: int = 1, **engine: Any) -> str | None:
-    return devices_problem(VllmSettings(**engine), visible.split(), learners)
+    return find_device_problem(VllmSettings(**engine), visible.split(), learners)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,11 @@ def test_one_gpu_for_both_is_refused_with_what_to_set(
 
 def test_the_last_of_an_argument_counts() -> None:
     arguments = ("--a", "1", "--b=2", "--a=3")
-    assert (argument(arguments, "--a"), argument(arguments, "--b"), argument(arguments, "--c")) == ("3", "2", None)
+    assert (find_argument(arguments, "--a"), find_argument(arguments, "--b"), find_argument(arguments, "--c")) == (
+        "3",
+        "2",
+        None,
+    )
 
 
 def test_the_server_sees_the_gpus_that_are_named() -> None:
@@ -116,5 +120,7 @@ def test_a_run_is_refused_before_it_starts(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     with pytest.raises(BadConfig, match=r"engine.kind = vllm: learner and server would share GPU 0"):
-        check(TrainConfig(games=("tic_tac_toe",), model=Model(tune="lora"), engine=engine_table("vllm")))
-    check(TrainConfig(games=("tic_tac_toe",), model=Model(tune="lora"), engine=engine_table("vllm", arguments=SHARE)))
+        check(TrainConfig(games=("tic_tac_toe",), model=Model(tune="lora"), engine=make_engine_table("vllm")))
+    check(
+        TrainConfig(games=("tic_tac_toe",), model=Model(tune="lora"), engine=make_engine_table("vllm", arguments=SHARE))
+    )

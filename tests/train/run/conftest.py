@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.reading import changed, config_from
+from gymposium_train.config.reading import build_config, change_config
 
 QUICK: dict[str, Any] = {
     "games": ["kuhn_poker"],
@@ -37,7 +37,7 @@ def quick(*overrides: str, without: tuple[str, ...] = ()) -> TrainConfig:
             del data[table][inner]
         else:
             del data[table]
-    return changed(config_from(data), *overrides)
+    return change_config(build_config(data), *overrides)
 
 
 @pytest.fixture(scope="session")

@@ -12,10 +12,10 @@ import pytest
 from gymposium.plugins.host import host
 from gymposium_train.config.checks import check
 from gymposium_train.config.distributed import check_processes
-from gymposium_train.config.outline import outline
+from gymposium_train.config.outline import outline_run
 from gymposium_train.config.problems import BadConfig
-from gymposium_train.config.reading import config_from, config_from_json
-from gymposium_train.config.writing import as_data, as_json
+from gymposium_train.config.reading import build_config, parse_json_config
+from gymposium_train.config.writing import config_to_data, config_to_json
 from gymposium_train.run.start import start_run
 
 PLUGIN = '''
@@ -51,12 +51,12 @@ class Backend(LocalBackend):
         return {"model": "a noted one"}
 
     def imitating(self, start):
-        self.asked.append("imitating")
-        return super().imitating(start)
+        self.asked.append("imitation_model")
+        return super().imitation_model(start)
 
     def reinforcing(self, start):
-        self.asked.append("reinforcing")
-        return super().reinforcing(start)
+        self.asked.append("reinforcement_model")
+        return super().reinforcement_model(start)
 
     def player(self, start, learned):
         self.asked.append(learned)
@@ -73,8 +73,8 @@ def gymposium_backends():
 @hookimpl
 def gymposium_engines():
     yield EngineSpec(
-        name="of_noted", summary="Its engine.", entry_point="gymposium_train.backends.publishing.shared:shared_engine",
-        backend="noted", shares_learner=True, all_weights=True,
+        name="of_noted", summary="Its engine.", backend="noted", shares_learner=True, all_weights=True,
+        entry_point="gymposium_train.backends.publishing.shared:make_shared_engine",
     )
 '''
 
@@ -91,10 +91,10 @@ def plugin(tmp_path: Path) -> Iterator[Any]:
 def test_a_run_asks_its_backend_for_every_model(plugin: Any, tmp_path: Path, quick_config: Any) -> None:
     """It ends with the numbers of the local backend, which does the work."""
     overrides = ("steps=2", "cold_start.steps=20")
-    data = {**as_data(quick_config(*overrides)), "backend": {"kind": "noted"}}
+    data = {**config_to_data(quick_config(*overrides)), "backend": {"kind": "noted"}}
     del data["engine"]
-    noted = start_run(tmp_path / "noted", config_from(data))
-    assert plugin.Backend.asked == ["imitating", "cold start", "reinforcing", "trained"]
+    noted = start_run(tmp_path / "noted", build_config(data))
+    assert plugin.Backend.asked == ["imitation_model", "cold start", "reinforcement_model", "trained"]
     local = start_run(tmp_path / "local", quick_config(*overrides))
 
     def numbers(run: Any) -> list[dict[str, Any]]:
@@ -105,7 +105,7 @@ def test_a_run_asks_its_backend_for_every_model(plugin: Any, tmp_path: Path, qui
 
 
 def test_what_a_backend_refuses_is_said_before_the_start(plugin: Any, tmp_path: Path) -> None:
-    config = config_from({"games": ["kuhn_poker"], "backend": {"kind": "noted", "tokens": 5}, "seed": 13})
+    config = build_config({"games": ["kuhn_poker"], "backend": {"kind": "noted", "tokens": 5}, "seed": 13})
     with pytest.raises(BadConfig, match=r"seed = 13: it brings bad luck, also with backend.tokens=5. Set another one."):
         check(config, at_hand=False)
     away = config.model_copy(update={"seed": 14})
@@ -113,27 +113,27 @@ def test_what_a_backend_refuses_is_said_before_the_start(plugin: Any, tmp_path: 
     with pytest.raises(BadConfig, match="nobody is there"):
         start_run(tmp_path / "run", away)
     assert not (tmp_path / "run").exists()
-    assert outline(away)["model"] == "a noted one"
+    assert outline_run(away)["model"] == "a noted one"
 
 
 def test_an_engine_plays_the_models_of_its_backend_alone(plugin: Any) -> None:
-    config = config_from({"games": ["kuhn_poker"], "backend": {"kind": "noted"}})
+    config = build_config({"games": ["kuhn_poker"], "backend": {"kind": "noted"}})
     assert config.engine.kind == "of_noted"
-    assert config_from_json(as_json(config)) == config
+    assert parse_json_config(config_to_json(config)) == config
     kind = "engine.kind = own: this engine plays models of backend.kind=local, but the model learns on noted"
     with pytest.raises(BadConfig, match=kind):
-        check(config_from({**as_data(config), "engine": {"kind": "own"}}), at_hand=False)
+        check(build_config({**config_to_data(config), "engine": {"kind": "own"}}), at_hand=False)
     kind = "engine.kind = of_noted: this engine plays models of backend.kind=noted, but the model learns on local"
     with pytest.raises(BadConfig, match=kind):
-        check(config_from({"games": ["kuhn_poker"], "engine": {"kind": "of_noted"}}), at_hand=False)
+        check(build_config({"games": ["kuhn_poker"], "engine": {"kind": "of_noted"}}), at_hand=False)
 
 
 def test_only_the_local_backend_is_distributed(plugin: Any) -> None:
-    config = config_from({"games": ["kuhn_poker"], "backend": {"kind": "noted"}})
+    config = build_config({"games": ["kuhn_poker"], "backend": {"kind": "noted"}})
     with pytest.raises(BadConfig, match=r"backend.kind = noted: the model does not learn on this machine"):
         check_processes(config, 2)
 
 
 def test_the_name_of_a_backend_that_is_not_there_is_refused() -> None:
     with pytest.raises(BadConfig, match=r'backend.kind = "nowhere": it must be'):
-        config_from({"games": ["kuhn_poker"], "backend": {"kind": "nowhere"}})
+        build_config({"games": ["kuhn_poker"], "backend": {"kind": "nowhere"}})

@@ -11,7 +11,7 @@ import pytest
 from gymposium.errors import GymposiumError
 from gymposium.records import verify_file
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.directory import RunDirectory, is_whole
+from gymposium_train.config.directory import RunDirectory, is_complete
 from gymposium_train.run import beside
 from gymposium_train.run.start import resume_run, start_run
 
@@ -55,10 +55,10 @@ def test_it_ends_with_a_run_that_stops_begins_again_with_it_and_leaves_what_a_co
     (process,) = started
     assert process.returncode != 0
     run = RunDirectory(tmp_path / "run")
-    assert not is_whole(run.control)
+    assert not is_complete(run.control)
     resume_run(run.path)
     assert [process.returncode for process in started[1:]] == [0]
-    assert is_whole(run.control)
+    assert is_complete(run.control)
     results = run.results()
     assert set(results["evaluations"]["control"]["kuhn_poker"]) == {"random"}
     assert results["control_cpu_seconds"] + results["cold_start_cpu_seconds"] >= BUDGET

@@ -15,8 +15,8 @@ from gymposium.errors import BadOption, PluginError
 from gymposium.plugins.host import Host, host
 from gymposium_train.config.checks import check
 from gymposium_train.config.problems import BadConfig
-from gymposium_train.config.reading import config_from, config_from_toml
-from gymposium_train.config.writing import as_toml
+from gymposium_train.config.reading import build_config, parse_toml_config
+from gymposium_train.config.writing import config_to_toml
 from gymposium_train.run.start import start_run
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "learning"
@@ -53,7 +53,7 @@ def test_a_run_with_its_credit_objective_and_engine(
     config = quick_config(
         "steps=1", "cold_start.steps=25", "evaluation.every=0", *ALL, without=("evaluation.curve_matches",)
     )
-    assert config_from_toml(as_toml(config)) == config
+    assert parse_toml_config(config_to_toml(config)) == config
     with caplog.at_level(logging.INFO, "example_learning"):
         run = start_run(tmp_path / "run", config)
     (metrics,) = (entry for entry in run.metrics() if entry["stage"] == "train")
@@ -74,12 +74,12 @@ def test_a_run_with_its_credit_objective_and_engine(
 )
 def test_its_settings_are_read_like_the_built_in_ones(installed: Host, settings: dict[str, Any], message: str) -> None:
     with pytest.raises(BadConfig) as caught:
-        config_from({"games": ["kuhn_poker"], **settings})
+        build_config({"games": ["kuhn_poker"], **settings})
     assert message in str(caught.value)
 
 
 def test_what_its_credit_needs_is_checked(installed: Host) -> None:
-    config = config_from({"games": ["kuhn_poker"], "credit": {"kind": "rank"}, "rollout": {"group_size": 1}})
+    config = build_config({"games": ["kuhn_poker"], "credit": {"kind": "rank"}, "rollout": {"group_size": 1}})
     with pytest.raises(BadOption, match=r"credit\.kind=rank compares the matches of a group"):
         check(config, at_hand=False)
 

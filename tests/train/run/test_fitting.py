@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from gymposium_train.config import ColdStart, TrainConfig
-from gymposium_train.config.reading import changed
+from gymposium_train.config.reading import change_config
 from gymposium_train.run.fitting import fitted
 
 
 def fit(*games: str, given: tuple[str, ...] = ()) -> Any:
-    return fitted(changed(TrainConfig(games=games), *given))
+    return fitted(change_config(TrainConfig(games=games), *given))
 
 
 def test_long_moves_get_room() -> None:

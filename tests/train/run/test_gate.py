@@ -22,7 +22,7 @@ from gymposium.records import Record, verify_file
 from gymposium_arena.suite import parse_suite
 from gymposium_train import TrainConfig, train
 from gymposium_train.config.permitted import check_permitted
-from gymposium_train.config.reading import config_from
+from gymposium_train.config.reading import build_config
 
 SUITE = 'name = "small"\ngroups = 1\nplayers = ["{player}"]\n[[games]]\nname = "{game}"\n'
 SECRET = "GATE_SECRET"
@@ -137,7 +137,7 @@ def in_record(game: str, player: str, folder: Path) -> None:
 
 
 def in_config(data: dict[str, Any]) -> Callable[[Path], None]:
-    return lambda folder: check_permitted(config_from(data))
+    return lambda folder: check_permitted(build_config(data))
 
 
 def in_run(data: dict[str, Any]) -> Callable[[Path], None]:
@@ -200,7 +200,7 @@ def test_a_setting_in_a_file(table: str, kind: str, traps: Traps) -> None:
         setting = {name: value} if name else {}
         data = {"loggers": {kind: setting}} if table == "loggers" else {table: {"kind": kind, **setting}}
         with pytest.raises(PermissionRequired, match=f"{table}.*: it opens"):
-            check_permitted(config_from({"games": ["tic_tac_toe"], **data}))
+            check_permitted(build_config({"games": ["tic_tac_toe"], **data}))
     assert traps.untouched()
 
 
@@ -229,7 +229,7 @@ def test_a_wildcard_lets_no_file_choose_the_secret(traps: Traps, monkeypatch: py
     monkeypatch.setenv(VARIABLE, "openenv*")
     name = f"openenv(url={traps.url},token={SECRET})"
     with pytest.raises(PermissionRequired, match=f"--allow-env {SECRET}"):
-        check_permitted(config_from({"games": [name]}))
+        check_permitted(build_config({"games": [name]}))
     monkeypatch.setenv(VARIABLES, SECRET)
-    check_permitted(config_from({"games": [name]}))
+    check_permitted(build_config({"games": [name]}))
     assert traps.untouched()

@@ -64,7 +64,7 @@ def test_the_curve_has_a_point_every_so_often_and_at_the_end(
     pace = Pace(quick_config("steps=7", "control=false"))
     curve, found = CurveSchedule(every, pace, 0), []
     for done in range(1, 8):
-        answers = [curve.is_due(done, is_over=pace.over(done)) for _ in range(2)]
+        answers = [curve.is_due(done, is_over=pace.is_over(done)) for _ in range(2)]
         assert answers[0] == answers[1], "asking changes nothing"
         found += [done] if answers[0] else []
         curve.note(done)

@@ -15,7 +15,7 @@ import pytest
 from gymposium.records import verify_file
 from gymposium_train import Callback
 from gymposium_train.config.directory import RunDirectory
-from gymposium_train.config.writing import as_toml
+from gymposium_train.config.writing import config_to_toml
 from gymposium_train.run.checkpoints import STATE, complete_checkpoints
 from gymposium_train.run.start import resume_run, start_run
 
@@ -24,7 +24,7 @@ NO_CURVE = ("evaluation.every=0", "evaluation.curve_matches=")
 
 def test_ctrl_c_waits_for_the_end_of_a_step(tmp_path: Path, quick_config: Any) -> None:
     config = tmp_path / "run.toml"
-    config.write_text(as_toml(quick_config("steps=200", "checkpoints.every=200", *NO_CURVE)))
+    config.write_text(config_to_toml(quick_config("steps=200", "checkpoints.every=200", *NO_CURVE)))
     command = [sys.executable, "-m", "gymposium.cli.main", "train", str(config), "--out", str(tmp_path / "run")]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as process:

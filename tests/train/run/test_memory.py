@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.reading import changed
+from gymposium_train.config.reading import change_config
 from gymposium_train.run import memory as room
 from gymposium_train.run.memory import estimate_memory, with_layout, would_fit
 
 
 def config(model: Path, *given: str) -> TrainConfig:
-    return changed(TrainConfig(games=("tic_tac_toe",)), f'model.name="{model}"', "prompting.max_tokens=8", *given)
+    return change_config(TrainConfig(games=("tic_tac_toe",)), f'model.name="{model}"', "prompting.max_tokens=8", *given)
 
 
 def limit_device_memory(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,7 +30,7 @@ def test_a_layout_follows_from_model_and_memory(model_directory: Path, monkeypat
     assert chosen(mine) == (None, None)
     sizes = {}
     for how in (("shared", "false"), ("packed", "false"), ("packed", "true")):
-        given = changed(mine, f"optimizer.layout={how[0]}", f"optimizer.checkpointing={how[1]}")
+        given = change_config(mine, f"optimizer.layout={how[0]}", f"optimizer.checkpointing={how[1]}")
         sizes[how] = estimate_memory(given).total
         assert with_layout(given) is given
     assert sizes["packed", "true"] < min(sizes["packed", "false"], sizes["shared", "false"])
@@ -40,8 +40,8 @@ def test_a_layout_follows_from_model_and_memory(model_directory: Path, monkeypat
     assert chosen(with_layout(mine))[0] == "packed" or sizes["packed", "false"] > sizes["shared", "false"]
     limit_device_memory(1, monkeypatch)
     assert chosen(with_layout(mine)) == ("packed", True)
-    assert chosen(with_layout(changed(mine, "optimizer.checkpointing=false"))) == ("packed", False)
-    assert chosen(with_layout(changed(mine, "optimizer.layout=padded"))) == ("padded", True)
+    assert chosen(with_layout(change_config(mine, "optimizer.checkpointing=false"))) == ("packed", False)
+    assert chosen(with_layout(change_config(mine, "optimizer.layout=padded"))) == ("padded", True)
 
 
 def test_several_processes_pack_and_small_models_share(model_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +61,7 @@ def test_a_penalty_and_an_own_engine_hold_further_weights(model_directory: Path)
 
 def test_what_would_make_a_run_fit(model_directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = config(model_directory, "optimizer.layout=packed", "optimizer.checkpointing=false")
-    fewer = estimate_memory(changed(mine, "optimizer.checkpointing=true"))
+    fewer = estimate_memory(change_config(mine, "optimizer.checkpointing=true"))
     assert estimate_memory(mine).fits
     limit_device_memory(round(fewer.total / 0.9) + 1_000_000, monkeypatch)
     assert not estimate_memory(mine).fits

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from gymposium_train.backends.models import trainable
+from gymposium_train.backends.models import load_for_reinforcement
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.run.start import start_run
 
@@ -61,7 +61,7 @@ def test_a_lora_is_trained_on_a_base_in_16_bits(quick_config: Any, tmp_path: Pat
     weights = load_file(run.adapter / "adapter_model.safetensors")
     assert {tensor.dtype for tensor in weights.values()} == {torch.float32}
     assert any(float(tensor.abs().max()) > 0 for name, tensor in weights.items() if "lora_B" in name)
-    types = {name: p.dtype for name, p in trainable(config, run.cold_start).model.named_parameters()}
+    types = {name: p.dtype for name, p in load_for_reinforcement(config, run.cold_start).model.named_parameters()}
     assert {dtype for name, dtype in types.items() if "lora_" not in name} == {torch.bfloat16}
 
 

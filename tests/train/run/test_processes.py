@@ -18,7 +18,7 @@ from gymposium_train.config import TrainConfig
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.distributed import check_processes
 from gymposium_train.config.problems import BadConfig
-from gymposium_train.config.writing import as_toml
+from gymposium_train.config.writing import config_to_toml
 from gymposium_train.run.start import resume_run, start_run
 
 OVERRIDES = (
@@ -68,7 +68,7 @@ def test_two_processes_end_with_the_numbers_of_one(
     config: TrainConfig = quick_config(*OVERRIDES)
     alone = start_run(tmp_path / "alone", config)
     file = tmp_path / "config.toml"
-    file.write_text(as_toml(config), encoding="utf-8")
+    file.write_text(config_to_toml(config), encoding="utf-8")
     done = on_two(str(file), "--out", str(tmp_path / "two"), "--json")
     assert done.returncode == 0, done.stderr[-20_000:]
     two = RunDirectory(tmp_path / "two")

@@ -36,7 +36,7 @@ from gymposium_agents.players.synth import make_lines
 from gymposium_train.config import DecoupledMismatch, Optimizer, Prompting
 from gymposium_train.config.checks import check
 from gymposium_train.config.problems import BadConfig
-from gymposium_train.config.reading import config_from
+from gymposium_train.config.reading import build_config
 from gymposium_train.learner import LocalLearner, Loss
 from gymposium_train.learner.protocol import Demonstration
 from gymposium_train.learner.rows import make_rows
@@ -293,4 +293,4 @@ def test_a_template_without_tools_is_told_before_a_run(models: Models, parcels: 
     models("gemma").save(tmp_path / "model")
     table = {"model": {"name": str(tmp_path / "model")}, "prompting": {"reply": "tools"}, "games": [parcels.name]}
     with pytest.raises(BadConfig, match=r"prompting\.reply: .* has no tools"):
-        check(config_from(table))
+        check(build_config(table))

@@ -28,7 +28,7 @@ from gymposium.runs.samples import SamplesIndex
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.directory import RunDirectory, write_json
 from gymposium_train.config.schedules import Pace, growth
-from gymposium_train.config.writing import as_data
+from gymposium_train.config.writing import config_to_data
 from gymposium_train.run.callbacks import Callback
 from gymposium_train.run.start import resume_run, start_run
 from gymposium_viewer.app import view
@@ -227,7 +227,7 @@ def test_the_report_is_the_run_s_page(finished: RunDirectory) -> None:
 
 
 def test_the_summary_goes_game_by_game(finished: RunDirectory, config: TrainConfig) -> None:
-    found = lines(as_data(config), finished.results())
+    found = lines(config_to_data(config), finished.results())
     assert [line.game for line in found] == ["tic_tac_toe"] * 13 + ["kuhn_poker"] * 10
     assert [line.player for line in found[:4:2]] == ["cold start", "after training"]
     assert list(spent(finished.results())) == ["cold start", "training", "control"]

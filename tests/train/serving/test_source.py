@@ -22,7 +22,7 @@ from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_train import train
 from gymposium_train.config import Optimizer, TrainConfig
 from gymposium_train.config.directory import RunDirectory
-from gymposium_train.config.reading import config_from
+from gymposium_train.config.reading import build_config
 from gymposium_train.learner import LocalLearner
 from gymposium_train.learner.rows import make_rows
 from gymposium_train.serving.trajectories import read_group
@@ -35,7 +35,7 @@ def free_port() -> int:
 
 
 def make_config(directory: Path, port: int, **more: Any) -> TrainConfig:
-    return config_from(
+    return build_config(
         {
             "model": {"name": str(directory), "tune": "full", **more.pop("model", {})},
             "steps": 2,

@@ -38,7 +38,7 @@ def gymposium_engines() -> Iterable[EngineSpec]:
     yield EngineSpec(
         name="shared",
         summary="The learner's model in memory, for single-process training runs only.",
-        entry_point="gymposium_train.backends.publishing.shared:shared_engine",
+        entry_point="gymposium_train.backends.publishing.shared:make_shared_engine",
         shares_learner=True,
         all_weights=True,
     )

@@ -54,15 +54,15 @@ class TinkerBackend:
         }
         return lines | ({"price": price} if (price := prices(config)) else {})
 
-    def imitating(self, start: BackendStart) -> AbstractContextManager[TinkerModel]:
-        from gymposium_tinker.model import imitating
+    def imitation_model(self, start: BackendStart) -> AbstractContextManager[TinkerModel]:
+        from gymposium_tinker.model import open_imitation
 
-        return imitating(start, self._settings)
+        return open_imitation(start, self._settings)
 
-    def reinforcing(self, start: BackendStart) -> AbstractContextManager[TinkerModel]:
-        from gymposium_tinker.model import reinforcing
+    def reinforcement_model(self, start: BackendStart) -> AbstractContextManager[TinkerModel]:
+        from gymposium_tinker.model import open_reinforcement
 
-        return reinforcing(start, self._settings)
+        return open_reinforcement(start, self._settings)
 
     def player(self, start: BackendStart, learned: Learned) -> LanguageModelPlayer:
         from gymposium_tinker.model import player

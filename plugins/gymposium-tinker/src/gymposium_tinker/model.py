@@ -27,7 +27,7 @@ from gymposium_tinker.service import base_model, connected, explained, offered, 
 from gymposium_tinker.settings import TinkerSettings
 from gymposium_train.backends.protocol import BackendStart, Learned
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.directory import written_whole
+from gymposium_train.config.directory import stage_directory
 from gymposium_train.learner import Loss
 
 
@@ -66,14 +66,14 @@ class TinkerModel:
 
 
 @contextmanager
-def imitating(start: BackendStart, settings: TinkerSettings) -> Iterator[TinkerModel]:
+def open_imitation(start: BackendStart, settings: TinkerSettings) -> Iterator[TinkerModel]:
     """The base model with a new LoRA, which imitates."""
     with connected(settings) as service:
         yield _model(start, settings, service, _new(start.config, settings, service), Loss())
 
 
 @contextmanager
-def reinforcing(start: BackendStart, settings: TinkerSettings) -> Iterator[TinkerModel]:
+def open_reinforcement(start: BackendStart, settings: TinkerSettings) -> Iterator[TinkerModel]:
     """The LoRA after the cold start, or a new one without a cold start, for reinforcement learning."""
     config = start.config
     with connected(settings) as service:
@@ -117,7 +117,7 @@ def save(config: TrainConfig, client: TrainingClient, target: Path) -> None:
     with explained():
         state, sampler = client.save_state("result", overwrite=True), client.save_weights_for_sampler("result")
         saved = {"path": state.result().path, "sampler": sampler.result().path}
-    with written_whole(target) as staging:
+    with stage_directory(target) as staging:
         (staging / STATE).write_text(json.dumps(saved, indent=2) + "\n", encoding="utf-8")
         config.prompting.player_settings().save(staging)
 

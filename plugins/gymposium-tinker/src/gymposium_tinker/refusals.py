@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gymposium_tinker.settings import TinkerSettings
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.unused import Use, unused
+from gymposium_train.config.unused import Use, find_unused
 from gymposium_train.credit.make import make_credit
 
 ELSEWHERE = "with backend.kind=local; the service decides this itself"
@@ -75,4 +75,4 @@ def refusals(config: TrainConfig, settings: TinkerSettings) -> Iterator[str]:
             "backend.train_attention = false: no layer would be trained. Set one of train_attention, train_mlp or "
             "train_output."
         )
-    yield from unused(config, WITHOUT_EFFECT)
+    yield from find_unused(config, WITHOUT_EFFECT)

@@ -23,7 +23,7 @@ MATCHES = 16
 """Maximum number of random matches to search for prompts."""
 
 
-def opening_prompts(
+def sample_prompts(
     game: Game, style: Style, reader: Reader, chat: Chat, *, context: int, seed: int, number: int = PROMPTS
 ) -> tuple[Tokens, ...]:
     """Return distinct prompts of the first decisions in random matches: `number`, or fewer if random matches begin
@@ -34,7 +34,7 @@ def opening_prompts(
     prompts: dict[Tokens, None] = {}
     shortest: int | None = None
     for n in range(MATCHES):
-        for text in _texts(game, style, reader, seed, n):
+        for text in _list_prompts(game, style, reader, seed, n):
             prompt = chat.prompt(text, list_template_tools(reader, game))
             shortest = min(len(prompt), shortest or len(prompt))
             if len(prompt) < context:
@@ -50,7 +50,7 @@ def opening_prompts(
     return tuple(prompts)
 
 
-def _texts(game: Game, style: Style, reader: Reader, seed: int, n: int) -> Iterator[str]:
+def _list_prompts(game: Game, style: Style, reader: Reader, seed: int, n: int) -> Iterator[str]:
     """Yield the prompts of the first decisions in a random match. If replies are free text, yields only the first."""
     rng = stream(seed, "canary", n)
     match, prompt = game.new(rng.getrandbits(48)), get_prompt(game, style, reader)

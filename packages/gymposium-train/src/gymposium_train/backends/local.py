@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.backend import LocalSettings
-from gymposium_train.config.outline import model_here
-from gymposium_train.config.references import missing_here
+from gymposium_train.config.outline import describe_local_model
+from gymposium_train.config.references import find_missing_locally
 
 if TYPE_CHECKING:
     from gymposium_agents.players.player import LanguageModelPlayer
@@ -27,30 +27,30 @@ class LocalBackend:
         yield from ()
 
     def missing(self, config: TrainConfig) -> Iterator[str]:
-        return missing_here(config)
+        return find_missing_locally(config)
 
     def outline(self, config: TrainConfig) -> dict[str, str]:
-        return model_here(config)
+        return describe_local_model(config)
 
-    def imitating(self, start: BackendStart) -> AbstractContextManager[LearningModel]:
-        from gymposium_train.backends.local_model import imitating
+    def imitation_model(self, start: BackendStart) -> AbstractContextManager[LearningModel]:
+        from gymposium_train.backends.local_model import open_imitation
 
-        return imitating(start)
+        return open_imitation(start)
 
-    def reinforcing(self, start: BackendStart) -> AbstractContextManager[LearningModel]:
-        from gymposium_train.backends.local_model import reinforcing
+    def reinforcement_model(self, start: BackendStart) -> AbstractContextManager[LearningModel]:
+        from gymposium_train.backends.local_model import open_reinforcement
 
-        return reinforcing(start)
+        return open_reinforcement(start)
 
     def player(self, start: BackendStart, learned: Learned) -> LanguageModelPlayer:
-        from gymposium_train.backends.models import player_from, taught, trained
+        from gymposium_train.backends.models import cold_start_model, make_run_player, trained_model
 
         config, directory = start.config, start.directory
         if learned == "cold start":
-            return player_from(directory, config, taught(directory, config))
-        return player_from(directory, config, *trained(directory, config))
+            return make_run_player(directory, config, cold_start_model(directory, config))
+        return make_run_player(directory, config, *trained_model(directory, config))
 
     def export(self, start: BackendStart, checkpoint: Path, target: Path) -> None:
-        from gymposium_train.backends.models import export
+        from gymposium_train.backends.models import export_checkpoint
 
-        export(start.directory, start.config, checkpoint, target)
+        export_checkpoint(start.directory, start.config, checkpoint, target)

@@ -14,12 +14,12 @@ from gymposium_agents.engines.adapters import compute_lora_digest
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_train.backends.models import (
-    imitated_whole,
-    imitating_model,
+    cold_start_model,
+    initial_model,
+    load_for_imitation,
+    load_for_reinforcement,
+    save_imitated,
     save_trained,
-    taught,
-    trainable,
-    untaught,
 )
 from gymposium_train.backends.protocol import BackendStart
 from gymposium_train.backends.publishing import Publisher, make_publisher
@@ -61,24 +61,24 @@ class LocalModel:
 
     def save(self, target: Path) -> None:
         if self.imitates is not None:
-            with self.saving(target):
+            with self.stage_save(target):
                 return
         with self.learner.in_float32():
             save_trained(self.config, self.loaded, target)
 
     @contextmanager
-    def saving(self, target: Path) -> Iterator[Path]:
+    def stage_save(self, target: Path) -> Iterator[Path]:
         """Save a model after imitation. Yields the staging directory, which becomes `target` after the block."""
         assert self.imitates is not None
         with (
             self.learner.in_float32(),
-            imitated_whole(self.config, self.loaded, self.imitates, target) as staging,
+            save_imitated(self.config, self.loaded, self.imitates, target) as staging,
         ):
             yield staging
 
 
 @dataclass(frozen=True, slots=True)
-class LearningBegins:
+class LearningStart:
     """The message that starts imitation or reinforcement learning, with the data for the other processes."""
 
     config: TrainConfig
@@ -87,29 +87,29 @@ class LearningBegins:
 
 
 @contextmanager
-def imitating(start: BackendStart) -> Iterator[LocalModel]:
+def open_imitation(start: BackendStart) -> Iterator[LocalModel]:
     """Yield the model before the cold start with its learner. With several processes, the model that is evaluated and
     saved is a complete copy in the first one."""
     config, world, dumps = start.config, start.world, start.directory.dumps
-    model = untaught(start.directory, config)
+    model = initial_model(start.directory, config)
     if world.size == 1:
-        yield imitating_from(config, model, dumps)
+        yield load_imitator(config, model, dumps)
         return
-    whole = imitating_model(config, model)
-    world.command(LearningBegins(config, model, imitates=True))
-    empty = imitating_model(config, model, empty=True)
-    learner = DistributedLearner(imitator(config, empty, world, dumps, weights=whole.model), whole.model)
+    whole = load_for_imitation(config, model)
+    world.command(LearningStart(config, model, imitates=True))
+    empty = load_for_imitation(config, model, empty=True)
+    learner = DistributedLearner(make_imitation_learner(config, empty, world, dumps, weights=whole.model), whole.model)
     with learner.leading():
         yield LocalModel(config, whole, learner, imitates=model)
 
 
-def imitating_from(config: TrainConfig, name: str | Path, dumps: Path) -> LocalModel:
+def load_imitator(config: TrainConfig, name: str | Path, dumps: Path) -> LocalModel:
     """Load the model at `name` with an imitation learner, in this process."""
-    loaded = imitating_model(config, name)
-    return LocalModel(config, loaded, imitator(config, loaded, dumps=dumps), imitates=name)
+    loaded = load_for_imitation(config, name)
+    return LocalModel(config, loaded, make_imitation_learner(config, loaded, dumps=dumps), imitates=name)
 
 
-def imitator(
+def make_imitation_learner(
     config: TrainConfig,
     loaded: LoadedModel,
     world: Processes = ALONE,
@@ -118,28 +118,30 @@ def imitator(
     weights: Any | None = None,
 ) -> LocalLearner:
     """Make this process's learner for imitation. `weights` is as in `LocalLearner`."""
-    return _learner(config, loaded, Loss(legality=config.legality_weight), world, dumps, weights)
+    return _make_learner(config, loaded, Loss(legality=config.legality_weight), world, dumps, weights)
 
 
 @contextmanager
-def reinforcing(start: BackendStart) -> Iterator[LocalModel]:
+def open_reinforcement(start: BackendStart) -> Iterator[LocalModel]:
     """Yield the model after the cold start with its learner. With several processes, the model that plays and is saved
     is a copy in CPU memory."""
     config, world, dumps = start.config, start.world, start.directory.dumps
-    model = taught(start.directory, config)
-    loaded = trainable(config, model)
+    model = cold_start_model(start.directory, config)
+    loaded = load_for_reinforcement(config, model)
     if world.size == 1:
-        yield LocalModel(config, loaded, local_learner(config, loaded, world, dumps))
+        yield LocalModel(config, loaded, make_reinforcement_learner(config, loaded, world, dumps))
         return
-    world.command(LearningBegins(config, model))
+    world.command(LearningStart(config, model))
     whole = LoadedModel(loaded.model.to("cpu"), loaded.chat)
-    local = local_learner(config, trainable(config, model, empty=True), world, dumps, weights=whole.model)
+    local = make_reinforcement_learner(
+        config, load_for_reinforcement(config, model, empty=True), world, dumps, weights=whole.model
+    )
     learner = DistributedLearner(local, whole.model)
     with learner.leading():
         yield LocalModel(config, whole, learner)
 
 
-def local_learner(
+def make_reinforcement_learner(
     config: TrainConfig,
     loaded: LoadedModel,
     world: Processes,
@@ -148,10 +150,10 @@ def local_learner(
     weights: Any | None = None,
 ) -> LocalLearner:
     """Make this process's learner for reinforcement learning. `weights` is as in `LocalLearner`."""
-    return _learner(config, loaded, Loss.from_config(config), world, dumps, weights)
+    return _make_learner(config, loaded, Loss.from_config(config), world, dumps, weights)
 
 
-def _learner(
+def _make_learner(
     config: TrainConfig, loaded: LoadedModel, loss: Loss, world: Processes, dumps: Path | None, weights: Any | None
 ) -> LocalLearner:
     return LocalLearner(

@@ -18,30 +18,32 @@ from gymposium_agents.models.loading import LoadedModel, load_chat, load_model, 
 from gymposium_agents.models.merge import load_merged_model
 from gymposium_agents.players.player import LanguageModelPlayer, make_engine_player
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.directory import RunDirectory, written_whole
+from gymposium_train.config.directory import RunDirectory, stage_directory
 from gymposium_train.learner.precision import compute_type
 from gymposium_train.learner.tensor_files import copy_weights
 
 
-def untaught(directory: RunDirectory, config: TrainConfig) -> str | Path:
+def initial_model(directory: RunDirectory, config: TrainConfig) -> str | Path:
     """Return the model before the cold start: the named one, or the small one."""
     return config.model.name or directory.base
 
 
-def taught(directory: RunDirectory, config: TrainConfig) -> str | Path:
+def cold_start_model(directory: RunDirectory, config: TrainConfig) -> str | Path:
     """Return the model after the cold start, from which reinforcement learning starts. Without a cold start, it is the
     original model, and nothing is copied."""
-    return directory.cold_start if config.cold_start.steps else untaught(directory, config)
+    return directory.cold_start if config.cold_start.steps else initial_model(directory, config)
 
 
-def trained(directory: RunDirectory, config: TrainConfig) -> tuple[str | Path, Path | None]:
+def trained_model(directory: RunDirectory, config: TrainConfig) -> tuple[str | Path, Path | None]:
     """Return the result of reinforcement learning: a model, and its adapter if a LoRA was trained."""
     if config.model.tune == "full":
         return directory.model, None
-    return taught(directory, config), directory.adapter
+    return cold_start_model(directory, config), directory.adapter
 
 
-def load(config: TrainConfig, name: str | Path, adapter: Path | None = None, *, whole: bool = False) -> LoadedModel:
+def load_run_model(
+    config: TrainConfig, name: str | Path, adapter: Path | None = None, *, whole: bool = False
+) -> LoadedModel:
     """Load a model in the run's number type, quantized if the config says so. With `whole`, for training all weights,
     it is in float32 and not quantized."""
     load, trust = (None if whole else config.model.load), config.model.trust
@@ -58,19 +60,19 @@ def make_chat(config: TrainConfig, name: str | Path) -> Chat:
     return load_chat(name, thinking=prompting.thinking, history=prompting.history, trust=config.model.trust)
 
 
-def trainable(config: TrainConfig, name: str | Path, *, empty: bool = False) -> LoadedModel:
+def load_for_reinforcement(config: TrainConfig, name: str | Path, *, empty: bool = False) -> LoadedModel:
     """Load the model at `name` for reinforcement learning, with a new LoRA if one is trained. `empty` is as in
-    `imitating_model`."""
-    return _learning_model(config, name, config.model.tune, "lora", empty=empty)
+    `load_for_imitation`."""
+    return _load_for_learning(config, name, config.model.tune, "lora", empty=empty)
 
 
-def imitating_model(config: TrainConfig, name: str | Path, *, empty: bool = False) -> LoadedModel:
+def load_for_imitation(config: TrainConfig, name: str | Path, *, empty: bool = False) -> LoadedModel:
     """Load the model at `name` for imitation, to train all of its weights or a new LoRA. With `empty`, it is on torch's
     `meta` device, without weights or memory."""
-    return _learning_model(config, name, config.cold_start.tune, "imitation", empty=empty)
+    return _load_for_learning(config, name, config.cold_start.tune, "imitation", empty=empty)
 
 
-def _learning_model(
+def _load_for_learning(
     config: TrainConfig, name: str | Path, tune: Literal["lora", "full"], key: str, *, empty: bool
 ) -> LoadedModel:
     """Load the model at `name` to train all of its weights, or a new LoRA initialized from the seed and the key."""
@@ -79,7 +81,7 @@ def _learning_model(
         dtype, trust = torch.float32 if whole else compute_type(config.optimizer.precision), config.model.trust
         loaded = LoadedModel(load_skeleton(name, trust, dtype).eval(), make_chat(config, name), trust)
     else:
-        loaded = load(config, name, whole=whole)
+        loaded = load_run_model(config, name, whole=whole)
     if not whole:
         lora, seed = config.model.lora, stream(config.seed, key).getrandbits(48)
         with torch.device("meta") if empty else nullcontext():
@@ -87,16 +89,16 @@ def _learning_model(
     return loaded
 
 
-def export(directory: RunDirectory, config: TrainConfig, checkpoint: Path, target: Path) -> None:
+def export_checkpoint(directory: RunDirectory, config: TrainConfig, checkpoint: Path, target: Path) -> None:
     """Write a checkpoint's weights as a model, or as the adapter if a LoRA is trained."""
-    loaded = trainable(config, taught(directory, config))
+    loaded = load_for_reinforcement(config, cold_start_model(directory, config))
     copy_weights(checkpoint, loaded.model)
     save_trained(config, loaded, target)
 
 
 def save_trained(config: TrainConfig, loaded: LoadedModel, target: Path) -> None:
     """Write the trained model, or the adapter if a LoRA was trained, with its player's settings."""
-    with written_whole(target) as staging:
+    with stage_directory(target) as staging:
         if hasattr(loaded.model, "peft_config"):
             save_lora(loaded.model, staging)
         else:
@@ -105,10 +107,10 @@ def save_trained(config: TrainConfig, loaded: LoadedModel, target: Path) -> None
 
 
 @contextmanager
-def imitated_whole(config: TrainConfig, loaded: LoadedModel, name: str | Path, target: Path) -> Iterator[Path]:
+def save_imitated(config: TrainConfig, loaded: LoadedModel, name: str | Path, target: Path) -> Iterator[Path]:
     """Write the imitation result of the model at `name`, with its player's settings. A LoRA is merged into a float32
     copy of that model. Yields the staging directory, which becomes `target` after the block."""
-    with written_whole(target) as staging:
+    with stage_directory(target) as staging:
         if hasattr(loaded.model, "peft_config"):
             adapter = staging / "adapter"
             save_lora(loaded.model, adapter)
@@ -121,18 +123,18 @@ def imitated_whole(config: TrainConfig, loaded: LoadedModel, name: str | Path, t
         yield staging
 
 
-def player_name(name: str | Path, adapter: Path | None = None) -> str:
+def format_player_name(name: str | Path, adapter: Path | None = None) -> str:
     """Return the player name that commands use for a model, or for an adapter on it."""
     return f"lm:{name}" if adapter is None else f"lm:{name}@{adapter}"
 
 
-def player_from(
+def make_run_player(
     directory: RunDirectory, config: TrainConfig, name: str | Path, adapter: Path | None = None
 ) -> LanguageModelPlayer:
     """Make a player for evaluation from a model of the run."""
-    return greedy(config, load(config, name, adapter), player_name(name, adapter))
+    return make_greedy_player(config, load_run_model(config, name, adapter), format_player_name(name, adapter))
 
 
-def greedy(config: TrainConfig, loaded: LoadedModel, name: str) -> LanguageModelPlayer:
+def make_greedy_player(config: TrainConfig, loaded: LoadedModel, name: str) -> LanguageModelPlayer:
     """Make the greedy player of a loaded model, with the run's prompts."""
     return make_engine_player(name, loaded.engine(), loaded.chat, config.prompting.player_settings())

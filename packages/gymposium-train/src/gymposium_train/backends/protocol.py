@@ -75,11 +75,11 @@ class LearningModel(Protocol):
 class Backend(BackendChecks, Protocol):
     """A holder of a run's model. Plugins provide backends with the hook `gymposium_backends`."""
 
-    def imitating(self, start: BackendStart) -> AbstractContextManager[LearningModel]:
-        """Provide the model before the cold start, with an imitation learner, during the block. `reinforcing` starts
-        from the model it saves."""
+    def imitation_model(self, start: BackendStart) -> AbstractContextManager[LearningModel]:
+        """Provide the model before the cold start, with an imitation learner, during the block. `reinforcement_model`
+        starts from the model it saves."""
 
-    def reinforcing(self, start: BackendStart) -> AbstractContextManager[LearningModel]:
+    def reinforcement_model(self, start: BackendStart) -> AbstractContextManager[LearningModel]:
         """Provide the model after the cold start, with a reinforcement learner, during the block."""
 
     def player(self, start: BackendStart, learned: Learned) -> LanguageModelPlayer:

@@ -16,9 +16,9 @@ from gymposium_agents.chat.tokens import Policy
 from gymposium_agents.engines.canary import Agreement, Canary
 from gymposium_agents.engines.protocol import TokenEngine
 from gymposium_agents.players.player import LanguageModelPlayer, choose_reader, make_engine_player
-from gymposium_train.backends.canary import PROMPTS, TEXTS, opening_prompts
+from gymposium_train.backends.canary import PROMPTS, TEXTS, sample_prompts
 from gymposium_train.backends.protocol import LearningModel
-from gymposium_train.backends.publishing import Publisher, policy_name
+from gymposium_train.backends.publishing import Publisher, make_policy_name
 from gymposium_train.config import Prompting, TrainConfig
 from gymposium_train.learner import Learner
 
@@ -190,11 +190,11 @@ def make_trainee(
     if (chat.thinking, chat.history) != (prompting.thinking, prompting.history):
         chat = Chat(chat.tokenizer, thinking=prompting.thinking, history=prompting.history)
     with ExitStack() as resources:
-        name = policy_name(config, directory)
+        name = make_policy_name(config, directory)
         publisher = model.publisher(name, directory / "versions", resources)
         how = {"context": publisher.context, "seed": config.seed, "number": max(2, PROMPTS // max(1, len(games)))}
         form = choose_reader(prompting.reply, chat)
-        prompts = [prompt for game in games for prompt in opening_prompts(game, prompting.prompt, form, chat, **how)]
+        prompts = [prompt for game in games for prompt in sample_prompts(game, prompting.prompt, form, chat, **how)]
         prompts = prompts or [chat.prompt(text) for text in TEXTS]
         canary = Canary(prompts, tolerance=learner.tolerance)
         note_legal = config.entropy.weight > 0 or config.legality_weight > 0

@@ -13,29 +13,29 @@ from gymposium_train.config.problems import BadConfig
 _SETTING = re.compile(r"(?P<path>[\w.\[\]]+)(?P<value> = )?")
 
 
-def typed_options(options: Mapping[str, tuple[tuple[str, ...], Any]]) -> list[Override]:
+def make_overrides(options: Mapping[str, tuple[tuple[str, ...], Any]]) -> list[Override]:
     """Return the overrides for the given options. `options` maps the name of each option to the path of its setting and
     its value or None."""
     return [Override(path, value, name) for name, (path, value) in options.items() if value is not None]
 
 
 @contextmanager
-def naming(options: Sequence[Override]) -> Iterator[None]:
+def name_options(options: Sequence[Override]) -> Iterator[None]:
     """Name the option that the user typed, instead of its setting, in config problems raised inside the block."""
     try:
         yield
     except BadConfig as error:
-        raise BadConfig(_named(problem, options) for problem in error.problems) from error
+        raise BadConfig(_name_option(problem, options) for problem in error.problems) from error
 
 
-def _named(problem: str, options: Sequence[Override]) -> str:
+def _name_option(problem: str, options: Sequence[Override]) -> str:
     """Return the problem with the name of the option that sets its subject, or unchanged if no option does."""
     found = _SETTING.match(problem)
     if found is None:
         return problem
     about = tuple(found["path"].replace("[", ".").replace("]", "").split("."))
     for option in options:
-        if about[: len(option.path)] == option.path and _has(option.value, about[len(option.path) :]):
+        if about[: len(option.path)] == option.path and _has_path(option.value, about[len(option.path) :]):
             rest = problem[found.end() :].replace(f" ({found['path']}=)", "")
             if option.value is True:
                 return option.written + rest.removeprefix("true")
@@ -43,7 +43,7 @@ def _named(problem: str, options: Sequence[Override]) -> str:
     return problem
 
 
-def _has(value: Any, path: Sequence[str]) -> bool:
+def _has_path(value: Any, path: Sequence[str]) -> bool:
     """Return True if the path leads to something in a value."""
     for name in path:
         if isinstance(value, list) and name.isdecimal() and int(name) < len(value):

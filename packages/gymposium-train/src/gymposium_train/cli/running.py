@@ -20,13 +20,13 @@ from gymposium.runs.results import lines, spent, verdict
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
 from gymposium_train.config.directory import RunDirectory
-from gymposium_train.config.outline import outline
-from gymposium_train.config.overrides import Override, parse
+from gymposium_train.config.outline import outline_run
+from gymposium_train.config.overrides import Override, parse_override
 from gymposium_train.config.permitted import check_permitted
-from gymposium_train.config.presets import preset_data
-from gymposium_train.config.reading import config_from, merged, read_data
+from gymposium_train.config.presets import read_preset
+from gymposium_train.config.reading import build_config, merge_data, read_data
 from gymposium_train.config.small_model import resolve_small_model
-from gymposium_train.config.writing import as_data, as_toml
+from gymposium_train.config.writing import config_to_data, config_to_toml
 from gymposium_train.run.api import train
 from gymposium_train.util.processes import processes
 
@@ -56,7 +56,7 @@ def make_config(
         if argument.endswith((".toml", ".json")) and "=" not in argument:
             files.append(Path(argument))
         else:
-            settings.append(parse(argument))
+            settings.append(parse_override(argument))
     if len(files) > 1:
         raise BadOption(f"Expected at most one config file, not {len(files)}: {', '.join(map(str, files))}.")
     if base is None and not (preset or files or settings or options):
@@ -64,28 +64,28 @@ def make_config(
             "Nothing to train. Give --game tic_tac_toe (gymposium list shows all games), a config file, a --preset "
             "(--presets lists them), or --resume DIR."
         )
-    layers = [base or {}, *([preset_data(preset)] if preset is not None else [])]
+    layers = [base or {}, *([read_preset(preset)] if preset is not None else [])]
     layers += [read_data(file) for file in files]
-    data, typed = merged(*layers), [*options, *settings]
+    data, typed = merge_data(*layers), [*options, *settings]
     if base is None and "games" not in data and not any(override.path[0] == "games" for override in typed):
         raise BadOption("Name a game to learn:  --game tic_tac_toe  (gymposium list shows all games)")
-    config = config_from(data, typed)
+    config = build_config(data, typed)
     if files:
         check_permitted(config, typed)
     return config
 
 
-def shown_metrics(metrics: str | None) -> list[str]:
+def parse_metrics(metrics: str | None) -> list[str]:
     """Return the names and patterns in `--metrics`. Raises `UnknownName` if one matches no metric."""
     shown = [name.strip() for name in metrics.split(",")] if metrics else []
     check_patterns("--metrics", shown)
     return shown
 
 
-def do_run(config: TrainConfig | None, directory: Path | None, metrics: str | None, *, as_json: bool) -> None:
+def run_training(config: TrainConfig | None, directory: Path | None, metrics: str | None, *, as_json: bool) -> None:
     """Start a run in a directory, or resume the run there without a config, and show its results. `metrics` lists
     additional metrics to show in a terminal, separated by commas."""
-    shown = shown_metrics(metrics)
+    shown = parse_metrics(metrics)
     try:
         if config is None:
             assert directory is not None, "a run is resumed from its directory"
@@ -114,34 +114,34 @@ def _show_results(run: RunDirectory) -> None:
         column.no_wrap = True
     console = out()
     narrow = console.is_terminal and console.width < WIDTH
-    for line in lines(as_data(config), results):
-        draw, loss = map(_value, (line.draw, line.loss))  # all intervals are in the report
-        win, mean = map(_value, (line.win, line.mean_return)) if narrow else (line.win, line.mean_return)
+    for line in lines(config_to_data(config), results):
+        draw, loss = map(_format_estimate, (line.draw, line.loss))  # all intervals are in the report
+        win, mean = map(_format_estimate, (line.win, line.mean_return)) if narrow else (line.win, line.mean_return)
         cells = (f"{line.opponent} ({line.matches})", win, draw, loss, mean, line.failed)
         table.add_row(*([line.game] if several else []), line.player, *cells)
     console.width = max(console.width, WIDTH)
     console.print(table)
     console.print("CPU time: " + ", ".join(f"{name} {seconds:.0f} s" for name, seconds in spent(results).items()))
     console.print(f"Report: {run.report}")
-    if command := _next_command(run, config):
+    if command := _suggest_command(run, config):
         console.print(command, soft_wrap=True)
 
 
-def _next_command(run: RunDirectory, config: TrainConfig) -> str | None:
+def _suggest_command(run: RunDirectory, config: TrainConfig) -> str | None:
     """Return a command that plays the trained policy, with its description. Returns None if the weights are not on this
     machine."""
-    from gymposium_train.backends.models import player_name, trained  # imports torch
+    from gymposium_train.backends.models import format_player_name, trained_model  # imports torch
 
-    model, adapter = trained(run, config)
+    model, adapter = trained_model(run, config)
     if not (Path(model) if adapter is None else adapter / "adapter_config.json").exists():
         return None
-    game, player = config.games[0], player_name(model, adapter)
+    game, player = config.games[0], format_player_name(model, adapter)
     if load_game(game).seats == 1:
         return f"Evaluate it: {command_line('eval', player, '--game', game)}"
     return f"Play it: {command_line('play', game, '--opponent', player)}"
 
 
-def _value(cell: str) -> str:
+def _format_estimate(cell: str) -> str:
     """Return an estimate without its interval."""
     return cell.partition(" ")[0]
 
@@ -151,21 +151,21 @@ def show_plan(config: TrainConfig, *, memory: bool = False, as_json: bool) -> No
     it."""
     check(config, at_hand=False)
     config = resolve_small_model(config)
-    planned = outline(config)
-    estimate = _memory(config) if memory else None
+    planned = outline_run(config)
+    estimate = _estimate_memory(config) if memory else None
     if as_json:
-        data = {"config": as_data(config), "outline": planned}
+        data = {"config": config_to_data(config), "outline": planned}
         print_json(data if estimate is None else {**data, "memory": estimate.data})
         return
     comments = [f"# {name + ':':<12} {text}" for name, text in planned.items()]
-    show(out(), "\n".join([*comments, "", as_toml(config).rstrip()]))
+    show(out(), "\n".join([*comments, "", config_to_toml(config).rstrip()]))
     if estimate is not None:
         out().print(estimate.table)
         out().print(estimate.verdict, soft_wrap=True)
     note("Dry run: nothing was done. The settings are valid. Models and engine are checked when the run begins.")
 
 
-class _Estimate(NamedTuple):
+class _MemoryEstimate(NamedTuple):
     """An estimate of a run's memory, as data and as text."""
 
     data: dict[str, Any]
@@ -173,7 +173,7 @@ class _Estimate(NamedTuple):
     verdict: str
 
 
-def _memory(config: TrainConfig) -> _Estimate:
+def _estimate_memory(config: TrainConfig) -> _MemoryEstimate:
     from gymposium_train.run.fitting import fitted
     from gymposium_train.run.memory import estimate_memory, would_fit  # imports torch, which takes seconds
 
@@ -188,10 +188,10 @@ def _memory(config: TrainConfig) -> _Estimate:
     data: dict[str, Any] = {**needed.parts(), "peak": needed.total, "device": needed.device, "row": needed.row}
     data |= {"layout": settings.rows_layout, "checkpointing": bool(settings.checkpointing), "fits": needed.fits}
     if needed.fits:
-        return _Estimate(data, table, f"{verdict}the run fits.")
+        return _MemoryEstimate(data, table, f"{verdict}the run fits.")
     found = would_fit(chosen)
     data["would_fit"] = None if found is None else {"settings": found[0], "peak": found[1].total}
     if found is None:
-        return _Estimate(data, table, f"{verdict}the run does not fit. Use a smaller model or a larger device.")
+        return _MemoryEstimate(data, table, f"{verdict}the run does not fit. Use a smaller model or a larger device.")
     remedy = f"the run does not fit. It would with {found[0]} ({found[1].total / 2**30:.2f} GiB)."
-    return _Estimate(data, table, verdict + remedy)
+    return _MemoryEstimate(data, table, verdict + remedy)

@@ -17,8 +17,8 @@ from gymposium.players.grammar import make_player
 from gymposium.runs.folder import check_new
 from gymposium.util.extras import needs_extra
 from gymposium_train.cli.backend import BackendOption, BaseUrlOption
-from gymposium_train.cli.naming import naming, typed_options
-from gymposium_train.cli.running import MetricsOption, do_run, make_config, show_plan, shown_metrics
+from gymposium_train.cli.naming import make_overrides, name_options
+from gymposium_train.cli.running import MetricsOption, make_config, parse_metrics, run_training, show_plan
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.engine import find_engine
 from gymposium_train.serving.settings import SessionSettings
@@ -135,9 +135,9 @@ def command(
         from gymposium.http.listening import TOKEN, check_address
     if resume is not None:
         refuse_beside_resume(ctx, {"metrics"})
-        do_run(None, resume, metrics, as_json=as_json)
+        run_training(None, resume, metrics, as_json=as_json)
         return
-    options = typed_options(
+    options = make_overrides(
         {
             "--game": (("games",), game),
             "--model": (("model", "name"), model),
@@ -154,22 +154,22 @@ def command(
         }
     )
     engine = {**_SERVED["engine"], "kind": "own" if backend in (None, "local") else find_engine(backend)}
-    with naming(options):
+    with name_options(options):
         config = make_config(None, arguments or [], options, {**_SERVED, "engine": engine})
         if isinstance(config.source, SessionSettings):
             check_address(config.source.host, os.environ.get(TOKEN), TOKEN)
-            _check_at_hand(config.source)
+            _check_command(config.source)
         if only is not None:
             _serve_model(config)
         elif dry_run:
-            shown_metrics(metrics)
+            parse_metrics(metrics)
             show_plan(config, as_json=as_json)
         else:
             check_new(out_dir)
-            do_run(config, out_dir, metrics, as_json=as_json)
+            run_training(config, out_dir, metrics, as_json=as_json)
 
 
-def _check_at_hand(source: SessionSettings) -> None:
+def _check_command(source: SessionSettings) -> None:
     """Raise `BadOption` before anything is written if the command or the function of `--run` cannot be found."""
     if source.run is not None and source.scores is not None:
         from gymposium_train.serving.commands import parse_command, score_function  # imports torch

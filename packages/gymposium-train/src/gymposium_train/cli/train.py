@@ -18,14 +18,14 @@ from gymposium.runs.executors.make import check_executor
 from gymposium.runs.executors.protocol import RunsCommands
 from gymposium.runs.folder import check_new
 from gymposium_train.cli.backend import BackendOption, BaseUrlOption
-from gymposium_train.cli.naming import naming, typed_options
-from gymposium_train.cli.running import MetricsOption, do_run, make_config, show_plan, shown_metrics
+from gymposium_train.cli.naming import make_overrides, name_options
+from gymposium_train.cli.running import MetricsOption, make_config, parse_metrics, run_training, show_plan
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.distributed import check_processes
 from gymposium_train.config.permitted import check_permitted
-from gymposium_train.config.presets import preset_names, preset_summary
+from gymposium_train.config.presets import list_presets, read_preset_summary
 from gymposium_train.run.api import train
 from gymposium_train.util.processes import helps
 
@@ -134,13 +134,13 @@ def command(
     if resume is not None:
         refuse_beside_resume(ctx, {"metrics", "executor", "processes", "address"})
         if executor is None:
-            do_run(None, resume, metrics, as_json=as_json)
+            run_training(None, resume, metrics, as_json=as_json)
         else:
             config = RunDirectory.open(resume)[1]
             check_permitted(config)
-            _run_together(ctx, config, executor, processes or 1, address)
+            _run_distributed(ctx, config, executor, processes or 1, address)
         return
-    options = typed_options(
+    options = make_overrides(
         {
             "--game": (("games",), game),
             "--opponent": (("stages",), [{"opponents": {opponent: 1.0}}] if opponent is not None else None),
@@ -153,23 +153,23 @@ def command(
             "--control": (("control",), control or None),
         }
     )
-    with naming(options):
+    with name_options(options):
         config = make_config(preset, arguments or [], options)
         if dry_run:
-            shown_metrics(metrics)
+            parse_metrics(metrics)
             check_processes(config, processes or 1)
             if executor is not None:
                 check_executor(executor)
             show_plan(config, memory=memory, as_json=as_json)
         elif executor is not None:
             check(config, at_hand=False)
-            _run_together(ctx, config, executor, processes or 1, address)
+            _run_distributed(ctx, config, executor, processes or 1, address)
         else:
             check_new(out_dir)
-            do_run(config, out_dir, metrics, as_json=as_json)
+            run_training(config, out_dir, metrics, as_json=as_json)
 
 
-def _run_together(ctx: typer.Context, config: TrainConfig, name: str, processes: int, address: str | None) -> None:
+def _run_distributed(ctx: typer.Context, config: TrainConfig, name: str, processes: int, address: str | None) -> None:
     """Run this command without executor options in several processes of an executor, and exit with its status. The
     executor's setup passes on the global options."""
     check_processes(config, processes)
@@ -181,12 +181,12 @@ def _run_together(ctx: typer.Context, config: TrainConfig, name: str, processes:
             )
         assert ctx.parent is not None, "the command is a subcommand of gymposium"
         _, command, _ = ctx.parent.command.make_parser(ctx.parent).parse_args(sys.argv[1:])
-        arguments = without_options(command, ("--executor", "--processes", "--address"))
+        arguments = remove_options(command, ("--executor", "--processes", "--address"))
         status = executor.run_command(arguments, processes)
     raise typer.Exit(status)
 
 
-def without_options(arguments: Sequence[str], options: Collection[str]) -> list[str]:
+def remove_options(arguments: Sequence[str], options: Collection[str]) -> list[str]:
     """Return the arguments of a command without these options and their values."""
     kept: list[str] = []
     skip = False
@@ -199,7 +199,7 @@ def without_options(arguments: Sequence[str], options: Collection[str]) -> list[
 
 
 def _list_presets(*, as_json: bool) -> None:
-    presets: dict[str, Any] = {name: preset_summary(name) for name in preset_names()}
+    presets: dict[str, Any] = {name: read_preset_summary(name) for name in list_presets()}
     if as_json:
         print_json(presets)
         return

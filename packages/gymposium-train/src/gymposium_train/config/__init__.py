@@ -1,7 +1,7 @@
 """The settings of a training run: one typed tree of small tables. Credits and objectives define their settings beside
 their code."""
 
-from gymposium_train.config.engine import Engine, engine_table
+from gymposium_train.config.engine import Engine, make_engine_table
 from gymposium_train.config.learn import (
     Bypass,
     DecoupledMismatch,
@@ -41,5 +41,5 @@ __all__ = [
     "Sft",
     "Stage",
     "TrainConfig",
-    "engine_table",
+    "make_engine_table",
 ]

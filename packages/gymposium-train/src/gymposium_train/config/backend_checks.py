@@ -29,7 +29,7 @@ class BackendChecks(Protocol):
         ...
 
 
-def backend_checks(config: TrainConfig) -> BackendChecks:
+def find_backend_checks(config: TrainConfig) -> BackendChecks:
     """Return the checks of the config's backend. Raises `UnknownName` if its plugin is not loaded."""
     checks: BackendChecks = make_variant("backend", host().backends, config.backend.kind, config.backend)
     return checks

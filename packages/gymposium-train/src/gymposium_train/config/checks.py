@@ -13,11 +13,11 @@ from gymposium.plugins.host import host
 from gymposium.util.visible import plural
 from gymposium_agents.chat.settings import TOOLS
 from gymposium_agents.engines.vllm.settings import VllmSettings
-from gymposium_train.config.backend_checks import backend_checks
+from gymposium_train.config.backend_checks import find_backend_checks
 from gymposium_train.config.problems import BadConfig
-from gymposium_train.config.references import missing, unknown
+from gymposium_train.config.references import find_missing, find_unknown
 from gymposium_train.config.root import TrainConfig
-from gymposium_train.config.unused import unused
+from gymposium_train.config.unused import find_unused
 from gymposium_train.credit.make import make_credit
 
 
@@ -34,21 +34,27 @@ def check(config: TrainConfig, *, at_hand: bool = True) -> None:
     """Raise `BadConfig` with all problems that would stop the run later, or make it meaningless. `at_hand=False` skips
     checking that models, engine and backend are available, because that may use the network, and the run may be for
     another machine."""
-    backend = backend_checks(config)
-    problems = [*contradictions(config), *unused(config), *unknown(config), *backend.refusals(config)]
+    backend = find_backend_checks(config)
+    problems = [*find_contradictions(config), *find_unused(config), *find_unknown(config), *backend.refusals(config)]
     if at_hand:
-        problems += [*missing(config), *backend.missing(config)]
+        problems += [*find_missing(config), *backend.missing(config)]
     if problems:
         raise BadConfig(problems)
 
 
-def contradictions(config: TrainConfig) -> Iterator[str]:
+def find_contradictions(config: TrainConfig) -> Iterator[str]:
     """Yield a sentence for each combination of settings that makes no sense."""
-    rules = chain(_work(config), _credit(config), _model(config), _engine(config), _prompting(config))
+    rules = chain(
+        _work_rules(config),
+        _credit_rules(config),
+        _model_rules(config),
+        _engine_rules(config),
+        _prompting_rules(config),
+    )
     return (rule.sentence for rule in rules if rule.broken)
 
 
-def _work(config: TrainConfig) -> Iterator[Rule]:
+def _work_rules(config: TrainConfig) -> Iterator[Rule]:
     matches = config.source.kind == "matches"
     yield Rule(
         matches and not config.games,
@@ -98,7 +104,7 @@ def _work(config: TrainConfig) -> Iterator[Rule]:
         yield Rule(times > 1, f"evaluation.opponents: duplicate opponent {name} ({times} times). Name it once.")
 
 
-def _credit(config: TrainConfig) -> Iterator[Rule]:
+def _credit_rules(config: TrainConfig) -> Iterator[Rule]:
     kind, credit = config.credit.kind, make_credit(config.credit)
     reward, context = config.reward, config.prompting.context
     single = config.rollout.group_size == 1
@@ -130,7 +136,7 @@ def _credit(config: TrainConfig) -> Iterator[Rule]:
     )
 
 
-def _model(config: TrainConfig) -> Iterator[Rule]:
+def _model_rules(config: TrainConfig) -> Iterator[Rule]:
     yield Rule(config.model.name == "", "model.name: empty. Name a model directory or a hub model.")
     yield Rule(
         config.model.tune == "full" and config.model.load == "4bit",
@@ -144,7 +150,7 @@ def _model(config: TrainConfig) -> Iterator[Rule]:
     )
 
 
-def _engine(config: TrainConfig) -> Iterator[Rule]:
+def _engine_rules(config: TrainConfig) -> Iterator[Rule]:
     engine, spec, backend = config.engine, host().engines[config.engine.kind], config.backend.kind
     fitting = [name for name, other in host().engines.items() if other.backend == backend]
     yield Rule(
@@ -174,7 +180,7 @@ def _engine(config: TrainConfig) -> Iterator[Rule]:
     )
 
 
-def _prompting(config: TrainConfig) -> Iterator[Rule]:
+def _prompting_rules(config: TrainConfig) -> Iterator[Rule]:
     prompting = config.prompting
     try:
         kind = prompting.policy().kind

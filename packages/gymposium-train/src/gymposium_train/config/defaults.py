@@ -26,7 +26,7 @@ SMALL = 20_000_000
 """Number of parameters below which a trained model counts as small."""
 
 
-def _as_asked(player: PlayerSettings) -> dict[str, Any]:
+def _read_player_settings(player: PlayerSettings) -> dict[str, Any]:
     """Return the config settings that prompt a model like this player. The temperature is not included."""
     return {
         "prompting.prompt": player.style,
@@ -40,7 +40,7 @@ def _as_asked(player: PlayerSettings) -> dict[str, Any]:
 
 PRETRAINED: Mapping[str, Any] = MappingProxyType(
     {
-        **_as_asked(PlayerSettings()),
+        **_read_player_settings(PlayerSettings()),
         "prompting.max_tokens": None,  # follows from the form of the replies
         "prompting.on_illegal": "forfeit",
         "steps": 100,
@@ -72,21 +72,21 @@ ALL_WEIGHTS = 2e-5
 Thinking Machines Lab, 2025)."""
 
 
-def defaults(model: Model) -> dict[str, Any]:
+def find_defaults(model: Model) -> dict[str, Any]:
     """Return a config's defaults for this model, by dotted name, where they differ from those of the settings classes.
     Reads the files of a model directory, but never the hub. Raises `BadOption` for an invalid `player.json`."""
     if model.name is None:
         return {}
     directory = Path(model.name)
     has_player = (directory / PlayerSettings.FILE).is_file()
-    asked = {**(_as_asked(PlayerSettings.beside(directory)) if has_player else {}), "cold_start.steps": 0}
+    asked = {**(_read_player_settings(PlayerSettings.beside(directory)) if has_player else {}), "cold_start.steps": 0}
     if has_player and _is_small(directory):
         return asked
-    whole = {"optimizer.learning_rate": ALL_WEIGHTS, "cold_start.tune": "full"} if _all_weights(model) else {}
+    whole = {"optimizer.learning_rate": ALL_WEIGHTS, "cold_start.tune": "full"} if _trains_all_weights(model) else {}
     return {**PRETRAINED, **whole, **asked}
 
 
-def _all_weights(table: Settings) -> bool:
+def _trains_all_weights(table: Settings) -> bool:
     """Return True if a table selects training of all weights."""
     return getattr(table, "tune", None) == "full" and "tune" in table.model_fields_set
 
@@ -107,46 +107,46 @@ def _is_small(directory: Path) -> bool:
     return 0 < parameters < SMALL
 
 
-def left_out(config: Settings) -> list[str]:
+def list_omitted(config: Settings) -> list[str]:
     """Return the settings of `PRETRAINED` that a config omits, by dotted name."""
-    return [name for name in PRETRAINED if _is_left_out(config, name.split("."))]
+    return [name for name in PRETRAINED if _is_omitted(config, name.split("."))]
 
 
-def _is_left_out(table: object, names: list[str]) -> bool:
+def _is_omitted(table: object, names: list[str]) -> bool:
     if not isinstance(table, Settings) or names[0] not in type(table).model_fields:
         return False
     if len(names) > 1:
-        return _is_left_out(getattr(table, names[0]), names[1:])
+        return _is_omitted(getattr(table, names[0]), names[1:])
     return names[0] not in table.model_fields_set
 
 
-def completed(config: Settings, model: Model, of_backend: Mapping[str, Any]) -> dict[str, Any]:
+def fill_defaults(config: Settings, model: Model, of_backend: Mapping[str, Any]) -> dict[str, Any]:
     """Return the tables and settings of a config for this model, with the backend's defaults for omitted settings, or
     else the model's. Changed tables are copied, because a caller may use one in several configs. Raises the same errors
-    as `defaults`."""
-    names = left_out(config)
-    values = {**(defaults(model) if names else {}), **of_backend}
-    names += [name for name in of_backend if name not in PRETRAINED and _is_left_out(config, name.split("."))]
-    whole = _all_weights(getattr(config, "cold_start", model)) or values.get("cold_start.tune") == "full"
+    as `find_defaults`."""
+    names = list_omitted(config)
+    values = {**(find_defaults(model) if names else {}), **of_backend}
+    names += [name for name in of_backend if name not in PRETRAINED and _is_omitted(config, name.split("."))]
+    whole = _trains_all_weights(getattr(config, "cold_start", model)) or values.get("cold_start.tune") == "full"
     if whole and "cold_start.learning_rate" in values:
         values["cold_start.learning_rate"] = ALL_WEIGHTS
     tables: dict[str, Any] = {}
     for name in names:
         first, *below = name.split(".")
         if below:
-            tables[first] = _with(tables.get(first, getattr(config, first)), below, values.get(name))
+            tables[first] = _set_default(tables.get(first, getattr(config, first)), below, values.get(name))
         else:
             tables[first] = values.get(name, type(config).model_fields[first].get_default())
     return tables
 
 
-def _with(table: Settings, names: list[str], value: Any) -> Settings:
+def _set_default(table: Settings, names: list[str], value: Any) -> Settings:
     """Return the table with this value of a setting, or with the settings class's default if the value is None. The
     setting counts as omitted."""
     name, *below = names
     before = getattr(table, name)
     if below:
-        value = _with(before, below, value)
+        value = _set_default(before, below, value)
     elif value is None:
         value = type(table).model_fields[name].get_default()
     if value == before:

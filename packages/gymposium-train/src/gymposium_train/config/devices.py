@@ -27,7 +27,7 @@ def visible_gpus(variable: str | None, count: int) -> tuple[str, ...]:
     return tuple(name.strip() for name in variable.split(","))[:count]
 
 
-def devices_problem(engine: VllmSettings, visible: Sequence[str], learners: int) -> str | None:
+def find_device_problem(engine: VllmSettings, visible: Sequence[str], learners: int) -> str | None:
     """Return why the run's vLLM servers cannot start beside `learners` learning processes on this machine, and the fix.
     Returns None if they can. Each process uses one of the `visible` GPUs, in order.
 
@@ -36,47 +36,47 @@ def devices_problem(engine: VllmSettings, visible: Sequence[str], learners: int)
     if not visible:
         return None
     devices = engine.devices or tuple(visible)
-    if engine.devices and _numbers(engine.devices) != _numbers(visible):
+    if engine.devices and _are_numbers(engine.devices) != _are_numbers(visible):
         return (
-            f"engine.devices = {_listed(engine.devices)}: this process names its GPUs {_listed(visible)} "
+            f"engine.devices = {_join_names(engine.devices)}: this process names its GPUs {_join_names(visible)} "
             f"(CUDA_VISIBLE_DEVICES), so the two cannot be compared. Use the same names for both."
         )
     try:
-        needed = prod(int(argument(engine.arguments, *names) or 1) for names in PARALLEL)
-        share = argument(engine.arguments, SHARE)
+        needed = prod(int(find_argument(engine.arguments, *names) or 1) for names in PARALLEL)
+        share = find_argument(engine.arguments, SHARE)
         shares_memory = share is not None and 0 < float(share) < 1
     except ValueError as error:
         return f"engine.arguments: {error}."
     taken, wanted = visible[:learners], needed * engine.servers
     spare = [f'"{name}"' for name in visible if name not in taken][:wanted]
     if engine.servers > 1 and not engine.devices:
-        example = f", such as [{_listed(spare)}]" if len(spare) == wanted else ""
+        example = f", such as [{_join_names(spare)}]" if len(spare) == wanted else ""
         return (
             f"engine.servers = {engine.servers}: name {quantity(wanted, 'GPU')} in "
             f"engine.devices{example}, {needed} per server."
         )
     if len(set(engine.devices)) < len(engine.devices):
-        return f"engine.devices = {_listed(engine.devices)}: duplicate GPU. Name each GPU once."
+        return f"engine.devices = {_join_names(engine.devices)}: duplicate GPU. Name each GPU once."
     groups = divide_devices(devices, engine.servers)
     if len(groups[0]) < needed:
         return (
-            f"engine.arguments requests {quantity(needed, 'GPU')}, but {_each(engine)} may use "
-            f"{_listed(groups[0])}. Name "
+            f"engine.arguments requests {quantity(needed, 'GPU')}, but {_name_server(engine)} may use "
+            f"{_join_names(groups[0])}. Name "
             f"{quantity(needed, 'GPU')} in engine.devices."
         )
     both = [name for group in groups for name in group[:needed] if name in taken]
     if not both or shares_memory:
         return None
-    separate = f"engine.devices=[{_listed(spare)}] for separate GPUs"
+    separate = f"engine.devices=[{_join_names(spare)}] for separate GPUs"
     if len(spare) < wanted:
         separate = "engine.url to a server on other GPUs"
     return (
-        f"learner and server would share GPU {_listed(both)}. The server reserves 90% of its memory, but the learner "
-        f'loads first. Set {separate}, or engine.arguments=["{SHARE}", "0.4"] to limit the server\'s share.'
+        f"learner and server would share GPU {_join_names(both)}. The server reserves 90% of its memory, but "
+        f'the learner loads first. Set {separate}, or engine.arguments=["{SHARE}", "0.4"] to limit the server\'s share.'
     )
 
 
-def argument(arguments: Sequence[str], *names: str) -> str | None:
+def find_argument(arguments: Sequence[str], *names: str) -> str | None:
     """Return the value of an option in a command line, `--name value` or `--name=value`. The last one counts, as in
     vLLM. Returns None if the option is missing, and an empty string if its value is."""
     last = None
@@ -87,13 +87,13 @@ def argument(arguments: Sequence[str], *names: str) -> str | None:
     return last
 
 
-def _each(engine: VllmSettings) -> str:
+def _name_server(engine: VllmSettings) -> str:
     return "the server" if engine.servers == 1 else "each server"
 
 
-def _numbers(names: Sequence[str]) -> bool:
+def _are_numbers(names: Sequence[str]) -> bool:
     return all(name.isdecimal() for name in names)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return ", ".join(names)

@@ -21,7 +21,7 @@ from gymposium.util.plain_file import find_form, read_lines, read_plain_text
 from gymposium.util.strict_json import strict_json
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import read_config
-from gymposium_train.config.writing import as_json
+from gymposium_train.config.writing import config_to_json
 from gymposium_train.util.progress import say
 
 _VERSIONS = (
@@ -80,8 +80,8 @@ class RunDirectory:
         path = path or new_folder("train")
         path.mkdir(parents=True, exist_ok=True)
         run = cls(path)
-        replace_text(run.config_file, as_json(config))  # from now on, the run can be resumed
-        run.note_versions()
+        replace_text(run.config_file, config_to_json(config))  # from now on, the run can be resumed
+        run.write_versions()
         return run
 
     @classmethod
@@ -95,7 +95,7 @@ class RunDirectory:
         check_contained(path)
         return run, read_config(run.config_file)
 
-    def note_versions(self) -> None:
+    def write_versions(self) -> None:
         """Write the software versions, unless the run has them."""
         if self.versions_file.exists():
             return
@@ -106,7 +106,7 @@ class RunDirectory:
         """Return the file of a stage's matches, compressed or not."""
         return find_form(self.path / "matches" / f"{stage}.jsonl")
 
-    def recorded(self, stage: str) -> set[str]:
+    def recorded_ids(self, stage: str) -> set[str]:
         """Return the ids of matches already recorded by an interrupted run. Reports broken lines."""
         ids: set[str] = set()
         if self.matches(stage).is_file():
@@ -133,7 +133,7 @@ class RunDirectory:
         with LineWriter(self.metrics_file, sync=False) as file:
             file.append_lines(json.dumps(finite(metrics), allow_nan=False))
 
-    def forget(self, stage: str, step: int) -> None:
+    def remove_later_metrics(self, stage: str, step: int) -> None:
         """Remove the lines that an interrupted run wrote for later steps of this stage, because they will be
         repeated."""
         _keep_lines(self.metrics_file, lambda line: line["stage"] != stage or line["step"] <= step)
@@ -158,17 +158,17 @@ class RunDirectory:
         return list(by_step.values())
 
 
-def is_whole(directory: Path) -> bool:
+def is_complete(directory: Path) -> bool:
     """True if a directory was written completely."""
     return (directory / MARK).is_file()
 
 
 @contextmanager
-def written_whole(directory: Path) -> Iterator[Path]:
+def stage_directory(directory: Path) -> Iterator[Path]:
     """Yield a staging directory, renamed to `directory` after the block. First removes leftovers of an interrupted
     run."""
     sweep(directory.parent, f"{directory.name}.")
-    if directory.exists() and not is_whole(directory):
+    if directory.exists() and not is_complete(directory):
         remove_directory(directory)
     with write_directory(directory) as staging:
         yield staging
@@ -192,7 +192,7 @@ def read_state(file: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def state_checked(file: Path) -> Iterator[None]:
+def check_state(file: Path) -> Iterator[None]:
     """Raise `GymposiumError` if the block finds a field of the state in `file` missing or of the wrong type."""
     try:
         yield

@@ -38,7 +38,7 @@ class Engine(Settings):
 
     def __reduce__(self) -> Any:
         """Pickle the values, because each process creates the class anew."""
-        return partial(engine_table, **dict(self)), ()
+        return partial(make_engine_table, **dict(self)), ()
 
     @model_validator(mode="after")
     def _check(self) -> Engine:
@@ -46,14 +46,15 @@ class Engine(Settings):
         return self
 
 
-def _kinds() -> dict[str, Any]:
+def _list_kinds() -> dict[str, Any]:
     return {
-        name: _table(name, spec.summary, host().settings(spec), spec.streams) for name, spec in host().engines.items()
+        name: _make_table_class(name, spec.summary, host().settings(spec), spec.streams)
+        for name, spec in host().engines.items()
     }
 
 
 @cache
-def _table(name: str, summary: str, own: Any, streams: bool) -> type[Engine]:
+def _make_table_class(name: str, summary: str, own: Any, streams: bool) -> type[Engine]:
     """Make the settings class of an engine: `Engine` with the fields of the engine's dataclass, including types,
     defaults and docstrings."""
     schema = create_model("Described", __base__=Settings, own=(own, ...)).model_json_schema()["$defs"][own.__name__]
@@ -73,13 +74,13 @@ def _table(name: str, summary: str, own: Any, streams: bool) -> type[Engine]:
     return table
 
 
-ENGINES = Variants("engine", Engine, _kinds, default="shared")
+ENGINES = Variants("engine", Engine, _list_kinds, default="shared")
 """The table `[engine]` of a config."""
 
 
-def engine_table(kind: str, **values: Any) -> Engine:
+def make_engine_table(kind: str, **values: Any) -> Engine:
     """Return the table of an engine with these settings. Raises `UnknownName` if no plugin has the engine."""
-    tables = _kinds()
+    tables = _list_kinds()
     if kind not in tables:
         raise unknown_name("engine", kind, tables, host().plugins)
     table: Engine = tables[kind](**values)

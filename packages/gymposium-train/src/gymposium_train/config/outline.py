@@ -9,7 +9,7 @@ from gymposium.games.registry import load_game
 from gymposium.match.seating import round_up_matches
 from gymposium.util.visible import quantity
 from gymposium_agents.modeling.sources import find_title
-from gymposium_train.config.backend_checks import backend_checks
+from gymposium_train.config.backend_checks import find_backend_checks
 from gymposium_train.config.measure import IN_WORDS, ColdStart
 from gymposium_train.config.model import Model
 from gymposium_train.config.play import Stage
@@ -17,7 +17,7 @@ from gymposium_train.config.root import TrainConfig
 from gymposium_train.config.schedules import Pace, growth
 
 
-def outline(config: TrainConfig) -> dict[str, str]:
+def outline_run(config: TrainConfig) -> dict[str, str]:
     """Return lines of text by topic, in the order of a run, for a config accepted by `checks.check`. Nothing is
     downloaded. Parameters of local models are counted without loading them. Raises `BadOption` for a LoRA on layers
     that the model does not have."""
@@ -25,31 +25,31 @@ def outline(config: TrainConfig) -> dict[str, str]:
     cold, engine = config.cold_start, config.engine
     chats = f"the chats in {', '.join(cold.data)}"
     matches_played = "random matches" if cold.matches is None else f"at most {cold.matches:,} random matches"
-    source = chats if cold.data else f"{_kept(cold)} of {matches_played}"
-    opponents = "; then ".join(_stage(stage, config.stages) for stage in config.stages)
+    source = chats if cold.data else f"{_describe_lessons(cold)} of {matches_played}"
+    opponents = "; then ".join(_describe_stage(stage, config.stages) for stage in config.stages)
     return {
-        "games": ", ".join(f"{game.name} ({_times(game.seats, 'seat')})" for game in games),
-        **backend_checks(config).outline(config),
+        "games": ", ".join(f"{game.name} ({_format_count(game.seats, 'seat')})" for game in games),
+        **find_backend_checks(config).outline(config),
         "cold start": f"up to {quantity(cold.steps, 'step')} of {quantity(cold.batch, 'reply', 'replies')} from "
         f"{source}"
         if cold.steps
         else "none",
-        "steps": _steps(config),
+        "steps": _describe_steps(config),
         **({"opponents": opponents} if any(game.seats > 1 for game in games) else {}),
         "learning": f"credit {config.credit.kind}, objective {config.objective.kind}, reward {config.reward}",
-        "engine": f"{engine.kind}, {engine.schedule}, at most {_times(engine.staleness, 'step')} behind",
-        "measures": _measures(config, games),
+        "engine": f"{engine.kind}, {engine.schedule}, at most {_format_count(engine.staleness, 'step')} behind",
+        "measures": _describe_evaluations(config, games),
         "control": "SFT for the same CPU time" if config.control else "none",
     }
 
 
-def _kept(cold: ColdStart) -> str:
+def _describe_lessons(cold: ColdStart) -> str:
     if cold.keep is not None:
         return IN_WORDS[cold.keep]
     return f"{IN_WORDS['winners']} (with chance or hidden information {IN_WORDS['all']})"
 
 
-def _steps(config: TrainConfig) -> str:
+def _describe_steps(config: TrainConfig) -> str:
     if config.steps == 0:
         return "none"
     settings, final = config.rollout, growth(config, 1.0)
@@ -59,7 +59,7 @@ def _steps(config: TrainConfig) -> str:
         step += f" in the first and {settings.decisions * final:,.0f} in the last" if final > 1.0 else ""
         step += f", in groups of {size}"
     else:
-        step = f"each of {_times(groups, 'group')} of {_times(size, 'match', 'matches')}"
+        step = f"each of {_format_count(groups, 'group')} of {_format_count(size, 'match', 'matches')}"
         step += f" in the first and {round(size * final)} in the last" if final > 1.0 else ""
     if config.steps is None:
         return f"as many as fit into {config.budget:g} CPU seconds including the cold start, {step}"
@@ -70,7 +70,7 @@ def _steps(config: TrainConfig) -> str:
     return f"{config.steps}, {step}; {quantity(matches, 'match')} in all"
 
 
-def _stage(stage: Stage, stages: tuple[Stage, ...]) -> str:
+def _describe_stage(stage: Stage, stages: tuple[Stage, ...]) -> str:
     total = sum(stage.opponents.values())
     if len(stage.opponents) == 1:
         (opponents,) = stage.opponents
@@ -79,50 +79,50 @@ def _stage(stage: Stage, stages: tuple[Stage, ...]) -> str:
     return opponents if stage is stages[-1] else f"{opponents} until the mean score is {stage.promote:g}"
 
 
-def _measures(config: TrainConfig, games: Sequence[Game]) -> str:
+def _describe_evaluations(config: TrainConfig, games: Sequence[Game]) -> str:
     measures = config.evaluation
     if all(game.seats == 1 for game in games):
         return quantity(measures.matches, "match")
     panel = (
-        f"{name} in {_shared(measures.matches if name == 'random' else measures.search_matches, games)}"
+        f"{name} in {_format_matches(measures.matches if name == 'random' else measures.search_matches, games)}"
         for name in measures.opponents
     )
     return f"against {', '.join(panel)} matches, before and after"
 
 
-def _shared(matches: int, games: Iterable[Game]) -> str:
+def _format_matches(matches: int, games: Iterable[Game]) -> str:
     """Format the numbers of matches, which depend on the games' numbers of seats."""
     return " or ".join(f"{count:,}" for count in sorted({round_up_matches(matches, game) for game in games}))
 
 
-def model_here(config: TrainConfig) -> dict[str, str]:
+def describe_local_model(config: TrainConfig) -> dict[str, str]:
     """Describe a model and its trainable parameters, as labeled lines."""
     model = config.model
     trained = f"a LoRA of rank {model.lora.rank}" if model.tune == "lora" else "all weights"
-    counts = _small_counts(model) if model.name is None else _counts(model, model.name)
+    counts = _count_small_model(model) if model.name is None else _count_parameters(model, model.name)
     if counts is None:
         return {"model": f"{model.name} (not on this machine, to be loaded from the hub)", "trained": trained}
     loaded = ", loaded in 4 bits" if model.load == "4bit" else ""
     return {
-        "model": f"{_called(model)}, {counts[0]:,} parameters{loaded}",
+        "model": f"{_find_title(model)}, {counts[0]:,} parameters{loaded}",
         "trained": f"{trained}, {counts[1]:,} parameters",
     }
 
 
-def _called(model: Model) -> str:
+def _find_title(model: Model) -> str:
     if model.name is None:
         return "a small one, made by the run"
     title = find_title(model.name)
     return model.name if title is None else f"{title} in {model.name}"
 
 
-def _small_counts(model: Model) -> tuple[int, int]:
+def _count_small_model(model: Model) -> tuple[int, int]:
     """Return the numbers of total and trained parameters of the small model."""
     total = model.small.parameters(model.small.tokens)
     return total, model.small.lora_parameters(model.lora.rank, model.lora.targets) if model.tune == "lora" else total
 
 
-def _counts(model: Model, name: str) -> tuple[int, int] | None:
+def _count_parameters(model: Model, name: str) -> tuple[int, int] | None:
     """Return the numbers of total and trained parameters of a named model, or None if it is not on this machine. The
     model is made on torch's `meta` device, which uses no memory."""
     import torch  # heavy, and only needed to read a named model
@@ -142,5 +142,5 @@ def _counts(model: Model, name: str) -> tuple[int, int] | None:
     return total, sum(parameter.numel() for parameter in made.parameters() if parameter.requires_grad)
 
 
-def _times(number: int, what: str, many: str = "") -> str:
+def _format_count(number: int, what: str, many: str = "") -> str:
     return f"{number} {what}" if number == 1 else f"{number} {many or f'{what}s'}"

@@ -11,7 +11,7 @@ from typing import Any
 
 from gymposium.errors import BadOption
 from gymposium.util.visible import quantity
-from gymposium_train.config.schema import Node, find_kind, inside, plain, variants, whole
+from gymposium_train.config.schema import Node, find_child_node, find_kind, list_variants, load_schema, resolve_node
 
 BACK_TO_DEFAULT = object()
 """The value of an override `NAME=`, which restores the default."""
@@ -27,16 +27,16 @@ class Override:
     """The text as the user wrote it, for errors."""
 
 
-def parse(text: str) -> Override:
+def parse_override(text: str) -> Override:
     """Parse `NAME=VALUE`. The name is a dotted TOML key. Parts with characters other than letters, digits, - and _ are
     quoted. The value is TOML. Other text is a string, so a bare word needs no quotes. Raises `BadOption`."""
     for cut, character in enumerate(text):
-        if character == "=" and (path := _path(text[:cut])):
-            return Override(path, _value(text, text[cut + 1 :].strip()), text)
+        if character == "=" and (path := _parse_path(text[:cut])):
+            return Override(path, _parse_value(text, text[cut + 1 :].strip()), text)
     raise BadOption(f"{text!r} is not of the form NAME=VALUE. Example: optimizer.learning_rate=1e-5")
 
 
-def _path(key: str) -> tuple[str, ...]:
+def _parse_path(key: str) -> tuple[str, ...]:
     """Return the parts of a dotted TOML key, or nothing if the text is not one key."""
     try:
         table: Any = tomllib.loads(f"{key} = 0")
@@ -49,7 +49,7 @@ def _path(key: str) -> tuple[str, ...]:
     return tuple(path)
 
 
-def _value(text: str, value: str) -> Any:
+def _parse_value(text: str, value: str) -> Any:
     if not value:
         return BACK_TO_DEFAULT
     try:
@@ -63,7 +63,7 @@ def _value(text: str, value: str) -> Any:
     return table["value"]
 
 
-def applied(data: dict[str, Any], overrides: Iterable[Override]) -> dict[str, Any]:
+def apply_overrides(data: dict[str, Any], overrides: Iterable[Override]) -> dict[str, Any]:
     """Return a copy of the config's data with these settings. If the `kind` of a table changes, its other settings are
     removed, because they belong to the old kind. Raises `BadOption` for duplicate settings, and for a path that leads
     nowhere."""
@@ -75,13 +75,13 @@ def applied(data: dict[str, Any], overrides: Iterable[Override]) -> dict[str, An
                 f"{given[override.path]} and {override.written} both set {'.'.join(override.path)}. Set it once."
             )
         given[override.path] = override.written
-        _set(data, override)
+        _set_value(data, override)
     return data
 
 
-def _set(data: Any, override: Override) -> None:
+def _set_value(data: Any, override: Override) -> None:
     """Set the value of an override in the tables and lists of a config's data, adding missing tables."""
-    node: Node | None = whole()
+    node: Node | None = load_schema()
     for depth, name in enumerate(override.path):
         last, here = depth + 1 == len(override.path), ".".join(override.path[:depth])
         key: Any = name
@@ -96,7 +96,7 @@ def _set(data: Any, override: Override) -> None:
             key = int(name)
         elif not isinstance(data, dict):
             raise BadOption(f"{override.written}: {here} is {data!r}, which has no nested settings.")
-        below = node and inside(node, key, data)
+        below = node and find_child_node(node, key, data)
         default = below.get("default") if below else None
         if not last:
             if isinstance(data, dict) and data.get(name) is None:
@@ -104,7 +104,7 @@ def _set(data: Any, override: Override) -> None:
             data, node = data[key], below
             continue
         value = default if override.value is BACK_TO_DEFAULT else override.value
-        if name == "kind" and node is not None and variants(node) and value != find_kind(plain(node), data):
+        if name == "kind" and node is not None and list_variants(node) and value != find_kind(resolve_node(node), data):
             data.clear()
         if override.value is BACK_TO_DEFAULT:
             data.pop(name, None)

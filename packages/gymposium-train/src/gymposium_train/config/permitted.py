@@ -37,7 +37,7 @@ Check = Callable[[str], None]
 def check_permitted(config: TrainConfig, typed: Collection[Override] = ()) -> None:
     """Raise `PermissionRequired` for settings in a file that only the user may give. `typed` are the settings given on
     the command line."""
-    for path, name, check in _checks(config):
+    for path, name, check in _list_checks(config):
         if any(path[: len(setting.path)] == setting.path for setting in typed):
             continue
         try:
@@ -46,12 +46,14 @@ def check_permitted(config: TrainConfig, typed: Collection[Override] = ()) -> No
             raise PermissionRequired(error.name, f"{'.'.join(path)}: {error.why}", error.flag) from None
 
 
-def to_allow(config: TrainConfig) -> list[str]:
+def names_to_allow(config: TrainConfig) -> list[str]:
     """Return the names in a run's config that the user must allow again to resume the run."""
-    return list(dict.fromkeys(name for _, name, check in _checks(config) if is_allowed(name) or _refused(check, name)))
+    return list(
+        dict.fromkeys(name for _, name, check in _list_checks(config) if is_allowed(name) or _is_refused(check, name))
+    )
 
 
-def _refused(check: Check, name: str) -> bool:
+def _is_refused(check: Check, name: str) -> bool:
     try:
         check(name)
     except PermissionRequired:
@@ -59,14 +61,14 @@ def _refused(check: Check, name: str) -> bool:
     return False
 
 
-def _checks(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, Check]]:
+def _list_checks(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, Check]]:
     """Yield each name in a config that may open something, with its setting and the check it must pass."""
     yield from ((("games",), name, check_named_game) for name in config.games)
     yield ("reward",), config.reward, check_named_reward
     opponents = [name for stage in config.stages for name in stage.opponents if name not in _OWN]
-    yield from ((("stages",), name, _known_player) for name in opponents)
-    yield from ((("evaluation", "opponents"), name, _known_player) for name in config.evaluation.opponents)
-    yield from ((("cold_start", "data"), file, _refusal("it opens a file")) for file in config.cold_start.data)
+    yield from ((("stages",), name, _check_player) for name in opponents)
+    yield from ((("evaluation", "opponents"), name, _check_player) for name in config.evaluation.opponents)
+    yield from ((("cold_start", "data"), file, _make_check("it opens a file")) for file in config.cold_start.data)
     plugins = host()
     tables: dict[str, Mapping[str, ConfiguredSpec]] = {
         "engine": plugins.engines,
@@ -83,7 +85,7 @@ def _checks(config: TrainConfig) -> Iterator[tuple[tuple[str, ...], str, Check]]
         yield from _list_plugin_checks(("loggers", logger), plugins.loggers.get(logger), values)
     for setting, value in config.model.trust.facts().items():
         why = f"the file says {setting} = {str(value).lower()}"
-        yield ("model", setting), config.model.name or "", _refusal(why)
+        yield ("model", setting), config.model.name or "", _make_check(why)
 
 
 def _list_plugin_checks(
@@ -92,27 +94,27 @@ def _list_plugin_checks(
     """Yield a plugin's settings that open something: those declared by its spec, and all addresses."""
     opens = {} if spec is None else spec.opens
     if "" in opens:
-        yield path, ".".join(path), _refusal(f"it opens {opens['']}")
+        yield path, ".".join(path), _make_check(f"it opens {opens['']}")
     for name, value in values.items():
         if name in opens and isinstance(value, list | tuple):
             value = " ".join(map(str, value))
-        for text in _texts(value):
+        for text in _list_texts(value):
             if name in opens or "://" in text:
                 noun = opens.get(name, _ADDRESS)
-                yield (*path, name), text, _refusal(f"it opens {noun}", is_address=noun.startswith(_ADDRESS))
+                yield (*path, name), text, _make_check(f"it opens {noun}", is_address=noun.startswith(_ADDRESS))
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _list_texts(value: Any) -> Iterator[str]:
     """Yield the texts in a value. Commas separate addresses in them."""
     if isinstance(value, str):
         yield from (part.strip().rstrip("/") for part in value.split(",")) if "://" in value else (value,)
     elif isinstance(value, Mapping):
-        yield from (text for one in value.values() for text in _texts(one))
+        yield from (text for one in value.values() for text in _list_texts(one))
     elif isinstance(value, list | tuple):
-        yield from (text for one in value for text in _texts(one))
+        yield from (text for one in value for text in _list_texts(one))
 
 
-def _refusal(why: str, *, is_address: bool = False) -> Check:
+def _make_check(why: str, *, is_address: bool = False) -> Check:
     """Return a check that accepts only names allowed by the user and, for an address, servers on this machine."""
 
     def check(name: str) -> None:
@@ -127,7 +129,7 @@ def _is_local(address: str) -> bool:
     return url is not None and is_loopback(url[1].strip("[]").lower())
 
 
-def _known_player(name: str) -> None:
+def _check_player(name: str) -> None:
     try:
         check_named_player(name)
     except PermissionRequired:

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from gymposium.errors import BadOption
-from gymposium_train.config.schema import Path, at, dotted, nearest, wanted
+from gymposium_train.config.schema import Path, describe_values, find_node, format_path, suggest_paths
 
 
 class BadConfig(BadOption):
@@ -21,32 +21,32 @@ class BadConfig(BadOption):
         super().__init__(text if len(self.problems) > 1 else self.problems[0])
 
 
-def explained(error: ValidationError, data: Any) -> BadConfig:
+def explain_errors(error: ValidationError, data: Any) -> BadConfig:
     """Make a config error from pydantic's errors for these data. Each sentence has the path, the value, and the allowed
     values."""
     errors = error.errors(include_url=False)
     # pydantic also reports a list with an invalid entry as too short
     outer = {details["loc"][:depth] for details in errors for depth in range(len(details["loc"]))}
     # pydantic reports a setting with several types once per type
-    return BadConfig(dict.fromkeys(_sentence(details, data) for details in errors if details["loc"] not in outer))
+    return BadConfig(dict.fromkeys(_explain_error(details, data) for details in errors if details["loc"] not in outer))
 
 
-def _sentence(details: Any, data: Any) -> str:
+def _explain_error(details: Any, data: Any) -> str:
     path: Path = details["loc"]
-    node = at(path, data)
+    node = find_node(path, data)
     if details["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        return f"{dotted(path)}: unknown setting. {nearest(path, data)}"
-    if node is None and (table := at(path[:-1], data)) is not None and "anyOf" in table:
+        return f"{format_path(path)}: unknown setting. {suggest_paths(path, data)}"
+    if node is None and (table := find_node(path[:-1], data)) is not None and "anyOf" in table:
         path, node = path[:-1], table  # pydantic appends the type it tried
     if details["type"] == "missing" and node is not None:
-        return f"{dotted(path)} is missing. It must be {wanted(node)}."
-    setting = f"{dotted(path)} = {shown(details['input'])}" if path else "The config"
+        return f"{format_path(path)} is missing. It must be {describe_values(node)}."
+    setting = f"{format_path(path)} = {format_value(details['input'])}" if path else "The config"
     if details["type"] == "value_error" or node is None:  # our own text, from a settings class
         return f"{setting}: {details['msg'].removeprefix('Value error, ')}"
-    return f"{setting}: it must be {wanted(node)}."
+    return f"{setting}: it must be {describe_values(node)}."
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Format a value as one line of JSON, at most 60 characters."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -18,50 +18,52 @@ from gymposium.util.plain_file import read_plain_text
 from gymposium.util.strict_json import bounded_json, is_integer
 from gymposium.util.strict_toml import strict_toml
 from gymposium_train.config import schema
-from gymposium_train.config.defaults import left_out
-from gymposium_train.config.overrides import BACK_TO_DEFAULT, Override, applied, parse
-from gymposium_train.config.problems import BadConfig, explained, shown
+from gymposium_train.config.defaults import list_omitted
+from gymposium_train.config.overrides import BACK_TO_DEFAULT, Override, apply_overrides, parse_override
+from gymposium_train.config.problems import BadConfig, explain_errors, format_value
 from gymposium_train.config.root import TrainConfig
-from gymposium_train.config.writing import as_data
+from gymposium_train.config.writing import config_to_data
 
 
-def config_from(data: Mapping[str, Any], overrides: Iterable[Override] = ()) -> TrainConfig:
+def build_config(data: Mapping[str, Any], overrides: Iterable[Override] = ()) -> TrainConfig:
     """Make a config from nested plain data, with these overrides. Raises `BadConfig`, and `BadOption` for an override
     whose path leads nowhere."""
-    data = applied(dict(data), overrides)
-    if problems := [f"{schema.dotted(path)} = {shown(value)}: {why}" for path, value, why in _strange(data)]:
+    data = apply_overrides(dict(data), overrides)
+    if problems := [
+        f"{schema.format_path(path)} = {format_value(value)}: {why}" for path, value, why in _find_unsupported(data)
+    ]:
         raise BadConfig(problems)
     try:
         # through JSON: there, strict validation reads a list as a tuple
         return TrainConfig.model_validate_json(json.dumps(data), strict=True)
     except ValidationError as error:
-        raise explained(error, data) from None
+        raise explain_errors(error, data) from None
 
 
-def changed(config: TrainConfig, *overrides: str) -> TrainConfig:
-    """Return the config with some settings changed: `changed(config, "steps=5")`. If the model or the objective
-    changes, omitted settings get the new defaults. Raises the same errors as `config_from`, and `BadOption` for text
+def change_config(config: TrainConfig, *overrides: str) -> TrainConfig:
+    """Return the config with some settings changed: `change_config(config, "steps=5")`. If the model or the objective
+    changes, omitted settings get the new defaults. Raises the same errors as `build_config`, and `BadOption` for text
     that is not NAME=VALUE."""
-    names = [*left_out(config), *({"mismatch"} - config.model_fields_set)]
+    names = [*list_omitted(config), *({"mismatch"} - config.model_fields_set)]
     defaults = [Override(tuple(name.split(".")), BACK_TO_DEFAULT, name) for name in names]
-    return config_from(applied(as_data(config), defaults), map(parse, overrides))
+    return build_config(apply_overrides(config_to_data(config), defaults), map(parse_override, overrides))
 
 
-def config_from_toml(text: str) -> TrainConfig:
+def parse_toml_config(text: str) -> TrainConfig:
     """Read a config from TOML text. Raises `BadConfig`, and `BadOption` for invalid TOML."""
-    return config_from(_parsed("The config", text, is_json=False))
+    return build_config(_parse_text("The config", text, is_json=False))
 
 
-def config_from_json(text: str) -> TrainConfig:
+def parse_json_config(text: str) -> TrainConfig:
     """Read a config from JSON text, such as a run's `config.json`. Raises `BadConfig`, and `BadOption` for invalid
     JSON."""
-    return config_from(_parsed("The config", text, is_json=True))
+    return build_config(_parse_text("The config", text, is_json=True))
 
 
 def read_config(path: Path) -> TrainConfig:
     """Read a config file: JSON if its name ends in `.json`, else TOML. Raises `BadConfig`, and `BadOption` for an
     unreadable file."""
-    return config_from(read_data(path))
+    return build_config(read_data(path))
 
 
 def read_data(path: Path) -> dict[str, Any]:
@@ -70,20 +72,20 @@ def read_data(path: Path) -> dict[str, Any]:
         text = read_plain_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise BadOption(f"Cannot read the config {path} ({reason(error)}).") from error
-    return _parsed(str(path), text, is_json=path.suffix == ".json")
+    return _parse_text(str(path), text, is_json=path.suffix == ".json")
 
 
-def _parsed(what: str, text: str, *, is_json: bool) -> dict[str, Any]:
+def _parse_text(what: str, text: str, *, is_json: bool) -> dict[str, Any]:
     try:
         data = bounded_json(text) if is_json else strict_toml(text)
     except ValueError as error:
         raise BadOption(f"{what} is not valid {'JSON' if is_json else 'TOML'}: {error}") from error
     if not isinstance(data, dict):
-        raise BadOption(f"{what} must be a table of settings, not {shown(data)}.")
+        raise BadOption(f"{what} must be a table of settings, not {format_value(data)}.")
     return data
 
 
-def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
+def merge_data(*layers: Mapping[str, Any]) -> dict[str, Any]:
     """Merge the data of several configs. Later ones override earlier ones. Tables are merged, unless their `kind`
     differs. Everything else is replaced, including lists."""
     data: dict[str, Any] = {}
@@ -95,19 +97,19 @@ def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
                 and isinstance(value, Mapping)
                 and value.get("kind") in (None, below.get("kind"))
             ):
-                value = merged(below, value)
+                value = merge_data(below, value)
             data[name] = value
     return data
 
 
-def _strange(data: Any, path: schema.Path = ()) -> Iterator[tuple[schema.Path, Any, str]]:
+def _find_unsupported(data: Any, path: schema.Path = ()) -> Iterator[tuple[schema.Path, Any, str]]:
     """Yield values that TOML or Python can express but settings cannot have, each with its path and the reason."""
     if isinstance(data, Mapping):
         for name, value in data.items():
-            yield from _strange(value, (*path, str(name)))
+            yield from _find_unsupported(value, (*path, str(name)))
     elif isinstance(data, list | tuple):
         for place, value in enumerate(data):
-            yield from _strange(value, (*path, place))
+            yield from _find_unsupported(value, (*path, place))
     elif isinstance(data, float) and not math.isfinite(data):
         yield path, data, "it must be a finite number."
     elif type(data) is int and not is_integer(data):

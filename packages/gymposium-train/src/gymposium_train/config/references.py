@@ -27,11 +27,11 @@ from gymposium_train.config.stages import PAST, SELF, check_stages
 from gymposium_train.util.processes import processes_here
 
 
-def unknown(config: TrainConfig) -> Iterator[str]:
+def find_unknown(config: TrainConfig) -> Iterator[str]:
     """Yield a sentence for each unknown name, and for settings that the games do not allow."""
     games: list[Game] = []
     for name in config.games:
-        yield from _problem("games", _load, games, name)
+        yield from _report_error("games", _load_games, games, name)
     for name, times in Counter(game.name for game in games).items():
         if times > 1:
             yield f"games: duplicate game {name} ({times} times). Name it once."
@@ -48,27 +48,27 @@ def unknown(config: TrainConfig) -> Iterator[str]:
                 f"is not possible in {game.name} because it takes free text. Name chat files from gymposium synth in "
                 f"cold_start.data, or a model that can already answer with --model."
             )
-    yield from _problem("prompting.reply", _check_reply, config.prompting.reply, games)
-    yield from _problem("prompting.context", parse_context, config.prompting.context)
-    yield from _problem("reward", make_reward, config.reward)
-    yield from _problem("loggers", _check_loggers, config.loggers)
+    yield from _report_error("prompting.reply", _check_reply, config.prompting.reply, games)
+    yield from _report_error("prompting.context", parse_context, config.prompting.context)
+    yield from _report_error("reward", make_reward, config.reward)
+    yield from _report_error("loggers", _check_loggers, config.loggers)
     targets = config.model.lora.targets
     if config.model.name is None and targets is not None:
-        yield from _problem("model.lora.targets", check_target_names, targets, config.model.small.linear_layers())
+        yield from _report_error("model.lora.targets", check_target_names, targets, config.model.small.linear_layers())
     for file in config.cold_start.data:
         if not Path(file).is_file():
             yield f"cold_start.data: file {file} not found. Create it with gymposium synth."
     shared = [game for game in games if game.seats > 1]
-    for where, name in _opponents(config) if shared else ():
+    for where, name in _list_opponents(config) if shared else ():
         if not _is_model(name):
-            yield from _problem(where, make_player, name)
+            yield from _report_error(where, make_player, name)
         for game in shared if name.startswith("mcts-") else ():
-            yield from _problem(where, check_searchable, game, name)
+            yield from _report_error(where, check_searchable, game, name)
     if len(games) == len(config.games):
-        yield from _problem("stages", check_stages, config.stages, games)
+        yield from _report_error("stages", check_stages, config.stages, games)
 
 
-def _load(games: list[Game], name: str) -> None:
+def _load_games(games: list[Game], name: str) -> None:
     games.append(load_game(name))
 
 
@@ -87,15 +87,15 @@ def _check_loggers(options: Mapping[str, Mapping[str, Any]]) -> None:
     check_installed(options)
 
 
-def missing(config: TrainConfig) -> Iterator[str]:
+def find_missing(config: TrainConfig) -> Iterator[str]:
     """Yield a sentence for each missing opponent model, and for each package missing to load it. May use the hub, and
     loads the models."""
-    for where, name in _opponents(config):
+    for where, name in _list_opponents(config):
         if _is_model(name):
-            yield from _problem(where, make_player, name)
+            yield from _report_error(where, make_player, name)
 
 
-def missing_here(config: TrainConfig) -> Iterator[str]:
+def find_missing_locally(config: TrainConfig) -> Iterator[str]:
     """Yield a sentence if the learner's model is missing on this machine and on the hub, and for each package or server
     missing to load or serve it. May use the hub."""
     if config.model.load == "4bit":
@@ -103,13 +103,13 @@ def missing_here(config: TrainConfig) -> Iterator[str]:
 
         from gymposium_agents.modeling.quantized import make_4bit_config
 
-        yield from _problem("model.load", partial(make_4bit_config, torch.float32))
+        yield from _report_error("model.load", partial(make_4bit_config, torch.float32))
     if config.model.name is not None:
-        yield from _learner(config, config.model.name)
-    yield from _problem("engine.kind = vllm", check_servable, config)
+        yield from _check_learner(config, config.model.name)
+    yield from _report_error("engine.kind = vllm", check_servable, config)
 
 
-def _learner(config: TrainConfig, name: str) -> Iterator[str]:
+def _check_learner(config: TrainConfig, name: str) -> Iterator[str]:
     """Yield problems of the learner's model: it is missing, lacks the layers for the LoRA, or has a chat template
     without the required tools."""
     from gymposium_agents.lora.attach import check_targets
@@ -122,9 +122,9 @@ def _learner(config: TrainConfig, name: str) -> Iterator[str]:
         yield f"model.name: {error}"
         return
     if model.lora.targets is not None:
-        yield from _problem("model.lora.targets", check_targets, layers, model.lora.targets)
+        yield from _report_error("model.lora.targets", check_targets, layers, model.lora.targets)
     if config.prompting.reply == TOOLS:
-        yield from _problem("prompting.reply", _check_template, config, name)
+        yield from _report_error("prompting.reply", _check_template, config, name)
 
 
 def _check_template(config: TrainConfig, name: str) -> None:
@@ -162,14 +162,14 @@ def _check_gpus(engine: VllmSettings) -> None:
     """Raise `GymposiumError` if learner and server would share a GPU without dividing its memory."""
     import torch
 
-    from gymposium_train.config.devices import devices_problem, visible_gpus
+    from gymposium_train.config.devices import find_device_problem, visible_gpus
 
     visible = visible_gpus(os.environ.get("CUDA_VISIBLE_DEVICES"), torch.cuda.device_count())
-    if problem := devices_problem(engine, visible, processes_here()):
+    if problem := find_device_problem(engine, visible, processes_here()):
         raise GymposiumError(problem)
 
 
-def _opponents(config: TrainConfig) -> Iterator[tuple[str, str]]:
+def _list_opponents(config: TrainConfig) -> Iterator[tuple[str, str]]:
     """Yield each opponent's name, after the setting that names it."""
     names = dict.fromkeys(name for stage in config.stages for name in stage.opponents)
     yield from (("stages", name) for name in names if name not in (SELF, PAST))
@@ -180,7 +180,7 @@ def _is_model(player: str) -> bool:
     return player.startswith(("lm:", "api:"))
 
 
-def _problem(where: str, look: Callable[..., object], *arguments: object) -> Iterator[str]:
+def _report_error(where: str, look: Callable[..., object], *arguments: object) -> Iterator[str]:
     """Yield the error that `look` raises, if any, as a sentence that begins with the name of the setting."""
     try:
         look(*arguments)

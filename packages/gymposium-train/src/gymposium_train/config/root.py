@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from gymposium_train.config.backend import BACKENDS, BackendSettings, LocalSettings
-from gymposium_train.config.defaults import completed
-from gymposium_train.config.engine import ENGINES, Engine, engine_table, find_engine
+from gymposium_train.config.defaults import fill_defaults
+from gymposium_train.config.engine import ENGINES, Engine, find_engine, make_engine_table
 from gymposium_train.config.learn import (
     MISMATCHES,
     Bypass,
@@ -57,7 +57,7 @@ class TrainConfig(Settings):
     model: Model = Field(default_factory=Model)
     backend: Annotated[BackendSettings, BACKENDS] = Field(default_factory=LocalSettings)
     """The backend that holds the learner's model. Plugins add kinds with the hook `gymposium_backends`."""
-    engine: Annotated[Engine, ENGINES] = Field(default_factory=lambda: engine_table("shared"))
+    engine: Annotated[Engine, ENGINES] = Field(default_factory=lambda: make_engine_table("shared"))
     """The engine that samples the rollouts. Default: `shared`, or a backend's own engine if the backend is not `local`.
     Plugins add kinds with the hook `gymposium_engines`."""
     prompting: Prompting = Field(default_factory=Prompting)
@@ -94,10 +94,10 @@ class TrainConfig(Settings):
 
     @model_validator(mode="after")
     def _complete(self) -> TrainConfig:
-        for name, table in completed(self, self.model, self.backend.other_defaults).items():
+        for name, table in fill_defaults(self, self.model, self.backend.other_defaults).items():
             object.__setattr__(self, name, table)  # it is frozen for callers
         if self.objective.prefers_decoupled and "mismatch" not in self.model_fields_set:
             object.__setattr__(self, "mismatch", DecoupledMismatch())
         if self.backend.kind != "local" and "engine" not in self.model_fields_set:
-            object.__setattr__(self, "engine", engine_table(find_engine(self.backend.kind)))
+            object.__setattr__(self, "engine", make_engine_table(find_engine(self.backend.kind)))
         return self

@@ -43,7 +43,7 @@ class Pace:
             return step / max(1, self.steps - 1)
         return min(1.0, max(0.0, self.trained) / max(1e-9, self.budget - self.begin))
 
-    def over(self, done: int) -> bool:
+    def is_over(self, done: int) -> bool:
         """Return True if the run ends after `done` steps. A budget ends with the step that comes closest to it,
         assuming the next step takes as long as the last, but not before the first step."""
         if self.steps is not None:

@@ -22,43 +22,43 @@ Path = tuple[str | int, ...]
 """The names that lead from the config to a setting or a table."""
 
 
-def whole() -> Node:
+def load_schema() -> Node:
     """Return the JSON schema of `TrainConfig`, generated from types, ranges and docstrings. Its unions include the
     kinds of all loaded plugins."""
     plugins = host()
-    return _whole((*plugins.credits, *plugins.objectives, *plugins.engines, *plugins.sources, *plugins.backends))
+    return _make_schema((*plugins.credits, *plugins.objectives, *plugins.engines, *plugins.sources, *plugins.backends))
 
 
 @lru_cache(maxsize=1)
-def _whole(kinds: tuple[str, ...]) -> Node:
+def _make_schema(kinds: tuple[str, ...]) -> Node:
     return TrainConfig.model_json_schema()
 
 
-def dotted(path: Path) -> str:
+def format_path(path: Path) -> str:
     """Format a path for the command line: `stages.0.opponents."lm:tiny"`."""
-    return ".".join(_name(key) for key in path)
+    return ".".join(_format_name(key) for key in path)
 
 
-def _name(key: str | int) -> str:
+def _format_name(key: str | int) -> str:
     bare = isinstance(key, int) or (key and all(c.isascii() and (c.isalnum() or c in "-_") for c in key))
     return str(key) if bare else json.dumps(key, ensure_ascii=False)
 
 
-def plain(node: Node) -> Node:
+def resolve_node(node: Node) -> Node:
     """Return the node with references resolved, and without the null type of an optional setting."""
     if "$ref" in node:
-        target: Node = whole()["$defs"][node["$ref"].rpartition("/")[2]]
+        target: Node = load_schema()["$defs"][node["$ref"].rpartition("/")[2]]
         return {**target, **{key: value for key, value in node.items() if key != "$ref"}}
     if "anyOf" in node:
         options = [option for option in node["anyOf"] if option.get("type") != "null"]
         rest = {key: value for key, value in node.items() if key != "anyOf"}
-        return {**plain(options[0]), **rest} if len(options) == 1 else {"anyOf": options, **rest}
+        return {**resolve_node(options[0]), **rest} if len(options) == 1 else {"anyOf": options, **rest}
     return node
 
 
-def variants(node: Node) -> dict[str, Node]:
+def list_variants(node: Node) -> dict[str, Node]:
     """Return the tables of a union by `kind`. Empty for a node that is not a union."""
-    options = (plain(option) for option in plain(node).get("oneOf", ()))
+    options = (resolve_node(option) for option in resolve_node(node).get("oneOf", ()))
     return {option["properties"]["kind"]["const"]: option for option in options}
 
 
@@ -68,11 +68,11 @@ def find_kind(node: Node, data: Any) -> Any:
     return data.get("kind", default) if isinstance(data, Mapping) else default
 
 
-def properties(node: Node, data: Any = None) -> Mapping[str, Node]:
+def list_properties(node: Node, data: Any = None) -> Mapping[str, Node]:
     """Return the settings of a table by name. For a union, these are the settings of the kind in `data`; `kind` accepts
     every kind."""
-    node = plain(node)
-    if not (kinds := variants(node)):
+    node = resolve_node(node)
+    if not (kinds := list_variants(node)):
         return {**node.get("properties", {})}
     description = next(iter(kinds.values()))["properties"]["kind"]["description"]
     kind = {"enum": [*kinds], "default": find_kind(node, None), "description": description}
@@ -80,51 +80,51 @@ def properties(node: Node, data: Any = None) -> Mapping[str, Node]:
     return {**(kinds[chosen]["properties"] if chosen in kinds else {}), "kind": kind}
 
 
-def inside(node: Node, key: str | int, data: Any = None) -> Node | None:
+def find_child_node(node: Node, key: str | int, data: Any = None) -> Node | None:
     """Return the node of a setting in a table, or of a list entry. Returns None if it does not exist."""
-    node = plain(node)
+    node = resolve_node(node)
     if node.get("type") == "array":
-        return plain(node["items"])
-    below = properties(node, data).get(str(key))
+        return resolve_node(node["items"])
+    below = list_properties(node, data).get(str(key))
     if below is None and isinstance(node.get("additionalProperties"), Mapping):
         below = node["additionalProperties"]
-    return None if below is None else plain(below)
+    return None if below is None else resolve_node(below)
 
 
-def below(data: Any, key: str | int) -> Any:
+def find_child_value(data: Any, key: str | int) -> Any:
     """Return the value of a setting in a table, or of a list entry. Returns None if it does not exist."""
     if isinstance(data, Mapping):
         return data.get(key)
     return data[key] if isinstance(data, list | tuple) and isinstance(key, int) and key < len(data) else None
 
 
-def at(path: Path, data: Any = None) -> Node | None:
+def find_node(path: Path, data: Any = None) -> Node | None:
     """Return the node of a path in a config with these data, or None for an unknown setting."""
-    node: Node | None = whole()
+    node: Node | None = load_schema()
     for key in path:
-        node = None if node is None else inside(node, key, data)
-        data = below(data, key)
+        node = None if node is None else find_child_node(node, key, data)
+        data = find_child_value(data, key)
     return node
 
 
-def wanted(node: Node) -> str:
+def describe_values(node: Node) -> str:
     """Describe the values that a setting may have: `a whole number, 1 or more`."""
-    node = plain(node)
+    node = resolve_node(node)
     if "anyOf" in node:
-        return ", or ".join(wanted(option) for option in node["anyOf"])
+        return ", or ".join(describe_values(option) for option in node["anyOf"])
     if "enum" in node:
         *most, last = (str(value) for value in node["enum"])
         return f"one of {', '.join(most)} and {last}" if most else last
     if "const" in node:
         return str(node["const"])
     if node.get("type") == "array":
-        entries = wanted(node["items"])
+        entries = describe_values(node["items"])
         return f"a list, each entry {entries}" + ("; at least one" if node.get("minItems") else "")
     if node.get("type") == "object" or "oneOf" in node:
         each = node.get("additionalProperties")
-        entries = f" of names, each with {wanted(each)}" if isinstance(each, Mapping) else ""
+        entries = f" of names, each with {describe_values(each)}" if isinstance(each, Mapping) else ""
         return f"a table{entries}" + ("; at least one" if node.get("minProperties") else "")
-    return _KINDS[node["type"]] + _range(node)
+    return _KINDS[node["type"]] + _describe_range(node)
 
 
 _KINDS = {"integer": "a whole number", "number": "a number", "string": "text", "boolean": "true or false"}
@@ -136,40 +136,40 @@ _BOUNDS = {
 }
 
 
-def _range(node: Node) -> str:
+def _describe_range(node: Node) -> str:
     bounds = [words.format(node[key]) for key, words in _BOUNDS.items() if key in node]
     return f", {' and '.join(bounds)}" if bounds else ""
 
 
-def settings(node: Node | None = None, path: Path = ()) -> Iterator[tuple[Path, Node]]:
+def list_settings(node: Node | None = None, path: Path = ()) -> Iterator[tuple[Path, Node]]:
     """Yield all settings with their paths, including tables, in the order of the schema. A union has the settings of
     all its kinds. An entry in a list of tables has the number 0."""
-    table = whole() if node is None else node
-    for number, kind in enumerate([*variants(table)] or [""]):
-        for name, schema in properties(table, {"kind": kind}).items():
+    table = load_schema() if node is None else node
+    for number, kind in enumerate([*list_variants(table)] or [""]):
+        for name, schema in list_properties(table, {"kind": kind}).items():
             if number and name == "kind":
                 continue  # all kinds share it
-            setting, here = plain(schema), (*path, name)
+            setting, here = resolve_node(schema), (*path, name)
             yield here, setting
-            entry = plain(setting["items"]) if setting.get("type") == "array" else setting
+            entry = resolve_node(setting["items"]) if setting.get("type") == "array" else setting
             if "properties" in entry or "oneOf" in entry:
-                yield from settings(entry, here if entry is setting else (*here, 0))
+                yield from list_settings(entry, here if entry is setting else (*here, 0))
 
 
-def nearest(path: Path, data: Any = None) -> str:
+def suggest_paths(path: Path, data: Any = None) -> str:
     """Return a hint for an error about an unknown path: the settings that the user may have meant."""
     *table, name = path
-    node, values = at(tuple(table), data) or {}, data
+    node, values = find_node(tuple(table), data) or {}, data
     for key in table:
-        values = below(values, key)
-    if others := [kind for kind, variant in variants(node).items() if name in variant["properties"]]:
-        kind, mine = dotted((*table, "kind")), find_kind(plain(node), values)
+        values = find_child_value(values, key)
+    if others := [kind for kind, variant in list_variants(node).items() if name in variant["properties"]]:
+        kind, mine = format_path((*table, "kind")), find_kind(resolve_node(node), values)
         choices = " or ".join(f"{kind}={other}" for other in others)
-        return f"It belongs to {choices}, but {kind}={mine}. Omit it ({dotted(path)}=), or change {kind}."
+        return f"It belongs to {choices}, but {kind}={mine}. Omit it ({format_path(path)}=), or change {kind}."
     by_name: dict[str, dict[Path, None]] = {}
-    for setting, _ in settings():
+    for setting, _ in list_settings():
         by_name.setdefault(str(setting[-1]), {})[setting] = None
-    siblings = sorted(properties(node, values))
+    siblings = sorted(list_properties(node, values))
     if name in by_name:
         meant = [*by_name[str(name)]]
     elif near := get_close_matches(str(name), siblings, n=1, cutoff=0.6):
@@ -178,4 +178,4 @@ def nearest(path: Path, data: Any = None) -> str:
         meant = [*by_name[near[0]]]
     else:
         return f"Known settings: {', '.join(siblings)}."
-    return f"Did you mean {' or '.join(map(dotted, meant))}?"
+    return f"Did you mean {' or '.join(map(format_path, meant))}?"

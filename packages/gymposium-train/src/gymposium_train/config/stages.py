@@ -24,7 +24,7 @@ def check_stages(stages: Sequence[Stage], games: Sequence[Game]) -> None:
         raise BadOption("stages: these are single-player games without opponents. Omit stages.")
     for number, stage in enumerate(stages):
         _check_stage(f"stages[{number}]", stage, first=number == 0, last=number == len(stages) - 1)
-    unscored = next((game for game in shared if not has_score(game)), None)
+    unscored = next((game for game in shared if not is_scorable(game)), None)
     if unscored is not None and (len(stages) > 1 or any(PAST in stage.opponents for stage in stages)):
         raise BadOption(
             f"stages: {unscored.name} is cooperative with unbounded returns, so no score can end a stage or rate a "
@@ -49,7 +49,7 @@ def _check_stage(where: str, stage: Stage, *, first: bool, last: bool) -> None:
         )
 
 
-def has_score(game: Game) -> bool:
+def is_scorable(game: Game) -> bool:
     """Return True if a match of the game can be scored (`gymposium.match.score`). That is not the case if the return is
     the only measure of a match and is unbounded."""
     return (game.seats > 1 and game.spec.utility != "cooperative") or all(map(math.isfinite, game.utility_range))

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gymposium_train.config.defaults import PRETRAINED
-from gymposium_train.config.problems import shown
+from gymposium_train.config.problems import format_value
 from gymposium_train.config.root import TrainConfig
-from gymposium_train.config.schema import Path, at, dotted
-from gymposium_train.config.writing import as_data
+from gymposium_train.config.schema import Path, find_node, format_path
+from gymposium_train.config.writing import config_to_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,24 +72,24 @@ USES = (
 )
 
 
-def unused(config: TrainConfig, uses: Sequence[Use] = USES) -> Iterator[str]:
+def find_unused(config: TrainConfig, uses: Sequence[Use] = USES) -> Iterator[str]:
     """Yield a sentence for each setting without effect that differs from its defaults: those of the small model, of a
     pretrained model and of the backend."""
-    data, of_backend = as_data(config), config.backend.other_defaults
+    data, of_backend = config_to_data(config), config.backend.other_defaults
     idle = [use for use in uses if not use.used(config)]
-    for path, value in _leaves(data):
-        name = dotted(path)
+    for path, value in _list_values(data):
+        name = format_path(path)
         for use in idle:
             about = any(name == setting or name.startswith(f"{setting}.") for setting in use.settings)
-            by_default = ((at(path, data) or {}).get("default"), PRETRAINED.get(name), of_backend.get(name))
+            by_default = ((find_node(path, data) or {}).get("default"), PRETRAINED.get(name), of_backend.get(name))
             if about and value not in by_default:
                 why = f"it has an effect only {use.where}"
-                yield f"{name} = {shown(value)}: {why}. Omit it ({name}=), or change that."
+                yield f"{name} = {format_value(value)}: {why}. Omit it ({name}=), or change that."
 
 
-def _leaves(data: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
+def _list_values(data: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
     for name, value in data.items():
         if isinstance(value, Mapping):
-            yield from _leaves(value, (*path, name))
+            yield from _list_values(value, (*path, name))
         else:
             yield (*path, name), value

@@ -20,7 +20,7 @@ from gymposium.util.streams import draw, stream
 from gymposium_agents.chat.tokens import Policy
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.schedules import Pace, growth
-from gymposium_train.config.stages import ALONE, PAST, SELF, check_stages, has_score
+from gymposium_train.config.stages import ALONE, PAST, SELF, check_stages, is_scorable
 from gymposium_train.credit.make import make_credit
 from gymposium_train.rollout.curriculum import Curriculum
 from gymposium_train.rollout.pool import PastVersions
@@ -129,7 +129,7 @@ class MatchPlanner:
             if turns := [len(one.turns) for group in groups if group.game.name == game for one in group.trajectories]:
                 self._turns[game] = fmean(turns)
         for group in groups:
-            if group.version is not None and has_score(group.game):
+            if group.version is not None and is_scorable(group.game):
                 self.past.note(group.version, _scores(group))
         counted = [group for group in groups if self._counts(group)]
         for name, curriculum in self.curricula.items():
@@ -222,7 +222,7 @@ class MatchPlanner:
     def _counts(self, group: MatchGroup) -> bool:
         """Return True if the group's scores measure the learner against the opponents of the game's current stage.
         Self-play scores average one half at any strength, and single-player games have no opponent."""
-        if group.opponent in (SELF, ALONE) or not has_score(group.game):
+        if group.opponent in (SELF, ALONE) or not is_scorable(group.game):
             return False
         return group.stage == self.curricula[group.game.name].number
 

@@ -10,7 +10,7 @@ from typing import Any
 from gymposium.records.trajectories import Trajectory
 from gymposium.replies.reading import KINDS
 from gymposium.rewards.match import compute_score
-from gymposium_train.config.stages import has_score
+from gymposium_train.config.stages import is_scorable
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Results:
         self.outcomes[trajectory.result] += 1
         self.truncated += trajectory.truncated
         self.returns.append(trajectory.returns[trajectory.seat])
-        if has_score(trajectory.game):
+        if is_scorable(trajectory.game):
             self.scores.append(compute_score(trajectory))
 
     def figures(self) -> dict[str, float]:

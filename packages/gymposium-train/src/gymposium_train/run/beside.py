@@ -22,7 +22,7 @@ from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
 from gymposium.runs.curves import CONTROL
 from gymposium.util.child_process import python_command, python_environment
-from gymposium_train.config.directory import RunDirectory, is_whole, read_state, state_checked, write_json
+from gymposium_train.config.directory import RunDirectory, check_state, is_complete, read_state, write_json
 from gymposium_train.run.control import STAGE, learn
 from gymposium_train.run.live import Lines
 from gymposium_train.run.under_way import UnderWay
@@ -67,7 +67,9 @@ def control_beside(run: UnderWay) -> Iterator[None]:
 def _fits(run: UnderWay) -> bool:
     """Return True if the control is still to be done and can run in parallel with reinforcement learning."""
     config, directory = run.config, run.directory
-    open_still = config.control and not is_whole(directory.control) and "train_cpu_seconds" not in directory.results()
+    open_still = (
+        config.control and not is_complete(directory.control) and "train_cpu_seconds" not in directory.results()
+    )
     small = config.model.name is None and not torch.cuda.is_available() and run.world.size == 1
     return open_still and config.steps is None and small and _cores() > 1
 
@@ -95,11 +97,11 @@ def _copy_steps(run: UnderWay) -> None:
     """Copy the results of a control in another process to the run's files."""
     file = run.directory.control / _STEPS
     if file.is_file():
-        with state_checked(file):
+        with check_state(file):
             found = read_state(file)
             steps = [(metrics.pop("step"), metrics) for metrics in found["steps"]]
             cpu_seconds = float(found["cpu_seconds"])
-        run.directory.forget(CONTROL, 0)
+        run.directory.remove_later_metrics(CONTROL, 0)
         for step, metrics in steps:
             run.watchers.stepped(CONTROL, step, metrics)
         run.directory.add_results(control_cpu_seconds=cpu_seconds)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.util.durable import remove_directory, sweep, write_directory
-from gymposium_train.config.directory import is_whole, read_state
+from gymposium_train.config.directory import is_complete, read_state
 from gymposium_train.learner import Learner
 
 STATE = "state.json"
@@ -48,12 +48,12 @@ def checkpoint_path(directory: Path, step: int) -> Path:
 
 def complete_checkpoints(directory: Path) -> list[Path]:
     """Return the complete checkpoints, oldest first."""
-    return sorted((path for path in _named(directory) if is_whole(path)), key=read_step)
+    return sorted((path for path in _named(directory) if is_complete(path)), key=read_step)
 
 
 def remove_broken(directory: Path) -> list[Path]:
     """Remove incomplete checkpoints left by an interrupted run. Returns their paths."""
-    broken = sorted([*(p for p in _named(directory) if not is_whole(p)), *directory.glob(".step-*.partial")])
+    broken = sorted([*(p for p in _named(directory) if not is_complete(p)), *directory.glob(".step-*.partial")])
     for path in broken:
         remove_directory(path)
     return broken

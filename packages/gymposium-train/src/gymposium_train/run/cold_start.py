@@ -22,7 +22,7 @@ from gymposium_agents.models.small import make_small_model
 from gymposium_agents.players.player import choose_reader, make_engine_player
 from gymposium_train.backends.protocol import LearningModel
 from gymposium_train.config import Prompting
-from gymposium_train.config.directory import is_whole, written_whole
+from gymposium_train.config.directory import is_complete, stage_directory
 from gymposium_train.learner.protocol import Demonstration
 from gymposium_train.run.lessons import (
     Ending,
@@ -64,21 +64,21 @@ def start(run: UnderWay) -> None:
     """Make the small model if the config names none, and do the cold start."""
     config, directory = run.config, run.directory
     teaches, makes = config.cold_start.steps > 0, config.model.name is None
-    if (not teaches or is_whole(directory.cold_start)) and (not makes or is_whole(directory.base)):
+    if (not teaches or is_complete(directory.cold_start)) and (not makes or is_complete(directory.base)):
         return
     began = time.process_time()
     with run.view.stage("Cold start", config.cold_start.steps, lines=6) as bar:
         lots = lessons(run, "cold_start", "cold-start", lambda: bar.advance("random matches", 0))
         first = next(lots)
-        if makes and not is_whole(directory.base):
+        if makes and not is_complete(directory.base):
             share = TOKENIZER_LESSONS // len(first)
             some = [lesson for lot in first for lesson in islice(lot, share)]
             texts, moves, size = list_texts(some), list_moves(some), config.model.small
-            with written_whole(directory.base) as staging:
+            with stage_directory(directory.base) as staging:
                 make_small_model(staging, texts, seed=config.seed, size=size, moves=moves)
                 config.prompting.player_settings().save(staging)
         if teaches:
-            with run.backend.imitating(run.start) as model:
+            with run.backend.imitation_model(run.start) as model:
                 _teach(run, model, chain([first], lots), bar, began)
 
 
@@ -160,7 +160,7 @@ def _teach(run: UnderWay, model: LearningModel, lots: Iterator[Lots], bar: Stage
     """Imitate the lots and save the model. Before each lot, the model answers some of its prompts. The cold start ends
     soon after few enough of these replies fail, or once its share of the budget is used."""
     config, settings, directory = run.config, run.config.cold_start, run.directory
-    directory.forget(COLD_START, 0)
+    directory.remove_later_metrics(COLD_START, 0)
     ending, counts, measured = Ending(settings.steps), Counter[str](), dict[str, float]()
     last_point, points = began, dict[str, float]()
 

@@ -12,9 +12,9 @@ from itertools import islice
 from pathlib import Path
 
 from gymposium.runs.curves import CONTROL
-from gymposium_train.backends.local_model import LocalModel, imitating_from
-from gymposium_train.backends.models import taught
-from gymposium_train.config.directory import is_whole
+from gymposium_train.backends.local_model import LocalModel, load_imitator
+from gymposium_train.backends.models import cold_start_model
+from gymposium_train.config.directory import is_complete
 from gymposium_train.learner.protocol import Demonstration
 from gymposium_train.run.cold_start import LOT_STEPS, as_tokens, iterate_batches, lessons
 from gymposium_train.run.lessons import imitate
@@ -26,9 +26,9 @@ STAGE = "Control (more SFT), CPU seconds"
 
 def control(run: UnderWay) -> None:
     """Spend as much CPU time on the control as reinforcement learning took."""
-    if is_whole(run.directory.control):
+    if is_complete(run.directory.control):
         return
-    run.directory.forget(CONTROL, 0)
+    run.directory.remove_later_metrics(CONTROL, 0)
     seconds = run.directory.results()["train_cpu_seconds"]
     with run.view.stage(STAGE, round(seconds), lines=6) as bar:
         shown = 0
@@ -53,7 +53,7 @@ def learn(
     metrics of each step. `finish` gets the CPU seconds spent and the model's directory before the directory is declared
     complete."""
     config = run.config
-    model = imitating_from(config, taught(run.directory, config), run.directory.dumps)
+    model = load_imitator(config, cold_start_model(run.directory, config), run.directory.dumps)
     began = time.process_time()
 
     def spent(step: int) -> float:
@@ -62,7 +62,7 @@ def learn(
     for metrics in imitate(model.learner, _material(run, model), config.cold_start, progress=spent):
         stepped({**metrics, "perf/cpu_seconds": time.process_time() - began})
     cpu = time.process_time() - began
-    with model.saving(run.directory.control) as staging:
+    with model.stage_save(run.directory.control) as staging:
         finish(cpu, staging)
 
 

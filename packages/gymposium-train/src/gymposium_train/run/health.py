@@ -75,7 +75,7 @@ class StopRule:
 
     def is_over(self, done: int) -> bool:
         """Return True if the run ends after `done` steps."""
-        return self.health.setbacks > MOST_SETBACKS or self.tied == MAX_IDLE_STEPS or self.pace.over(done)
+        return self.health.setbacks > MOST_SETBACKS or self.tied == MAX_IDLE_STEPS or self.pace.is_over(done)
 
 
 def describe_problems(step: int, metrics: Mapping[str, Any], groups: Sequence[Group], tied: int) -> Iterator[str]:

@@ -18,7 +18,7 @@ from gymposium_agents.modeling.caches import CACHE_SHARE, compute_bytes_per_toke
 from gymposium_agents.models.loading import build_skeleton, load_chat, load_local_architecture
 from gymposium_agents.models.small import make_small_config
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.reading import changed
+from gymposium_train.config.reading import change_config
 from gymposium_train.learner.loss import Loss
 from gymposium_train.learner.memory import LearnerMemory, memory_of_learner
 from gymposium_train.learner.precision import compute_type
@@ -136,7 +136,7 @@ def would_fit(config: TrainConfig) -> tuple[str, RunMemory] | None:
     together = [tuple(chain(*alone[:count])) for count in range(2, len(alone) + 1)]
     longest = _longest_prompt(config)  # the same for all of them
     for names in (*alone, *together):
-        memory = estimate_memory(changed(config, *names), longest)
+        memory = estimate_memory(change_config(config, *names), longest)
         if memory.fits:
             return " ".join(names), memory
     return None
@@ -181,7 +181,7 @@ def _is_comfortable(needed: RunMemory) -> bool:
 def _changes(config: TrainConfig, overrides: tuple[str, ...]) -> bool:
     """Return True if these settings are valid and differ from the config's."""
     try:
-        return changed(config, *overrides) != config
+        return change_config(config, *overrides) != config
     except GymposiumError:  # such as 4 bits with all weights trained
         return False
 

@@ -20,14 +20,14 @@ from gymposium.runs.results import AFTER, BEFORE, CONTROL
 from gymposium.runs.run import marked_running
 from gymposium.util.durable import replace_text
 from gymposium_agents.modeling.sources import find_title
-from gymposium_train.backends.models import make_chat, player_from, untaught
+from gymposium_train.backends.models import initial_model, make_chat, make_run_player
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.distributed import check_processes
-from gymposium_train.config.permitted import check_permitted, to_allow
+from gymposium_train.config.permitted import check_permitted, names_to_allow
 from gymposium_train.config.references import check_servable
-from gymposium_train.config.writing import as_data
+from gymposium_train.config.writing import config_to_data
 from gymposium_train.run.beside import control_beside
 from gymposium_train.run.callbacks import Callback
 from gymposium_train.run.checkpoints import complete_checkpoints, read_step
@@ -64,7 +64,7 @@ def resume_run(path: Path, callbacks: Sequence[Callback] = (), shown: Sequence[s
     check_permitted(config)
     check_processes(config, processes())
     check_servable(config)
-    directory.note_versions()  # the run may have been killed right after its start
+    directory.write_versions()  # the run may have been killed right after its start
     _execute(directory, config, callbacks, shown, resumed=True)
     return directory
 
@@ -94,7 +94,7 @@ def _execute(
         LoggerStart(
             run=Path(realpath(directory.path)).name,
             directory=directory.path,
-            config=as_data(config),
+            config=config_to_data(config),
             resumed=resumed,
             step=read_step(checkpoints[-1]) + 1 if checkpoints else 0,
         ),
@@ -118,7 +118,7 @@ def _execute(
         command = "serve" if config.source.kind == "sessions" else "train"
         say(
             f"{stopped}Continue with:\n  "
-            f"{command_line(command, '--resume', str(directory.path), allow=to_allow(config))}"
+            f"{command_line(command, '--resume', str(directory.path), allow=names_to_allow(config))}"
         )
         raise
     close_loggers(loggers)
@@ -148,7 +148,7 @@ def _stages(run: UnderWay) -> None:
             compare(run, BEFORE)
         if config.control:
             control(run)
-            measure(run, CONTROL, partial(player_from, directory, config, directory.control))
+            measure(run, CONTROL, partial(make_run_player, directory, config, directory.control))
             compare(run, CONTROL)
     measure_anchors(run)
 
@@ -156,4 +156,4 @@ def _stages(run: UnderWay) -> None:
 def _say_what_the_template_does(run: UnderWay) -> None:
     """Report how the model's chat template treats tool calls and history, if the run has either."""
     if run.config.prompting.context != "state" or any(game.spec.tools for game in run.games):
-        say(make_chat(run.config, untaught(run.directory, run.config)).verdict)
+        say(make_chat(run.config, initial_model(run.directory, run.config)).verdict)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import torch
 
-from gymposium_train.backends.local_model import LearningBegins, imitator, local_learner
-from gymposium_train.backends.models import imitating_model, trainable
+from gymposium_train.backends.local_model import LearningStart, make_imitation_learner, make_reinforcement_learner
+from gymposium_train.backends.models import load_for_imitation, load_for_reinforcement
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.learner.distributed import DistributedLearner
 from gymposium_train.learner.parallel.world import Processes, joined
@@ -37,12 +37,16 @@ def help_to_learn() -> RunDirectory:
     """Do the work of a process other than the first, and return the run when it is done. The first process handles
     Ctrl-C: it stops at a safe point and releases the others. In that case, this raises `KeyboardInterrupt`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    job: LearningBegins | Path | None
+    job: LearningStart | Path | None
     with joined() as world:
-        while isinstance(job := world.command(), LearningBegins):
+        while isinstance(job := world.command(), LearningStart):
             if job.config.model.name is None:
                 torch.set_num_threads(1)
-            make, learner_of = (imitating_model, imitator) if job.imitates else (trainable, local_learner)
+            make, learner_of = (
+                (load_for_imitation, make_imitation_learner)
+                if job.imitates
+                else (load_for_reinforcement, make_reinforcement_learner)
+            )
             loaded = make(job.config, job.model, empty=True)
             learner = DistributedLearner(learner_of(job.config, loaded, world))
             learner.follow()

@@ -15,7 +15,7 @@ from gymposium.runs.curves import TRAIN
 from gymposium.util.visible import quantity
 from gymposium_train.backends.protocol import LearningModel
 from gymposium_train.backends.trainee import make_trainee
-from gymposium_train.config.directory import is_whole, state_checked
+from gymposium_train.config.directory import check_state, is_complete
 from gymposium_train.config.schedules import Pace, growth
 from gymposium_train.credit.make import make_credit
 from gymposium_train.rollout import Group, SourceStart, StepRollout, make_source
@@ -56,10 +56,10 @@ def reinforce(run: UnderWay) -> None:
     """Train the model by reinforcement learning, from the newest checkpoint if there is one."""
     directory, config = run.directory, run.config
     result = directory.model if config.model.tune == "full" else directory.adapter
-    if is_whole(result):
+    if is_complete(result):
         return
     pace = Pace(config, used=directory.results().get("cold_start_cpu_seconds", 0.0))
-    with run.backend.reinforcing(run.start) as model:
+    with run.backend.reinforcement_model(run.start) as model:
         steps = _reinforced(run, model, pace)
         # before the result is complete, because a resumed run then does nothing here
         directory.add_results(
@@ -105,7 +105,7 @@ def _reinforced(run: UnderWay, model: LearningModel, pace: Pace) -> _Steps:
             auxiliary_sft=auxiliary_sft(run, model),
         )
         steps = _Steps(run, training)
-        directory.forget(TRAIN, steps.done)
+        directory.remove_later_metrics(TRAIN, steps.done)
         trainee.publish()
         steps.take()
         for remark in training.reward.remarks():
@@ -142,7 +142,7 @@ class _Steps:
 
     def _resume(self, newest: Path) -> None:
         """Restore the state of the newest checkpoint."""
-        with state_checked(newest / STATE):
+        with check_state(newest / STATE):
             state = load_checkpoint(newest, self._training.trainee.learner)
             self._training.restore(state["training"])
             self.done, self.health = int(state["step"]), Health(**state["health"])

@@ -55,7 +55,7 @@ class UnderWay:
         """Append matches to one of the run's record files. Skips matches that it already contains: an interrupted run
         recorded them, or they are replayed to learn from them."""
         if name not in self._recorded:
-            self._recorded[name] = self.directory.recorded(name)
+            self._recorded[name] = self.directory.recorded_ids(name)
         known = self._recorded[name]
         with RecordWriter(self.directory.matches(name)) as writer:
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from gymposium_train.backends.protocol import BackendStart, make_backend
 from gymposium_train.config import TrainConfig
-from gymposium_train.config.directory import RunDirectory, is_whole
+from gymposium_train.config.directory import RunDirectory, is_complete
 from gymposium_train.run.checkpoints import checkpoint_path, complete_checkpoints, read_step
 from gymposium_train.serving.errors import NotFound
 
@@ -36,7 +36,7 @@ class ServedCheckpoints:
         run = RunDirectory(self.directory)
         place = checkpoint_path(run.promoted, step)
         with self._one_at_a_time:
-            if not is_whole(place):
+            if not is_complete(place):
                 saved = next((path for path in complete_checkpoints(run.checkpoints) if read_step(path) == step), None)
                 if saved is None:
                     raise NotFound(f"No checkpoint of step {step}. A run keeps only its latest checkpoints.")

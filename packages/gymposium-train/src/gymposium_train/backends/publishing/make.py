@@ -21,7 +21,7 @@ from gymposium_train.config import TrainConfig
 from gymposium_train.learner.precision import compute_type
 
 
-def policy_name(config: TrainConfig, directory: Path) -> str:
+def make_policy_name(config: TrainConfig, directory: Path) -> str:
     """Return the name of a run's policies. It is unique if the run uses a server that may hold policies of other
     runs."""
     if getattr(config.engine, "url", None) is None:
@@ -37,7 +37,7 @@ def make_publisher(
 
     Raises `GymposiumError` if an engine cannot be made: a server does not start, or serves another model."""
     spec, model, staleness = find_engine_spec(config.engine.kind), config.model, config.engine.staleness
-    start = engine_start(config, loaded)
+    start = make_engine_start(config, loaded)
 
     def engine() -> HostingEngine:
         made = make_engine(spec, start, config.engine.own)
@@ -54,7 +54,7 @@ def make_publisher(
     return HostedAdapters(engine(), loaded.model, store, staleness)
 
 
-def engine_start(config: TrainConfig, loaded: LoadedModel) -> EngineStart:
+def make_engine_start(config: TrainConfig, loaded: LoadedModel) -> EngineStart:
     """Return the model that a run's engine is made for, with its loading options."""
     past = any("past" in stage.opponents for stage in config.stages)
     return EngineStart(

@@ -11,7 +11,7 @@ from gymposium_agents.lora.store import AdapterStore
 from gymposium_train.backends.publishing.kept import AdapterVersions
 
 
-def shared_engine(start: EngineStart, settings: NoSettings) -> HostingEngine:
+def make_shared_engine(start: EngineStart, settings: NoSettings) -> HostingEngine:
     """Make the engine `shared`, which samples from the learner's model."""
     if start.learner is None:
         raise BadOption(

@@ -54,7 +54,7 @@ class WholeModels:
 
     def keep(self, policy: Policy) -> None:
         (model,) = (engine.model for engine in self._playing if engine.policy == policy)
-        target = self._place(policy)
+        target = self._version_path(policy)
         sweep(self._directory, f"{self._name}-v")
         for place in self._directory.glob(f"{self._name}-v*"):
             if place.name > target.name:  # an interrupted run learned it, and a resumed run learns it again
@@ -65,7 +65,7 @@ class WholeModels:
 
     def past(self, policy: Policy) -> TransformersEngine:
         if policy not in self._past:
-            place = self._place(policy)
+            place = self._version_path(policy)
             if not (place / MARK).is_file():
                 raise GymposiumError(f"{self._directory} does not contain {policy}. Only kept versions can play again.")
             self._past[policy] = load_model(place, trust=self._trust, dtype=self._dtype).engine(policy)
@@ -74,5 +74,5 @@ class WholeModels:
     def let_go(self, policy: Policy) -> None:
         self._past.pop(policy, None)
 
-    def _place(self, policy: Policy) -> Path:
+    def _version_path(self, policy: Policy) -> Path:
         return self._directory / f"{self._name}-v{policy.version:09d}"
