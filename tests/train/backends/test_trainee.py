@@ -96,13 +96,13 @@ def test_what_is_published_is_what_was_learned(model_directory: Path, tmp_path: 
             assert metrics.keys() - {"sync/correlation"} == {"sync/canary", "sync/canary_mean", "perf/seconds_publish"}
             assert version == 0 or metrics["sync/correlation"] > 0.99
             assert 0.0 <= metrics["sync/canary"] < 1e-5
-            assert it.who.policy == Policy("learner", version) == it.who.player.policy == it.who.greedy.policy
+            assert it.who.policy == Policy("learner", version) == it.who.player.policy == it.who.evaluated.policy
             assert it.played() == near(it.learned())
             seen.append(it.played())
             learn(it.learner, it.loaded)
         assert seen[0] != near(seen[1])
-        assert cast.learner().name == it.who.greedy.name == f"lm:{tmp_path / 'learner'}"
-        assert (it.who.player.sampling, it.who.greedy.sampling) == (Sampling(1.0, 4), Sampling(0.0, 4))
+        assert cast.learner().name == it.who.evaluated.name == f"lm:{tmp_path / 'learner'}"
+        assert (it.who.player.sampling, it.who.evaluated.sampling) == (Sampling(1.0, 4), Sampling(0.0, 4))
 
 
 @every_way

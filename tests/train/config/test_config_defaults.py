@@ -219,6 +219,23 @@ def test_weights_that_are_no_file_are_not_waited_for(tmp_path: Path, make: Calla
     assert at(config, "optimizer.learning_rate") == at(NAMED, "optimizer.learning_rate")
 
 
+@pytest.mark.parametrize(
+    ("settings", "temperature"),
+    [
+        ([], 0.0),
+        (["prompting.temperature=0.7"], 0.0),
+        (["evaluation.temperature=0.3"], 0.3),
+        (["prompting.thinking=true", "prompting.reply=tags"], 0.6),
+        (["prompting.thinking=true", "prompting.reply=tags", "evaluation.temperature=0"], 0.0),
+    ],
+)
+def test_models_that_think_are_not_evaluated_greedily(settings: list[str], temperature: float) -> None:
+    config = build_config(
+        {"games": ["tic_tac_toe"], "model": {"name": "m"}}, [parse_override(text) for text in settings]
+    )
+    assert config.evaluated_player.temperature == temperature
+
+
 @pytest.mark.parametrize(("kind", "schedule"), [("shared", "rounds"), ("own", "rounds"), ("vllm", "streaming")])
 def test_matches_stream_with_a_server(kind: str, schedule: str) -> None:
     assert make_engine_table(kind).schedule == schedule

@@ -87,7 +87,7 @@ def open_reinforcement(start: BackendStart, settings: TinkerSettings) -> Iterato
 
 
 def player(start: BackendStart, settings: TinkerSettings, learned: Learned) -> LanguageModelPlayer:
-    """Return the greedy player of what the run saved."""
+    """Return the player, for evaluation, of what the run saved."""
     config, directory = start.config, start.directory
     saved = directory.adapter if learned == "trained" else directory.cold_start if config.cold_start.steps else None
     model = base_model(config, settings)
@@ -100,7 +100,7 @@ def player(start: BackendStart, settings: TinkerSettings, learned: Learned) -> L
     chat, stops = _format(config)
     engine = TinkerEngine(_context(config, settings), stops, BASE, client)
     weakref.finalize(engine, start_closing, service, "success")
-    return make_engine_player(f"lm:{saved or model}", engine, chat, config.prompting.player_settings())
+    return make_engine_player(f"lm:{saved or model}", engine, chat, config.evaluated_player)
 
 
 def export(start: BackendStart, settings: TinkerSettings, checkpoint: Path, target: Path) -> None:
@@ -119,7 +119,7 @@ def save(config: TrainConfig, client: TrainingClient, target: Path) -> None:
         saved = {"path": state.result().path, "sampler": sampler.result().path}
     with stage_directory(target) as staging:
         (staging / STATE).write_text(json.dumps(saved, indent=2) + "\n", encoding="utf-8")
-        config.prompting.player_settings().save(staging)
+        config.evaluated_player.save(staging)
 
 
 def _model(

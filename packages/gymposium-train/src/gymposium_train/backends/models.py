@@ -103,7 +103,7 @@ def save_trained(config: TrainConfig, loaded: LoadedModel, target: Path) -> None
             save_lora(loaded.model, staging)
         else:
             loaded.save(staging)
-        config.prompting.player_settings().save(staging)
+        config.evaluated_player.save(staging)
 
 
 @contextmanager
@@ -119,7 +119,7 @@ def save_imitated(config: TrainConfig, loaded: LoadedModel, name: str | Path, ta
             loaded.chat.tokenizer.save_pretrained(staging)
         else:
             loaded.save(staging)
-        config.prompting.player_settings().save(staging)
+        config.evaluated_player.save(staging)
         yield staging
 
 
@@ -132,9 +132,9 @@ def make_run_player(
     directory: RunDirectory, config: TrainConfig, name: str | Path, adapter: Path | None = None
 ) -> LanguageModelPlayer:
     """Make a player for evaluation from a model of the run."""
-    return make_greedy_player(config, load_run_model(config, name, adapter), format_player_name(name, adapter))
+    return make_evaluated_player(config, load_run_model(config, name, adapter), format_player_name(name, adapter))
 
 
-def make_greedy_player(config: TrainConfig, loaded: LoadedModel, name: str) -> LanguageModelPlayer:
-    """Make the greedy player of a loaded model, with the run's prompts."""
-    return make_engine_player(name, loaded.engine(), loaded.chat, config.prompting.player_settings())
+def make_evaluated_player(config: TrainConfig, loaded: LoadedModel, name: str) -> LanguageModelPlayer:
+    """Make the player of a loaded model for evaluation, with the run's prompts."""
+    return make_engine_player(name, loaded.engine(), loaded.chat, config.evaluated_player)

@@ -83,7 +83,7 @@ class Backend(BackendChecks, Protocol):
         """Provide the model after the cold start, with a reinforcement learner, during the block."""
 
     def player(self, start: BackendStart, learned: Learned) -> LanguageModelPlayer:
-        """Return a greedy player of a model saved by the run."""
+        """Return a player, for evaluation, of a model saved by the run."""
 
     def export(self, start: BackendStart, checkpoint: Path, target: Path) -> None:
         """Write a checkpoint's weights to the directory `target`, in the format of the run's result."""

@@ -36,6 +36,7 @@ class PolicyPlayers:
         prompting: Prompting,
         place: Path,
         *,
+        evaluation_temperature: float = 0.0,
         staleness: int = 0,
         note_legal: bool = False,
     ) -> None:
@@ -43,7 +44,7 @@ class PolicyPlayers:
         publishes old. With `note_legal`, the traces of the learner's turns list the tokens that would have continued a
         legal reply."""
         self._publisher, self._chat, self._prompting, self._place = publisher, chat, prompting, place
-        self._note_legal = note_legal
+        self._note_legal, self._evaluation_temperature = note_legal, evaluation_temperature
         self._recent: deque[tuple[TokenEngine, Policy]] = deque(maxlen=staleness + 1)
         """The recently published policies, each after the engine that plays it."""
         self._one_at_a_time = Lock()
@@ -76,9 +77,9 @@ class PolicyPlayers:
             raise GymposiumError(f"{policy} is no longer available: newer versions have replaced it.")
         return self._player("learner", engine, policy, self._prompting.temperature, note_legal=self._note_legal)
 
-    def greedy(self) -> LanguageModelPlayer:
-        """Return a player of the newest published version that always gives its most likely reply."""
-        return self._player("learner", *self.published, 0.0)
+    def evaluated(self) -> LanguageModelPlayer:
+        """Return a player of the newest published version for evaluation."""
+        return self._player("learner", *self.published, self._evaluation_temperature)
 
     def keep(self) -> Policy:
         """Keep the newest published version, so that `past` can make players of it, even in a resumed run. Its files
@@ -148,9 +149,9 @@ class Trainee:
         return self.players.learner()
 
     @property
-    def greedy(self) -> LanguageModelPlayer:
-        """A player of the newest published version for evaluation. It always gives its most likely reply."""
-        return self.players.greedy()
+    def evaluated(self) -> LanguageModelPlayer:
+        """A player of the newest published version for evaluation."""
+        return self.players.evaluated()
 
     def publish(self) -> dict[str, float]:
         """Publish the learner's weights to the engine, check that the engine plays them, and return metrics:
@@ -199,5 +200,13 @@ def make_trainee(
         canary = Canary(prompts, tolerance=learner.tolerance)
         note_legal = config.entropy.weight > 0 or config.legality_weight > 0
         staleness = config.engine.staleness
-        players = PolicyPlayers(publisher, chat, prompting, directory, staleness=staleness, note_legal=note_legal)
+        players = PolicyPlayers(
+            publisher,
+            chat,
+            prompting,
+            directory,
+            evaluation_temperature=config.evaluated_player.temperature,
+            staleness=staleness,
+            note_legal=note_legal,
+        )
         yield Trainee(name, learner, players, canary, model.digest)

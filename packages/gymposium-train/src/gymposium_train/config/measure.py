@@ -55,7 +55,7 @@ class ColdStart(Settings):
 
 
 class Evaluation(Settings):
-    """The evaluation: greedy play against fixed opponents, from every seat."""
+    """The evaluation: play against fixed opponents, from every seat."""
 
     opponents: tuple[str, ...] = Field(default=("random", "mcts-100"), min_length=1)
     """The opponents, named as in `gymposium list`. Not used in single-player games."""
@@ -69,6 +69,10 @@ class Evaluation(Settings):
     points. A run with a budget has fewer if they would take more than a tenth of it."""
     curve_matches: int = Field(default=100, ge=2)
     """Number of matches for each of these points, against the first opponent. They count toward the budget."""
+    temperature: float | None = Field(default=None, ge=0.0)
+    """Sampling temperature of the trained policy in evaluations, and of the saved player unless its name sets another.
+    0: greedy. Default: 0, or 0.6 with `prompting.thinking`, because models that think may repeat themselves forever
+    when they are greedy."""
 
 
 class Samples(Settings):

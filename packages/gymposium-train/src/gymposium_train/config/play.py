@@ -39,7 +39,7 @@ class Prompting(Settings):
     or more if a game has longer moves. It uses 512 for a named model whose replies may contain more than a move or
     calls (`reply`, `thinking`)."""
     temperature: float = Field(default=1.0, gt=0.0)
-    """Sampling temperature of the rollouts. Evaluation is greedy."""
+    """Sampling temperature of the rollouts. Evaluations have their own (`evaluation.temperature`)."""
     on_illegal: str | None = None
     """Policy for failed replies in rollouts: forfeit, or penalty(x,k), which asks the seat again. In evaluations, a
     failed reply always forfeits. By default, a run uses a penalty of half the standard deviation of random matches'
@@ -54,8 +54,8 @@ class Prompting(Settings):
         """Return the policy for failed replies in rollouts. Raises `BadOption` for an unknown policy."""
         return FORFEIT if self.on_illegal is None else FailurePolicy.parse(self.on_illegal)
 
-    def player_settings(self, temperature: float = 0.0) -> PlayerSettings:
-        """Return the settings of a player with these prompts, by default a greedy one."""
+    def player_settings(self, temperature: float) -> PlayerSettings:
+        """Return the settings of a player with these prompts."""
         return PlayerSettings(
             self.prompt, self.reply, self.room, self.context, temperature, self.thinking, self.history
         )

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
+from gymposium_agents.chat.settings import PlayerSettings
 from gymposium_train.config.backend import BACKENDS, BackendSettings, LocalSettings
 from gymposium_train.config.defaults import fill_defaults
 from gymposium_train.config.engine import ENGINES, Engine, find_engine, make_engine_table
@@ -31,6 +32,9 @@ from gymposium_train.objective.make import OBJECTIVES
 from gymposium_train.objective.ppo import PpoSettings
 from gymposium_train.objective.protocol import ObjectiveSettings
 from gymposium_train.util.settings import Settings
+
+THINKING_TEMPERATURE = 0.6
+"""Temperature of evaluated models that think, as Qwen3's authors recommend."""
 
 
 class TrainConfig(Settings):
@@ -85,6 +89,13 @@ class TrainConfig(Settings):
     checkpoints: Checkpoints = Field(default_factory=Checkpoints)
     loggers: dict[str, dict[str, Any]] = Field(default={})
     """Loggers in addition to the run's own metrics.jsonl, by name, each with its settings."""
+
+    @property
+    def evaluated_player(self) -> PlayerSettings:
+        """The settings of the player that is evaluated and saved."""
+        default = THINKING_TEMPERATURE if self.prompting.thinking else 0.0
+        temperature = self.evaluation.temperature
+        return self.prompting.player_settings(default if temperature is None else temperature)
 
     @property
     def legality_weight(self) -> float:

@@ -76,7 +76,7 @@ def start(run: UnderWay) -> None:
             texts, moves, size = list_texts(some), list_moves(some), config.model.small
             with stage_directory(directory.base) as staging:
                 make_small_model(staging, texts, seed=config.seed, size=size, moves=moves)
-                config.prompting.player_settings().save(staging)
+                config.evaluated_player.save(staging)
         if teaches:
             with run.backend.imitation_model(run.start) as model:
                 _teach(run, model, chain([first], lots), bar, began)
@@ -168,7 +168,7 @@ def _teach(run: UnderWay, model: LearningModel, lots: Iterator[Lots], bar: Stage
         """Measure a point of the learning curve. Its time does not count toward the cold start."""
         nonlocal began, last_point
         before = time.process_time()
-        player = make_engine_player("lm:cold_start", model.engine(), model.chat, config.prompting.player_settings())
+        player = make_engine_player("lm:cold_start", model.engine(), model.chat, config.evaluated_player)
         points.update(curve_point(run, f"curve-cold-{step}", player)[0])
         last_point = time.process_time()
         began += last_point - before

@@ -1,4 +1,4 @@
-"""The evaluations of a run: greedy play against fixed opponents, in each game and from every seat.
+"""The evaluations of a run: play against fixed opponents, in each game and from every seat.
 
 Their anchors are the opponents' own results in the same matches, and the exact optima of small games.
 """

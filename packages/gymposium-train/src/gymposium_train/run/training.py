@@ -252,7 +252,7 @@ class _Steps:
         self._curve.note(self.done)
         if not is_due:
             return {}
-        metrics, returns = curve_point(run, f"curve-{self.done}", self._training.trainee.greedy)
+        metrics, returns = curve_point(run, f"curve-{self.done}", self._training.trainee.evaluated)
         if self._best.note(self.done, returns):
             self._save_best()
         self._pace.spend(time.process_time() - began)
