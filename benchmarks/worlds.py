@@ -32,7 +32,7 @@ from gymposium.replies.reading import READERS, Reader
 from gymposium.tasks import Result, World, tool_game
 from gymposium.tasks.tools import Call, Tool
 from gymposium.util.streams import Draw, stream
-from gymposium_worlds.mail.making.mailbox import mailbox
+from gymposium_worlds.mail.making.mailbox import make_mailbox
 from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS, draw_question as draw_mail_question
 from gymposium_worlds.mail.making.templates import SPLITS
 from gymposium_worlds.mail.proof.asked import read_question
@@ -40,7 +40,7 @@ from gymposium_worlds.mail.proof.checker import Checker
 from gymposium_worlds.mail.scoring import UNKNOWN_ANSWER, is_right
 from gymposium_worlds.mail.store import Store
 from gymposium_worlds.tables.answers import UNKNOWN
-from gymposium_worlds.tables.checking import proven_answer
+from gymposium_worlds.tables.checking import prove_answer
 from gymposium_worlds.tables.contents import make_database
 from gymposium_worlds.tables.questions.kinds import MAKERS, draw_question as draw_tables_question
 from gymposium_worlds.tables.sql.opening import open_database
@@ -108,7 +108,7 @@ def mail_questions(number: int) -> tuple[int, int]:
     """Return the number of questions asked, and of those with exactly one answer, which is the generator's."""
     asked = proven = 0
     for world in range(-(-number // ASKED_OF_EACH)):
-        box = mailbox(world, SIZES["mail"][world % len(SIZES["mail"])])
+        box = make_mailbox(world, SIZES["mail"][world % len(SIZES["mail"])])
         checker = Checker(box.mails)
         for place in range(min(ASKED_OF_EACH, number - asked)):
             draw = Draw(stream(world, "question", place))
@@ -133,7 +133,7 @@ def tables_questions(number: int) -> tuple[int, int]:
         for place in range(min(ASKED_OF_EACH, number - asked)):
             _, question = draw_tables_question(database, tuple(MAKERS), split, Draw(stream(world, "question", place)))
             asked += 1
-            proven += question.answer.matches(proven_answer(question.text, connection))
+            proven += question.answer.matches(prove_answer(question.text, connection))
         connection.close()
     return asked, proven
 
@@ -166,7 +166,7 @@ def players(matches: int) -> Iterator[CheckedFigure]:
 def large_mailbox(matches: int) -> Iterator[CheckedFigure]:
     """Measure the CPU time to build a mailbox of 2,000 mails, and of a turn of the expert's matches."""
     began = cpu_seconds()
-    Store(mailbox.__wrapped__(0, LARGE).mails)
+    Store(make_mailbox.__wrapped__(0, LARGE).mails)
     built = cpu_seconds() - began
     yield CheckedFigure(f"mail: {LARGE:,} mails built", built, f"{built:.2f} CPU s", "1 CPU s at most", built <= 1.0)
     game = load_game("mail", mails=LARGE)

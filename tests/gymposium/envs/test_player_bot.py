@@ -11,7 +11,7 @@ import pytest
 import gymposium
 from gymposium.envs.player_bot import PlayerBot
 from gymposium.errors import BadOption, GymposiumError
-from gymposium.games.openspiel.lookup import game_of_engine
+from gymposium.games.openspiel.lookup import load_by_engine_name
 from gymposium.games.protocol import Style
 from gymposium.players.protocol import Ask, Reply
 from gymposium.replies.reading import READERS, Reader
@@ -151,7 +151,7 @@ def test_what_cannot_be_is_refused() -> None:
     ],
 )
 def test_the_game_of_an_engine_has_the_engine_s_rules(engine: str, name: str) -> None:
-    assert game_of_engine(engine).name == name
+    assert load_by_engine_name(engine).name == name
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_a_history_of_the_engine_leads_to_the_same_match(name: str) -> None:
             state.apply_actions([rng.choice(state.legal_actions(seat)) for seat in range(state.num_players())])
         else:
             state.apply_action(rng.choice(state.legal_actions()))
-    match = game_of_engine(name).begin(None)
+    match = load_by_engine_name(name).begin(None)
     match.advance(state.history())
     assert match.state.history() == state.history()
     assert match.returns() == tuple(state.returns())

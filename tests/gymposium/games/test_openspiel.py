@@ -13,8 +13,8 @@ from hypothesis import given, settings, strategies as st
 
 from gymposium import load_game
 from gymposium.errors import BadParameter, BadRecord, IllegalMove, NoSampler, UnknownName, WrongSeat
-from gymposium.games.openspiel.adapter import _RESAMPLES, OpenSpielGame, OpenSpielMatch
-from gymposium.games.openspiel.quiet import without_warning
+from gymposium.games.openspiel.adapter import _GAMES_WITH_SAMPLER, OpenSpielGame, OpenSpielMatch
+from gymposium.games.openspiel.quiet import suppress_warning
 from gymposium.games.protocol import CHANCE, Event, Match, seat_result
 from gymposium.plugins.host import host
 from gymposium.plugins.names import format_name, parse_name
@@ -34,7 +34,7 @@ OTHERS = [
     "openspiel:2048",
     "openspiel:morpion_solitaire",
 ]
-RESAMPLE = sorted(_RESAMPLES - {"bridge"})  # bridge does too, but a match of it takes a second
+RESAMPLE = sorted(_GAMES_WITH_SAMPLER - {"bridge"})  # bridge does too, but a match of it takes a second
 UNSOUND = ["gin_rummy", "euchre", "hearts"]  # their engine's sampler shows what is hidden
 BUILT_IN = [game.name for game in golden_games() if isinstance(game, OpenSpielGame)]
 BOUND_UNSURE = {
@@ -82,7 +82,7 @@ def lowest_free_descriptor() -> int:
 
 def test_only_the_warning_of_known_issues_is_dropped(capfd: pytest.CaptureFixture[str]) -> None:
     free = lowest_free_descriptor()
-    with without_warning():
+    with suppress_warning():
         os.write(2, b"before\n")
         pyspiel.load_game("quoridor")
         os.write(2, b"after\n")

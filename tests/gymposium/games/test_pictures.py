@@ -23,7 +23,7 @@ from gymposium.games.pictures import (
     note,
     table,
 )
-from gymposium.games.protocol import Draws, Match
+from gymposium.games.protocol import Match, PictureMatch
 from gymposium.plugins.host import Host
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -72,7 +72,7 @@ def test_a_picture_shows_the_board_that_the_words_tell(game: str, squares: str) 
     looks: dict[str, str] = {".": ""}
     for _ in range(40):
         for seat in (0, 1):
-            assert isinstance(match, Draws)
+            assert isinstance(match, PictureMatch)
             shown = match.picture(seat)
             assert shown is not None
             picture, told = pieces(shown), words(match, seat, squares)
@@ -97,7 +97,7 @@ def test_every_game_draws_and_its_moves_name_places(game: str) -> None:
     rng, match = random.Random(1), load_game(game).new(1)
     for _ in range(25):
         for seat in match.to_move():
-            assert isinstance(match, Draws)
+            assert isinstance(match, PictureMatch)
             picture = match.picture(seat)
             assert picture is not None
             names = {place.name for place in picture.places}
@@ -119,7 +119,7 @@ def test_rules_of_a_plugin_draw() -> None:
 
 def test_the_plain_text_of_an_engine_has_no_picture() -> None:
     match = load_game("openspiel:tic_tac_toe").new(0)
-    assert isinstance(match, Draws)
+    assert isinstance(match, PictureMatch)
     assert match.picture(0) is None
 
 
@@ -158,16 +158,16 @@ def marked(picture: Picture) -> int:
 
 def test_the_squares_of_the_last_move_and_the_line_that_won_are_marked() -> None:
     match = load_game("chess").new(0)
-    assert isinstance(match, Draws)
+    assert isinstance(match, PictureMatch)
     assert marked(match.picture(0) or Picture("", 1, 1)) == 0
     match.apply({1: "e2e4"})
     assert marked(match.picture(0) or Picture("", 1, 1)) == 2
     match = load_game("tic_tac_toe").new(0)
     for number, move in enumerate(("a1", "a2", "b1", "b2", "c1")):
-        assert isinstance(match, Draws)
+        assert isinstance(match, PictureMatch)
         assert "var(--won)" not in (match.picture(0) or Picture("", 1, 1)).html.partition("</style>")[2]
         match.apply({number % 2: move})
-    assert isinstance(match, Draws)
+    assert isinstance(match, PictureMatch)
     assert "M.5 2.5L1.5 2.5L2.5 2.5" in (match.picture(0) or Picture("", 1, 1)).html.replace("0.5", ".5")
 
 

@@ -11,7 +11,7 @@ import pytest
 from gymposium.errors import BadParameter, BadRecord, PermissionRequired
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Event
-from gymposium.games.registry import chance_is_recorded, is_registered, load_game, load_named_game, needs_isolation
+from gymposium.games.registry import has_recorded_chance, is_registered, load_game, load_named_game, needs_isolation
 from gymposium.records import Record, first_difference, walk
 from gymposium_arena.audit.logged_match import LoggedMatch
 
@@ -73,7 +73,7 @@ def test_a_file_may_name_it_if_it_may_name_the_game() -> None:
         load_named_game("recorded:openspiel:bargaining(instances_file=x)")
     assert needs_isolation("recorded:openspiel:kuhn_poker")
     assert not needs_isolation("recorded:kuhn_poker")
-    assert chance_is_recorded("recorded:kuhn_poker")
+    assert has_recorded_chance("recorded:kuhn_poker")
     assert not is_registered("recorded:kuhn_poker")
 
 

@@ -14,7 +14,7 @@ from gymposium import load_game
 from gymposium.analysis.exact import optima_against_random
 from gymposium.analysis.exact.equilibrium import average_policy
 from gymposium.errors import BadParameter, GymposiumError
-from gymposium.games.openspiel.lookup import game_of_engine
+from gymposium.games.openspiel.lookup import load_by_engine_name
 from gymposium.games.protocol import Game, Match
 from gymposium.match import MatchJob, play
 from gymposium.players.grammar import make_player
@@ -183,7 +183,7 @@ def test_a_player_that_reads_plain_words_refuses_a_disguise() -> None:
 
 def test_games_of_the_engine_have_no_disguise() -> None:
     with pytest.raises(GymposiumError, match="disguise"):
-        game_of_engine("hex(disguise=3)")
+        load_by_engine_name("hex(disguise=3)")
 
 
 def test_a_disguise_is_a_seed_of_a_game_that_has_one() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pyspiel
 
 from gymposium import GameSpec
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, load_engine_game
 from gymposium.games.pictures import Picture, grid, note, table, tile
 from gymposium.games.protocol import Event, Style
 
@@ -180,4 +180,4 @@ def most_moves(max_tile: int) -> int:
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> Game2048:
     """Make a game of 2048 that ends with the tile `max_tile`."""
-    return Game2048(spec, params, Engine(engine_game("2048", params)), Words(**params))
+    return Game2048(spec, params, Engine(load_engine_game("2048", params)), Words(**params))

@@ -6,7 +6,7 @@ import re
 
 import pyspiel
 
-from gymposium.games.territory.amazons import Amazons, under_way
+from gymposium.games.territory.amazons import Amazons, get_chosen_squares
 from gymposium_disguises.places import OnPlaces
 from gymposium_disguises.speech import Speech
 
@@ -34,7 +34,7 @@ class Barriers(OnPlaces):
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         cells: str = state.observation_string(seat).replace("\n", "")
-        player, chosen = state.current_player(), under_way(state)
+        player, chosen = state.current_player(), get_chosen_squares(state)
         if len(chosen) == 1:  # the engine already shows the place of the chosen piece as free
             cells = f"{cells[: chosen[0]]}{'XO'[player]}{cells[chosen[0] + 1 :]}"
         closed = [square for square, cell in zip(self._squares, cells) if cell == "#"]

@@ -6,7 +6,7 @@ import re
 
 import pyspiel
 
-from gymposium.games.connection.lines_of_action import BOARD, PLACES, LinesOfAction, repeating
+from gymposium.games.connection.lines_of_action import BOARD_LENGTH, SQUARE_INDICES, LinesOfAction, find_repetitions
 from gymposium_disguises.places import OnPlaces
 from gymposium_disguises.speech import Speech, listed
 
@@ -39,10 +39,10 @@ class Gathering(OnPlaces):
         )
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
-        board: str = state.observation_string(seat)[:BOARD]
-        lines = self.held(_SQUARES, "".join([board[place] for place in PLACES]), "xo")
+        board: str = state.observation_string(seat)[:BOARD_LENGTH]
+        lines = self.held(_SQUARES, "".join([board[place] for place in SQUARE_INDICES]), "xo")
         lines.append(f"moves made: {state.move_number()} of {self._last}")
-        if state.current_player() == seat and (again := repeating(state, board)):
+        if state.current_player() == seat and (again := find_repetitions(state, board)):
             moves = listed([self.renamed(self._steps[action]) for action in again])
             lines.append(f"these bring back an earlier arrangement: {moves}")
         return lines

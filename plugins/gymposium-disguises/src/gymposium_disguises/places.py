@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from gymposium.games.openspiel.boards import letters
+from gymposium.games.openspiel.boards import list_letters
 from gymposium.games.openspiel.wording import Wording
 from gymposium_disguises.disguise import Disguise
 from gymposium_disguises.speech import Speech, listed
@@ -139,7 +139,7 @@ class OnPlaces(Disguise):
 
 def list_squares(columns: int, rows: int) -> list[str]:
     """Return the plain squares of a board, row by row from row 1."""
-    return [f"{column}{row}" for row in range(1, rows + 1) for column in letters(columns)]
+    return [f"{column}{row}" for row in range(1, rows + 1) for column in list_letters(columns)]
 
 
 def content(board: str) -> str:

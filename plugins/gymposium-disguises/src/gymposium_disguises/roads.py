@@ -6,7 +6,7 @@ import re
 
 import pyspiel
 
-from gymposium.games.lines.nine_mens_morris import FLYING, MEN, TURNS, NineMensMorris, read
+from gymposium.games.lines.nine_mens_morris import FLYING, MEN, TURNS, NineMensMorris, parse_view
 from gymposium_disguises.disguise import Disguise
 from gymposium_disguises.speech import Speech, listed
 
@@ -49,7 +49,7 @@ class Roads(Disguise):
         )
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
-        view, player = read(state.observation_string(seat)), state.current_player()
+        view, player = parse_view(state.observation_string(seat)), state.current_player()
         lines = []
         for side, mark, hand in zip(self.sides, "WB", view.hand):
             places = zip(self._morris.points, self._morris.places)

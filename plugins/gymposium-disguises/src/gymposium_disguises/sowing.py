@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pyspiel
 
 from gymposium.games.openspiel.wording import Wording
-from gymposium.games.sowing.mancala import Mancala, read_kalah
-from gymposium.games.sowing.oware import LIMIT, Oware, read
+from gymposium.games.sowing.mancala import Mancala, parse_board
+from gymposium.games.sowing.oware import LIMIT, Oware, parse_oware_board
 from gymposium_disguises.disguise import Disguise
 from gymposium_disguises.speech import Speech, listed
 
@@ -61,7 +61,7 @@ class TwoBarns(_OnARing):
         )
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
-        north, south, stores = read_kalah(state.observation_string(seat))
+        north, south, stores = parse_board(state.observation_string(seat))
         return [*self.stock((south, north[::-1]), stores), f"moves made: {state.move_number()} of {self._limit}"]
 
 
@@ -96,7 +96,7 @@ class TwosAndThrees(_OnARing):
         return bool(state.is_terminal() or state.move_number() >= LIMIT)
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
-        board = read(state.observation_string(seat)[4:])
+        board = parse_oware_board(state.observation_string(seat)[4:])
         if state.move_number() >= LIMIT:  # when the engine ends a match, each side already has its own seeds
             board = board.collected()
         rows = board.seeds[: self._houses], board.seeds[self._houses :]

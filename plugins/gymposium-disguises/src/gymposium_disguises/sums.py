@@ -8,7 +8,7 @@ import pyspiel
 
 from gymposium.games.hidden_boards.phantom_ttt import PhantomTicTacToe
 from gymposium.games.lines.tic_tac_toe import TicTacToe
-from gymposium.games.lines.ultimate_tic_tac_toe import UltimateTicTacToe, split_boards, winner
+from gymposium.games.lines.ultimate_tic_tac_toe import UltimateTicTacToe, find_winner, split_boards
 from gymposium_disguises.disguise import Disguise
 from gymposium_disguises.speech import Speech, listed
 
@@ -135,7 +135,7 @@ class SumsOfSums(Disguise):
                 f"{side} {' '.join(self.magic.list_numbers(cells, mark)) or '-'}"
                 for side, mark in zip(self.sides, "xo")
             ]
-            lines.append(f"{self.box} {number} ({ends[winner(cells)]}): {listed(taken)}")
+            lines.append(f"{self.box} {number} ({ends[find_winner(cells)]}): {listed(taken)}")
         player, forced = state.current_player(), view.split()[-1]
         if player >= 0:
             must = f"choose a {self.box}" if forced == "any" else f"take from {self.box} {self._number_at(forced)}"

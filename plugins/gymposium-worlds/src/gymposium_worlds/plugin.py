@@ -129,7 +129,7 @@ def gymposium_opponents() -> Iterable[OpponentSpec]:
         games=("mail",),
         pattern="mail-expert-shuffled",
         summary="Mail: as mail-expert, but read the mails that a search found in random order.",
-        entry_point="gymposium_worlds.mail.expert:shuffled",
+        entry_point="gymposium_worlds.mail.expert:make_shuffled_expert",
     )
     yield OpponentSpec(
         name="tables-expert",

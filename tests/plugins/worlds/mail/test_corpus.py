@@ -15,7 +15,7 @@ import pytest
 from gymposium.errors import BadParameter, BadRecord
 from gymposium.tasks import Result, ToolGame
 from gymposium_worlds.mail.corpus import compute_digest, read_mails, read_questions
-from gymposium_worlds.mail.given import GivenTasks
+from gymposium_worlds.mail.given import FileTasks
 
 MAIL = {
     "message_id": "<1.JavaMail@thyme>",
@@ -132,7 +132,7 @@ def test_bad_mails_are_refused(tmp_path: Path, row: Any, message: str) -> None:
 def test_bad_questions_are_refused(tmp_path: Path, row: Any, message: str) -> None:
     inbox, questions = lines(tmp_path / "inbox.jsonl", MAIL), lines(tmp_path / "questions.jsonl", row)
     with pytest.raises(BadParameter, match=message) as refused:
-        GivenTasks(inbox, questions).task(0)
+        FileTasks(inbox, questions).task(0)
     assert len(str(refused.value)) < len(questions) + 250
 
 
@@ -172,7 +172,7 @@ def test_pipes_are_refused(tmp_path: Path, name: str) -> None:
         lambda: read_mails(str(pipe)),
         lambda: read_questions(str(pipe), []),
         lambda: compute_digest(str(pipe)),
-        lambda: GivenTasks(plain, str(pipe)).task(0),
+        lambda: FileTasks(plain, str(pipe)).task(0),
     ):
         with pytest.raises(BadParameter, match="it is not a regular file"):
             read()
@@ -189,7 +189,7 @@ def test_files_are_named_together_and_without_other_parameters(mail: Callable[..
 
 def test_a_record_of_other_mails_is_refused(tmp_path: Path) -> None:
     questions = lines(tmp_path / "questions.jsonl", QUESTION)
-    task = GivenTasks(lines(tmp_path / "inbox.jsonl", MAIL), questions).task(0)
-    other = GivenTasks(lines(tmp_path / "inbox.jsonl", {**MAIL, "body": ""}), questions)
+    task = FileTasks(lines(tmp_path / "inbox.jsonl", MAIL), questions).task(0)
+    other = FileTasks(lines(tmp_path / "inbox.jsonl", {**MAIL, "body": ""}), questions)
     with pytest.raises(BadRecord, match="differs from the one the match was recorded with"):
         asyncio.run(other.open(task))

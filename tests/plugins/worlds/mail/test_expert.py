@@ -11,7 +11,7 @@ import pytest
 from gymposium.errors import GymposiumError
 from gymposium.match import MatchJob, MatchResult, play
 from gymposium.tasks import ToolGame
-from gymposium_worlds.mail.expert import MailExpert, shuffled
+from gymposium_worlds.mail.expert import MailExpert, make_shuffled_expert
 
 Maker = Callable[..., ToolGame]
 
@@ -45,9 +45,9 @@ def test_equal_tasks_are_played_alike(mail: Maker) -> None:
 
 def test_the_shuffled_expert_reads_in_another_order_and_is_right_in_look_ups(mail: Maker) -> None:
     game = mail(mails=60, kinds="look_up")
-    results = played(game, range(20), shuffled)
+    results = played(game, range(20), make_shuffled_expert)
     assert [result.returns for result in results] == [(1.0,)] * 20
-    again, in_order = played(game, range(20), shuffled), played(game, range(20))
+    again, in_order = played(game, range(20), make_shuffled_expert), played(game, range(20))
     assert [parse_calls(result) for result in results] == [parse_calls(result) for result in again]
     assert [parse_calls(result)[1] for result in results] != [parse_calls(result)[1] for result in in_order]
 

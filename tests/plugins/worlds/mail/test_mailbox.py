@@ -8,11 +8,11 @@ from hypothesis import given, settings, strategies as st
 
 from gymposium.util.streams import Draw, stream
 from gymposium_worlds.mail.making.facts import GATHERING, INCIDENT, KINDS
-from gymposium_worlds.mail.making.gatherings import MOST_COMING
-from gymposium_worlds.mail.making.mailbox import mailbox
-from gymposium_worlds.mail.making.people import staff
+from gymposium_worlds.mail.making.gatherings import MAX_COMING
+from gymposium_worlds.mail.making.mailbox import make_mailbox
+from gymposium_worlds.mail.making.people import make_people
 from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS
-from gymposium_worlds.mail.making.stories import MOST_ABOUT
+from gymposium_worlds.mail.making.stories import MAX_ABOUT
 from gymposium_worlds.mail.words import split_words
 
 SEEDS = st.integers(0, 10**6)
@@ -21,7 +21,7 @@ SEEDS = st.integers(0, 10**6)
 @settings(deadline=None, max_examples=30)
 @given(SEEDS, st.integers(20, 90))
 def test_a_mailbox_has_as_many_mails_as_asked_for(seed: int, size: int) -> None:
-    box = mailbox.__wrapped__(seed, size)
+    box = make_mailbox.__wrapped__(seed, size)
     assert len(box.mails) == size
     assert [mail.id for mail in box.mails] == [f"m{number}" for number in range(1, size + 1)]
     times = [mail.sent for mail in box.mails]
@@ -32,27 +32,27 @@ def test_a_mailbox_has_as_many_mails_as_asked_for(seed: int, size: int) -> None:
 @settings(deadline=None, max_examples=30)
 @given(SEEDS, st.integers(20, 90))
 def test_each_kind_of_question_can_be_asked(seed: int, size: int) -> None:
-    box = mailbox.__wrapped__(seed, size)
+    box = make_mailbox.__wrapped__(seed, size)
     for name, ask in KINDS_OF_QUESTIONS.items():
         assert ask(box, "train", Draw(stream(seed, name))).kind == name
 
 
 def test_equal_seeds_make_equal_mailboxes() -> None:
-    assert mailbox.__wrapped__(4, 60).mails == mailbox.__wrapped__(4, 60).mails
-    assert len({mailbox.__wrapped__(seed, 20).mails for seed in range(20)}) == 20
+    assert make_mailbox.__wrapped__(4, 60).mails == make_mailbox.__wrapped__(4, 60).mails
+    assert len({make_mailbox.__wrapped__(seed, 20).mails for seed in range(20)}) == 20
 
 
 def test_few_mails_name_a_topic() -> None:
     """So that ten calls are enough to read all that could matter."""
-    box = mailbox(8, 600)
+    box = make_mailbox(8, 600)
     texts = [" ".join(split_words(f"{mail.subject} . {mail.body}")) for mail in box.mails]
     for story in box.stories:
         phrase = " ".join(split_words(story.topic.name.removeprefix("the ")))
-        assert 1 <= sum(phrase in text for text in texts) <= MOST_ABOUT
+        assert 1 <= sum(phrase in text for text in texts) <= MAX_ABOUT
 
 
 def test_stale_values_are_quoted_after_their_correction() -> None:
-    box = mailbox(8, 600)
+    box = make_mailbox(8, 600)
     stale = 0
     for fact in (fact for story in box.stories for fact in story.facts):
         for old, new in zip(fact.versions, fact.versions[1:]):
@@ -64,7 +64,7 @@ def test_stale_values_are_quoted_after_their_correction() -> None:
 
 def test_topics_resemble_each_other() -> None:
     """Most topics of a kind share a part of their name with another."""
-    box = mailbox(8, 600)
+    box = make_mailbox(8, 600)
     for kind in KINDS:
         topics = [story.topic for story in box.stories if story.topic.kind is kind]
         assert len({(topic.a, topic.b) for topic in topics}) == len(topics)
@@ -75,7 +75,7 @@ def test_topics_resemble_each_other() -> None:
 
 def test_names_are_unique_and_addresses_show_none() -> None:
     for seed in range(30):
-        people = staff(80, Draw(stream(seed)))
+        people = make_people(80, Draw(stream(seed)))
         names = [name for person in people for name in person.names]
         assert len(set(names)) == len(names)
         assert len({person.address for person in people}) == len(people)
@@ -86,9 +86,9 @@ def test_names_are_unique_and_addresses_show_none() -> None:
 
 def test_each_number_of_guests_is_as_likely() -> None:
     """A blind guess is then right in one of eight, which is worth less than to say that one does not know."""
-    counts = Counter(len(one.coming) for seed in range(3) for one in mailbox.__wrapped__(seed, 2000).gatherings)
-    assert set(counts) == set(range(1, MOST_COMING + 1))
-    assert max(counts.values()) < 1.5 * sum(counts.values()) / MOST_COMING
+    counts = Counter(len(one.coming) for seed in range(3) for one in make_mailbox.__wrapped__(seed, 2000).gatherings)
+    assert set(counts) == set(range(1, MAX_COMING + 1))
+    assert max(counts.values()) < 1.5 * sum(counts.values()) / MAX_COMING
 
 
 def test_names_of_topics_cannot_be_mixed_up() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import gymposium_worlds.mail.proof as proof
 from gymposium.util.streams import Draw, stream
-from gymposium_worlds.mail.making.mailbox import mailbox
+from gymposium_worlds.mail.making.mailbox import make_mailbox
 from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS, draw_question
 from gymposium_worlds.mail.making.templates import SPLITS
 from gymposium_worlds.mail.message import Mail
@@ -23,7 +23,7 @@ from gymposium_worlds.mail.scoring import is_right
 def test_each_question_has_exactly_the_answer_that_the_generator_knows(size: int, seeds: int) -> None:
     kinds: Counter[str] = Counter()
     for seed in range(seeds):
-        box = mailbox(seed, size)
+        box = make_mailbox(seed, size)
         checker = Checker(box.mails)
         for number in range(20):
             draw = Draw(stream(seed, "question", number))
@@ -113,7 +113,7 @@ def test_the_last_word_on_each_person_counts() -> None:
 
 def test_a_changed_sentence_changes_the_answer() -> None:
     """The checker reads the mails and repeats nothing that it was told."""
-    box = mailbox(3, 200)
+    box = make_mailbox(3, 200)
     fact = next(f for s in box.stories for f in s.facts if f.attribute.noun == "price" and len(f.versions) == 1)
     value = fact.versions[0].value.text
     changed = [replace(mail, body=mail.body.replace(value, "1 euros")) for mail in box.mails]

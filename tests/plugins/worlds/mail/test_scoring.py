@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from gymposium_worlds.mail.scoring import f1, is_right, says_unknown
+from gymposium_worlds.mail.scoring import compute_f1, is_right, says_unknown
 
 AMOUNT = {"type": "amount", "accepted": ["1310"]}
 NUMBER = {"type": "number", "accepted": ["7"]}
@@ -53,10 +53,10 @@ def test_any_text_is_compared(answer: str) -> None:
 
 
 def test_citations() -> None:
-    assert f1(["m1"], ["m1", "m2"], all_needed=False) == 1.0
-    assert f1(["m1"], ["m1", "m2"], all_needed=True) == pytest.approx(2 / 3)
-    assert f1(["m1", "m9"], ["m1"], all_needed=True) == pytest.approx(2 / 3)
-    assert f1(["m1", "m1"], ["m1"], all_needed=True) == 1.0
-    assert f1(["m9"], ["m1"], all_needed=False) == f1([], ["m1"], all_needed=False) == 0.0
-    assert f1([], [], all_needed=False) == 1.0
-    assert f1(["m1"], [], all_needed=False) == 0.0
+    assert compute_f1(["m1"], ["m1", "m2"], all_needed=False) == 1.0
+    assert compute_f1(["m1"], ["m1", "m2"], all_needed=True) == pytest.approx(2 / 3)
+    assert compute_f1(["m1", "m9"], ["m1"], all_needed=True) == pytest.approx(2 / 3)
+    assert compute_f1(["m1", "m1"], ["m1"], all_needed=True) == 1.0
+    assert compute_f1(["m9"], ["m1"], all_needed=False) == compute_f1([], ["m1"], all_needed=False) == 0.0
+    assert compute_f1([], [], all_needed=False) == 1.0
+    assert compute_f1(["m1"], [], all_needed=False) == 0.0

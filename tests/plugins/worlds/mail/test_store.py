@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium.util.child_process import python_command, python_environment
-from gymposium_worlds.mail.making.mailbox import mailbox
+from gymposium_worlds.mail.making.mailbox import make_mailbox
 from gymposium_worlds.mail.message import Mail
 from gymposium_worlds.mail.store import Query, Store, fill_database
 from gymposium_worlds.mail.words import split_words
 
-MAILS = mailbox(6, 120).mails
+MAILS = make_mailbox(6, 120).mails
 STORE = Store(MAILS)
 WORDS = sorted(
     {word for mail in MAILS for text in (mail.subject, mail.body, mail.sender) for word in split_words(text)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 
-from gymposium_worlds.mail.making.mailbox import mailbox
+from gymposium_worlds.mail.making.mailbox import make_mailbox
 from gymposium_worlds.mail.making.templates import COUNT, FIRST, VALUE
 from gymposium_worlds.mail.tasks import MailTasks
 from gymposium_worlds.mail.words import split_words
@@ -18,7 +18,9 @@ def bare(form: str) -> set[str]:
 
 
 def test_test_wordings_are_new_and_their_words_are_not() -> None:
-    train_mails = {word for seed in (0, 2, 4) for mail in mailbox(seed, 200).mails for word in split_words(mail.body)}
+    train_mails = {
+        word for seed in (0, 2, 4) for mail in make_mailbox(seed, 200).mails for word in split_words(mail.body)
+    }
     train_words = train_mails.union(*(bare(form) for forms in FORMS for form in forms["train"]))
     for forms in FORMS:
         assert len(forms["train"]) >= 4

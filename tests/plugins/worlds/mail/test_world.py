@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from gymposium.tasks import Result, ToolGame
-from gymposium_worlds.mail.making.mailbox import mailbox
+from gymposium_worlds.mail.making.mailbox import make_mailbox
 from gymposium_worlds.mail.message import Mail
 from gymposium_worlds.mail.scoring import UNKNOWN_ANSWER, UNKNOWN_SCORE
-from gymposium_worlds.mail.showing import LISTED, listed_ids, mail_in_full, read_mail
+from gymposium_worlds.mail.showing import MAX_RESULTS, format_mail, parse_ids, parse_mail
 from gymposium_worlds.mail.task import Task
 from gymposium_worlds.mail.tasks import MailTasks
 from gymposium_worlds.mail.world import MailWorld
@@ -31,11 +31,11 @@ def test_a_task_from_its_opening_to_its_answer(call: Caller) -> None:
     assert task.question in world.opening("full")
     assert task.question in world.opening("compact")
     listed = call(world, "search_inbox", keywords=["the"])
-    assert len(listed_ids(listed.text)) == LISTED
-    assert listed.value == listed_ids(listed.text)
+    assert len(parse_ids(listed.text)) == MAX_RESULTS
+    assert listed.value == parse_ids(listed.text)
     assert "More mails fit" in listed.text
-    mail = read_mail(call(world, "read_email", message_id=task.sources[0]).text)
-    assert mail in mailbox(int(task.mailbox), 60).mails
+    mail = parse_mail(call(world, "read_email", message_id=task.sources[0]).text)
+    assert mail in make_mailbox(int(task.mailbox), 60).mails
     assert not world.over()
     assert world.score() == 0.0
     call(world, "return_final_answer", answer=task.answer["accepted"][0], sources=[task.sources[-1]])
@@ -94,10 +94,10 @@ def test_refusals_are_short_sentences(call: Caller, name: str, arguments: dict[s
 
 def test_dates_bound_a_search(call: Caller) -> None:
     world, task = opened(4)
-    days = [mail.sent[:10] for mail in mailbox(int(task.mailbox), 60).mails]
+    days = [mail.sent[:10] for mail in make_mailbox(int(task.mailbox), 60).mails]
     day = days[30]
-    after = listed_ids(call(world, "search_inbox", sent_after=day, keywords=["all"]).text)
-    before = listed_ids(call(world, "search_inbox", sent_before=day, keywords=["all"]).text)
+    after = parse_ids(call(world, "search_inbox", sent_after=day, keywords=["all"]).text)
+    before = parse_ids(call(world, "search_inbox", sent_before=day, keywords=["all"]).text)
     assert after
     assert before
     assert all(days[int(one[1:]) - 1] >= day for one in after)
@@ -108,7 +108,7 @@ def test_dates_bound_a_search(call: Caller) -> None:
 def test_no_search_shows_a_value_a_person_or_a_sentence(call: Caller, seed: int) -> None:
     """A player must read a mail to know what it says. Times of mails are shown, and no other date."""
     world, task = opened(seed)
-    box = mailbox(int(task.mailbox), 60)
+    box = make_mailbox(int(task.mailbox), 60)
     shown = world.opening("full").replace(box.owner.name, "")
     for mail in box.mails:
         shown += call(world, "search_inbox", sent_after=mail.sent[:10], keywords=[mail.subject]).text
@@ -124,7 +124,7 @@ def test_no_search_shows_a_value_a_person_or_a_sentence(call: Caller, seed: int)
 
 def test_long_mails_are_cut_and_say_so() -> None:
     mail = Mail("m1", "2024-03-05 09:00", "a" * 300, "b@c.example, " * 900, "x\ny" * 500, "word " * 5000)
-    text = mail_in_full(mail)
+    text = format_mail(mail)
     assert 3500 < len(text) <= 4000
     assert text.endswith(" more characters are not shown]\n")
     assert text.count("\n") == 8

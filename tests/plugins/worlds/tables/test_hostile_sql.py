@@ -8,7 +8,7 @@ import pytest
 from gymposium.errors import WorldFailure
 from gymposium_worlds.tables.contents import make_database
 from gymposium_worlds.tables.sql import guard
-from gymposium_worlds.tables.sql.queries import Queries
+from gymposium_worlds.tables.sql.queries import QueryRunner
 from gymposium_worlds.tables.sql.refusal import QueryRefusal
 
 _LONG = "x" * 320
@@ -174,20 +174,20 @@ REFUSED: dict[str, tuple[str, str]] = {
 DATABASE = make_database("train-1", 200)
 
 
-def contents(queries: Queries) -> list[tuple[object, ...]]:
+def contents(queries: QueryRunner) -> list[tuple[object, ...]]:
     """The rows of all tables, and the tables."""
     sources = [*(f"{table.name} ORDER BY id" for table in DATABASE.tables), "sqlite_master ORDER BY name"]
     return [row for source in sources for row in queries.run(f"SELECT * FROM {source}").rows]
 
 
 @pytest.fixture(scope="module")
-def queries() -> Queries:
-    return Queries(DATABASE)
+def queries() -> QueryRunner:
+    return QueryRunner(DATABASE)
 
 
 @pytest.fixture(scope="module")
 def before() -> list[tuple[object, ...]]:
-    return contents(Queries(DATABASE))
+    return contents(QueryRunner(DATABASE))
 
 
 def test_there_are_many(before: list[tuple[object, ...]]) -> None:
@@ -197,7 +197,7 @@ def test_there_are_many(before: list[tuple[object, ...]]) -> None:
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_it_is_refused_with_a_short_reason_and_changes_nothing(
-    queries: Queries, before: list[tuple[object, ...]], name: str
+    queries: QueryRunner, before: list[tuple[object, ...]], name: str
 ) -> None:
     sql, reason = REFUSED[name]
     with pytest.raises(QueryRefusal, match=reason) as refused:
@@ -209,7 +209,7 @@ def test_it_is_refused_with_a_short_reason_and_changes_nothing(
 
 def test_the_connection_refuses_writing_without_the_authorizer() -> None:
     """The checks of words, the authorizer and the connection each suffice."""
-    queries = Queries(DATABASE)
+    queries = QueryRunner(DATABASE)
     connection = queries._connection
     connection.set_authorizer(None)
     for pragma in ("ON", "OFF"):
@@ -225,11 +225,11 @@ def test_a_query_is_stopped_at_the_same_step_each_time() -> None:
     while high - low > 50:
         middle = (low + high) // 2
         try:
-            Queries(DATABASE).run(row.format(n=middle))
+            QueryRunner(DATABASE).run(row.format(n=middle))
             low = middle
         except QueryRefusal:
             high = middle
-    queries = Queries(DATABASE)
+    queries = QueryRunner(DATABASE)
     for _ in range(3):
         assert queries.run(row.format(n=low)).rows == [(low,)]
         with pytest.raises(QueryRefusal, match="500,000 steps"):
@@ -237,6 +237,6 @@ def test_a_query_is_stopped_at_the_same_step_each_time() -> None:
 
 
 def test_a_query_that_is_given_up_for_its_time_breaks_the_match(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "SECONDS", -1.0)
+    monkeypatch.setattr(guard, "MAX_SECONDS", -1.0)
     with pytest.raises(WorldFailure):
-        Queries(DATABASE).run(REFUSED["endless"][0])
+        QueryRunner(DATABASE).run(REFUSED["endless"][0])

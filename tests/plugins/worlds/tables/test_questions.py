@@ -9,15 +9,15 @@ import gymposium_worlds.tables.reading as reading_room
 from gymposium.errors import BadParameter
 from gymposium.util.streams import Draw, stream
 from gymposium_worlds.tables.answers import Answer
-from gymposium_worlds.tables.checking import NotProven, proven_answer
+from gymposium_worlds.tables.checking import ProofError, prove_answer
 from gymposium_worlds.tables.contents import make_database
-from gymposium_worlds.tables.database import plural
+from gymposium_worlds.tables.database import pluralize
 from gymposium_worlds.tables.questions.conditions import draw_condition
 from gymposium_worlds.tables.questions.kinds import MAKERS, draw_question, parse_kinds
 from gymposium_worlds.tables.questions.question import Asker
 from gymposium_worlds.tables.questions.wordings import CONDITIONS, WORDINGS, Split
-from gymposium_worlds.tables.reading.plans import Unread, read_question
-from gymposium_worlds.tables.reading.shapes import Shape, read_shapes
+from gymposium_worlds.tables.reading.plans import UnknownForm, read_question
+from gymposium_worlds.tables.reading.shapes import TableShape, read_shapes
 from gymposium_worlds.tables.sql.opening import open_database
 from gymposium_worlds.tables.themes import THEMES
 
@@ -31,7 +31,7 @@ def test_the_checker_agrees_with_the_generator() -> None:
         database = make_database(f"{split}-{seed // 6}", SIZES[seed % 4])
         kind, question = draw_question(database, tuple(MAKERS), split, Draw(stream(seed, "test")))
         connection = open_database(database)
-        proven = proven_answer(question.text, connection)
+        proven = prove_answer(question.text, connection)
         connection.close()
         assert question.answer.matches(proven), (question, proven)
         assert (kind == "absent") == (question.answer.type == "unknown")
@@ -50,7 +50,7 @@ def test_each_way_of_asking_is_proven_in_small_databases(kind: str, split: Split
                 continue
             made += 1
             connection = open_database(database)
-            assert question.answer.matches(proven_answer(question.text, connection)), question
+            assert question.answer.matches(prove_answer(question.text, connection)), question
             connection.close()
             assert WORDINGS[question.form][split]
         held_out = split == "train" and maker.__name__ in ("reverse", "sum_product")
@@ -63,18 +63,18 @@ def test_the_checker_refuses_questions_with_several_answers() -> None:
     rows = [row[subject.find_place("category")] for row in subject.rows]
     assert len(rows) > len(set(rows))
     (column,) = subject.select_columns("category")
-    with pytest.raises(NotProven, match="winners"):
-        proven_answer(f"Which {subject.noun} has the highest {column.phrase}?", connection)
-    with pytest.raises(NotProven, match="rows to add up"):
-        proven_answer(
+    with pytest.raises(ProofError, match="winners"):
+        prove_answer(f"Which {subject.noun} has the highest {column.phrase}?", connection)
+    with pytest.raises(ProofError, match="rows to add up"):
+        prove_answer(
             f"What is the average id of the {subject.plural} whose id is above 9999? Round to 1 decimal.", connection
         )
-    with pytest.raises(NotProven, match="either way"):  # (1 + 2) / 2
-        proven_answer(
+    with pytest.raises(ProofError, match="either way"):  # (1 + 2) / 2
+        prove_answer(
             f"What is the average id of the {subject.plural} whose id is below 3? Round to 0 decimals.", connection
         )
-    with pytest.raises(Unread):
-        proven_answer("What is the meaning of life?", connection)
+    with pytest.raises(UnknownForm):
+        prove_answer("What is the meaning of life?", connection)
 
 
 def test_train_and_test_share_no_wording_and_no_database() -> None:
@@ -114,8 +114,8 @@ def test_nouns_are_read_from_plurals() -> None:
         nouns = [noun for entity in (theme.place, theme.subject, theme.item, theme.event) for noun in entity.nouns]
         assert len({*nouns}) == len(nouns)
         for noun in nouns:
-            others = {one for other in nouns if other != noun for one in Shape(plural(other), {}, {}).nouns}
-            assert noun.replace("_", " ") in Shape(plural(noun), {}, {}).nouns
+            others = {one for other in nouns if other != noun for one in TableShape(pluralize(other), {}, {}).nouns}
+            assert noun.replace("_", " ") in TableShape(pluralize(noun), {}, {}).nouns
             assert noun.replace("_", " ") not in others
 
 

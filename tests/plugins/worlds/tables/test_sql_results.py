@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium_worlds.tables.contents import make_database
-from gymposium_worlds.tables.sql.queries import MOST_ROWS, Queries, Rows
+from gymposium_worlds.tables.sql.queries import MAX_ROWS, QueryRunner, Rows
 from gymposium_worlds.tables.sql.refusal import QueryRefusal
-from gymposium_worlds.tables.sql.showing import SHOWN_ROWS, SHOWN_TEXT, shown, shown_cell
+from gymposium_worlds.tables.sql.showing import SHOWN_ROWS, SHOWN_TEXT, format_cell, format_rows
 
 DATABASE = make_database("train-1", 200)
-QUERIES, TWIN = Queries(DATABASE), Queries(DATABASE)
+QUERIES, TWIN = QueryRunner(DATABASE), QueryRunner(DATABASE)
 EVENT = DATABASE.event
 LABELS = [str(row[1]) for row in DATABASE.subject.rows]
 LABEL = DATABASE.subject.columns[1].name
@@ -61,29 +61,29 @@ def test_words_in_text_and_comments_do_not_order() -> None:
     ],
 )
 def test_cells_are_shown_on_one_line(cell: int | float | str | bytes | None, text: str) -> None:
-    assert shown_cell(cell) == text
+    assert format_cell(cell) == text
 
 
 def test_text_that_is_not_utf_8_is_shown() -> None:
-    assert shown(QUERIES.run("SELECT CAST(x'ff61' AS TEXT) AS x")) == "x\n\ufffda\n(1 row)"
+    assert format_rows(QUERIES.run("SELECT CAST(x'ff61' AS TEXT) AS x")) == "x\n\ufffda\n(1 row)"
 
 
 def test_a_long_result_is_cut_and_says_so() -> None:
-    text = shown(QUERIES.run(f"SELECT id FROM {EVENT.name}"))
+    text = format_rows(QUERIES.run(f"SELECT id FROM {EVENT.name}"))
     assert text.splitlines()[1] == "1"
     assert len(text.splitlines()) == SHOWN_ROWS + 2
     assert text.endswith("(50 of 200 rows are shown)")
-    assert shown(QUERIES.run(f"SELECT a.id FROM {EVENT.name} a, {EVENT.name} b ORDER BY 1")).endswith(
-        f"(50 of more than {MOST_ROWS:,} rows are shown)"
+    assert format_rows(QUERIES.run(f"SELECT a.id FROM {EVENT.name} a, {EVENT.name} b ORDER BY 1")).endswith(
+        f"(50 of more than {MAX_ROWS:,} rows are shown)"
     )
-    assert shown(QUERIES.run(f"SELECT id FROM {EVENT.name} WHERE id < 0")) == "id\n(no rows)"
+    assert format_rows(QUERIES.run(f"SELECT id FROM {EVENT.name} WHERE id < 0")) == "id\n(no rows)"
 
 
 @given(st.lists(st.text(max_size=500) | st.floats(allow_nan=False) | st.just("x" * 500), max_size=5))
 @settings(max_examples=30, deadline=None)
 def test_no_result_is_longer_than_the_limit(cells: list[str | float]) -> None:
     names = tuple("n" * 400 for _ in range(30))
-    text = shown(Rows(names, [(cell,) * 30 for cell in cells], True))
+    text = format_rows(Rows(names, [(cell,) * 30 for cell in cells], True))
     assert len(text) <= SHOWN_TEXT
     if cells:
         assert len(text.splitlines()) >= 3  # the names, one row, and how many there are
@@ -115,7 +115,7 @@ def test_whatever_is_written_gives_rows_or_a_refusal(data: st.DataObject) -> Non
 def test_the_schema_can_be_read() -> None:
     for number in range(40):
         database = make_database(f"test-{number}", 20)
-        rows = Queries(database).run("SELECT name, sql FROM sqlite_master").rows
+        rows = QueryRunner(database).run("SELECT name, sql FROM sqlite_master").rows
         assert sorted(rows) == sorted((table.name, table.create) for table in database.tables)
 
 

@@ -21,7 +21,7 @@ from gymposium.cli.series import open_run, play_series
 from gymposium.cli.text import note, out
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.protocol import Game
-from gymposium.games.registry import game_opens, load_game
+from gymposium.games.registry import explain_access, load_game
 from gymposium.match import FORFEIT, read_schedule
 from gymposium.match.seating import make_tag, round_up_matches
 from gymposium.players.protocol import Player
@@ -251,7 +251,7 @@ class _Session:
         self.schedule = read_schedule(settings.schedule)
         self.texts = split_names(settings.players)
         self.allow = [*to_allow([settings.game], self.texts), *find_powerful_options(settings.server_option)]
-        if game_opens(self.game.name):
+        if explain_access(self.game.name):
             allow(self.game.name)  # the user typed or allowed it, and the records of the run name it
         thinking = "true" if settings.thinking else "false"
         player_settings = PlayerSettings().with_options(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gymposium.errors import BadReward
-from gymposium.games.protocol import CHANCE, Match, as_recorded
+from gymposium.games.protocol import CHANCE, Match, make_replay_game
 from gymposium.match import Turn
 from gymposium.records.trajectories import Trajectory
 from gymposium.replies.reading import Kind
@@ -45,7 +45,7 @@ def make_transcript(trajectory: Trajectory) -> Transcript:
     seat, seed = trajectory.seat, trajectory.seed
     if seed is None:
         raise BadReward("A trajectory has no seed, so its match cannot be replayed. Set the seed of its match.")
-    match, parts = as_recorded(trajectory.game, trajectory.events).new(seed), []
+    match, parts = make_replay_game(trajectory.game, trajectory.events).new(seed), []
     turns = iter(trajectory.turns)
     moves = iter([event for event in trajectory.events if event.seat != CHANCE])
     while seats := match.to_move():

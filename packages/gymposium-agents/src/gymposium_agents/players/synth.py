@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from gymposium.errors import BadOption
-from gymposium.games.protocol import CHANCE, Game, as_recorded
+from gymposium.games.protocol import CHANCE, Game, make_replay_game
 from gymposium.records import Record, recorded_game
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import Reader, get_lenient_reader
@@ -100,7 +100,7 @@ def list_decisions(record: Record, seat: int, settings: PlayerSettings) -> list[
     move. The seat's replies must all have been valid."""
     game = recorded_game(record)
     prompt = get_prompt(game, settings.style, find_reply_form(settings.reply))
-    recorded = as_recorded(game, record.events)
+    recorded = make_replay_game(game, record.events)
     own = _find_same_form(record.prompts[seat]["reader"], prompt.reader, recorded)
     mine = iter([turn for turn in record.turns if turn["seat"] == seat])
     moves = iter([event for event in record.events if event.seat != CHANCE])
@@ -154,7 +154,9 @@ def make_lines(record: Record, seat: int, settings: PlayerSettings, per: Per) ->
         "seat": seat,
     }
     template: dict[str, Any] = {"chat_template_kwargs": {"enable_thinking": settings.thinking}}
-    if tools := list_template_tools(find_reply_form(settings.reply), as_recorded(recorded_game(record), record.events)):
+    if tools := list_template_tools(
+        find_reply_form(settings.reply), make_replay_game(recorded_game(record), record.events)
+    ):
         template["tools"] = [tool.as_function for tool in tools]
     for turn, now in enumerate(asked):
         if per == "match" and turn < len(asked) - 1:

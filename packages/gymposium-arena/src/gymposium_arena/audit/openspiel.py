@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from gymposium.games.openspiel.lookup import game_of_engine
+from gymposium.games.openspiel.lookup import load_by_engine_name
 from gymposium.games.protocol import CHANCE
 from gymposium.util.strict_json import strict_json
 from gymposium_arena.audit.episode import Episode, entry, fail
@@ -31,7 +31,7 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
     header, transitions = entry(data, "header", dict), entry(data, "transitions", list)
     meta = _meta(header.get("meta_data"))
     episode.id = str(meta.get("id", episode.id))
-    game = game_of_engine(entry(header, "game_string", str, "the header"))
+    game = load_by_engine_name(entry(header, "game_string", str, "the header"))
     episode.game = game.name
     episode.name_agents(meta.get("players"), game.seats)
     seed = meta.get("seed")

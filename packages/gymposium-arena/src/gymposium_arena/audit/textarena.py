@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
-from gymposium.games.openspiel.lookup import game_of_engine
+from gymposium.games.openspiel.lookup import load_by_engine_name
 from gymposium.games.registry import load_game
 from gymposium.players.protocol import Reply
 from gymposium.util.visible import quantity
@@ -66,7 +66,7 @@ def _take(match: OpenSpielMatch, text: str) -> int | None:
 
 
 def _nim(piles: str) -> Callable[[], OpenSpielGame]:
-    return lambda: game_of_engine(f"nim(is_misere=False,pile_sizes={piles})")
+    return lambda: load_by_engine_name(f"nim(is_misere=False,pile_sizes={piles})")
 
 
 def _named(name: str) -> Callable[[], OpenSpielGame]:

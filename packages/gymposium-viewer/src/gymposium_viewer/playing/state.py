@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from gymposium.envs.table import moves_of_others
-from gymposium.games.protocol import Draws, Match
+from gymposium.games.protocol import Match, PictureMatch
 from gymposium.match import MatchResult
 from gymposium.match.ending import OVER
 from gymposium_viewer.frames import clicks_on, render_frame
@@ -53,7 +53,7 @@ def view_for_seat(
     and `since` the number of events up to that decision."""
     text = match.observe(seat).text.rstrip("\n")
     picture, clicks = None, None
-    if isinstance(match, Draws) and (drawn := match.picture(seat)) is not None:
+    if isinstance(match, PictureMatch) and (drawn := match.picture(seat)) is not None:
         html, tall = render_frame(drawn)
         picture, clicks = (_FRAME + html, tall), clicks_on(drawn, legal or ())
     return SeatView(text, picture, clicks, legal, moves_of_others(match, seat, since), _lines(text, before))

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from gymposium.errors import BadRecord, GymposiumError, UnknownName
-from gymposium.games.protocol import Draws, Game, Match, Notates, Observation
+from gymposium.games.protocol import Game, Match, NotationGame, Observation, PictureMatch
 from gymposium.games.registry import needs_isolation
 from gymposium.match.ending import OVER
 from gymposium.players.protocol import Usage
@@ -223,7 +223,7 @@ def _build(record: Record, labels: Mapping[str, str], trouble: str = "") -> Stor
                 acts = [_act(record, game, seats[number], decision) for number in decision.seats]
                 steps.append(StoryStep(len(steps), decision.chance, decision.seen.views, acts, ends=not decision.moves))
             difference = first_difference(record, played) or ""
-            if isinstance(game, Notates):
+            if isinstance(game, NotationGame):
                 _write_as_people_do(steps, game.notation(record.events))
     except GymposiumError as error:
         trouble = str(error)
@@ -294,7 +294,7 @@ class _Position:
 def _look(record: Record, pictures: dict[tuple[str, float], int], match: Match) -> _Position:
     views = []
     for seat in range(match.game.seats):
-        drawn = match.picture(seat) if isinstance(match, Draws) else None
+        drawn = match.picture(seat) if isinstance(match, PictureMatch) else None
         picture = None if drawn is None else pictures.setdefault(render_frame(drawn), len(pictures))
         views.append(SeatPicture(seat, match.observe(seat).text, picture))
     return _Position(views, {seat: match.observe(seat, record.prompts[seat]["style"]) for seat in match.to_move()})

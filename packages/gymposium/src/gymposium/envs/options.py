@@ -15,7 +15,7 @@ from gymposium.envs.table import OutsideSeat, make_reply
 from gymposium.envs.views import Views
 from gymposium.errors import BadOption, BadParameter, UnknownName, WrongType
 from gymposium.games.protocol import Game, Style
-from gymposium.games.registry import find_spec, game_and_parameters, is_registered, load_game
+from gymposium.games.registry import find_spec, is_registered, load_game, split_game_name
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Reply
 from gymposium.replies.reading import get_reader
@@ -75,7 +75,7 @@ def _load(game: str | Game, params: dict[str, Any], keywords: Iterable[str]) -> 
             raise BadParameter(f"{', '.join(params)}: a Game object takes no parameters. Pass its name instead.")
         return game
     if params and is_registered(game):
-        spec = find_spec(game_and_parameters(game)[0])
+        spec = find_spec(split_game_name(game)[0])
         known = {parameter.name for parameter in spec.parameters}
         for key in params:
             if key not in known:

@@ -6,7 +6,7 @@ import pyspiel
 
 from gymposium.errors import BadOption, BadRecord, GymposiumError
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
-from gymposium.games.openspiel.lookup import game_of_engine
+from gymposium.games.openspiel.lookup import load_by_engine_name
 from gymposium.games.registry import load_game
 from gymposium.match.failures import FailurePolicy, FailureTally
 from gymposium.players.asking import ask_player
@@ -121,7 +121,7 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
 def _load_game(game: pyspiel.Game | OpenSpielGame | str) -> OpenSpielGame:
     opened = load_game(game) if isinstance(game, str) else game
     if isinstance(opened, pyspiel.Game):
-        opened = game_of_engine(str(opened))
+        opened = load_by_engine_name(str(opened))
     if not isinstance(opened, OpenSpielGame) or not isinstance(opened.start(), pyspiel.State):
         name = getattr(opened, "name", opened)
         raise BadOption(f"{name} has rules that OpenSpiel lacks, so its players cannot be OpenSpiel bots.")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 PREFIX = "gym:"
 
-OWN = ("max_decisions", "min_return", "max_return", "deterministic")
+OWN_PARAMETERS = ("max_decisions", "min_return", "max_return", "deterministic")
 """Parameters that gymposium handles; all others are passed to `gymnasium.make`."""
 
 _NO_CHANCE = (
@@ -47,28 +47,28 @@ _NO_CHANCE = (
 )
 
 
-def gym_game(env_id: str, written: Mapping[str, str], given: Mapping[str, Any]) -> GymGame:
+def make_gym_game(env_id: str, written: Mapping[str, str], given: Mapping[str, Any]) -> GymGame:
     """Return an environment's game. `written` holds parameters from the game's name, `given` the keyword arguments.
 
     Raises `UnknownName` if Gymnasium has no such environment. Raises `BadParameter` if the environment rejects its
     parameters, has observations or actions that are not text, or has no limit on episode length."""
-    params = {**{key: _value(text) for key, text in written.items()}, **given}
+    params = {**{key: _parse_value(text) for key, text in written.items()}, **given}
     for key, value in params.items():
         if not (value is None or isinstance(value, bool | int | float | str)):
             raise BadParameter(
                 f"{key}={value!r}: a parameter of {PREFIX}{env_id} must be a number, a string, True, False or None."
             )
-    name = PREFIX + format_name(env_id, {key: _written(value) for key, value in params.items()})
-    return _game(name, env_id, tuple(sorted(params.items())))
+    name = PREFIX + format_name(env_id, {key: _format_value(value) for key, value in params.items()})
+    return _make_cached_game(name, env_id, tuple(sorted(params.items())))
 
 
 @lru_cache(maxsize=64)
-def _game(name: str, env_id: str, params: tuple[tuple[str, Any], ...]) -> GymGame:
+def _make_cached_game(name: str, env_id: str, params: tuple[tuple[str, Any], ...]) -> GymGame:
     return GymGame(name, env_id, dict(params))
 
 
 @dataclass(frozen=True)
-class _Own:
+class _OwnParameters:
     """Validated values of gymposium's own parameters."""
 
     max_decisions: Any = None
@@ -99,10 +99,10 @@ class GymGame:
         self.name = name
         self.params: Mapping[str, Any] = MappingProxyType(dict(params))
         self.env_id = env_id
-        own = _Own(**{key: params[key] for key in OWN if key in params})
+        own = _OwnParameters(**{key: params[key] for key in OWN_PARAMETERS if key in params})
         self.deterministic = own.deterministic
         self.utility_range = (float(own.min_return), float(own.max_return))
-        self._keywords = {key: value for key, value in params.items() if key not in OWN}
+        self._keywords = {key: value for key, value in params.items() if key not in OWN_PARAMETERS}
         if own.max_decisions is not None:
             self._keywords["max_episode_steps"] = own.max_decisions
         env = self.make()
@@ -135,7 +135,7 @@ class GymGame:
             name=re.sub(r"[^a-z0-9_]", "_", env_id.lower()).lstrip("_"),
             title=env_id,
             summary="A Gymnasium environment of text.",
-            entry_point="gymposium.games.gym_env:gym_game",
+            entry_point="gymposium.games.gym_env:make_gym_game",
             seats=1,
             information="perfect" if self.deterministic else "imperfect",
             chance=True,
@@ -148,7 +148,7 @@ class GymGame:
         return self  # immutable
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return gym_game, (self.env_id, {}, dict(self.params))
+        return make_gym_game, (self.env_id, {}, dict(self.params))
 
     def make(self) -> gymnasium.Env[Any, Any]:
         """Make a new environment."""
@@ -297,7 +297,7 @@ class GymMatch:
         return dict(zip(called, actions, strict=True))
 
 
-def _value(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     """Parse a parameter's value: a number, True, False, None, or a string with or without quotes."""
     try:
         return ast.literal_eval(text)
@@ -305,6 +305,6 @@ def _value(text: str) -> Any:
         return {"true": True, "false": False}.get(text, text)
 
 
-def _written(value: Any) -> str:
-    """Write a parameter's value; the inverse of `_value`."""
-    return value if isinstance(value, str) and _value(value) == value else repr(value)
+def _format_value(value: Any) -> str:
+    """Write a parameter's value; the inverse of `_parse_value`."""
+    return value if isinstance(value, str) and _parse_value(value) == value else repr(value)

@@ -118,7 +118,7 @@ class Match(Protocol):
 
 
 @runtime_checkable
-class Waits(Protocol):
+class AsyncMatch(Protocol):
     """Optional protocol: a match whose moves take time, such as tool calls. The driver plays other matches meanwhile.
 
     `apply` waits until the moves are done."""
@@ -147,7 +147,7 @@ class BoundedGame(Protocol):
         ...
 
 
-class Closes(Protocol):
+class ClosableMatch(Protocol):
     """Optional protocol: a match that holds an external resource, such as a server."""
 
     def close(self) -> None:
@@ -174,7 +174,7 @@ class RecordedGame(Protocol):
 
 
 @runtime_checkable
-class Reports(Protocol):
+class ReportingMatch(Protocol):
     """Optional protocol: a match that reports more figures per seat than its return. They are recorded."""
 
     def report(self, seat: int) -> Mapping[str, float]:
@@ -183,7 +183,7 @@ class Reports(Protocol):
 
 
 @runtime_checkable
-class Draws(Protocol):
+class PictureMatch(Protocol):
     """Optional protocol: a match that draws its position for people in a browser. Players never see the picture."""
 
     def picture(self, seat: int) -> Picture | None:
@@ -198,7 +198,7 @@ class Draws(Protocol):
 
 
 @runtime_checkable
-class Notates(Protocol):
+class NotationGame(Protocol):
     """Optional protocol: a game with a separate human notation for moves, as in chess. Web pages show it."""
 
     def notation(self, events: Sequence[Event]) -> list[str]:
@@ -263,7 +263,7 @@ class Game(Protocol):
         ...
 
 
-def as_recorded(game: Game, events: Sequence[Event]) -> Game:
+def make_replay_game(game: Game, events: Sequence[Event]) -> Game:
     """Return the game for replays that take answers only from these events.
 
     If the game's matches depend on nothing external, return the game unchanged."""

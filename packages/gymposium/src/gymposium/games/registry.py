@@ -29,37 +29,37 @@ def load_game(name: str, **params: Any) -> Game:
     `WrongType` if `name` is not a string."""
     if not isinstance(name, str):
         raise WrongType("The name of a game", "text such as 'tic_tac_toe' or 'goofspiel(num_cards=8)'", name)
-    if chance_is_recorded(name):
-        return _with_recorded_chance(load_game(_without_recorded(name), **params))
-    base, written = game_and_parameters(name)
+    if has_recorded_chance(name):
+        return _use_recorded_chance(load_game(_strip_recorded(name), **params))
+    base, written = split_game_name(name)
     for key in params:
         if key in written:
             raise BadParameter(f"{key!r} is given twice: in {name!r} and as a keyword argument. Remove one.")
     if base.startswith("gym:"):
-        return cast(Game, resolve("gymposium.games.gym_env:gym_game")(base.removeprefix("gym:"), written, params))
+        return cast(Game, resolve("gymposium.games.gym_env:make_gym_game")(base.removeprefix("gym:"), written, params))
     if base.startswith("openspiel:"):
         return _load_plain(format_name(base.removeprefix("openspiel:"), {**written, **params}))
     if DISGUISE.name in {**written, **params}:
         check_first_party("disguise", base, host().disguises, host().plugins)
-    return _load(base, tuple(sorted(find_spec(base).check_params({**written, **params}).items())))
+    return _make_game(base, tuple(sorted(find_spec(base).check_params({**written, **params}).items())))
 
 
-def _without_recorded(name: str) -> str:
+def _strip_recorded(name: str) -> str:
     """Return a game's name without `recorded:`, even if it is repeated: checks and `load_game` must see one game."""
     name = name.strip()
-    while chance_is_recorded(name):
+    while has_recorded_chance(name):
         name = name.removeprefix(_RECORDED).strip()
     return name
 
 
-def _with_recorded_chance(game: Game) -> Game:
+def _use_recorded_chance(game: Game) -> Game:
     method = getattr(game, "with_recorded_chance", None)
     if method is None:
         raise BadParameter(f"{_RECORDED}{game.name}: only OpenSpiel games take chance from a record.")
     return cast(Game, method())
 
 
-def game_and_parameters(name: str) -> tuple[str, dict[str, str]]:
+def split_game_name(name: str) -> tuple[str, dict[str, str]]:
     """Split a game's name into its plain name and parameters, as `parse_name` does.
 
     A parameter may follow a colon if the game's spec allows it (`after_colon`): `openenv:URL` is `openenv(url=URL)`."""
@@ -83,7 +83,7 @@ def load_named_game(name: str) -> Game:
     process."""
     check_named_game(name)
     if needs_isolation(name) and not is_isolated():
-        _try_out(name)
+        _check_in_isolation(name)
     return load_game(name)
 
 
@@ -92,7 +92,7 @@ def load_recorded_game(name: str, events: Sequence[Event]) -> Game:
 
     A game with its own `GameSpec.replay` is made from the events alone, so nothing is opened and no permission is
     needed. Any other game is loaded by `load_named_game`."""
-    base, written = game_and_parameters(name)
+    base, written = split_game_name(name)
     spec = host().games.get(base)
     if spec is None or not spec.replay:
         return load_named_game(name)
@@ -104,31 +104,31 @@ def check_named_game(name: str) -> None:
 
     Raises `PermissionRequired` if the game opens something that the user has not allowed, and `BadParameter` if the
     name cannot be parsed."""
-    if reason := game_opens(name):
-        check_allowed(name, reason, _variables(name))
+    if reason := explain_access(name):
+        check_allowed(name, reason, _find_variables(name))
 
 
-def _variables(name: str) -> list[str]:
+def _find_variables(name: str) -> list[str]:
     """Return the environment variables whose values a game sends."""
-    base, params = game_and_parameters(_without_recorded(name))
+    base, params = split_game_name(_strip_recorded(name))
     spec = host().games.get(base)
     return [params[one.name] for one in spec.parameters if one.is_variable and one.name in params] if spec else []
 
 
-def game_opens(name: str) -> str:
+def explain_access(name: str) -> str:
     """Return why a file must not name this game, as a clause, or "" if it may."""
-    base, params = game_and_parameters(_without_recorded(name))
+    base, params = split_game_name(_strip_recorded(name))
     if base.startswith("gym:"):
-        from gymposium.games.gym_env import OWN
+        from gymposium.games.gym_env import OWN_PARAMETERS
 
         if ":" in base.removeprefix("gym:"):
             return "it imports a module"
-        foreign = next((key for key in params if key not in OWN), "")
+        foreign = next((key for key in params if key not in OWN_PARAMETERS), "")
         return foreign and f"it passes {foreign} to the environment's code"
     if base.startswith("openspiel:"):
-        from gymposium.games.openspiel.parameters import harmful
+        from gymposium.games.openspiel.parameters import explain_harm
 
-        return harmful(base.removeprefix("openspiel:"), params)
+        return explain_harm(base.removeprefix("openspiel:"), params)
     try:
         spec = host().game(base)
     except UnknownName:
@@ -145,17 +145,17 @@ def needs_isolation(name: str) -> bool:
     """Return whether untrusted records of this game must be replayed in a separate process.
 
     True for `openspiel:NAME`, because engines do not check all parameters and moves."""
-    return _without_recorded(name).startswith("openspiel:")
+    return _strip_recorded(name).startswith("openspiel:")
 
 
 @lru_cache(maxsize=64)
-def _try_out(name: str) -> None:
-    call_isolated(_play_a_little, name)
+def _check_in_isolation(name: str) -> None:
+    call_isolated(_play_random_moves, name)
 
 
-def _play_a_little(name: str) -> None:
+def _play_random_moves(name: str) -> None:
     """Make the game and play some random moves, to see whether the engine kills the process."""
-    match, rng = load_game(_without_recorded(name)).new(0), stream(0, "try")
+    match, rng = load_game(_strip_recorded(name)).new(0), stream(0, "try")
     for _ in range(20):
         moves = {}
         for seat in match.to_move():
@@ -167,7 +167,7 @@ def _play_a_little(name: str) -> None:
         match.apply(moves)
 
 
-def chance_is_recorded(name: str) -> bool:
+def has_recorded_chance(name: str) -> bool:
     """Return whether matches of this game take chance outcomes from their record (`recorded:NAME`)."""
     return name.strip().startswith(_RECORDED)
 
@@ -198,10 +198,10 @@ def find_spec(name: str) -> GameSpec:
 
 
 @lru_cache(maxsize=256)
-def _load(name: str, params: tuple[tuple[str, Any], ...]) -> Game:
+def _make_game(name: str, params: tuple[tuple[str, Any], ...]) -> Game:
     return cast(Game, host().make_game(name, dict(params)))
 
 
 @lru_cache(maxsize=64)
 def _load_plain(engine: str) -> Game:
-    return cast(Game, resolve("gymposium.games.openspiel.plain:plain_game")(engine))
+    return cast(Game, resolve("gymposium.games.openspiel.plain:make_plain_game")(engine))

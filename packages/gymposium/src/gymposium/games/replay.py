@@ -11,7 +11,7 @@ CHANCE_NODE = (CHANCE,)
 """The "seats to move" at a chance node."""
 
 
-def replay(
+def replay_events(
     events: Sequence[Event],
     waiting: Callable[[], tuple[int, ...]],
     chance: Callable[[int, str], None],

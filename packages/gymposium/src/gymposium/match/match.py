@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from gymposium.errors import GymposiumError, WorldFailure, is_actionable
-from gymposium.games.protocol import CHANCE, Match, Waits
+from gymposium.games.protocol import CHANCE, AsyncMatch, Match
 from gymposium.match.ending import OVER, Ending
 from gymposium.match.failures import FailureTally, choose_forfeit
 from gymposium.match.guard import Answer, PlayerFailure
@@ -35,8 +35,8 @@ class RunningMatch:
     `begin` opens it. After that, `asks` holds the current asks. Put an answer to each, in order, into `answers`, and
     call `advance` to play them. Do not modify `match` and `turns`.
 
-    In some games moves take time (`Waits`), such as tool calls. `advance(wait=False)` starts these moves. `waiting` is
-    then the future to wait for before calling `complete_moves`.
+    In some games moves take time (`AsyncMatch`), such as tool calls. `advance(wait=False)` starts these moves.
+    `waiting` is then the future to wait for before calling `complete_moves`.
     """
 
     __slots__ = (
@@ -184,7 +184,7 @@ class RunningMatch:
             if again:
                 self.asks, self.answers = again, [None] * len(again)
                 return None
-            begin = getattr(match, "begin_moves", None)  # of `Waits`
+            begin = getattr(match, "begin_moves", None)  # of `AsyncMatch`
             if begin is None:
                 match.apply(moves)
                 return self._next_decision()
@@ -204,7 +204,7 @@ class RunningMatch:
         assert done is not None, "the match waits for its moves"
         try:
             done.exception()  # waits
-            cast(Waits, self.match).finish_moves(done)
+            cast(AsyncMatch, self.match).finish_moves(done)
             return self._next_decision()
         except Exception as error:
             if is_actionable(error):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 from typing import Any, cast
 
 from gymposium.errors import BadRecord
-from gymposium.games.protocol import CHANCE, Event, Game, Match, Style, as_recorded
+from gymposium.games.protocol import CHANCE, Event, Game, Match, Style, make_replay_game
 from gymposium.games.registry import load_recorded_game
 from gymposium.match import Answer, Guard, MatchJob, MatchResult, PlayerFailure, open_match, play
 from gymposium.match.ending import Ending
@@ -112,7 +112,7 @@ def recorded_game(record: Record) -> Game:
 
 def replayed_game(game: Game, record: Record) -> Game:
     """Return the game for replaying a match. It uses the recorded results if they are not checked."""
-    return game if results_are_checked(game) else as_recorded(game, record.events)
+    return game if results_are_checked(game) else make_replay_game(game, record.events)
 
 
 def replay_job(game: Game, record: Record) -> MatchJob:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gymposium.errors import BadOption, BadRecord, GymposiumError, describe
-from gymposium.games.registry import chance_is_recorded, needs_isolation
+from gymposium.games.registry import has_recorded_chance, needs_isolation
 from gymposium.match import MatchResult
 from gymposium.plugins.command_line import command_line
 from gymposium.records.files import Problem, no_records, read_records
@@ -55,7 +55,7 @@ def verify_file(path: str | Path) -> FileVerification:
         replayed = _replayed(record)
         verification.matches += replayed.played
         verification.not_played += not replayed.played
-        if replayed.played and chance_is_recorded(record.game):
+        if replayed.played and has_recorded_chance(record.game):
             verification.recorded_chance += 1
         else:
             verification.unchecked += replayed.unchecked

@@ -24,9 +24,9 @@ from gymposium.util.plain_file import MOST_BYTES, open_plain, read_lines
 from gymposium.util.strict_json import strict_json
 from gymposium.util.visible import is_encodable, shorten
 from gymposium_worlds.mail.message import Mail
-from gymposium_worlds.mail.scoring import typed
+from gymposium_worlds.mail.scoring import parse_answer
 
-_LONGEST = {
+_MAX_LENGTHS = {
     "message_id": 200,
     "date": 100,
     "from": 1_000,
@@ -39,10 +39,10 @@ _LONGEST = {
     "answer": 1_000,
 }
 """Maximum characters per field. The limits for answers and ids are those of the tools."""
-_LONGEST_HEADER = 20_000
+_MAX_HEADER = 20_000
 """Maximum characters of a header in an RFC 5322 text. The time of Python's parser grows quadratically: a header of
 this length takes a second."""
-_MOST_SOURCES = 50
+_MAX_SOURCES = 50
 """Maximum ids per question. The answering tool has the same limit."""
 
 
@@ -52,11 +52,11 @@ class _BadEntry(ValueError):
 
 def read_mails(path: str) -> list[Mail]:
     """Return the mails of a file in order. Raises `BadParameter` with the line number."""
-    rows = _csv_rows(path) if path.lower().endswith(".csv") else _json_rows("inbox", path)
+    rows = _read_csv_rows(path) if path.lower().endswith(".csv") else _read_json_rows("inbox", path)
     mails = []
     for number, row in rows:
         try:
-            mails.append(_from_text(row["message"]) if isinstance(row.get("message"), str) else _from_parts(row))
+            mails.append(_parse_message(row["message"]) if isinstance(row.get("message"), str) else _parse_object(row))
         except _BadEntry as error:
             raise BadParameter(f"inbox={path}, line {number}: {error}.") from error
     if not mails:
@@ -73,9 +73,9 @@ def read_questions(path: str, mails: Sequence[Mail]) -> list[Mapping[str, Any]]:
     """
     known = {mail.id for mail in mails}
     questions = []
-    for number, row in _json_rows("questions", path):
+    for number, row in _read_json_rows("questions", path):
         try:
-            questions.append(_question(row, known))
+            questions.append(_parse_question(row, known))
         except _BadEntry as error:
             raise BadParameter(f"questions={path}, line {number}: {error}.") from error
     if not questions:
@@ -89,23 +89,23 @@ def compute_digest(path: str) -> str:
         with open_plain(path) as file:
             return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
     except OSError as error:
-        raise _unreadable("inbox", path, error) from error
+        raise _make_read_error("inbox", path, error) from error
 
 
-def _question(row: Mapping[str, Any], known: set[str]) -> Mapping[str, Any]:
-    question, answer = (_filled(name, row.get(name)) for name in ("question", "answer"))
+def _parse_question(row: Mapping[str, Any], known: set[str]) -> Mapping[str, Any]:
+    question, answer = (_require_text(name, row.get(name)) for name in ("question", "answer"))
     sources = row.get("message_ids")
     if not isinstance(sources, list) or not sources or not all(isinstance(one, str) for one in sources):
         raise _BadEntry(f'"message_ids" is {shorten(sources)}: it must be a list of at least one id')
-    if len(sources) > _MOST_SOURCES:
-        raise _BadEntry(f'"message_ids" has {len(sources):,} ids, more than {_MOST_SOURCES}')
+    if len(sources) > _MAX_SOURCES:
+        raise _BadEntry(f'"message_ids" has {len(sources):,} ids, more than {_MAX_SOURCES}')
     if missing := [one for one in sources if one not in known]:
         raise _BadEntry(f"the inbox has no mail {shorten(missing[0])}")
-    kind = next((kind for kind in ("number", "date", "amount") if typed(answer, kind) is not None), "text")
+    kind = next((kind for kind in ("number", "date", "amount") if parse_answer(answer, kind) is not None), "text")
     return {"question": " ".join(question.split()), "answer": {"type": kind, "accepted": [answer]}, "sources": sources}
 
 
-def _from_parts(row: Mapping[str, Any]) -> Mail:
+def _parse_object(row: Mapping[str, Any]) -> Mail:
     """Return the mail in a JSON object."""
     recipients = []
     for name in ("to", "cc", "bcc"):
@@ -113,26 +113,26 @@ def _from_parts(row: Mapping[str, Any]) -> Mail:
         parts = [] if given is None or given == "" else [given] if isinstance(given, str) else given
         if not isinstance(parts, list) or not all(isinstance(one, str) for one in parts):
             raise _BadEntry(f'"{name}" is {shorten(given)}: it must be text or a list of texts')
-        _text(name, ", ".join(parts))
+        _check_text(name, ", ".join(parts))
         recipients += parts
     message_id, date, sender, subject, body = (
-        _text(name, row.get(name)) for name in ("message_id", "date", "from", "subject", "body")
+        _check_text(name, row.get(name)) for name in ("message_id", "date", "from", "subject", "body")
     )
     try:
         sent = datetime.fromisoformat(date)
     except ValueError as error:
         raise _BadEntry(f'"date" is {date!r}: write it like 2001-05-14 16:39:00') from error
-    return _mail(message_id, sent, sender, recipients, subject, body)
+    return _make_mail(message_id, sent, sender, recipients, subject, body)
 
 
-def _from_text(text: str) -> Mail:
+def _parse_message(text: str) -> Mail:
     """Return the mail in an RFC 5322 text."""
     message = message_from_string(text, policy=policy.default)
     for name, value in message.raw_items():
-        if len(value) > _LONGEST_HEADER:
-            raise _BadEntry(f"the header {shorten(name)} has {len(value):,} characters, more than {_LONGEST_HEADER:,}")
+        if len(value) > _MAX_HEADER:
+            raise _BadEntry(f"the header {shorten(name)} has {len(value):,} characters, more than {_MAX_HEADER:,}")
     try:
-        return _from_message(message)
+        return _convert_message(message)
     except _BadEntry:
         raise
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -140,7 +140,7 @@ def _from_text(text: str) -> Mail:
         raise _BadEntry(f"the message is malformed ({type(error).__name__} in a header or the body)") from error
 
 
-def _from_message(message: EmailMessage) -> Mail:
+def _convert_message(message: EmailMessage) -> Mail:
     sent = message["Date"]
     if sent is None or sent.datetime is None:
         raise _BadEntry("the message has no header Date that can be read")
@@ -148,17 +148,19 @@ def _from_message(message: EmailMessage) -> Mail:
     recipients = [str(message[name]) for name in ("To", "Cc") if message[name]]
     message_id, sender, subject = (str(message[name] or "") for name in ("Message-ID", "From", "Subject"))
     content = str(body.get_content()) if body else ""
-    return _mail(message_id.strip(), sent.datetime, sender, recipients, subject, content)
+    return _make_mail(message_id.strip(), sent.datetime, sender, recipients, subject, content)
 
 
-def _mail(message_id: str, sent: datetime, sender: str, recipients: Sequence[str], subject: str, body: str) -> Mail:
-    _text("message_id", message_id)
+def _make_mail(
+    message_id: str, sent: datetime, sender: str, recipients: Sequence[str], subject: str, body: str
+) -> Mail:
+    _check_text("message_id", message_id)
     if message_id.split() != [message_id] or not message_id.isprintable():
         raise _BadEntry(f'"message_id" is {shorten(message_id)}: an id must be visible characters without white space')
-    _filled("from", sender)
-    to = _text("to", ", ".join(recipients))
-    _text("subject", subject)
-    _text("body", body)
+    _require_text("from", sender)
+    to = _check_text("to", ", ".join(recipients))
+    _check_text("subject", subject)
+    _check_text("body", body)
     try:
         at = sent if sent.tzinfo is None else sent.astimezone(UTC)
     except OverflowError as error:
@@ -166,22 +168,22 @@ def _mail(message_id: str, sent: datetime, sender: str, recipients: Sequence[str
     return Mail(message_id, at.isoformat(" ", "minutes")[:16], sender, to, subject, body.replace("\r\n", "\n"))
 
 
-def _filled(name: str, value: Any) -> str:
+def _require_text(name: str, value: Any) -> str:
     """Return a text field, which must not be blank."""
-    text = _text(name, value)
+    text = _check_text(name, value)
     if not text.strip():
         raise _BadEntry(f'"{name}" is empty')
     return text
 
 
-def _text(name: str, value: Any) -> str:
+def _check_text(name: str, value: Any) -> str:
     """Return a text field. Raises `_BadEntry` if it is missing, too long, or has unusable characters."""
     if value is None:
         raise _BadEntry(f'it has no text called "{name}"')
     if not isinstance(value, str):
         raise _BadEntry(f'"{name}" is {shorten(value)}: it must be text')
-    if len(value) > _LONGEST[name]:
-        raise _BadEntry(f'"{name}" has {len(value):,} characters, more than {_LONGEST[name]:,}')
+    if len(value) > _MAX_LENGTHS[name]:
+        raise _BadEntry(f'"{name}" has {len(value):,} characters, more than {_MAX_LENGTHS[name]:,}')
     if "\0" in value:
         raise _BadEntry(f'"{name}" has a NUL character')
     if not is_encodable(value):
@@ -197,9 +199,9 @@ def _check_ids(path: str, mails: Sequence[Mail]) -> None:
         seen.add(mail.id)
 
 
-def _json_rows(parameter: str, path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _read_json_rows(parameter: str, path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Yield the objects of a JSONL file with their line numbers. Blank lines are skipped."""
-    for number, line in enumerate(_text_lines(parameter, path), start=1):
+    for number, line in enumerate(_read_lines(parameter, path), start=1):
         if not line.strip():
             continue
         try:
@@ -211,10 +213,10 @@ def _json_rows(parameter: str, path: str) -> Iterator[tuple[int, Mapping[str, An
         yield number, row
 
 
-def _csv_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _read_csv_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
-        with _long_fields():
-            reader = csv.DictReader(_text_lines("inbox", path))
+        with _allow_long_fields():
+            reader = csv.DictReader(_read_lines("inbox", path))
             if not {"file", "message"} <= set(reader.fieldnames or ()):
                 raise BadParameter(f"inbox={path}: the first line must name the columns file and message.")
             line = reader.line_num + 1
@@ -227,22 +229,22 @@ def _csv_rows(path: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         raise BadParameter(f"inbox={path}: cannot be read ({reason(error)}).") from error
 
 
-def _text_lines(parameter: str, path: str) -> Iterator[str]:
+def _read_lines(parameter: str, path: str) -> Iterator[str]:
     """Yield the lines of a UTF-8 file with their line breaks. Raises `BadParameter`, also if it is not a regular
     file."""
     try:
         for number, line in enumerate(read_lines(path)):
             yield line.decode("utf-8" if number else "utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise _unreadable(parameter, path, error) from error
+        raise _make_read_error(parameter, path, error) from error
 
 
-def _unreadable(parameter: str, path: str, error: Exception) -> BadParameter:
+def _make_read_error(parameter: str, path: str, error: Exception) -> BadParameter:
     return BadParameter(f"{parameter}={path}: cannot be read ({reason(error)}).")
 
 
 @contextmanager
-def _long_fields() -> Iterator[None]:
+def _allow_long_fields() -> Iterator[None]:
     """Raise the field size limit of `csv` to the longest line allowed. The limit is global to the process."""
     before = csv.field_size_limit(MOST_BYTES)
     try:

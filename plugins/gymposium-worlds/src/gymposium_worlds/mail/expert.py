@@ -22,13 +22,13 @@ from gymposium_worlds.mail.message import Mail
 from gymposium_worlds.mail.proof.asked import QuestionTarget, read_question
 from gymposium_worlds.mail.proof.checker import Checker
 from gymposium_worlds.mail.scoring import UNKNOWN_ANSWER
-from gymposium_worlds.mail.showing import listed_ids, read_mail
+from gymposium_worlds.mail.showing import parse_ids, parse_mail
 
 _QUESTION = re.compile(r"^Question: (.+)$", re.MULTILINE)
 
 
 @dataclass
-class _Notes:
+class _Memory:
     """Memory of the player during a match."""
 
     asked: QuestionTarget
@@ -60,15 +60,15 @@ class MailExpert:
 
     def _next(self, ask: Ask) -> Call:
         text = ask.observe("full").text
-        notes: _Notes | None = ask.memory.get("notes")
+        notes: _Memory | None = ask.memory.get("notes")
         if notes is None:
-            notes = ask.memory["notes"] = _Notes(_asked(ask, text))
+            notes = ask.memory["notes"] = _Memory(_find_target(ask, text))
             return Call("search_inbox", {"keywords": [notes.asked.phrase]})
-        if mail := read_mail(text):
+        if mail := parse_mail(text):
             notes.mails.append(mail)
-        elif ids := listed_ids(text):
+        elif ids := parse_ids(text):
             notes.unread = ids[:1] if notes.knows_names else self._in_order(ids, notes.asked, ask.rng)
-        return _answer(notes) or _step(notes) or _final(UNKNOWN_ANSWER, ())
+        return _find_answer(notes) or _choose_step(notes) or _make_answer_call(UNKNOWN_ANSWER, ())
 
     def _in_order(self, ids: list[str], asked: QuestionTarget, rng: Random) -> list[str]:
         """Return the ids of a list in reading order."""
@@ -77,12 +77,12 @@ class MailExpert:
         return ids[::-1] if asked.form == "first" else ids
 
 
-def shuffled() -> MailExpert:
+def make_shuffled_expert() -> MailExpert:
     """Return the player that reads in random order."""
     return MailExpert("mail-expert-shuffled", shuffles=True)
 
 
-def _asked(ask: Ask, text: str) -> QuestionTarget:
+def _find_target(ask: Ask, text: str) -> QuestionTarget:
     found = _QUESTION.search(text)
     asked = found and read_question(found[1])
     if asked is None or parse_name(ask.game.name)[0] != "mail":
@@ -92,25 +92,25 @@ def _asked(ask: Ask, text: str) -> QuestionTarget:
     return asked
 
 
-def _answer(notes: _Notes) -> Call | None:
+def _find_answer(notes: _Memory) -> Call | None:
     """Return the answer if the mails read so far contain it. Mails that could change it have been read before."""
     if notes.asked.form == "count" and notes.unread:
         return None
     findings = Checker(notes.mails).findings(notes.asked)
-    return _final(findings[0].answer, findings[0].sources) if findings else None
+    return _make_answer_call(findings[0].answer, findings[0].sources) if findings else None
 
 
-def _step(notes: _Notes) -> Call | None:
+def _choose_step(notes: _Memory) -> Call | None:
     """Return the next tool call, or None if nothing is left to do."""
     if notes.unread:
         return Call("read_email", {"message_id": notes.unread.pop(0)})
-    if notes.knows_names or not _may_be_called_otherwise(notes):
+    if notes.knows_names or not _may_have_nickname(notes):
         return None
     notes.knows_names = True
     return Call("search_inbox", {"sender": notes.asked.value})
 
 
-def _may_be_called_otherwise(notes: _Notes) -> bool:
+def _may_have_nickname(notes: _Memory) -> bool:
     """Return whether mails name someone with the family name of the person in question.
 
     A mail from the person shows whether both are the same.
@@ -122,5 +122,5 @@ def _may_be_called_otherwise(notes: _Notes) -> bool:
     return any(value.split()[-1] == family for value in Checker(notes.mails).stated(asked))
 
 
-def _final(answer: str, sources: Sequence[str]) -> Call:
+def _make_answer_call(answer: str, sources: Sequence[str]) -> Call:
     return Call("return_final_answer", {"answer": answer, "sources": list(sources)})

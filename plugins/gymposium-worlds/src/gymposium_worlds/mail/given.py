@@ -13,7 +13,7 @@ from gymposium.plugins.names import format_name, parse_name
 from gymposium.tasks.tools import Tool
 from gymposium.util.streams import derive_seed
 from gymposium_worlds.mail.corpus import compute_digest, read_mails, read_questions
-from gymposium_worlds.mail.rules import RULES_COMPACT, given_rules
+from gymposium_worlds.mail.rules import RULES_COMPACT, format_file_rules
 from gymposium_worlds.mail.store import Store
 from gymposium_worlds.mail.task import Task
 from gymposium_worlds.mail.tools import TOOLS
@@ -21,7 +21,7 @@ from gymposium_worlds.mail.world import MailWorld
 
 
 @dataclass(frozen=True)
-class GivenTasks:
+class FileTasks:
     """Tasks from a file of questions about a file of mails. The files are read when the first task is made."""
 
     inbox: str
@@ -45,7 +45,7 @@ class GivenTasks:
         return 0.0, 1.0
 
     def rules(self, style: Style) -> str:
-        return RULES_COMPACT if style == "compact" else given_rules(self.max_calls)
+        return RULES_COMPACT if style == "compact" else format_file_rules(self.max_calls)
 
     def task(self, seed: int) -> Mapping[str, Any]:
         given = self._files.questions[derive_seed(seed, "mail", "given") % len(self._files.questions)]
@@ -59,11 +59,11 @@ class GivenTasks:
         return MailWorld(self._files.store, loaded, "a mailbox")
 
     @cached_property
-    def _files(self) -> _Files:
-        return _Files(self.inbox, self.questions)
+    def _files(self) -> _LoadedFiles:
+        return _LoadedFiles(self.inbox, self.questions)
 
 
-class _Files:
+class _LoadedFiles:
     """Contents of the files."""
 
     def __init__(self, inbox: str, questions: str) -> None:

@@ -30,12 +30,12 @@ _SCORE = (
 RULES_COMPACT = f"mail: search_inbox, read_email, then return_final_answer; if no mail shows it: {UNKNOWN_ANSWER}\n"
 
 
-def generated_rules(max_calls: int) -> str:
+def format_generated_rules(max_calls: int) -> str:
     """Return the rules for generated mailboxes."""
     return _TOOLS.format(calls=_calls(max_calls)) + _MEANING + _TYPES + _SCORE
 
 
-def given_rules(max_calls: int) -> str:
+def format_file_rules(max_calls: int) -> str:
     """Return the rules for mails from a file."""
     return _TOOLS.format(calls=_calls(max_calls)) + _GIVEN + _SCORE
 

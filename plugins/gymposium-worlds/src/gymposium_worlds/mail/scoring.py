@@ -47,7 +47,7 @@ _DATES = tuple(
 _APOSTROPHES = str.maketrans("\u2019\u2018\u02bc`", "''''")
 
 
-def normalised(answer: str) -> str:
+def normalize(answer: str) -> str:
     """Return the answer in lower case, in the form used for comparison."""
     text = " ".join(unicodedata.normalize("NFKC", answer).split())
     return text.removesuffix(".").rstrip().casefold()
@@ -55,7 +55,7 @@ def normalised(answer: str) -> str:
 
 def says_unknown(answer: str) -> bool:
     """Return whether the answer is `UNKNOWN_ANSWER` in any case, or `I do not know`."""
-    return normalised(answer).translate(_APOSTROPHES) in ("i don't know", "i do not know")
+    return normalize(answer).translate(_APOSTROPHES) in ("i don't know", "i do not know")
 
 
 def is_right(answer: str, right: Mapping[str, Any]) -> bool:
@@ -63,13 +63,13 @@ def is_right(answer: str, right: Mapping[str, Any]) -> bool:
     type."""
     if right["type"] == "unknown":
         return says_unknown(answer)
-    given = typed(answer, right["type"])
-    return given is not None and given in [typed(one, right["type"]) for one in right["accepted"]]
+    given = parse_answer(answer, right["type"])
+    return given is not None and given in [parse_answer(one, right["type"]) for one in right["accepted"]]
 
 
-def typed(answer: str, kind: str) -> str | Decimal | None:
+def parse_answer(answer: str, kind: str) -> str | Decimal | None:
     """Parse an answer of this type; None if it is invalid. Equal values are equal answers."""
-    text = normalised(answer)
+    text = normalize(answer)
     match kind:
         case "number":
             return Decimal(text.replace(",", "")) if _NUMBER.fullmatch(text) else None
@@ -77,11 +77,11 @@ def typed(answer: str, kind: str) -> str | Decimal | None:
             amount = _AMOUNT.fullmatch(text)
             return Decimal(amount[1].replace(",", "")) if amount else None
         case "date":
-            return _date(text)
+            return _parse_date(text)
     return text or None
 
 
-def _date(text: str) -> str | None:
+def _parse_date(text: str) -> str | None:
     for form in _DATES:
         if (found := form.fullmatch(text)) is None:
             continue
@@ -94,7 +94,7 @@ def _date(text: str) -> str | None:
     return None
 
 
-def f1(cited: Sequence[str], right: Sequence[str], *, all_needed: bool) -> float:
+def compute_f1(cited: Sequence[str], right: Sequence[str], *, all_needed: bool) -> float:
     """Return the F1 score of the cited sources.
 
     Unless all sources are needed, one right source is full recall. For a question without sources the score is 1 if

@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 
 from gymposium_worlds.mail.message import Mail
-from gymposium_worlds.mail.store import Found
+from gymposium_worlds.mail.store import SearchResult
 
-LISTED = 10
+MAX_RESULTS = 10
 """Maximum mails shown per search."""
-_LONGEST = 4_000
+_MAX_TEXT = 4_000
 """Most characters of a text."""
-_LONGEST_PART = 100
+_MAX_PART = 100
 _NONE = "No mail fits."
 _HEAD = "Mails that fit, the latest first:"
 _MORE = "More mails fit. Narrow the search, or give sent_before to see earlier ones."
@@ -23,38 +23,40 @@ _MAIL = re.compile(
 )
 
 
-def listing(found: Sequence[Found]) -> str:
-    """Return the result of a search. It shows the first `LISTED` mails, without their text."""
+def format_results(found: Sequence[SearchResult]) -> str:
+    """Return the result of a search. It shows the first `MAX_RESULTS` mails, without their text."""
     if not found:
         return f"{_NONE}\n"
-    lines = [f"{one.id} | {one.sent} | {_short(one.address)} | {_short(one.subject)}" for one in found[:LISTED]]
-    return "\n".join([_HEAD, *lines, *([_MORE] if len(found) > LISTED else [])]) + "\n"
+    lines = [
+        f"{one.id} | {one.sent} | {_shorten(one.address)} | {_shorten(one.subject)}" for one in found[:MAX_RESULTS]
+    ]
+    return "\n".join([_HEAD, *lines, *([_MORE] if len(found) > MAX_RESULTS else [])]) + "\n"
 
 
-def listed_ids(text: str) -> list[str]:
+def parse_ids(text: str) -> list[str]:
     """Return the ids in a search result, in order."""
     return _LINE.findall(text)
 
 
-def mail_in_full(mail: Mail) -> str:
+def format_mail(mail: Mail) -> str:
     """Return a mail as its reader sees it, truncated if it is too long."""
     head = (
-        f"Id: {mail.id}\nDate: {mail.sent}\nFrom: {_short(mail.sender)}\nTo: {_short(mail.recipients, 4)}\n"
-        f"Subject: {_short(mail.subject)}\n\n"
+        f"Id: {mail.id}\nDate: {mail.sent}\nFrom: {_shorten(mail.sender)}\nTo: {_shorten(mail.recipients, 4)}\n"
+        f"Subject: {_shorten(mail.subject)}\n\n"
     )
-    room = _LONGEST - len(head) - 60
+    room = _MAX_TEXT - len(head) - 60
     cut = f"\n[{len(mail.body) - room:,} more characters are not shown]" if len(mail.body) > room else ""
     return f"{head}{mail.body[:room]}{cut}\n"
 
 
-def read_mail(text: str) -> Mail | None:
-    """Parse a text of `mail_in_full`; None for other texts."""
+def parse_mail(text: str) -> Mail | None:
+    """Parse a text of `format_mail`; None for other texts."""
     found = _MAIL.fullmatch(text.removesuffix("\n"))
     return found and Mail(**found.groupdict())
 
 
-def _short(text: str, times: int = 1) -> str:
+def _shorten(text: str, times: int = 1) -> str:
     """Return the text on one line, truncated if it is too long."""
     line = " ".join(text.split())
-    most = _LONGEST_PART * times
+    most = _MAX_PART * times
     return line if len(line) <= most else f"{line[: most - 1]}…"

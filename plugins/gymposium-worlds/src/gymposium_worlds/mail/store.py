@@ -40,9 +40,9 @@ class Query:
 
     def sql(self, limit: int) -> tuple[str, list[str | int]]:
         """Return the statement that finds at most `limit` ids, and its values."""
-        match = [f"{{subject body}} : {_phrase(words)}" for words in self.keywords]
-        match += [f"sender : {_phrase(self.sender)}"] if self.sender else []
-        match += [f"recipients : {_phrase(self.recipient)}"] if self.recipient else []
+        match = [f"{{subject body}} : {_quote_phrase(words)}" for words in self.keywords]
+        match += [f"sender : {_quote_phrase(self.sender)}"] if self.sender else []
+        match += [f"recipients : {_quote_phrase(self.recipient)}"] if self.recipient else []
         tables = "words CROSS JOIN mail ON mail.number = words.rowid" if match else "mail"
         order = "words.rowid" if match else "mail.number"  # order by the first table, to read no more than `limit` rows
         tests: dict[str, str] = {}
@@ -58,7 +58,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """One line of a search result."""
 
     id: str
@@ -86,10 +86,10 @@ class Store:
             raise ValueError(f"two mails have the same id ({error})") from error
         self._connection.execute("PRAGMA query_only = ON")
 
-    def search(self, query: Query, limit: int) -> list[Found]:
+    def search(self, query: Query, limit: int) -> list[SearchResult]:
         """Return the mails that match a query, latest first, at most `limit`."""
         rows = self._rows(*query.sql(limit))
-        return [Found(row[0], row[1], parse_address(row[2]), row[3]) for row in rows]
+        return [SearchResult(row[0], row[1], parse_address(row[2]), row[3]) for row in rows]
 
     def read(self, message_id: str) -> Mail | None:
         """Return the mail with this id, or None."""
@@ -106,7 +106,7 @@ class Store:
             return self._connection.execute(statement, values).fetchall()
 
 
-def _phrase(words: Sequence[str]) -> str:
+def _quote_phrase(words: Sequence[str]) -> str:
     """Return the words as an FTS5 phrase. They contain only letters and digits, so nothing needs escaping."""
     return f'"{" ".join(words)}"'
 

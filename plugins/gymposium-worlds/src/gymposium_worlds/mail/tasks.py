@@ -12,16 +12,16 @@ from gymposium.errors import BadParameter, BadRecord
 from gymposium.games.protocol import Style
 from gymposium.tasks.tools import Tool
 from gymposium.util.streams import Draw, derive_seed, stream
-from gymposium_worlds.mail.making.mailbox import mailbox
+from gymposium_worlds.mail.making.mailbox import make_mailbox
 from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS, draw_question
 from gymposium_worlds.mail.making.templates import SPLITS, Split
-from gymposium_worlds.mail.rules import RULES_COMPACT, generated_rules
+from gymposium_worlds.mail.rules import RULES_COMPACT, format_generated_rules
 from gymposium_worlds.mail.store import Store
 from gymposium_worlds.mail.task import Task
 from gymposium_worlds.mail.tools import TOOLS
 from gymposium_worlds.mail.world import MailWorld
 
-STORES = 64
+MAX_STORES = 64
 """Maximum mailboxes that a process keeps on disk."""
 _MAILS_IN_ALL = 100_000
 _MOST_MAILBOXES = 1_000
@@ -56,26 +56,26 @@ class MailTasks:
         return min(_MOST_MAILBOXES, _MAILS_IN_ALL // self.mails)
 
     def rules(self, style: Style) -> str:
-        return RULES_COMPACT if style == "compact" else generated_rules(self.max_calls)
+        return RULES_COMPACT if style == "compact" else format_generated_rules(self.max_calls)
 
     def task(self, seed: int) -> Mapping[str, Any]:
         number = len(SPLITS) * (derive_seed(seed, "mail", "mailbox") % self.mailboxes) + SPLITS.index(self.split)
         draw = Draw(stream(seed, "mail", "question"))
-        asked = draw_question(mailbox(number, self.mails), parse_kinds(self.kinds), self.split, draw)
+        asked = draw_question(make_mailbox(number, self.mails), parse_kinds(self.kinds), self.split, draw)
         return Task(number, asked.kind, asked.text, asked.answer, asked.sources, asked.all_sources).dump()
 
     async def open(self, task: Mapping[str, Any]) -> MailWorld:
         loaded = Task.load(task)
         if not isinstance(loaded.mailbox, int):
             raise BadRecord("The task is about a mailbox from a file, not about a generated one.")
-        owner = mailbox(loaded.mailbox, self.mails).owner.header
-        return MailWorld(_store(os.getpid(), loaded.mailbox, self.mails), loaded, f"the mailbox of {owner}")
+        owner = make_mailbox(loaded.mailbox, self.mails).owner.header
+        return MailWorld(_make_store(os.getpid(), loaded.mailbox, self.mails), loaded, f"the mailbox of {owner}")
 
 
-@lru_cache(maxsize=STORES)
-def _store(process: int, seed: int, mails: int) -> Store:
+@lru_cache(maxsize=MAX_STORES)
+def _make_store(process: int, seed: int, mails: int) -> Store:
     """Return the mailbox on disk. A forked process makes its own."""
-    return Store(mailbox(seed, mails).mails)
+    return Store(make_mailbox(seed, mails).mails)
 
 
 def parse_kinds(text: str) -> tuple[str, ...]:

@@ -6,11 +6,11 @@ from typing import Any
 
 from gymposium.tasks.tools import Tool
 
-_LONGEST_WORDS = 100
+_MAX_WORDS = 100
 
 
-def _text(description: str) -> dict[str, Any]:
-    return {"type": "string", "maxLength": _LONGEST_WORDS, "description": description}
+def _describe_text(description: str) -> dict[str, Any]:
+    return {"type": "string", "maxLength": _MAX_WORDS, "description": description}
 
 
 SEARCH = Tool(
@@ -23,15 +23,15 @@ SEARCH = Tool(
         "properties": {
             "keywords": {
                 "type": "array",
-                "items": {"type": "string", "maxLength": _LONGEST_WORDS},
+                "items": {"type": "string", "maxLength": _MAX_WORDS},
                 "maxItems": 10,
                 "description": "Whole words that the subject or the text has, all of them. Words in one entry stand "
                 "next to each other.",
             },
-            "sender": _text("A name or an address, or a part of whole words."),
-            "recipient": _text("A name or an address, or a part of whole words."),
-            "sent_after": _text("A day such as 2024-03-05: sent on this day or later."),
-            "sent_before": _text("A day such as 2024-03-05: sent on an earlier day."),
+            "sender": _describe_text("A name or an address, or a part of whole words."),
+            "recipient": _describe_text("A name or an address, or a part of whole words."),
+            "sent_after": _describe_text("A day such as 2024-03-05: sent on this day or later."),
+            "sent_before": _describe_text("A day such as 2024-03-05: sent on an earlier day."),
         },
     },
 )

@@ -9,8 +9,8 @@ from typing import Any
 from gymposium.games.protocol import Style
 from gymposium.tasks import Result
 from gymposium.tasks.tools import Call
-from gymposium_worlds.mail.scoring import UNKNOWN_SCORE, f1, is_right, says_unknown
-from gymposium_worlds.mail.showing import LISTED, listing, mail_in_full
+from gymposium_worlds.mail.scoring import UNKNOWN_SCORE, compute_f1, is_right, says_unknown
+from gymposium_worlds.mail.showing import MAX_RESULTS, format_mail, format_results
 from gymposium_worlds.mail.store import Query, Store
 from gymposium_worlds.mail.task import Task
 from gymposium_worlds.mail.words import split_words
@@ -83,7 +83,7 @@ class MailWorld:
         return {
             "exact": float(answered and self.score() == 1.0),
             "unknown": float(says_unknown(self._answer or "")),
-            "sources": answered * f1(self._sources, self._task.sources, all_needed=self._task.all_sources),
+            "sources": answered * compute_f1(self._sources, self._task.sources, all_needed=self._task.all_sources),
             "found": float(bool(right & self._listed) if right else self._searched),
             "read": float(bool(right & self._read) if right else self._searched),
         }
@@ -92,33 +92,33 @@ class MailWorld:
         pass
 
     def _search(self, arguments: Mapping[str, Any]) -> Result:
-        sender, recipient = (_words(name, arguments[name]) if name in arguments else [] for name in _PEOPLE)
-        sent_from, sent_before = (_day(name, arguments[name]) if name in arguments else "" for name in _DAYS)
-        keywords = [_words("keywords", keyword) for keyword in arguments.get("keywords", ())]
+        sender, recipient = (_parse_words(name, arguments[name]) if name in arguments else [] for name in _PEOPLE)
+        sent_from, sent_before = (_parse_day(name, arguments[name]) if name in arguments else "" for name in _DAYS)
+        keywords = [_parse_words("keywords", keyword) for keyword in arguments.get("keywords", ())]
         if not (keywords or sender or recipient or sent_from or sent_before):
             raise _CallRefusal("Give keywords, a sender, a recipient or a day.\n")
-        found = self._store.search(Query(keywords, sender, recipient, sent_from, sent_before), LISTED + 1)
-        ids = [one.id for one in found[:LISTED]]
+        found = self._store.search(Query(keywords, sender, recipient, sent_from, sent_before), MAX_RESULTS + 1)
+        ids = [one.id for one in found[:MAX_RESULTS]]
         self._searched = True
         self._listed.update(ids)
-        return Result(listing(found), value=ids)
+        return Result(format_results(found), value=ids)
 
     def _open(self, message_id: str) -> Result:
         mail = self._store.read(message_id)
         if mail is None:
             raise _CallRefusal(f"There is no mail with the id {message_id!r}.\n")
         self._read.add(message_id)
-        return Result(mail_in_full(mail))
+        return Result(format_mail(mail))
 
 
-def _words(name: str, text: str) -> list[str]:
+def _parse_words(name: str, text: str) -> list[str]:
     words = split_words(text)
     if not words:
         raise _CallRefusal(f"{name}: {text!r} has no word.\n")
     return words
 
 
-def _day(name: str, text: str) -> str:
+def _parse_day(name: str, text: str) -> str:
     try:
         day = date.fromisoformat(text)
     except ValueError:

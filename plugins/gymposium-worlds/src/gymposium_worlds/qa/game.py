@@ -44,7 +44,7 @@ class QuestionsGame(OneReplyGame):
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params)
-        self.source = _source(spec.drop_defaults(params), **params)
+        self.source = _make_source(spec.drop_defaults(params), **params)
         self._draw = lru_cache(maxsize=1024)(self.source.draw)  # the matches of a group share their seed
 
     def rules(self, seat: int, style: Style = "full") -> str:
@@ -61,7 +61,7 @@ class QuestionsGame(OneReplyGame):
         return QuestionMatch(self, question, drawn, seed)
 
 
-def _source(given: Mapping[str, Any], *, file: str, **made_up: Any) -> Source:
+def _make_source(given: Mapping[str, Any], *, file: str, **made_up: Any) -> Source:
     """Return the file's questions, or arithmetic. Raises `BadParameter` if a file is combined with parameters of
     arithmetic."""
     if not file:

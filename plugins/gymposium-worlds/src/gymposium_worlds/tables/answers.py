@@ -12,7 +12,7 @@ from gymposium.errors import BadRecord
 
 UNKNOWN = "unknown"
 """Answer if the data do not contain what is asked."""
-UNKNOWN_ELSEWHERE = 0.1
+UNKNOWN_SCORE = 0.1
 """Score of this answer if the data contain one: above a wrong answer's 0, because it misleads no one."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,30}")
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,30}(\.[0-9]{0,30})?")
@@ -60,10 +60,10 @@ class Answer:
                 return is_unknown(given)
 
     def score(self, given: str) -> float:
-        """Return 1 for the right answer, `UNKNOWN_ELSEWHERE` for a wrong `unknown`, and 0 for others."""
+        """Return 1 for the right answer, `UNKNOWN_SCORE` for a wrong `unknown`, and 0 for others."""
         if self.matches(given):
             return 1.0
-        return UNKNOWN_ELSEWHERE if is_unknown(given) else 0.0
+        return UNKNOWN_SCORE if is_unknown(given) else 0.0
 
 
 def is_unknown(given: str) -> bool:
@@ -80,14 +80,14 @@ def format_answer(value: object) -> Answer:
     return Answer("integer" if isinstance(value, int) else "text", str(value))
 
 
-def rounded(value: Fraction, places: int) -> Answer:
+def round_answer(value: Fraction, places: int) -> Answer:
     """Return an exact number as an answer, rounded to this number of places, halves away from zero."""
     quantum = Decimal(1).scaleb(-places)
     number = (Decimal(value.numerator) / Decimal(value.denominator)).quantize(quantum, ROUND_HALF_UP)
     return Answer("decimal", str(number))
 
 
-def is_clear(value: Fraction, places: int) -> bool:
+def is_unambiguous(value: Fraction, places: int) -> bool:
     """Return whether the rounded number does not depend on how halves are rounded or floats are added.
 
     That holds if it has no more places, or is not close to the midpoint of its neighbors.

@@ -8,73 +8,73 @@ from fractions import Fraction
 
 from gymposium.errors import GymposiumError
 from gymposium.util.visible import plural
-from gymposium_worlds.tables.reading.plans import NoSuchColumn, Plan, read_question
+from gymposium_worlds.tables.reading.plans import MissingColumn, Plan, read_question
 from gymposium_worlds.tables.reading.shapes import read_shapes
 
 _MARGIN = Fraction(1, 1000)
 """Minimum distance of a rounded number from the midpoint of its neighbors, in units of its last digit."""
 
 
-class NotProven(GymposiumError):
+class ProofError(GymposiumError):
     """Error for a question without a provable answer, or with several."""
 
 
-def proven_answer(question: str, connection: sqlite3.Connection) -> str:
+def prove_answer(question: str, connection: sqlite3.Connection) -> str:
     """Return the only right answer to a question about a database, as text; `unknown` if the data lack it.
 
-    Raises `NotProven` if there are several, for example two winners, or a number that rounds either way.
+    Raises `ProofError` if there are several, for example two winners, or a number that rounds either way.
     """
     shapes = read_shapes(sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE type = 'table'"))
     try:
         plan = read_question(question, shapes)
-    except NoSuchColumn:
+    except MissingColumn:
         return "unknown"
     match plan.kind:
         case "value":
-            return _looked_up(plan, connection)
+            return _look_up(plan, connection)
         case "count":
             return str(connection.execute(f"SELECT COUNT({plan.value}) {plan.source}").fetchone()[0])
         case "sum" | "average":
-            return _total(plan, connection)
+            return _compute_total(plan, connection)
         case "extreme":
             best = f"SELECT {'MAX' if plan.descending else 'MIN'}({plan.value}) {plan.source}"
             source = plan.source + (" AND" if " WHERE " in plan.source else " WHERE")
-            return _only(connection, f"SELECT {plan.label} {source} {plan.value} = ({best})")
+            return _fetch_only(connection, f"SELECT {plan.label} {source} {plan.value} = ({best})")
         case "common":
             counts = f"SELECT {plan.label} AS label, COUNT(*) AS n {plan.source} GROUP BY {plan.value}"
             best = f"SELECT {'MAX' if plan.descending else 'MIN'}(n) FROM ({counts})"
-            return _only(connection, f"SELECT label FROM ({counts}) WHERE n = ({best})")
+            return _fetch_only(connection, f"SELECT label FROM ({counts}) WHERE n = ({best})")
 
 
-def _looked_up(plan: Plan, connection: sqlite3.Connection) -> str:
+def _look_up(plan: Plan, connection: sqlite3.Connection) -> str:
     rows = connection.execute(f"SELECT {plan.value} {plan.source}").fetchall()
     if len(rows) > 1:
-        raise NotProven(f"The query returns {len(rows)} {plural(len(rows), 'row')}.")
+        raise ProofError(f"The query returns {len(rows)} {plural(len(rows), 'row')}.")
     if not rows or rows[0][0] is None:
         return "unknown"
     return str(rows[0][0])
 
 
-def _total(plan: Plan, connection: sqlite3.Connection) -> str:
+def _compute_total(plan: Plan, connection: sqlite3.Connection) -> str:
     """Return the sum or the average, computed with integers."""
     sql = f"SELECT COUNT(*), SUM(CAST(ROUND(({plan.value}) * 4) AS INTEGER)) {plan.source}"
     count, quarters = connection.execute(sql).fetchone()
     if not count:
-        raise NotProven("There are no rows to add up.")
+        raise ProofError("There are no rows to add up.")
     value = Fraction(quarters, 4) / (count if plan.kind == "average" else 1)
     if plan.places is None:
         if value.denominator != 1:
-            raise NotProven("The number of digits is not said.")
+            raise ProofError("The number of digits is not said.")
         return str(value)
     scaled = value * 10**plan.places
     if scaled.denominator != 1 and abs(scaled % 1 - Fraction(1, 2)) <= _MARGIN:
-        raise NotProven("The number rounds either way.")
+        raise ProofError("The number rounds either way.")
     number = Decimal(value.numerator) / Decimal(value.denominator)
     return str(number.quantize(Decimal(1).scaleb(-plan.places), ROUND_HALF_UP))
 
 
-def _only(connection: sqlite3.Connection, sql: str) -> str:
+def _fetch_only(connection: sqlite3.Connection, sql: str) -> str:
     rows = connection.execute(sql).fetchall()
     if len(rows) != 1:
-        raise NotProven(f"There are {len(rows)} winners.")
+        raise ProofError(f"There are {len(rows)} winners.")
     return str(rows[0][0])

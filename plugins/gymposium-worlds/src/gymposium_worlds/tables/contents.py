@@ -6,11 +6,11 @@ import datetime as dt
 from functools import lru_cache
 
 from gymposium.util.streams import Draw, stream
-from gymposium_worlds.tables.database import Column, Database, Row, Table, Value, plural
+from gymposium_worlds.tables.database import Column, Database, Row, Table, Value, pluralize
 from gymposium_worlds.tables.entities import Entity, RowAttribute
 from gymposium_worlds.tables.themes import THEMES
 
-LEAST_ROWS, MOST_ROWS = 20, 400
+MIN_ROWS, MAX_ROWS = 20, 400
 """Bounds on the rows of the largest table. With more rows, ordinary queries could exceed the step limit."""
 _FIRST_DAY = dt.date(2019, 1, 1)
 _DAYS = 6 * 365
@@ -26,13 +26,13 @@ def make_database(world: str, rows: int) -> Database:
     draw = Draw(stream(rows, "tables", world))
     theme = draw.pick(THEMES)
     people, items = max(8, rows // 4), max(8, rows // 5)
-    place = _table(theme.place, draw.between(5, 8), (), draw)
-    subject = _table(theme.subject, people, (place,), draw)
-    item = _table(theme.item, items, (), draw)
-    return Database(place, subject, item, _table(theme.event, rows, (subject, item), draw))
+    place = _make_table(theme.place, draw.between(5, 8), (), draw)
+    subject = _make_table(theme.subject, people, (place,), draw)
+    item = _make_table(theme.item, items, (), draw)
+    return Database(place, subject, item, _make_table(theme.event, rows, (subject, item), draw))
 
 
-def _table(entity: Entity, size: int, targets: tuple[Table, ...], draw: Draw) -> Table:
+def _make_table(entity: Entity, size: int, targets: tuple[Table, ...], draw: Draw) -> Table:
     noun = draw.pick(entity.nouns)
     attributes = [*entity.fixed, *draw.some(entity.optional, draw.between(1, len(entity.optional)))]
     columns = [Column("id", "id")]
@@ -45,19 +45,19 @@ def _table(entity: Entity, size: int, targets: tuple[Table, ...], draw: Draw) ->
         absent = tuple(labels[size:])
     for target in targets:
         columns.append(Column(f"{target.noun.replace(' ', '_')}_id", "reference", target.name))
-        values.append([1 + _skewed(len(target.rows), draw) for _ in range(size)])
+        values.append([1 + _draw_skewed(len(target.rows), draw) for _ in range(size)])
     for attribute in attributes:
         columns.append(Column(draw.pick(attribute.names), attribute.kind))
-        values.append(_values(attribute, size, draw))
+        values.append(_draw_values(attribute, size, draw))
     rows: tuple[Row, ...] = tuple(zip(*values, strict=True))
-    return Table(plural(noun), noun.replace("_", " "), tuple(columns), rows, absent, entity.absent)
+    return Table(pluralize(noun), noun.replace("_", " "), tuple(columns), rows, absent, entity.absent)
 
 
-def _values(attribute: RowAttribute, size: int, draw: Draw) -> list[Value]:
+def _draw_values(attribute: RowAttribute, size: int, draw: Draw) -> list[Value]:
     match attribute.kind:
         case "category":
             options = draw.some(attribute.values, draw.between(3, len(attribute.values)))
-            return [options[_skewed(len(options), draw)] for _ in range(size)]
+            return [options[_draw_skewed(len(options), draw)] for _ in range(size)]
         case "integer":
             return [draw.between(attribute.low, attribute.high) for _ in range(size)]
         case "decimal":
@@ -65,14 +65,14 @@ def _values(attribute: RowAttribute, size: int, draw: Draw) -> list[Value]:
         case "date":
             return [(_FIRST_DAY + dt.timedelta(draw.below(_DAYS))).isoformat() for _ in range(size)]
         case _:
-            return [None if draw.chance(_MISSING) else _contact(n, draw) for n in range(size)]
+            return [None if draw.chance(_MISSING) else _draw_contact(n, draw) for n in range(size)]
 
 
-def _contact(n: int, draw: Draw) -> str:
+def _draw_contact(n: int, draw: Draw) -> str:
     """Return a telephone number, distinct for each `n` below 1000."""
     return f"{n:03}-{draw.below(10_000):04}"
 
 
-def _skewed(n: int, draw: Draw) -> int:
+def _draw_skewed(n: int, draw: Draw) -> int:
     """Draw an integer from 0 to n - 1, favoring small ones."""
     return min(draw.below(n), draw.below(n)) if draw.chance(0.5) else draw.below(n)

@@ -90,7 +90,7 @@ class Database:
         return self.place, self.subject, self.item, self.event
 
 
-def plural(noun: str) -> str:
+def pluralize(noun: str) -> str:
     """Return the plural of a regular noun: `branches`, `countries`, `loans`."""
     if noun.endswith("y") and noun[-2] not in "aeiou":
         return f"{noun[:-1]}ies"

@@ -10,7 +10,7 @@ from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.plugins.names import parse_name
 from gymposium.replies.reading import READERS, Reader
 from gymposium.tasks.tools import Call
-from gymposium_worlds.tables.reading.plans import NoSuchColumn, Plan, read_question
+from gymposium_worlds.tables.reading.plans import MissingColumn, Plan, read_question
 from gymposium_worlds.tables.reading.shapes import read_shapes
 
 _QUESTION = "The question: "
@@ -41,7 +41,7 @@ class TablesExpert:
         *lines, question = text.splitlines()
         try:
             plan = read_question(question.removeprefix(_QUESTION), read_shapes(lines))
-        except NoSuchColumn:
+        except MissingColumn:
             return Call("answer", {"value": "unknown"})
         return Call("query", {"sql": write_query(plan)})
 
@@ -55,16 +55,16 @@ def write_query(plan: Plan) -> str:
         case "count":
             return f"SELECT COUNT({plan.value}) {plan.source}"
         case "sum":
-            return f"SELECT {_rounded(f'SUM({plan.value})', plan.places)} {plan.source}"
+            return f"SELECT {_round_expression(f'SUM({plan.value})', plan.places)} {plan.source}"
         case "average":
-            return f"SELECT {_rounded(f'AVG({plan.value})', plan.places)} {plan.source}"
+            return f"SELECT {_round_expression(f'AVG({plan.value})', plan.places)} {plan.source}"
         case "extreme":
             return f"SELECT {plan.label} {plan.source} ORDER BY {plan.value} {order} LIMIT 1"
         case "common":
             return f"SELECT {plan.label} {plan.source} GROUP BY {plan.value} ORDER BY COUNT(*) {order} LIMIT 1"
 
 
-def _rounded(expression: str, places: int | None) -> str:
+def _round_expression(expression: str, places: int | None) -> str:
     return expression if places is None else f"ROUND({expression}, {places})"
 
 

@@ -11,8 +11,8 @@ from gymposium.errors import BadRecord
 from gymposium.games.protocol import Style
 from gymposium.tasks.tools import Tool
 from gymposium.util.streams import Draw, stream
-from gymposium_worlds.tables.answers import UNKNOWN_ELSEWHERE, Answer
-from gymposium_worlds.tables.contents import LEAST_ROWS, MOST_ROWS, make_database
+from gymposium_worlds.tables.answers import UNKNOWN_SCORE, Answer
+from gymposium_worlds.tables.contents import MAX_ROWS, MIN_ROWS, make_database
 from gymposium_worlds.tables.questions.kinds import draw_question, parse_kinds
 from gymposium_worlds.tables.questions.wordings import Split
 from gymposium_worlds.tables.tools import ANSWER, QUERY
@@ -55,7 +55,7 @@ class TablesTasks:
         parse_kinds(self.kinds)
 
     def rules(self, style: Style) -> str:
-        return _COMPACT if style == "compact" else _RULES.format(calls=self.max_calls, unknown=UNKNOWN_ELSEWHERE)
+        return _COMPACT if style == "compact" else _RULES.format(calls=self.max_calls, unknown=UNKNOWN_SCORE)
 
     def task(self, seed: int) -> Mapping[str, Any]:
         draw = Draw(stream(seed, "tables", "question"))
@@ -67,6 +67,6 @@ class TablesTasks:
         """Open the database of a task. Raises `BadRecord` for a task of another form."""
         match task:
             case {"world": str(world), "rows": int(rows), "text": str(text), "answer": answer}:
-                if _WORLD.fullmatch(world) and LEAST_ROWS <= rows <= MOST_ROWS:
+                if _WORLD.fullmatch(world) and MIN_ROWS <= rows <= MAX_ROWS:
                     return TablesWorld(make_database(world, rows), text, Answer.load(answer))
         raise BadRecord("A task of the world tables holds the name of a database, its rows, a question and an answer.")

@@ -8,9 +8,9 @@ from gymposium.games.protocol import Style
 from gymposium.tasks import Call, Result
 from gymposium_worlds.tables.answers import Answer, is_unknown
 from gymposium_worlds.tables.database import Database
-from gymposium_worlds.tables.sql.queries import Queries
+from gymposium_worlds.tables.sql.queries import QueryRunner
 from gymposium_worlds.tables.sql.refusal import QueryRefusal
-from gymposium_worlds.tables.sql.showing import shown
+from gymposium_worlds.tables.sql.showing import format_rows
 from gymposium_worlds.tables.tools import QUERY
 
 
@@ -19,7 +19,7 @@ class TablesWorld:
 
     def __init__(self, database: Database, question: str, answer: Answer) -> None:
         self._database, self._question, self._answer = database, question, answer
-        self._queries = Queries(database)
+        self._queries = QueryRunner(database)
         self._given: str | None = None
         self._asked = self._errors = 0
 
@@ -43,7 +43,7 @@ class TablesWorld:
         except QueryRefusal as refused:
             self._errors += 1
             return Result(str(refused), error=True)
-        return Result(shown(result), value={"rows": len(result.rows)})
+        return Result(format_rows(result), value={"rows": len(result.rows)})
 
     def over(self) -> bool:
         return self._given is not None

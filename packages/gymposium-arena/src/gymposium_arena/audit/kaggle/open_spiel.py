@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from gymposium.games.openspiel.adapter import OpenSpielGame
-from gymposium.games.openspiel.lookup import game_of_engine
+from gymposium.games.openspiel.lookup import load_by_engine_name
 from gymposium.match import MatchResult
 from gymposium.util.strict_json import strict_json
 from gymposium_arena.audit.episode import entry, fail
@@ -30,7 +30,7 @@ class OpenSpielSteps(Steps):
         self.history = [_parsed(action) for action in entry(info, "actionHistory", list, "info")]
         self.at = 0
         name = entry(info, "openSpielGameStringResolved", str, "info")
-        return game_of_engine(re.sub(r"^([a-z0-9_]+)_proxy\b", r"\1", name).replace("()", ""))
+        return load_by_engine_name(re.sub(r"^([a-z0-9_]+)_proxy\b", r"\1", name).replace("()", ""))
 
     def get_action(self, state: State) -> Any:
         action = state["action"]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, openspiel_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, make_openspiel_factory
 from gymposium.games.openspiel.wording import compact_facts
 from gymposium.games.pictures import Picture, hand
 from gymposium.games.protocol import CHANCE, Event, Style
@@ -90,4 +90,4 @@ class BlackjackGame(OpenSpielGame):
         return str(state.observation_string(seat))
 
 
-game = openspiel_game("blackjack", lambda engine: Blackjack(), BlackjackGame)
+game = make_openspiel_factory("blackjack", lambda engine: Blackjack(), BlackjackGame)

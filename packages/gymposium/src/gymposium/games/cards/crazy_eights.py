@@ -11,10 +11,18 @@ from typing import Any
 import pyspiel
 
 from gymposium.errors import NoSampler
-from gymposium.games.cards.crazy_eights_history import CARDS, DEALER, SUITS, CrazyEightsHistory, HandRules, begin, steps
+from gymposium.games.cards.crazy_eights_history import (
+    CARDS,
+    DEALER,
+    SUITS,
+    CrazyEightsHistory,
+    HandRules,
+    iterate_history,
+    start_history,
+)
 from gymposium.games.cards.hand_histories import HandHistories
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
-from gymposium.games.openspiel.boards import legal_line
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
+from gymposium.games.openspiel.boards import format_legal
 from gymposium.games.openspiel.wording import compact_facts
 from gymposium.games.pictures import Picture, hand, note, table
 from gymposium.games.protocol import Event, Style
@@ -26,22 +34,22 @@ _VIEW = re.compile(
     r"Previous card: (.)(.)\nPrevious suit: (.)\n.*have: (.*) cards"
 )
 _SUITS = dict(zip("CDHS", SUITS))
-_RENEWED = (
+_RESHUFFLE_RULES = (
     "The stock is not renewed.",
     "When the stock is empty, the pile but for its top card is shuffled and is the new stock.",
 )
-_LAST_FOR_TWOS = " Drawing exactly the rest of the stock for 2s counts as a pass here."
+_DRAW_TWO_NOTE = " Drawing exactly the rest of the stock for 2s counts as a pass here."
 _NAMES = [*CARDS, "draw", "pass", *SUITS]
 
 
-def _penalty(card: int) -> int:
+def _score_card(card: int) -> int:
     """Return the points for a leftover card. The engine uses the card's number as its rank (crazy_eights.cc,
     ScoreUp)."""
     rank = card // 4
     return 50 if rank == 6 else 10 if rank >= 9 else card + 2
 
 
-MOST_LEFT = sum(map(_penalty, range(len(CARDS)))) - _penalty(0)
+MAX_PENALTY = sum(map(_score_card, range(len(CARDS)))) - _score_card(0)
 """Total points of all cards except the one on the pile."""
 
 
@@ -57,7 +65,7 @@ class CrazyEights:
         self.players, self.max_draw, self.max_plays = players, max_draw_cards, max_turns
         self.specials, self.reshuffle = use_special_cards, reshuffle
         self.table = HandRules(players, use_special_cards, reshuffle)
-        self.histories = HandHistories(partial(begin, self.table))
+        self.histories = HandHistories(partial(start_history, self.table))
 
     def rules(self, seat: int, style: Style) -> str:
         n, draws = self.players, self.max_draw
@@ -80,11 +88,11 @@ class CrazyEights:
             f"plays an 8 then names a suit, as a move of its own: the next card must have that suit, or be an 8.\n"
             f"Before you play you may draw cards from the stock, one by one, at most {draws} in a turn, whether you "
             f"could play or not. When you have drawn {draws}, or there is no stock, you must play or pass; sooner you "
-            f"cannot pass. {_RENEWED[self.reshuffle]}\n"
+            f"cannot pass. {_RESHUFFLE_RULES[self.reshuffle]}\n"
             f"{self._specials()}"
             f"The hand is over when somebody has no cards left, when {self.max_plays} cards have been played, counting "
             f"everybody's, or when there is no stock and players have passed {n + 1} times in a "
-            f"row.{_LAST_FOR_TWOS if self.specials else ''}\n"
+            f"row.{_DRAW_TWO_NOTE if self.specials else ''}\n"
             f"Each card that you have left costs points: an 8 50; J, Q, K and A 10; any other four times its number (T "
             f"is 10) less 6, and 1 more if it is a diamond, 2 a heart, 3 a spade, so 2c costs 2 and Ts 37. Your result "
             f"is minus these points; the greatest result wins.\n"
@@ -109,7 +117,7 @@ class CrazyEights:
         view = _VIEW.search(state.observation_string(seat))
         assert view is not None, "the engine's view of crazy_eights has changed"
         now = self.histories.get(state.history())
-        suits = (_suit(view[1], "c"), _suit(view[2], "d"), _suit(view[3], "h"), _suit(view[4], "s"))
+        suits = (_parse_row(view[1], "c"), _parse_row(view[2], "d"), _parse_row(view[3], "h"), _parse_row(view[4], "s"))
         hand = [suit for suit in suits if suit]
         top = view[6] + view[5].lower()
         named = _SUITS[view[7]] if view[6] == "8" and not now.naming else ""
@@ -123,7 +131,7 @@ class CrazyEights:
                 f"hand {' '.join(hand) or 'none'}\ntop {top}{f' {named}' if named else ''}\n"
                 f"cards {' '.join(held)} stock {now.stock}\nturns {now.told}\n{way}"
                 f"{f'result {result}' if over else f'now P{now.seat} drawn {now.drawn}'}\n"
-                f"{legal_line(state, seat, _NAMES)}"
+                f"{format_legal(state, seat, _NAMES)}"
             )
         way = f" Turns go {'up' if now.way > 0 else 'down'} by number." if self.specials else ""
         return (
@@ -161,7 +169,7 @@ class CrazyEights:
 
 
 @cache  # 8,192 rows for each suit
-def _suit(row: str, suit: str) -> str:
+def _parse_row(row: str, suit: str) -> str:
     """Return the cards in an engine row: `23 5       K ` → `2h 3h 5h Kh`."""
     return " ".join([rank + suit for rank in row.replace(" ", "")])
 
@@ -171,10 +179,10 @@ class CrazyEightsGame(OpenSpielGame):
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         words = CrazyEights(**params)
-        super().__init__(spec, params, engine_game("crazy_eights", params), words)
+        super().__init__(spec, params, load_engine_game("crazy_eights", params), words)
         self.table, self.histories = words.table, words.histories
         # The engine's bound is -544 for every rule set, but it scores by different points.
-        self.utility_range = (-float(MOST_LEFT), 0.0)
+        self.utility_range = (-float(MAX_PENALTY), 0.0)
         # The engine's length bound is 10,000. Before the stock is empty, a player who passes has drawn cards.
         stocks = words.max_plays + 1 if words.reshuffle else 1  # reshuffled at most once between two plays
         draws = stocks * len(CARDS)
@@ -221,7 +229,7 @@ def _redeal(rules: HandRules, history: Sequence[int], seat: int, rng: random.Ran
 
     for index in range(1, 1 + rules.hands):
         drew((history[0] - DEALER + index) % rules.players, 0, index)
-    for index, item, before in steps(rules, history):
+    for index, item, before in iterate_history(rules, history):
         while len(left) <= before.renewed:
             left.append(set(pile[:-1]))
             stock_of.update(dict.fromkeys(pile[:-1], len(left) - 1))

@@ -121,14 +121,14 @@ class CrazyEightsHistory:
         self.seat = (self.seat + self.way) % self.rules.players
 
 
-def begin(rules: HandRules, history: Sequence[int]) -> tuple[CrazyEightsHistory, int]:
+def start_history(rules: HandRules, history: Sequence[int]) -> tuple[CrazyEightsHistory, int]:
     """Return the hand with the first card on the pile, and the number of entries up to there."""
     return CrazyEightsHistory(rules, history), rules.first(history) + 1
 
 
-def steps(rules: HandRules, history: Sequence[int]) -> Iterator[tuple[int, int, CrazyEightsHistory]]:
+def iterate_history(rules: HandRules, history: Sequence[int]) -> Iterator[tuple[int, int, CrazyEightsHistory]]:
     """Yield the index and value of each later entry, with the hand before it."""
-    hand, done = begin(rules, history)
+    hand, done = start_history(rules, history)
     for index in range(done, len(history)):
         yield index, history[index], hand
         hand.go_on(history[index])

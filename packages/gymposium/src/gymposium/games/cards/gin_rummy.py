@@ -14,7 +14,7 @@ from typing import Any
 import pyspiel
 
 from gymposium.errors import NoSampler
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
 from gymposium.games.openspiel.boards import ORDER
 from gymposium.games.openspiel.wording import compact_facts
 from gymposium.games.pictures import Picture, hand, note
@@ -43,10 +43,10 @@ class GinRummy:
         self.hand_size, self.knock_card, self.oklahoma = hand_size, knock_card, oklahoma
         self.gin_bonus, self.undercut_bonus = gin_bonus, undercut_bonus
         texts = [start.action_to_string(0, action) for action in range(_MELDS, start.num_distinct_actions())]
-        self.melds = [sorted(map(_CARDS.index, _cards_in(text.rpartition(" ")[2]))) for text in texts]
+        self.melds = [sorted(map(_CARDS.index, _split_cards(text.rpartition(" ")[2]))) for text in texts]
         self._utils = pyspiel.gin_rummy.GinRummyUtils(13, 4, hand_size)
         self._named = {_UPCARD: "draw upcard", _STOCK: "draw stock", _PASS: "pass", _KNOCK: "knock"}
-        self._named.update({_MELDS + i: f"meld {_listed(meld)}" for i, meld in enumerate(self.melds)})
+        self._named.update({_MELDS + i: f"meld {_join_cards(meld)}" for i, meld in enumerate(self.melds)})
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         with_card = "lay off" if state.current_phase() == _PHASE.LAYOFF else "discard"
@@ -94,18 +94,18 @@ class GinRummy:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         hand = sorted(state.hands()[seat])
         upcard = state.upcard()
-        pile = _listed(state.discard_pile())
-        theirs = _listed(sorted(state.known_cards()[1 - seat]))
+        pile = _join_cards(state.discard_pile())
+        theirs = _join_cards(sorted(state.known_cards()[1 - seat]))
         turns = list_turns(state.history(), self.hand_size)
         knocked, laid = state.knocked(), state.layed_melds()
         over = state.is_terminal()
-        stage = _stage(state, self.hand_size)
+        stage = _find_stage(state, self.hand_size)
         limit, stock = state.knock_card(), state.stock_size()
         # After a knock, unlaid cards count. After a knock at the wall, the engine's number is stale.
         deadwood = sum([_VALUES[card] for card in hand]) if True in knocked else self._deadwood(state, seat)
         if style == "compact":
             lines = [
-                f"hand {_listed(hand) or 'none'}",
+                f"hand {_join_cards(hand) or 'none'}",
                 f"deadwood {deadwood} knock {limit}",
                 f"upcard {'none' if upcard is None else _CARDS[upcard]} stock {stock}",
                 f"pile {pile or 'none'}",
@@ -114,22 +114,22 @@ class GinRummy:
             ]
             for who, owner in (("you", seat), ("they", 1 - seat)):
                 if laid[owner]:
-                    lines.append(f"{who} laid {', '.join([_listed(self.melds[meld]) for meld in laid[owner]])}")
+                    lines.append(f"{who} laid {', '.join([_join_cards(self.melds[meld]) for meld in laid[owner]])}")
             if state.layoffs():
-                lines.append(f"laid off {_listed(state.layoffs())}")
+                lines.append(f"laid off {_join_cards(state.layoffs())}")
             lines.append(f"result {int(state.player_return(seat)):+d}" if over else f"now {_STAGES[stage][0]}")
-            legal = ", ".join(self.moves(state, seat, legal_actions(state, seat)))
+            legal = ", ".join(self.moves(state, seat, find_legal_actions(state, seat)))
             return "\n".join(lines) + f"\nlegal {legal or 'none'}\n"
-        suits = [_listed([card for card in hand if card // 13 == suit]) for suit in range(4)]
+        suits = [_join_cards([card for card in hand if card // 13 == suit]) for suit in range(4)]
         lines = [f"Your hand: {', '.join([suit for suit in suits if suit]) or 'empty'}."]
         if True in knocked:
             lines[0] += f" The cards in it count {deadwood}."
             lines.append(f"{'You have' if knocked[seat] else 'Your opponent has'} knocked; the limit was {limit}.")
             for who, owner in (("You have", seat), ("Your opponent has", 1 - seat)):
                 if laid[owner]:
-                    lines.append(f"{who} laid: {', '.join([_listed(self.melds[meld]) for meld in laid[owner]])}.")
+                    lines.append(f"{who} laid: {', '.join([_join_cards(self.melds[meld]) for meld in laid[owner]])}.")
             if state.layoffs():
-                lines.append(f"Laid off on the knocker's melds: {_listed(state.layoffs())}.")
+                lines.append(f"Laid off on the knocker's melds: {_join_cards(state.layoffs())}.")
         else:
             best = " after discarding your highest unmatched card" if len(hand) > self.hand_size else ""
             lines.append(
@@ -140,9 +140,9 @@ class GinRummy:
             f"Discard pile, oldest first: {pile or 'empty'}."
         )
         lines.append(f"Known cards in your opponent's hand, taken from the pile: {theirs or 'none'}.")
-        mine = _listed(sorted(state.known_cards()[seat]))
+        mine = _join_cards(sorted(state.known_cards()[seat]))
         lines.append(f"Of your hand your opponent knows: {mine or 'nothing'}.")
-        past = ", ".join([_turn("you" if i % 2 == seat else "opponent", turn) for i, turn in enumerate(turns)])
+        past = ", ".join([_describe_turn("you" if i % 2 == seat else "opponent", turn) for i, turn in enumerate(turns)])
         lines.append(f"Turns so far (what was drawn, then what was discarded): {past or 'none'}.")
         if over:
             lines.append(f"The hand is over. Your result: {int(state.player_return(seat)):+d}.")
@@ -178,7 +178,7 @@ class GinRummy:
         return count
 
 
-def legal_actions(state: pyspiel.State, seat: int) -> list[int]:
+def find_legal_actions(state: pyspiel.State, seat: int) -> list[int]:
     """Return the engine's legal actions with two corrections.
 
     First, drop a knock if no discard keeps the deadwood within the limit. The engine offers that knock when all cards
@@ -188,23 +188,23 @@ def legal_actions(state: pyspiel.State, seat: int) -> list[int]:
     if _KNOCK in actions and not state.child(_KNOCK).legal_actions():
         actions.remove(_KNOCK)
     if actions and state.current_phase() == _PHASE.LAYOFF and not state.finished_layoffs():
-        return sorted({_PASS, *layoffs(state, seat)})
+        return sorted({_PASS, *find_layoffs(state, seat)})
     return actions
 
 
-def layoffs(state: pyspiel.State, seat: int) -> list[int]:
+def find_layoffs(state: pyspiel.State, seat: int) -> list[int]:
     """Return the cards in a hand that extend the knocker's melds.
 
     A laid-off card belongs to every meld that it extended at that time."""
     melds = [list(_MELD_CARDS[meld]) for meld in state.layed_melds()[1 - seat]]
     for card in state.layoffs():
         for meld in melds:
-            if card in _extensions(meld):
+            if card in _find_extensions(meld):
                 meld.append(card)
-    return sorted({card for meld in melds for card in _extensions(meld)}.intersection(state.hands()[seat]))
+    return sorted({card for meld in melds for card in _find_extensions(meld)}.intersection(state.hands()[seat]))
 
 
-def _extensions(meld: Sequence[int]) -> set[int]:
+def _find_extensions(meld: Sequence[int]) -> set[int]:
     """Return the cards that extend a meld by one."""
     if len({card % 13 for card in meld}) == 1:
         return set(range(meld[0] % 13, 52, 13)).difference(meld)
@@ -258,7 +258,7 @@ _STAGES = {
 """What the seat to move must do at each stage, in compact and full style."""
 
 
-def _stage(state: pyspiel.State, hand_size: int) -> str:
+def _find_stage(state: pyspiel.State, hand_size: int) -> str:
     """Return the hand's stage, a key of `_STAGES`."""
     phase = state.current_phase()
     if phase == _PHASE.DRAW:
@@ -275,19 +275,19 @@ def _stage(state: pyspiel.State, hand_size: int) -> str:
     return "wall"
 
 
-def _turn(who: str, turn: str) -> str:
+def _describe_turn(who: str, turn: str) -> str:
     """Return a turn as text: `u7h` → `opponent upcard 7h`."""
     if turn in ("pass", "knock"):
         return f"{who} {turn}ed"
     return f"{who} {'upcard' if turn[0] == 'u' else 'stock'} {turn[1:].strip()}".rstrip()
 
 
-def _listed(cards: Sequence[int]) -> str:
+def _join_cards(cards: Sequence[int]) -> str:
     """Return the names of cards: `7h 8h 9h`."""
     return " ".join([_CARDS[card] for card in cards])
 
 
-def _cards_in(text: str) -> Iterator[str]:
+def _split_cards(text: str) -> Iterator[str]:
     """Yield the cards in a text: `7h8h9h` → `7h`, `8h`, `9h`."""
     return (text[i : i + 2] for i in range(0, len(text), 2))
 
@@ -307,7 +307,7 @@ class GinRummyGame(OpenSpielGame):
         self.utility_range = (-most, most)
 
     def legal(self, state: pyspiel.State, seat: int) -> list[int]:
-        return legal_actions(state, seat)
+        return find_legal_actions(state, seat)
 
     def start(self) -> pyspiel.State:
         return self._start.clone()  # creating a state takes 1.1 ms, copying one 0.03 ms
@@ -397,11 +397,11 @@ class GinRummyGame(OpenSpielGame):
         for index, action in enumerate(history):
             if action == _KNOCK or knocked:
                 knocked = True
-                if state.current_player() == other and action not in legal_actions(state, other):
+                if state.current_player() == other and action not in find_legal_actions(state, other):
                     return None
             state.apply_action(dealt.get(index, action))
         return state
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> GinRummyGame:
-    return GinRummyGame(spec, params, engine_game("gin_rummy", params))
+    return GinRummyGame(spec, params, load_engine_game("gin_rummy", params))

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.openspiel.boards import legal_line
+from gymposium.games.openspiel.adapter import OpenSpielGame, load_engine_game
+from gymposium.games.openspiel.boards import format_legal
 from gymposium.games.openspiel.wording import compact_facts
 from gymposium.games.pictures import Picture, hand, note, table, track
 from gymposium.games.protocol import Event, Style
@@ -71,7 +71,7 @@ class Goofspiel:
             past = " ".join([f"{prize}:{names[bid]}{results[won][0]}" for prize, bid, won in rounds])
             return (
                 f"past {past or 'none'}\npoints {mine} {theirs}\nhand {hand or 'none'}\nprize {now or 'none'}\n"
-                f"{legal_line(state, seat, self.names, ', ')}"
+                f"{format_legal(state, seat, self.names, ', ')}"
             )
         lines = [
             f"Round {number}: prize {prize}, you bid {names[bid]} and {results[won]}."
@@ -126,7 +126,7 @@ class OpenGoofspiel(Goofspiel):
         if style == "compact":
             return (
                 f"points {points[seat]} {points[1 - seat]}\nhand {mine or 'none'}\ntheirs {theirs or 'none'}\n"
-                f"left {left or 'none'}\nprize {now or 'none'}\n{legal_line(state, seat, self.names, ', ')}"
+                f"left {left or 'none'}\nprize {now or 'none'}\n{format_legal(state, seat, self.names, ', ')}"
             )
         turn = (
             ""
@@ -140,7 +140,7 @@ class OpenGoofspiel(Goofspiel):
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-    engine = engine_game("goofspiel", {**params, "players": 2})
+    engine = load_engine_game("goofspiel", {**params, "players": 2})
     how = params["num_cards"], params["points_order"]
     if params["imp_info"]:
         return OpenSpielGame(spec, params, engine, Goofspiel(*how))

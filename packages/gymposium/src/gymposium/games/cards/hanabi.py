@@ -13,14 +13,14 @@ import pyspiel
 from gymposium.errors import BadParameter, NoSampler
 from gymposium.games.cards.hanabi_history import COLOURS, Deck, HanabiHistory
 from gymposium.games.cards.hand_histories import HandHistories
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
 from gymposium.games.openspiel.wording import compact_facts
 from gymposium.games.pictures import Picture, hand, note, table
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 _TRIES = 10_000
-_KNOWN = re.compile(r"([A-Z]+)(\d+)")
+_HINTED = re.compile(r"([A-Z]+)(\d+)")
 """Colours and numbers that a card may have: `RYG123`."""
 _VIEW = re.compile(
     r"Life tokens: (\d+)\nInfo tokens: (\d+)\nFireworks: (.*) \nHands:\n((?:.*\n)*)Deck size: (\d+)\nDiscards:(.*)"
@@ -97,12 +97,10 @@ class Hanabi:
         result = f"{state.player_return(seat):g}"
         if style == "compact":
             ends = "" if now.turns_left is None or over else f" turns {now.turns_left}"
-            cards = "".join(
-                [
-                    f"P{s} {' '.join([_short(card, s == seat) for card in hands[s - seat].splitlines()]) or 'none'}\n"
-                    for s in range(self.deck.players)
-                ]
-            )
+            cards = ""
+            for s in range(self.deck.players):
+                held = " ".join([_format_compact(card, s == seat) for card in hands[s - seat].splitlines()])
+                cards += f"P{s} {held or 'none'}\n"
             legal = ", ".join(self.moves(state, seat, state.legal_actions(seat)))
             return (
                 f"lives {lives} hints {hints} deck {left}{ends}\nstacks {stacks}\ngone{gone or ' none'}\n{cards}"
@@ -115,7 +113,9 @@ class Hanabi:
             f"Stacks: {stacks}. Discarded:{gone or ' none'}.",
         ]
         for s in range(self.deck.players):
-            cards = ", ".join([f"{i}: {_long(card)}" for i, card in enumerate(hands[s - seat].splitlines(), start=1)])
+            cards = ", ".join(
+                [f"{i}: {_format_full(card)}" for i, card in enumerate(hands[s - seat].splitlines(), start=1)]
+            )
             whose = "Your hand, as far as you know it" if s == seat else f"P{s}'s hand (as far as P{s} knows it)"
             lines.append(f"{whose}: {cards or 'empty'}.")
         lines.append(f"Turns so far: {now.told or 'none'}.")
@@ -131,7 +131,7 @@ class Hanabi:
         for owner in range(self.deck.players):
             cards = known[f"P{owner}"].split()
             shown = ["?" if owner == seat else card[:2] for card in cards]
-            told = [_KNOWN.sub(r"\1\n\2", card.rpartition(":")[2]) for card in cards]
+            told = [_HINTED.sub(r"\1\n\2", card.rpartition(":")[2]) for card in cards]
             title = (
                 "Your hand, and what you know of it" if owner == seat else f"P{owner}'s hand, and what P{owner} knows"
             )
@@ -148,7 +148,7 @@ class Hanabi:
         )
 
 
-def _short(card: str, own: bool) -> str:
+def _format_compact(card: str, own: bool) -> str:
     """Return a card in compact style.
 
     `W2 || WX|W12345` becomes `W2:W12345`. The seat's own `XX || WX|W12345` becomes `W12345`."""
@@ -157,7 +157,7 @@ def _short(card: str, own: bool) -> str:
 
 
 @cache
-def _long(card: str) -> str:
+def _format_full(card: str) -> str:
     """Return a card in full style.
 
     `W2 || WX|W12345` becomes `W2 (W 12345)`. The seat's own `XX || WX|W12345` becomes `W 12345`."""
@@ -178,7 +178,7 @@ class HanabiGame(OpenSpielGame):
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], deck: Deck) -> None:
         hints, lives = params["max_information_tokens"], params["max_life_tokens"]
-        super().__init__(spec, params, engine_game("hanabi", params), Hanabi(deck, hints, lives))
+        super().__init__(spec, params, load_engine_game("hanabi", params), Hanabi(deck, hints, lives))
         self.deck = deck
         # Each played or discarded card is replaced while the deck lasts. It may restore a hint token.
         gone = deck.size - deck.players * deck.hand_size + deck.players

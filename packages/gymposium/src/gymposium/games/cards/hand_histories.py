@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
-_KEPT = 5000
+_MAX_CACHED = 5000
 """Maximum number of cached hand histories. Each takes one or two kilobytes."""
 
 
@@ -47,7 +47,7 @@ class HandHistories(Generic[H]):
         hand, done = self._begin(key) if cached is None else (cached.copy(), done)
         for item in key[done:]:
             hand.go_on(item)
-        if len(self._cache) >= _KEPT:
+        if len(self._cache) >= _MAX_CACHED:
             self._cache.clear()
         self._cache[key] = hand
         return hand

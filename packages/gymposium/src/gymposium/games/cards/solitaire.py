@@ -13,8 +13,8 @@ from typing import Any
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
-from gymposium.games.openspiel.boards import action_names
+from gymposium.games.openspiel.adapter import OpenSpielGame, make_openspiel_factory
+from gymposium.games.openspiel.boards import list_action_names
 from gymposium.games.pictures import Picture, hand, piles
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
@@ -23,11 +23,11 @@ _RANKS, _SUITS = "A23456789TJQK", "shcd"
 _CARDS = frozenset(rank + suit for rank in _RANKS for suit in _SUITS)
 _SUIT_NAMES = ("spades", "hearts", "clubs", "diamonds")
 """Suits in the order of the engine's foundations."""
-_PLAIN = str.maketrans("♠♥♣♦\N{PLAYING CARD BACK}", f"{_SUITS}?")
+_ASCII = str.maketrans("♠♥♣♦\N{PLAYING CARD BACK}", f"{_SUITS}?")
 _PILES = 7
-_TURNED_UP = 31
+_REVEALED_AT_START = 31
 """Number of cards turned up at the start: each pile's last card, and the waste."""
-_TAKEN = 3
+_WASTE_STEP = 3
 """Step between available cards in the waste."""
 
 
@@ -40,7 +40,7 @@ class Solitaire:
 
     def __init__(self, engine: pyspiel.Game, depth_limit: int) -> None:
         self.limit = depth_limit
-        self.names = [_name(text.translate(_PLAIN)) for text in action_names(engine)]
+        self.names = [_name_move(text.translate(_ASCII)) for text in list_action_names(engine)]
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
@@ -70,14 +70,15 @@ class Solitaire:
             f"For a card that goes to its foundation, A 100, 2 90, 3 80, 4 70, 5 60, 6 50, 7 40, 8 30, 9 20, T, J, Q "
             f"and K 10; for one that comes back from there, as many less. Your result is the points.\n"
             f"The match is over after {self.limit} steps. Each move is a step, and so is each card turned up, the "
-            f"{_TURNED_UP} at the beginning included. When there is no other move, only end is left, which ends it "
+            f"{_REVEALED_AT_START} at the beginning included. When there is no other move, only end is left, which "
+            f"ends it "
             f"too.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        lines = state.observation_string(seat).translate(_PLAIN).split("\n")
+        lines = state.observation_string(seat).translate(_ASCII).split("\n")
         waste = lines[0].partition(": ")[2].split()
-        waste = [card if i % _TAKEN else f"[{card}]" for i, card in enumerate(waste)]
+        waste = [card if i % _WASTE_STEP else f"[{card}]" for i, card in enumerate(waste)]
         tops = [top[0] if top in _CARDS else "-" for top in lines[1].partition(": ")[2].split()]
         piles = [" ".join(line.split()) for line in lines[3:-2]]
         empty = _PILES - len(piles)
@@ -125,7 +126,7 @@ class Solitaire:
         )
 
 
-def _name(text: str) -> str:
+def _name_move(text: str) -> str:
     """Return a move as text: `3h ← 2s` → `2s to 3h`."""
     target, _, card = text.partition(" ← ")
     if not card:
@@ -141,10 +142,10 @@ class SolitaireGame(OpenSpielGame):
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Solitaire) -> None:
         super().__init__(spec, params, engine, words)
         self.hides = False
-        self.max_decisions -= _TURNED_UP
+        self.max_decisions -= _REVEALED_AT_START
 
     def render_view(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}\n{len(state.history())}"
 
 
-game = openspiel_game("solitaire", Solitaire, SolitaireGame)
+game = make_openspiel_factory("solitaire", Solitaire, SolitaireGame)

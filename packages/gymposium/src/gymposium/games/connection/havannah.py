@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pyspiel
 
 from gymposium.games.connection.hexagons import Hexagons
-from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, legal_line, to_move
+from gymposium.games.openspiel.adapter import make_openspiel_factory
+from gymposium.games.openspiel.boards import ORDER, describe_turn, format_legal
 from gymposium.games.pictures import Picture, last_turn
 from gymposium.games.protocol import Event, Style
 
@@ -61,14 +61,14 @@ class Havannah:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         board, swap = self.board, ""
         if style == "compact":
-            return board.compact(state, seat) + legal_line(state, seat, self.names)
+            return board.compact(state, seat) + format_legal(state, seat, self.names)
         if self.swap and state.current_player() == seat == len(state.history()) == 1:
             swap = board.names[state.history()[0]]
         offer = f" You may also play {swap}, which makes the stone there yours." if swap else ""
-        return f"You are {_MARKS[seat]}{to_move(state, seat)}.{offer} The board:\n{board.full(state, seat)}"
+        return f"You are {_MARKS[seat]}{describe_turn(state, seat)}.{offer} The board:\n{board.full(state, seat)}"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         return self.board.picture(state, seat, last_turn(events))
 
 
-game = openspiel_game("havannah", Havannah)
+game = make_openspiel_factory("havannah", Havannah)

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.adapter import make_openspiel_factory
 from gymposium.games.openspiel.boards import (
     ORDER,
     Frame,
-    action_names,
-    legal_line,
-    letters,
-    match_row_numbers,
-    naming,
-    sides_to_join,
-    to_move,
+    build_row_pattern,
+    describe_cells,
+    describe_goals,
+    describe_turn,
+    format_legal,
+    list_action_names,
+    list_letters,
 )
 from gymposium.games.pictures import Picture, hexes, last_turn, note
 from gymposium.games.protocol import Event, Style
@@ -33,17 +33,18 @@ class Hex:
 
     def __init__(self, engine: pyspiel.Game, board_size: int) -> None:
         self.board_size = board_size
-        self.names = action_names(engine)
-        columns = letters(board_size)
-        self.move_pattern = re.compile(f"[{columns}]{match_row_numbers(board_size)}")
+        self.names = list_action_names(engine)
+        columns = list_letters(board_size)
+        self.move_pattern = re.compile(f"[{columns}]{build_row_pattern(board_size)}")
         self._frame = Frame(columns, range(1, board_size + 1))
         last = f"{columns[-1]}{board_size}"
-        self._goals = sides_to_join(board_size, board_size)
+        self._goals = describe_goals(board_size, board_size)
         self._rules = (
             f"Hex on a board of {board_size} by {board_size} hexagonal cells. x and o take turns to put a stone on any "
             f"empty cell; x moves first. Stones never move. x wins with a chain of touching x stones from "
             f"{self._goals[0][0]}, o with one of o stones from {self._goals[0][1]}. There are no draws.\n"
-            f"{naming(board_size, board_size, cell='cell', row_1='top')}: a1 is the first cell of the first row, "
+            f"{describe_cells(board_size, board_size, cell='cell', row_1='top')}: a1 is the first cell of the first "
+            f"row, "
             f"{last} the last of the last. Each row is shifted half a cell to the right of the row above it, so a cell "
             f"touches up to six others: b2 touches b1 and c1 above, a2 and c2 beside it, a3 and b3 below. An empty "
             f"cell is shown as a dot.\n"
@@ -62,13 +63,13 @@ class Hex:
         board: str = state.observation_string(seat)
         if style == "compact":
             rows = board.replace(" ", "").split("\n")
-            return self._frame.compact(rows) + legal_line(state, seat, self.names)
+            return self._frame.compact(rows) + format_legal(state, seat, self.names)
         drawn = self._frame.slanted(board.split("\n"))
-        return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{drawn}"
+        return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. The board:\n{drawn}"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = [line.split() for line in state.observation_string(seat).split("\n")[: self.board_size]]
-        columns = letters(self.board_size)
+        columns = list_letters(self.board_size)
         names = [[f"{column}{row}" for column in columns] for row in range(1, self.board_size + 1)]
         sides = {"x": [*names[0], *names[-1]], "o": [name for row in names for name in (row[0], row[-1])]}
         board = hexes(
@@ -84,4 +85,4 @@ class Hex:
         return Picture.from_parts(board, note(f"x joins {self._goals[0][0]}, o {self._goals[1][0]}."), told=told)
 
 
-game = openspiel_game("hex", Hex)
+game = make_openspiel_factory("hex", Hex)

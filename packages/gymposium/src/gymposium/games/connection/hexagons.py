@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyspiel
 
-from gymposium.games.openspiel.boards import action_names
+from gymposium.games.openspiel.boards import list_action_names
 from gymposium.games.pictures import Picture, hexes
 
 _OFF_BOARD = "unknown"
@@ -17,7 +17,7 @@ class Hexagons:
     The engine puts brackets around the last stone. Its first player's stones, O, become x, and @ becomes o."""
 
     def __init__(self, engine: pyspiel.Game) -> None:
-        names = action_names(engine)
+        names = list_action_names(engine)
         self.names = [f"{name} {i}" if name == _OFF_BOARD else name for i, name in enumerate(names)]
         """Names of all actions. Actions without a cell are never legal."""
         state = engine.new_initial_state()

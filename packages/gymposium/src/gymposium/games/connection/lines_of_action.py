@@ -7,26 +7,26 @@ from collections.abc import Sequence
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.adapter import make_openspiel_factory
 from gymposium.games.openspiel.boards import (
     ORDER,
     OpenBoardGame,
-    action_names,
-    checkered,
-    legal_line,
-    naming_with_corners,
-    spaced,
-    squares,
-    to_move,
+    describe_cells_and_corners,
+    describe_turn,
+    draw_checkered,
+    format_legal,
+    list_action_names,
+    space_cells,
+    split_rows,
 )
 from gymposium.games.pictures import Picture, disc
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
 _STARTS = ("the top and the bottom row", "the leftmost and the rightmost column")
-BOARD = 90
+BOARD_LENGTH = 90
 """Length of the board in the engine's view: eight rows and a line of columns."""
-PLACES = [10 * (7 - row) + 1 + column for row in range(8) for column in range(8)]
+SQUARE_INDICES = [10 * (7 - row) + 1 + column for row in range(8) for column in range(8)]
 """Index in the view of each square, from a1 to h1 up to h8."""
 
 
@@ -43,7 +43,7 @@ class LinesOfAction:
         self.max_game_length = max_game_length
         # The engine has a plain action and a capture for each step: b1-b3 and b1xb3. The piece on the target square
         # decides which one is legal, so both have the same name.
-        self.steps = [name[:2] + name[3:] for name in action_names(engine)]
+        self.steps = [name[:2] + name[3:] for name in list_action_names(engine)]
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         return [self.steps[action] for action in actions]
@@ -70,32 +70,34 @@ class LinesOfAction:
             f"The game is a draw as soon as a move brings back a position of the pieces that was on the board before, "
             f"no matter whose turn it then was. It is a draw, too, after {last} moves, both players' counted, even if "
             f"the last of them joins a player's pieces.\n"
-            f"{naming_with_corners(8, 8)}. A move is written as the square that the piece leaves and the square that "
+            f"{describe_cells_and_corners(8, 8)}. A move is written as the square that the piece leaves and the "
+            f"square that "
             f"it goes to, whether or not it captures: b1b3. An empty square is shown as a dot.\n"
             f"You play {mark} and move {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        board = state.observation_string(seat)[:BOARD]
+        board = state.observation_string(seat)[:BOARD_LENGTH]
         moves, player = state.move_number(), state.current_player()
-        drawing = [self.steps[action] for action in repeating(state, board)] if player == seat else []
+        drawing = [self.steps[action] for action in find_repetitions(state, board)] if player == seat else []
         if style == "compact":
             draws = f"draws {' '.join(drawing)}\n" if drawing else ""
             count = f"over after {moves}" if player < 0 else f"move {moves + 1}"
-            return f"{board}{count}\n{draws}{legal_line(state, seat, self.steps)}"
+            return f"{board}{count}\n{draws}{format_legal(state, seat, self.steps)}"
         if player < 0:
             head = f"You are {_MARKS[seat]}. The game is over after {moves} moves."
         else:
-            head = f"You are {_MARKS[seat]}{to_move(state, seat)}. Move {moves + 1} of at most {self.max_game_length}."
+            turn = describe_turn(state, seat)
+            head = f"You are {_MARKS[seat]}{turn}. Move {moves + 1} of at most {self.max_game_length}."
         draws = f"A draw at once, by an earlier position: {', '.join(drawing)}.\n" if drawing else ""
-        return f"{head} The board:\n{spaced(board, rows=8)}\n{draws}"
+        return f"{head} The board:\n{space_cells(board, rows=8)}\n{draws}"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        rows = squares(state.observation_string(seat), 8)
-        return checkered(rows, _DRAWN, events)
+        rows = split_rows(state.observation_string(seat), 8)
+        return draw_checkered(rows, _DRAWN, events)
 
 
-def _steps(state: pyspiel.State) -> list[int]:
+def _list_quiet_actions(state: pyspiel.State) -> list[int]:
     """Return the actions since the last capture, latest first.
 
     Earlier positions had more pieces, so they cannot recur."""
@@ -107,16 +109,16 @@ def _steps(state: pyspiel.State) -> list[int]:
     return steps
 
 
-def repeating(state: pyspiel.State, board: str) -> list[int]:
+def find_repetitions(state: pyspiel.State, board: str) -> list[int]:
     """Return the legal actions that repeat an earlier board."""
     mover = state.current_player()
     mine = _MARKS[mover]
     repeating: set[int] = set()
     changed: dict[int, str] = {}
-    for action in _steps(state):  # go back in time, tracking the difference from the current position
+    for action in _list_quiet_actions(state):  # go back in time, tracking the difference from the current position
         mover = 1 - mover
         for square, piece in ((action >> 7, _MARKS[mover]), (action >> 1 & 63, ".")):
-            if board[PLACES[square]] == piece:
+            if board[SQUARE_INDICES[square]] == piece:
                 changed.pop(square, None)
             else:
                 changed[square] = piece
@@ -133,7 +135,7 @@ class LinesOfActionGame(OpenBoardGame):
     The tensor has the engine's planes for x, o and empty squares, and a plane of 0 for x and 1 for o."""
 
     def render_view(self, state: pyspiel.State, seat: int) -> str:
-        return f"{state.observation_string(seat)}\nMoves: {state.move_number()}\nSteps: {_steps(state)}"
+        return f"{state.observation_string(seat)}\nMoves: {state.move_number()}\nSteps: {_list_quiet_actions(state)}"
 
 
-game = openspiel_game("lines_of_action", LinesOfAction, LinesOfActionGame)
+game = make_openspiel_factory("lines_of_action", LinesOfAction, LinesOfActionGame)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pyspiel
 
 from gymposium.games.connection.hexagons import Hexagons
-from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, legal_line, to_move
+from gymposium.games.openspiel.adapter import make_openspiel_factory
+from gymposium.games.openspiel.boards import ORDER, describe_turn, format_legal
 from gymposium.games.pictures import Picture, last_turn
 from gymposium.games.protocol import Event, Style
 
@@ -48,11 +48,11 @@ class Y:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         if style == "compact":
-            return self.board.compact(state, seat) + legal_line(state, seat, self.names)
-        return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{self.board.full(state, seat)}"
+            return self.board.compact(state, seat) + format_legal(state, seat, self.names)
+        return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. The board:\n{self.board.full(state, seat)}"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         return self.board.picture(state, seat, last_turn(events))
 
 
-game = openspiel_game("y", Y)
+game = make_openspiel_factory("y", Y)

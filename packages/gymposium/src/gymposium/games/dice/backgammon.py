@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, make_openspiel_factory
 from gymposium.games.pictures import Picture, dice, stacks
 from gymposium.games.protocol import Event, Style
 
@@ -31,7 +31,7 @@ _SECOND = re.compile(f"(?:[^\x1e-\x23].)+|[\x1e-\x23][^{_PASSES}](.)|..?", re.DO
 that played both checker moves, and the second decision that follows."""
 
 
-def turns(state: pyspiel.State) -> int:
+def count_turns(state: pyspiel.State) -> int:
     """Return the number of rolls so far.
 
     The engine counts turns against its limit but does not expose the count. Its history uses the same numbers for rolls
@@ -41,12 +41,12 @@ def turns(state: pyspiel.State) -> int:
     return (len(history) - seconds + 1) // 2
 
 
-def _points(seat: int) -> list[int]:
+def _list_places(seat: int) -> list[int]:
     """Return the engine's place for each point 1 … 24, in the seat's numbering."""
     return [_POINTS - point if seat == 0 else point - 1 for point in range(1, _POINTS + 1)]
 
 
-def _step(seat: int, place: int, number: int) -> str:
+def _name_step(seat: int, place: int, number: int) -> str:
     start = _POINTS + 1 if place == _BAR else _POINTS - place if seat == 0 else place + 1
     end = start - number
     return f"{'bar' if place == _BAR else start}/{end if end > 0 else 'off'}"
@@ -78,7 +78,7 @@ class Backgammon:
         self.last_turn = max_player_turns + 1  # backgammon.cc ends the game when the turns exceed the limit
         self._names: dict[tuple[int, str], dict[int, str]] = {}
         """Action names by seat and engine roll, if they depend only on those."""
-        self._places = [_points(seat) for seat in (0, 1)]
+        self._places = [_list_places(seat) for seat in (0, 1)]
         self._cells = [["  .", *(f"{mark}{n}".rjust(3) for n in range(1, _CHECKERS + 1))] for mark in _MARKS]
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
@@ -89,7 +89,7 @@ class Backgammon:
 
     def _name(self, state: pyspiel.State, seat: int, action: int, names: dict[int, str]) -> str:
         played = [m for m in state.spiel_move_to_checker_moves(seat, action) if m.pos != _PASS]
-        name = " ".join([_step(seat, m.pos, m.num) for m in played]) or "pass"
+        name = " ".join([_name_step(seat, m.pos, m.num) for m in played]) or "pass"
         if name.count("off") < 2:
             names[action] = name
         elif action >= _ORDERS and action - _ORDERS in state.legal_actions(seat):
@@ -131,15 +131,15 @@ class Backgammon:
         assert view is not None, "the engine's view of backgammon has changed"
         places, at, other = self._places[seat], state.board, 1 - seat
         bars, off = (at(seat, _BAR), at(other, _BAR)), (view[4 + seat], view[5 - seat])
-        player, turn = state.current_player(), turns(state)
+        player, turn = state.current_player(), count_turns(state)
         dice = f"{view[2]} {view[3]}" if player >= 0 else "none"
         again = player >= 0 and view[1] == "1"
         if style == "compact":
             legal = ", ".join(self.moves(state, seat, state.legal_actions(seat)))
             return (
-                f"turn {turn} {_whose(player, seat)}\ndice {dice}{' again' if again else ''}\n"
-                f"you {_listed(at, seat, places)}bar {bars[0]} off {off[0]}\n"
-                f"opponent {_listed(at, other, places)}bar {bars[1]} off {off[1]}\nlegal {legal or 'none'}\n"
+                f"turn {turn} {_describe_turn(player, seat)}\ndice {dice}{' again' if again else ''}\n"
+                f"you {_list_checkers(at, seat, places)}bar {bars[0]} off {off[0]}\n"
+                f"opponent {_list_checkers(at, other, places)}bar {bars[1]} off {off[1]}\nlegal {legal or 'none'}\n"
             )
         own, their = self._cells[seat], self._cells[other]
         cells = [own[n] if (n := at(seat, place)) else their[at(other, place)] for place in places]
@@ -180,11 +180,11 @@ class Backgammon:
         return Picture.from_parts(board, dice(faces, "Dice"), told=f"Checkers on the points: {told}")
 
 
-def _whose(player: int, seat: int) -> str:
+def _describe_turn(player: int, seat: int) -> str:
     return "over" if player < 0 else "yours" if player == seat else "theirs"
 
 
-def _listed(at: Callable[[int, int], int], seat: int, places: list[int]) -> str:
+def _list_checkers(at: Callable[[int, int], int], seat: int, places: list[int]) -> str:
     """Return a seat's checkers from the highest point down: `24:2 13:5 `."""
     numbers = [at(seat, place) for place in places]
     return "".join([f"{point}:{numbers[point - 1]} " for point in range(_POINTS, 0, -1) if numbers[point - 1]])
@@ -194,7 +194,7 @@ class BackgammonGame(OpenSpielGame):
     """Backgammon with a turn count, which the engine's view omits."""
 
     def render_view(self, state: pyspiel.State, seat: int) -> str:
-        return f"{state.observation_string(seat)}Turns: {turns(state)}\n"
+        return f"{state.observation_string(seat)}Turns: {count_turns(state)}\n"
 
 
-game = openspiel_game("backgammon", Backgammon, BackgammonGame)
+game = make_openspiel_factory("backgammon", Backgammon, BackgammonGame)

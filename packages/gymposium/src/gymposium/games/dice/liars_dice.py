@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, legal_line
+from gymposium.games.openspiel.adapter import make_openspiel_factory
+from gymposium.games.openspiel.boards import ORDER, format_legal
 from gymposium.games.openspiel.wording import compact_facts
 from gymposium.games.pictures import Picture, dice, table
 from gymposium.games.protocol import Event, Style
@@ -41,13 +41,13 @@ class LiarsDice:
         n, sides = self.numdice, self.dice_sides
         if style == "compact":
             return (
-                f"liar's dice, {_dice(n)} each, faces 1 to {sides}, {sides} is wild, you bid {ORDER[seat]}\n"
+                f"liar's dice, {_count_dice(n)} each, faces 1 to {sides}, {sides} is wild, you bid {ORDER[seat]}\n"
                 f"2x{sides - 1} claims that two dice or more show {sides - 1}; raise: {_RAISE[self.bidding_rule]}; "
                 f"or say liar\n"
             )
         wild = f"{sides - 1} or {sides}" if sides > 2 else "1 or 2"
         return (
-            f"Liar's dice for two players. Each has rolled {_dice(n)} with the faces 1 to {sides}, which "
+            f"Liar's dice for two players. Each has rolled {_count_dice(n)} with the faces 1 to {sides}, which "
             f"the other does not see. Players take turns to bid on what all {2 * n} dice show together: "
             f"2x{sides - 1} claims that two of them or more show {sides - 1}. {sides} is wild: a die that shows it "
             f"counts as every face (2x{sides - 1} is true if two dice show {wild}; a bid on {sides} counts only "
@@ -66,9 +66,9 @@ class LiarsDice:
         if style == "compact":
             end = f"result {result:+d}\n" if over else ""
             return (
-                f"dice {' '.join(dice)}\nbids {' '.join(moves) or 'none'}\n{end}{legal_line(state, seat, self.names)}"
+                f"dice {' '.join(dice)}\nbids {' '.join(moves) or 'none'}\n{end}{format_legal(state, seat, self.names)}"
             )
-        mine = f"You rolled {_and(dice)}. Your opponent's {'die is' if self.numdice == 1 else 'dice are'} hidden."
+        mine = f"You rolled {_join_dice(dice)}. Your opponent's {'die is' if self.numdice == 1 else 'dice are'} hidden."
         if not moves:
             return f"{mine}\nNobody has bid yet.\n"
         bids = moves[:-1] if over else moves
@@ -98,12 +98,12 @@ class LiarsDice:
 _END = {1: "win", -1: "lose"}
 
 
-def _dice(n: int) -> str:
+def _count_dice(n: int) -> str:
     return "one die" if n == 1 else f"{n} dice"
 
 
-def _and(dice: str) -> str:
+def _join_dice(dice: str) -> str:
     return dice if len(dice) == 1 else f"{', '.join(dice[:-1])} and {dice[-1]}"
 
 
-game = openspiel_game("liars_dice", LiarsDice, players=2)
+game = make_openspiel_factory("liars_dice", LiarsDice, players=2)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
-from gymposium.games.openspiel.boards import ORDER, legal_line
+from gymposium.games.openspiel.adapter import OpenSpielGame, make_openspiel_factory
+from gymposium.games.openspiel.boards import ORDER, format_legal
 from gymposium.games.pictures import Picture, dice, track
 from gymposium.games.protocol import Event, Style
 
@@ -16,7 +16,7 @@ VIEW = re.compile(r"Scores: (\d+) (\d+), Turn total: (\d+)\nCurrent player: (\d)
 _MOVES = ("roll", "stop")
 
 
-def decisions(state: pyspiel.State) -> int:
+def count_decisions(state: pyspiel.State) -> int:
     """Return the number of rolls and stops so far.
 
     The engine counts them against its horizon but does not expose the count. Its history uses the same numbers for the
@@ -58,10 +58,10 @@ class Pig:
         view = VIEW.match(state.observation_string(seat))
         assert view is not None, "the engine's view of pig has changed"
         mine, theirs, total = view[1 + seat], view[2 - seat], view[3]
-        past, player = decisions(state), state.current_player()
+        past, player = count_decisions(state), state.current_player()
         if style == "compact":
             number = f"over after {past}" if player < 0 else f"decision {past + 1}"
-            return f"scores {mine} {theirs}\nturn total {total}\n{number}\n{legal_line(state, seat, _MOVES)}"
+            return f"scores {mine} {theirs}\nturn total {total}\n{number}\n{format_legal(state, seat, _MOVES)}"
         scores = f"Scores: you {mine}, your opponent {theirs}."
         if player < 0:
             return f"{scores} The game is over after {past} decisions.\n"
@@ -83,7 +83,7 @@ class PigGame(OpenSpielGame):
     """Pig with a decision count, which the engine's view omits."""
 
     def render_view(self, state: pyspiel.State, seat: int) -> str:
-        return f"{state.observation_string(seat)}Decisions: {decisions(state)}\n"
+        return f"{state.observation_string(seat)}Decisions: {count_decisions(state)}\n"
 
     def make_tensor(self, state: pyspiel.State, seat: int) -> list[float]:
         """Return the turn total, the seat's own score and the opponent's.
@@ -94,4 +94,4 @@ class PigGame(OpenSpielGame):
         return values if seat == 0 else [*values[:row], *values[2 * row :], *values[row : 2 * row]]
 
 
-game = openspiel_game("pig", Pig, PigGame, players=2)
+game = make_openspiel_factory("pig", Pig, PigGame, players=2)

@@ -11,23 +11,23 @@ from typing import Any, NamedTuple
 import pyspiel
 
 from gymposium.errors import BadParameter
-from gymposium.games.hidden_boards.battleship_fleets import Lie, Shot, draw_fleet
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
-from gymposium.games.openspiel.boards import legal_line
+from gymposium.games.hidden_boards.battleship_fleets import Placement, Shot, draw_fleet
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
+from gymposium.games.openspiel.boards import format_legal
 from gymposium.games.pictures import Picture, PicturePart, disc, grid, note, tile
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 _ROWS = "ABCDEFGHIJ"  # battleship.cc allows ten rows and columns at most
 _MARKS = {"W": "*", "H": "#", "S": "X"}
-_TOLD = {"W": "missed", "H": "hit", "S": "sank"}
-_TOLD_COMPACT = {"W": "", "H": "#", "S": "X"}
+_RESULTS = {"W": "missed", "H": "hit", "S": "sank"}
+_RESULTS_COMPACT = {"W": "", "H": "#", "S": "X"}
 
 
 class _View(NamedTuple):
     """Parts of the engine's information state."""
 
-    ships: list[Lie]
+    ships: list[Placement]
     shots: list[Shot]
     theirs: list[int]
 
@@ -132,12 +132,12 @@ class Battleship:
                 ]
             )
             placed = ", ".join([f"{size} {where}" for size, where in ships])
-            shown = " ".join([names[square] + _TOLD_COMPACT[what] for square, what in view.shots])
+            shown = " ".join([names[square] + _RESULTS_COMPACT[what] for square, what in view.shots])
             theirs = " ".join([names[square] for square in view.theirs])
             end = f"result {result}\n" if over else ""
             return (
                 f"{now}\nships {placed or 'none'}\n{drawn}\nyour shots {shown or 'none'}\n"
-                f"their shots {theirs or 'none'}\n{end}{legal_line(state, seat, names, ', ')}"
+                f"their shots {theirs or 'none'}\n{end}{format_legal(state, seat, names, ', ')}"
             )
         if over:
             now = "The match is over."
@@ -157,7 +157,7 @@ class Battleship:
         lines += [f"{_ROWS[r]} {' '.join(own[r * width : r * width + width])}" for r in rows]
         lines += ["Your shots (*: missed, #: hit, X: sank a ship):", self._header]
         lines += [f"{_ROWS[r]} {' '.join(shots[r * width : r * width + width])}" for r in rows]
-        shown = ", ".join([f"{names[square]} {_TOLD[what]}" for square, what in view.shots])
+        shown = ", ".join([f"{names[square]} {_RESULTS[what]}" for square, what in view.shots])
         lines.append(f"Your shots in order: {shown or 'none'}.")
         theirs = ", ".join([names[square] for square in view.theirs])
         lines.append(f"Your opponent's shots in order: {theirs or 'none'}.")
@@ -233,7 +233,7 @@ class BattleshipGame(OpenSpielGame):
         }
         if words.loss_multiplier != 1:
             spec = replace(spec, utility="general_sum")
-        super().__init__(spec, params, engine_game("battleship", engine), words)
+        super().__init__(spec, params, load_engine_game("battleship", engine), words)
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         words, other = self.wording, 1 - seat

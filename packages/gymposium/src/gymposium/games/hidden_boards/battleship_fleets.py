@@ -9,12 +9,12 @@ from functools import cache
 Shot = tuple[int, str]
 """A square and its result. Squares are counted by rows from the top left. Results are `W` for water, `H` for a hit, and
 `S` for a hit that sinks the ship."""
-Lie = tuple[bool, int]
+Placement = tuple[bool, int]
 """A ship's position: whether it points down, and its first square."""
 
 
 @cache
-def lies(width: int, height: int, size: int) -> tuple[tuple[Lie, int], ...]:
+def list_placements(width: int, height: int, size: int) -> tuple[tuple[Placement, int], ...]:
     """Return all positions of a ship of this size, each with its squares as a bit mask.
 
     A one-square ship has one position per square, as in the engine."""
@@ -27,7 +27,9 @@ def lies(width: int, height: int, size: int) -> tuple[tuple[Lie, int], ...]:
     return tuple(positions)
 
 
-def draw_fleet(width: int, height: int, sizes: Sequence[int], shots: Sequence[Shot], rng: random.Random) -> list[Lie]:
+def draw_fleet(
+    width: int, height: int, sizes: Sequence[int], shots: Sequence[Shot], rng: random.Random
+) -> list[Placement]:
     """Draw a fleet that explains the results of these shots. All such fleets are equally likely.
 
     A shot's result depends only on the ship it hits. So for each ship separately, we list the positions that agree with
@@ -35,11 +37,11 @@ def draw_fleet(width: int, height: int, sizes: Sequence[int], shots: Sequence[Sh
     weight. Choices with overlapping ships are redrawn."""
     hits = sum({1 << square for square, result in shots if result != "W"})
     water = sum({1 << square for square, result in shots if result == "W"})
-    by_hits: list[dict[int, list[tuple[Lie, int]]]] = []
+    by_hits: list[dict[int, list[tuple[Placement, int]]]] = []
     for size in sizes:
-        explains: dict[int, list[tuple[Lie, int]]] = {}
-        for lie, squares in lies(width, height, size):
-            if not squares & water and (not squares & hits or _agrees(squares, shots)):
+        explains: dict[int, list[tuple[Placement, int]]] = {}
+        for lie, squares in list_placements(width, height, size):
+            if not squares & water and (not squares & hits or _fits_shots(squares, shots)):
                 explains.setdefault(squares & hits, []).append((lie, squares))
         by_hits.append(explains)
 
@@ -66,7 +68,7 @@ def draw_fleet(width: int, height: int, sizes: Sequence[int], shots: Sequence[Sh
             return fleet
 
 
-def _agrees(squares: int, shots: Sequence[Shot]) -> bool:
+def _fits_shots(squares: int, shots: Sequence[Shot]) -> bool:
     """Return whether a ship on these squares explains the observed results."""
     hit = 0
     for square, result in shots:

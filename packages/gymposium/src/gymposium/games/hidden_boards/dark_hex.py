@@ -10,17 +10,17 @@ import pyspiel
 
 from gymposium.errors import NoSampler
 from gymposium.games.hidden_boards.dark_hex_tries import draw_tries
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, openspiel_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, make_openspiel_factory
 from gymposium.games.openspiel.boards import (
     ORDER,
     Frame,
-    action_names,
-    legal_line,
-    letters,
-    match_row_numbers,
-    naming,
-    sides_to_join,
-    to_move,
+    build_row_pattern,
+    describe_cells,
+    describe_goals,
+    describe_turn,
+    format_legal,
+    list_action_names,
+    list_letters,
 )
 from gymposium.games.pictures import Picture, hexes, note
 from gymposium.games.protocol import Event, Style
@@ -47,11 +47,11 @@ class DarkHex:
     def __init__(self, engine: pyspiel.Game, num_rows: int, num_cols: int, obstype: str, gameversion: str) -> None:
         self.num_rows, self.num_cols = num_rows, num_cols
         self.obstype, self.gameversion = obstype, gameversion
-        self.names = action_names(engine)
-        self._columns = letters(num_cols)
-        self.move_pattern = re.compile(f"[{self._columns}]{match_row_numbers(num_rows)}")
+        self.names = list_action_names(engine)
+        self._columns = list_letters(num_cols)
+        self.move_pattern = re.compile(f"[{self._columns}]{build_row_pattern(num_rows)}")
         self._frame = Frame(self._columns, range(1, num_rows + 1))
-        self._goals = sides_to_join(num_cols, num_rows)
+        self._goals = describe_goals(num_cols, num_rows)
 
     def rules(self, seat: int, style: Style) -> str:
         mine, theirs = self._goals[seat]
@@ -77,7 +77,8 @@ class DarkHex:
             f"You do not see your opponent's stones. If you try a cell on which your opponent has a stone, "
             f"{_TAKEN[self.gameversion]}.{_TOLD[self.gameversion, self.obstype]} Your opponent is not told what you "
             f"tried.\n"
-            f"{naming(self.num_cols, self.num_rows, cell='cell', row_1='top')}: a1 is the first cell of the first row, "
+            f"{describe_cells(self.num_cols, self.num_rows, cell='cell', row_1='top')}: a1 is the first cell of the "
+            f"first row, "
             f"{last} the last of the last. Each row is shifted half a cell to the right of the row above it, so a cell "
             f"touches up to six others: {example}. A dot is a cell that you know nothing about: it is empty, or your "
             f"opponent has it.\n"
@@ -93,7 +94,7 @@ class DarkHex:
         if style == "compact":
             past = " ".join([t if t == "?" else self.names[int(t)] + "!" * (cells[int(t)] != mark) for t in tried])
             end = f"result {int(state.player_return(seat)):+d}\n" if over else ""
-            return f"{self._frame.compact(rows)}tried {past or 'none'}\n{end}{legal_line(state, seat, self.names)}"
+            return f"{self._frame.compact(rows)}tried {past or 'none'}\n{end}{format_legal(state, seat, self.names)}"
         end = f"The match is over: you {'win' if state.player_return(seat) > 0 else 'lose'}.\n" if over else ""
         you = "you " if self.obstype == "reveal-numturns" else ""
         past = ", ".join(
@@ -107,7 +108,7 @@ class DarkHex:
         whose = "Tries" if you else "Your tries"
         spaced = [" ".join(row) for row in rows]
         return (
-            f"You are {mark}{to_move(state, seat)}. The board as you know it:\n{self._frame.slanted(spaced)}"
+            f"You are {mark}{describe_turn(state, seat)}. The board as you know it:\n{self._frame.slanted(spaced)}"
             f"{whose} so far: {past or 'none'}.\n{end}"
         )
 
@@ -170,4 +171,4 @@ class DarkHexGame(OpenSpielGame):
         return not state.is_terminal()
 
 
-game = openspiel_game("dark_hex", DarkHex, DarkHexGame)
+game = make_openspiel_factory("dark_hex", DarkHex, DarkHexGame)

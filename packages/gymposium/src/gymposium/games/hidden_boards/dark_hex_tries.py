@@ -41,13 +41,13 @@ def draw_tries(
         for cell, turns in stones_found:
             placed[rng.choice([turn for turn in range(turns) if turn not in placed])] = cell
         if not abrupt:
-            return _classical(cells, stones, before, placed, unknown, counts, rng)
-        drawn = _abrupt(stones, before, placed, unknown, rng)
+            return _draw_classical(cells, stones, before, placed, unknown, counts, rng)
+        drawn = _draw_abrupt(stones, before, placed, unknown, rng)
         if drawn is not None:
             return drawn
 
 
-def _classical(
+def _draw_classical(
     cells: int,
     stones: Sequence[int],
     before: Sequence[int],
@@ -75,7 +75,7 @@ def _classical(
     return drawn
 
 
-def _abrupt(
+def _draw_abrupt(
     stones: Sequence[int], before: Sequence[int], placed: dict[int, int], unknown: Sequence[int], rng: random.Random
 ) -> list[list[int]] | None:
     """Draw turns of one try each. Return None to reject the draw, so that accepted draws are evenly distributed.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, legal_line, to_move
+from gymposium.games.openspiel.adapter import make_openspiel_factory
+from gymposium.games.openspiel.boards import ORDER, describe_turn, format_legal
 from gymposium.games.pictures import Picture, cross, find_line, grid, ring
 from gymposium.games.protocol import Event, Style
 
@@ -69,13 +69,15 @@ class PhantomTicTacToe:
         if style == "compact":
             past = " ".join([t if t == "?" else _SQUARES[int(t)] + "!" * (cells[int(t)] != mark) for t in tries])
             end = f"result {int(state.player_return(seat)):+d}\n" if over else ""
-            return f"{_COMPACT.format(*cells)}tried {past or 'none'}\n{end}{legal_line(state, seat, self.names)}"
-        board = _FULL.format(*cells, mark=mark, turn=to_move(state, seat))
+            return f"{_COMPACT.format(*cells)}tried {past or 'none'}\n{end}{format_legal(state, seat, self.names)}"
+        board = _FULL.format(*cells, mark=mark, turn=describe_turn(state, seat))
         end = f"The match is over: {_END[int(state.player_return(seat))]}.\n" if over else ""
         if self.obstype == "reveal-numturns":
-            past = ", ".join(["your opponent ?" if t == "?" else f"you {_in_words(t, cells, mark)}" for t in tries])
+            past = ", ".join(["your opponent ?" if t == "?" else f"you {_describe_try(t, cells, mark)}" for t in tries])
             return f"{board}Turns so far: {past or 'none'}.\n{end}"
-        return f"{board}Your turns so far: {', '.join([_in_words(t, cells, mark) for t in tries]) or 'none'}.\n{end}"
+        return (
+            f"{board}Your turns so far: {', '.join([_describe_try(t, cells, mark) for t in tries]) or 'none'}.\n{end}"
+        )
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = state.information_state_string(seat).split("\n")
@@ -88,10 +90,10 @@ class PhantomTicTacToe:
         )
 
 
-def _in_words(square: str, cells: str, mark: str) -> str:
+def _describe_try(square: str, cells: str, mark: str) -> str:
     """Describe one of the seat's tries: its square, and whether it was taken."""
     cell = int(square)
     return _SQUARES[cell] if cells[cell] == mark else f"{_SQUARES[cell]} (taken)"
 
 
-game = openspiel_game("phantom_ttt", PhantomTicTacToe)
+game = make_openspiel_factory("phantom_ttt", PhantomTicTacToe)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pyspiel
 
 from gymposium.errors import BadParameter
-from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, legal_line, to_move
+from gymposium.games.openspiel.adapter import make_openspiel_factory
+from gymposium.games.openspiel.boards import ORDER, describe_turn, format_legal
 from gymposium.games.pictures import Picture, disc, find_line, grid, last_turn
 from gymposium.games.protocol import Event, Style
 
@@ -53,12 +53,12 @@ class ConnectFour:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         board: str = state.observation_string(seat)
         if style == "compact":  # with spaces each cell is one token in most vocabularies
-            return f"{_apart(board)}\n{legal_line(state, seat, self.names)}"
+            return f"{_apart(board)}\n{format_legal(state, seat, self.names)}"
         if self._width == 1:
             rows = _apart(board)
         else:
             rows = "\n".join([" ".join([c.rjust(self._width) for c in row]) for row in board.split()])
-        return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{rows}\n{self._footer}\n"
+        return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. The board:\n{rows}\n{self._footer}\n"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = state.observation_string(seat).split()
@@ -77,4 +77,4 @@ def _apart(board: str) -> str:
     return board.replace("", " ").replace(" \n ", "\n").strip()
 
 
-game = openspiel_game("connect_four", ConnectFour)
+game = make_openspiel_factory("connect_four", ConnectFour)

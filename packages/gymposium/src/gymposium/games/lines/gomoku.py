@@ -8,15 +8,15 @@ from collections.abc import Sequence
 import pyspiel
 
 from gymposium.errors import BadParameter
-from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.adapter import make_openspiel_factory
 from gymposium.games.openspiel.boards import (
     ORDER,
     Frame,
-    legal_line,
-    letters,
-    match_row_numbers,
-    naming_with_corners,
-    to_move,
+    build_row_pattern,
+    describe_cells_and_corners,
+    describe_turn,
+    format_legal,
+    list_letters,
 )
 from gymposium.games.pictures import Picture, disc, find_line, grid, last_turn
 from gymposium.games.protocol import Event, Style
@@ -35,14 +35,14 @@ class Gomoku:
         if connect > size:
             raise BadParameter(f"connect={connect} does not fit on a board of size={size}. Use at most {size}.")
         self.size, self.connect, self.anti, self.wrap = size, connect, anti, wrap
-        columns, rows = letters(size), range(size, 0, -1)
+        columns, rows = list_letters(size), range(size, 0, -1)
         self.names = [f"{column}{row}" for row in rows for column in columns]  # the engine counts from the top left
-        self.move_pattern = re.compile(f"[{columns}]{match_row_numbers(size)}")
+        self.move_pattern = re.compile(f"[{columns}]{build_row_pattern(size)}")
         self._frame = Frame(columns, rows)
 
     def rules(self, seat: int, style: Style) -> str:
         size, connect, mark = self.size, self.connect, _MARKS[seat]
-        last = letters(size)[-1]
+        last = list_letters(size)[-1]
         outcome = "loses" if self.anti else "wins"
         if style == "compact":
             edges = ", lines go on over the edges" if self.wrap else ""
@@ -60,19 +60,19 @@ class Gomoku:
             f"Gomoku on a board of {size} rows and {size} columns. b (black) and w (white) take turns to put a stone "
             f"on any empty point; b moves first. Stones never move. Whoever gets {connect} or more of their own stones "
             f"in an unbroken line (across, down or diagonally) {outcome}. {edges}A full board without that is a draw.\n"
-            f"{naming_with_corners(size, size, cell='point')}. An empty point is shown as a dot.\n"
+            f"{describe_cells_and_corners(size, size, cell='point')}. An empty point is shown as a dot.\n"
             f"You play {mark} and move {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         rows = state.observation_string(seat).split("\n")[1:]  # the first line names the player to move
         if style == "compact":
-            return self._frame.compact(rows) + legal_line(state, seat, self.names)
-        return f"You are {_MARKS[seat]}{to_move(state, seat)}. The board:\n{self._frame.full(rows)}"
+            return self._frame.compact(rows) + format_legal(state, seat, self.names)
+        return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. The board:\n{self._frame.full(rows)}"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = state.observation_string(seat).split("\n")[1 : self.size + 1]
-        columns, numbers = letters(self.size), [str(row) for row in range(self.size, 0, -1)]
+        columns, numbers = list_letters(self.size), [str(row) for row in range(self.size, 0, -1)]
         won = find_line(rows, self.connect) if state.is_terminal() else []
         board = grid(
             rows,
@@ -86,4 +86,4 @@ class Gomoku:
         return Picture.from_parts(board, told=f"The board, row by row from the top: {' '.join(rows)}")
 
 
-game = openspiel_game("gomoku", Gomoku)
+game = make_openspiel_factory("gomoku", Gomoku)

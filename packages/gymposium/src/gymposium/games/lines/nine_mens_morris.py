@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, legal_line, result
+from gymposium.games.openspiel.adapter import make_openspiel_factory
+from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, describe_result, format_legal
 from gymposium.games.pictures import Picture, disc, last_turn, points
 from gymposium.games.protocol import Event, Style
 
@@ -23,7 +23,7 @@ MEN, FLYING, TURNS = 9, 3, 200
 """Men per player, number of men that lets a player fly, and number of turns for a draw (nine_mens_morris.h)."""
 _COLUMNS = "a b c  d  e f g"
 """Line of column names below the engine's board. The board has points on every second line."""
-_LINES = 13
+_NUM_LINES = 13
 
 
 class MorrisView(NamedTuple):
@@ -41,18 +41,18 @@ class MorrisView(NamedTuple):
     """True if a mill was closed, so the player must remove a man."""
 
 
-def read(view: str) -> MorrisView:
+def parse_view(view: str) -> MorrisView:
     *lines, _, _, turns, hand, men, removing = view.split("\n")
-    return MorrisView(lines, int(turns.partition(": ")[2]), _pair(hand), _pair(men), bool(removing))
+    return MorrisView(lines, int(turns.partition(": ")[2]), _parse_pair(hand), _parse_pair(men), bool(removing))
 
 
-def _pair(line: str) -> tuple[int, int]:
+def _parse_pair(line: str) -> tuple[int, int]:
     _, white, black = line.rsplit(" ", 2)
     return int(white), int(black)
 
 
 _DRAWN = {"W": disc("white"), "B": disc("black")}
-_JOINED = (
+_BOARD_LINES = (
     *("a7 d7 g7", "b6 d6 f6", "c5 d5 e5", "a4 b4 c4", "e4 f4 g4", "c3 d3 e3", "b2 d2 f2", "a1 d1 g1"),
     *("a7 a4 a1", "b6 b4 b2", "c5 c4 c3", "d7 d6 d5", "d3 d2 d1", "e5 e4 e3", "f6 f4 f2", "g7 g4 g1"),
 )
@@ -63,11 +63,11 @@ class NineMensMorris:
     """Text of `nine_mens_morris`."""
 
     def __init__(self, engine: pyspiel.Game) -> None:
-        picture = read(str(engine.new_initial_state())).lines
+        picture = parse_view(str(engine.new_initial_state())).lines
         self.places = [(y, x) for y, line in enumerate(picture) for x, mark in enumerate(line) if mark == "."]
-        self.points = [f"{_COLUMNS[x]}{(_LINES + 1 - y) // 2}" for y, x in self.places]
+        self.points = [f"{_COLUMNS[x]}{(_NUM_LINES + 1 - y) // 2}" for y, x in self.places]
         self.names = self.points + [start + end for start in self.points for end in self.points]
-        self._labels = [f"{(_LINES + 1 - y) // 2} " if y % 2 == 0 else "  " for y in range(_LINES)]
+        self._labels = [f"{(_NUM_LINES + 1 - y) // 2} " if y % 2 == 0 else "  " for y in range(_NUM_LINES)]
         point = "|".join(self.points)
         self.move_pattern = re.compile(f"(?:{point})(?:{point})?")
 
@@ -100,18 +100,18 @@ class NineMensMorris:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        view, player = read(state.observation_string(seat)), state.current_player()
+        view, player = parse_view(state.observation_string(seat)), state.current_player()
         lines, hand = view.lines, view.hand
         if style == "compact":
             on = {mark: [p for p, (y, x) in zip(self.points, self.places) if lines[y][x] == mark] for mark in _MARKS}
             return (
                 f"turns {view.turns}\nW {' '.join(on['W']) or 'none'} hand {hand[0]}\n"
                 f"B {' '.join(on['B']) or 'none'} hand {hand[1]}\n{'remove' if view.removing else 'move'}\n"
-                f"{legal_line(state, seat, self.names)}"
+                f"{format_legal(state, seat, self.names)}"
             )
         drawn = "\n".join([label + line for label, line in zip(self._labels, lines)])
-        turn = f", to {_task(view, seat)}" if player == seat else ""
-        over = f" The game is over: {result(state, _COLOURS)}." if player < 0 else ""
+        turn = f", to {_describe_task(view, seat)}" if player == seat else ""
+        over = f" The game is over: {describe_result(state, _COLOURS)}." if player < 0 else ""
         board = [men - left for men, left in zip(view.men, hand)]
         return (
             f"You are {_COLOURS[seat]}{turn}.{over} Turns so far: {view.turns}. Men to place: White {hand[0]}, Black "
@@ -119,17 +119,17 @@ class NineMensMorris:
         )
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        lines = read(state.observation_string(seat)).lines
+        lines = parse_view(state.observation_string(seat)).lines
         at = {point: (float("abcdefg".index(point[0])), 7.0 - int(point[1])) for point in self.points}
         men = {point: _DRAWN[lines[y][x]] for point, (y, x) in zip(self.points, self.places) if lines[y][x] in _MARKS}
-        joined = [pair for line in _JOINED for pair in pairwise(line.split())]
+        joined = [pair for line in _BOARD_LINES for pair in pairwise(line.split())]
         told = ", ".join([f"{lines[y][x]} {point}" for point, (y, x) in zip(self.points, self.places) if point in men])
         return Picture.from_parts(
             points(at, joined, men, last=last_turn(events)), told=f"Men on the board: {told or 'none'}"
         )
 
 
-def _task(view: MorrisView, seat: int) -> str:
+def _describe_task(view: MorrisView, seat: int) -> str:
     if view.removing:
         return f"remove one of {_COLOURS[1 - seat]}'s men"
     if view.hand[seat]:
@@ -150,9 +150,9 @@ class NineMensMorrisGame(OpenBoardGame):
         return str(state.observation_string(seat))
 
     def facts(self, state: pyspiel.State, seat: int) -> Sequence[float]:
-        view = read(state.observation_string(seat))
+        view = parse_view(state.observation_string(seat))
         white, black = view.hand
         return seat, view.removing, white / MEN, black / MEN, view.turns / TURNS
 
 
-game = openspiel_game("nine_mens_morris", NineMensMorris, NineMensMorrisGame)
+game = make_openspiel_factory("nine_mens_morris", NineMensMorris, NineMensMorrisGame)

@@ -8,7 +8,7 @@ from functools import cache
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.adapter import make_openspiel_factory
 from gymposium.games.openspiel.boards import ORDER
 from gymposium.games.pictures import Picture, cross, find_line, grid, last_turn, ring
 from gymposium.games.protocol import Event, Style
@@ -39,7 +39,7 @@ class TicTacToe:
         return f"{_RULES}You play {_MARKS[seat]} and move {ORDER[seat]}.\n"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        return _in_words(state.observation_string(seat), seat, state.current_player() == seat, style)
+        return _render_board(state.observation_string(seat), seat, state.current_player() == seat, style)
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = state.observation_string(seat).split()
@@ -49,7 +49,7 @@ class TicTacToe:
 
 
 @cache  # 5,478 boards per seat and style
-def _in_words(board: str, seat: int, to_move: bool, style: Style) -> str:
+def _render_board(board: str, seat: int, to_move: bool, style: Style) -> str:
     """Return the text for an engine board such as `..x\\n.o.\\n...`."""
     cells = board.replace("\n", "")
     if style == "compact":
@@ -58,4 +58,4 @@ def _in_words(board: str, seat: int, to_move: bool, style: Style) -> str:
     return _FULL.format(*cells, mark=_MARKS[seat], turn=", to move" if to_move else "")
 
 
-game = openspiel_game("tic_tac_toe", lambda engine: TicTacToe())
+game = make_openspiel_factory("tic_tac_toe", lambda engine: TicTacToe())

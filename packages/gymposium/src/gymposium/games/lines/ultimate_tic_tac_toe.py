@@ -12,8 +12,8 @@ from functools import cache, lru_cache
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, spaced
+from gymposium.games.openspiel.adapter import make_openspiel_factory
+from gymposium.games.openspiel.boards import ORDER, space_cells
 from gymposium.games.pictures import Picture, cross, grid, note, ring
 from gymposium.games.protocol import Event, Style
 
@@ -45,9 +45,9 @@ _FULL = """\
 """
 _BOARDS = (0, 1, 2, 9, 10, 11, 18, 19, 20)
 """Index of each board's first row in the engine's rows of three squares."""
-_END = 109
+_BOARD_END = 109
 """End index of the board in the engine's view."""
-_KEPT = 20_000
+_CACHE_SIZE = 20_000
 """Size of the cache for summaries of the nine boards. Few of the 4 ** 9 possible summaries recur."""
 
 
@@ -87,13 +87,13 @@ class UltimateTicTacToe:
         view: str = state.observation_string(seat)
         rows = view.split()
         boards = split_boards(view)
-        won = _won("".join(map(winner, boards)), style)
+        won = _describe_winners("".join(map(find_winner, boards)), style)
         if style == "compact":
             drawn = "".join([f"{i} {b[:3]}/{b[3:6]}/{b[6:]}\n" for i, b in enumerate(boards, start=1)])
             legal = ", ".join(self.moves(state, seat, state.legal_actions(seat)))
             return f"{drawn}{won}\nlegal {legal or 'none'}\n"
-        turn = _turn(state.current_player(), seat, rows[-1])
-        bands = spaced(view[:_END].replace(" ", "|"), rows=9).split("\n\n ")
+        turn = _describe_turn(state.current_player(), seat, rows[-1])
+        bands = space_cells(view[:_BOARD_END].replace(" ", "|"), rows=9).split("\n\n ")
         return f"You are {_MARKS[seat]}{turn}. {won}. The boards:\n{_FULL.format(*bands)}"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
@@ -113,7 +113,7 @@ class UltimateTicTacToe:
             for place in drawn.places
             if place.name.endswith("/1")
         ]
-        turn = _turn(state.current_player(), seat, words[-1]).removeprefix(", to move").removeprefix(". ")
+        turn = _describe_turn(state.current_player(), seat, words[-1]).removeprefix(", to move").removeprefix(". ")
         parts = [drawn._replace(places=(*whole, *drawn.places)), *([note(f"{turn}.".lstrip(". "))] if turn else [])]
         return Picture.from_parts(*parts, told=f"The nine boards, row by row from the top: {' '.join(rows)}")
 
@@ -125,7 +125,7 @@ def split_boards(view: str) -> list[str]:
 
 
 @cache  # at most 19,683 boards
-def winner(board: str) -> str:
+def find_winner(board: str) -> str:
     """Return the winner's mark for a board such as `x...o....`, `=` for a draw, or `.` for an open board."""
     for a, b, c in _LINES:
         if board[a] == board[b] == board[c] != ".":
@@ -133,8 +133,8 @@ def winner(board: str) -> str:
     return "." if "." in board else "="
 
 
-@lru_cache(maxsize=_KEPT)
-def _won(winners: str, style: Style) -> str:
+@lru_cache(maxsize=_CACHE_SIZE)
+def _describe_winners(winners: str, style: Style) -> str:
     """Describe the results of the nine boards."""
     x, o, drawn = [
         " ".join([str(i) for i, winner in enumerate(winners, start=1) if winner == mark]) or "none" for mark in "xo="
@@ -144,7 +144,7 @@ def _won(winners: str, style: Style) -> str:
     return f"Boards won: {x} by x, {o} by o; drawn: {drawn}"
 
 
-def _turn(player: int, seat: int, forced: str) -> str:
+def _describe_turn(player: int, seat: int, forced: str) -> str:
     if player < 0:
         return ""
     who = ", to move. You" if player == seat else ". Your opponent"
@@ -153,4 +153,4 @@ def _turn(player: int, seat: int, forced: str) -> str:
     return f"{who} must play in board {int(forced) + 1}"
 
 
-game = openspiel_game("ultimate_tic_tac_toe", lambda engine: UltimateTicTacToe())
+game = make_openspiel_factory("ultimate_tic_tac_toe", lambda engine: UltimateTicTacToe())

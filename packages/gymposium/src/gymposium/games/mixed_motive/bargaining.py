@@ -9,8 +9,8 @@ from typing import Any
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, openspiel_game
-from gymposium.games.openspiel.boards import legal_line
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, make_openspiel_factory
+from gymposium.games.openspiel.boards import format_legal
 from gymposium.games.pictures import Picture, table
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
@@ -99,7 +99,7 @@ class Bargaining:
             return (
                 f"pool {' '.join(map(str, pool))}, values {' '.join(map(str, values))}\n"
                 f"offers {past or 'none'}\n{end or f'turn {len(offers) + 1}/{self.max_turns}{chr(10)}'}"
-                f"{legal_line(state, seat, self.names, ', ')}"
+                f"{format_legal(state, seat, self.names, ', ')}"
             )
         past = "".join(
             [
@@ -164,4 +164,4 @@ class BargainingGame(OpenSpielGame):
         return self.world(match, [rng.choice(fits), *actions], rng)
 
 
-game = openspiel_game("bargaining", Bargaining, BargainingGame)
+game = make_openspiel_factory("bargaining", Bargaining, BargainingGame)

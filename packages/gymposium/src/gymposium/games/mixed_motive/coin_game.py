@@ -10,8 +10,8 @@ from typing import Any
 import pyspiel
 
 from gymposium.errors import BadParameter
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
-from gymposium.games.openspiel.boards import ORDER, legal_line, letters, to_move
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
+from gymposium.games.openspiel.boards import ORDER, describe_turn, format_legal, list_letters
 from gymposium.games.pictures import Picture, disc, grid, note, tile
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
@@ -35,7 +35,7 @@ class CoinGame:
         self, rows: int, columns: int, episode_length: int, num_coins_per_color: int, num_extra_coin_colors: int
     ) -> None:
         self.rows, self.columns, self.length = rows, columns, episode_length
-        self.colours, self.coins = letters(2 + num_extra_coin_colors), num_coins_per_color
+        self.colours, self.coins = list_letters(2 + num_extra_coin_colors), num_coins_per_color
         self._setup = 2 + 2 + len(self.colours) * self.coins
         """Number of chance outcomes: two colors, two player positions, and one position per coin."""
 
@@ -77,7 +77,7 @@ class CoinGame:
             end = f"result {int(state.player_return(seat))}\n" if over else ""
             return (
                 f"your colour {colour}, move {made}/{self.length}\n{board}\nyou {taken[0]}\nother {taken[1]}\n"
-                f"{end}{legal_line(state, seat, self.names)}"
+                f"{end}{format_legal(state, seat, self.names)}"
             )
         drawn = board.replace("", " ").replace(" \n ", "\n").strip()
         mine, theirs = (
@@ -86,7 +86,7 @@ class CoinGame:
         )
         end = f"The match is over. You both get {int(state.player_return(seat))}.\n" if over else ""
         return (
-            f"You are {_MARKS[seat]}{to_move(state, seat)}. Your colour: {colour}. Moves made: {made} of "
+            f"You are {_MARKS[seat]}{describe_turn(state, seat)}. Your colour: {colour}. Moves made: {made} of "
             f"{self.length}. The board:\n"
             f"{drawn}\nCollected by you: {mine}.\nCollected by the other player: {theirs}.\n{end}"
         )
@@ -118,7 +118,7 @@ class CoinGameGame(OpenSpielGame):
                 "fewer "
                 f"colors or coins."
             )
-        super().__init__(spec, params, engine_game("coin_game", {**params, "players": 2}), words)
+        super().__init__(spec, params, load_engine_game("coin_game", {**params, "players": 2}), words)
         # The engine's bound is the number of coins squared, as if all had one color (coin_game.cc, MaxUtility).
         most = min(words.coins, words.length)
         more = min(words.coins, words.length - most)

@@ -15,7 +15,7 @@ from itertools import product
 from operator import mul
 from typing import NamedTuple
 
-from gymposium.games.openspiel.boards import letters
+from gymposium.games.openspiel.boards import list_letters
 from gymposium.games.pictures import Picture, table
 from gymposium.games.rules import CHANCE, Event, Style, make_game_factory
 
@@ -25,7 +25,7 @@ _TURNS, _MEAN_TURNS = range(4, 11), 7.0
 """Mean of the Poisson distribution for the number of turns, truncated at both ends."""
 
 
-class Talk(NamedTuple):
+class NegotiationState(NamedTuple):
     """A position: what chance drew and what the players did."""
 
     drawn: tuple[int, ...] = ()
@@ -40,9 +40,9 @@ class Negotiation:
 
     def __init__(self, num_items: int, enable_utterances: bool, num_symbols: int, utterance_dim: int) -> None:
         self.kinds, self.talking = num_items, enable_utterances
-        self.symbols, self.length = letters(num_symbols), utterance_dim
+        self.symbols, self.length = list_letters(num_symbols), utterance_dim
         offers = product(range(_MOST_OF_A_KIND + 1), repeat=num_items)
-        self._takes = {f"take {_spaced(offer)}": offer for offer in offers}
+        self._takes = {f"take {_join_numbers(offer)}": offer for offer in offers}
         self._says = [f"say {''.join(word)}" for word in product(self.symbols, repeat=utterance_dim)]
         self.moves = [*self._takes, AGREE, *(self._says if enable_utterances else [])]
         self.utility_range = (0.0, float(num_items * _MOST_OF_A_KIND * _MOST_WORTH))
@@ -51,22 +51,22 @@ class Negotiation:
 
     # -- parts of a position
 
-    def turns(self, talk: Talk) -> int:
+    def turns(self, talk: NegotiationState) -> int:
         return talk.drawn[0]
 
-    def pool(self, talk: Talk) -> tuple[int, ...]:
+    def pool(self, talk: NegotiationState) -> tuple[int, ...]:
         return talk.drawn[1 : 1 + self.kinds]
 
-    def values(self, talk: Talk, seat: int) -> tuple[int, ...]:
+    def values(self, talk: NegotiationState, seat: int) -> tuple[int, ...]:
         begin = 1 + self.kinds * (1 + seat)
         return talk.drawn[begin : begin + self.kinds]
 
     # -- the rules
 
-    def start(self) -> Talk:
-        return Talk()
+    def start(self) -> NegotiationState:
+        return NegotiationState()
 
-    def to_move(self, talk: Talk) -> tuple[int, ...]:
+    def to_move(self, talk: NegotiationState) -> tuple[int, ...]:
         if len(talk.drawn) < self._draws:
             return (CHANCE,)
         if talk.agreed:
@@ -75,11 +75,11 @@ class Negotiation:
             return ((len(talk.offers) - 1) % 2,)
         return (len(talk.offers) % 2,) if len(talk.offers) < self.turns(talk) else ()
 
-    def to_speak(self, talk: Talk) -> bool:
+    def to_speak(self, talk: NegotiationState) -> bool:
         """Return whether the player who has just made a proposal must still send a message."""
         return self.talking and len(talk.said) < len(talk.offers)
 
-    def chance(self, talk: Talk) -> Mapping[str, float]:
+    def chance(self, talk: NegotiationState) -> Mapping[str, float]:
         drawn = talk.drawn
         if not drawn:
             return {f"turns {turns}": _MEAN_TURNS**turns / math.factorial(turns) for turns in _TURNS}
@@ -93,13 +93,15 @@ class Negotiation:
             chances[f"item {kind + 1} seat {block - 1} worth 0"] = further - 1
         return chances
 
-    def legal_moves(self, talk: Talk, seat: int) -> Sequence[str]:
+    def legal_moves(self, talk: NegotiationState, seat: int) -> Sequence[str]:
         if self.to_speak(talk):
             return self._says
-        takes = [f"take {_spaced(offer)}" for offer in product(*[range(number + 1) for number in self.pool(talk)])]
+        takes = [
+            f"take {_join_numbers(offer)}" for offer in product(*[range(number + 1) for number in self.pool(talk)])
+        ]
         return [*takes, AGREE] if talk.offers else takes
 
-    def play(self, talk: Talk, moves: Mapping[int, str]) -> Talk:
+    def play(self, talk: NegotiationState, moves: Mapping[int, str]) -> NegotiationState:
         [move] = moves.values()
         if CHANCE in moves:
             return talk._replace(drawn=(*talk.drawn, int(move.rpartition(" ")[2])))
@@ -109,7 +111,7 @@ class Negotiation:
             return talk._replace(said=(*talk.said, move.removeprefix("say ")))
         return talk._replace(offers=(*talk.offers, self._takes[move]))
 
-    def returns(self, talk: Talk) -> tuple[float, ...]:
+    def returns(self, talk: NegotiationState) -> tuple[float, ...]:
         if not talk.agreed:
             return (0.0, 0.0)
         proposer, taken = (len(talk.offers) - 1) % 2, talk.offers[-1]
@@ -117,7 +119,7 @@ class Negotiation:
         shares = (taken, left) if proposer == 0 else (left, taken)
         return tuple(float(sum(map(mul, self.values(talk, seat), shares[seat]))) for seat in (0, 1))
 
-    def view(self, talk: Talk, seat: int) -> str:
+    def view(self, talk: NegotiationState, seat: int) -> str:
         known = self.turns(talk), self.pool(talk), self.values(talk, seat)
         return f"{known} {talk.offers} {talk.said} {talk.agreed}"
 
@@ -140,7 +142,7 @@ class Negotiation:
                 f"{say}; or agree to the other's last proposal\nno agreement in the turns given: 0 each; you move "
                 f"{('first', 'second')[seat]}\n"
             )
-        example = _spaced((1, 0, 2)[: self.kinds])
+        example = _join_numbers((1, 0, 2)[: self.kinds])
         say = ""
         if self.talking:
             word = self.symbols[1] + self.symbols[0] * (self.length - 1)
@@ -165,13 +167,13 @@ class Negotiation:
             f"{('You make', 'The other player makes')[seat]} the first proposal.\n"
         )
 
-    def position(self, talk: Talk, seat: int, style: Style) -> str:
+    def position(self, talk: NegotiationState, seat: int, style: Style) -> str:
         over, turns = not self.to_move(talk), self.turns(talk)
         now = len(talk.offers) + (not self.to_speak(talk))
         result = f"{self.returns(talk)[seat]:g}"
-        pool, values = _spaced(self.pool(talk)), _spaced(self.values(talk, seat))
+        pool, values = _join_numbers(self.pool(talk)), _join_numbers(self.values(talk, seat))
         if style == "compact":
-            past = [f"{'you' if n % 2 == seat else 'they'} {_spaced(o)}" for n, o in enumerate(talk.offers)]
+            past = [f"{'you' if n % 2 == seat else 'they'} {_join_numbers(o)}" for n, o in enumerate(talk.offers)]
             past[: len(talk.said)] = [f"{offer} say {word}" for offer, word in zip(past, talk.said)]
             end = f"{'agreed' if talk.agreed else 'no deal'}, result {result}" if over else f"turn {now}/{turns}"
             return f"pool {pool}, values {values}\n{', '.join(past) or 'no proposals'}\n{end}\n"
@@ -179,7 +181,7 @@ class Negotiation:
         for number, offer in enumerate(talk.offers):
             who = "you would" if number % 2 == seat else "the other player would"
             word = f", and said {talk.said[number]}" if number < len(talk.said) else ""
-            lines.append(f"Turn {number + 1}: {who} take {_spaced(offer)}{word}.")
+            lines.append(f"Turn {number + 1}: {who} take {_join_numbers(offer)}{word}.")
         if talk.agreed:
             who = "You" if len(talk.offers) % 2 == seat else "The other player"
             lines.append(f"{who} agreed. You get {result}.")
@@ -191,7 +193,7 @@ class Negotiation:
             lines.append(f"Turn {now} of {turns}: {who} to {what}.")
         return "\n".join(lines) + "\n"
 
-    def picture(self, talk: Talk, seat: int, events: Sequence[Event]) -> Picture:
+    def picture(self, talk: NegotiationState, seat: int, events: Sequence[Event]) -> Picture:
         kinds = [f"item {number}" for number in range(1, self.kinds + 1)]
         said = [*talk.said, *[""] * (len(talk.offers) - len(talk.said))]
         rows = [
@@ -209,7 +211,7 @@ class Negotiation:
         )
 
 
-def _spaced(numbers: Sequence[int]) -> str:
+def _join_numbers(numbers: Sequence[int]) -> str:
     return " ".join(map(str, numbers))
 
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Self, cast
 import pyspiel
 
 from gymposium.errors import BadParameter, BadRecord, IllegalMove, NoSampler, WrongSeat
-from gymposium.games.openspiel.quiet import without_warning
+from gymposium.games.openspiel.quiet import suppress_warning
 from gymposium.games.openspiel.wording import Wording, WordingByPosition, WordingWithPictures
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
-from gymposium.games.replay import CHANCE_NODE, replay
+from gymposium.games.replay import CHANCE_NODE, replay_events
 from gymposium.util.streams import draw, stream
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from gymposium.games.pictures import Picture
     from gymposium.plugins.specs import GameSpec
 
-_WITH_WARNING = frozenset(["quoridor"])
+_GAMES_WITH_WARNING = frozenset(["quoridor"])
 """Games with an engine warning about known issues that do not affect the variant played here."""
-_RESAMPLES = frozenset("bargaining bridge kuhn_poker leduc_poker oh_hell universal_poker".split())
+_GAMES_WITH_SAMPLER = frozenset("bargaining bridge kuhn_poker leduc_poker oh_hell universal_poker".split())
 """Games with a sound engine sampler, `resample_from_infostate` (open_spiel 2.0.2).
 
 Five others have an unsound one. gin_rummy's returns the true state. Those of euchre and hearts keep hidden moves (the
@@ -61,7 +61,9 @@ class OpenSpielGame:
         self.max_decisions: int = engine.max_game_length() * (
             self.seats if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS else 1
         )
-        self._resamples = kind.short_name in _RESAMPLES and (kind.short_name != "universal_poker" or self.seats == 2)
+        self._resamples = kind.short_name in _GAMES_WITH_SAMPLER and (
+            kind.short_name != "universal_poker" or self.seats == 2
+        )
         self.hides = kind.information != pyspiel.GameType.Information.PERFECT_INFORMATION
         # In a game of perfect information, the information state is the whole history. The board is a smaller key for
         # the same knowledge.
@@ -101,7 +103,7 @@ class OpenSpielGame:
     def __reduce__(self) -> tuple[Any, ...]:
         from gymposium.games.registry import load_game
 
-        return (load_game, (self.name,)) if not self.dealt else (_dealt, (self.name, self.dealt))
+        return (load_game, (self.name,)) if not self.dealt else (_load_with_chance, (self.name, self.dealt))
 
     def rules(self, seat: int, style: Style = "full") -> str:
         return self.told.rules(seat, style)
@@ -153,7 +155,7 @@ class OpenSpielGame:
 
     def load(self, events: Sequence[Event], seed: int | None = None) -> OpenSpielMatch:
         match = self.begin(seed)
-        replay(events, match._waiting, match._replay_chance, match._move)
+        replay_events(events, match._waiting, match._replay_chance, match._move)
         match._draw_chance()
         return match
 
@@ -402,22 +404,22 @@ class OpenSpielMatch:
         raise BadRecord(f"Event {number}: {move!r} is not an outcome of chance here.")
 
 
-def _dealt(name: str, outcomes: Sequence[str]) -> OpenSpielGame:
+def _load_with_chance(name: str, outcomes: Sequence[str]) -> OpenSpielGame:
     """Load a game with these recorded chance outcomes. Pickles refer to this function."""
     from gymposium.games.registry import load_game
 
     return cast(OpenSpielGame, load_game(name)).recorded([Event(CHANCE, outcome) for outcome in outcomes])
 
 
-def engine_game(name: str, params: Mapping[str, Any]) -> pyspiel.Game:
+def load_engine_game(name: str, params: Mapping[str, Any]) -> pyspiel.Game:
     """Load the engine's game. Parameters keep their types and never go through the engine's string parser."""
-    if name in _WITH_WARNING:
-        with without_warning():
+    if name in _GAMES_WITH_WARNING:
+        with suppress_warning():
             return pyspiel.load_game(name, dict(params))
     return pyspiel.load_game(name, dict(params))
 
 
-def openspiel_game(
+def make_openspiel_factory(
     name: str,
     words: Callable[..., Wording],
     kind: Callable[[GameSpec, Mapping[str, Any], pyspiel.Game, Any], OpenSpielGame] = OpenSpielGame,
@@ -429,7 +431,7 @@ def openspiel_game(
     called with the engine's game and the spec's parameters: `words(engine, **params)`."""
 
     def game(spec: GameSpec, params: Mapping[str, Any]) -> OpenSpielGame:
-        engine = engine_game(name, {**params, **fixed})
+        engine = load_engine_game(name, {**params, **fixed})
         return kind(spec, params, engine, words(engine, **params))
 
     return game

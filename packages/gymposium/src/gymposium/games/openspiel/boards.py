@@ -18,42 +18,43 @@ ORDER = ("first", "second")
 """The rules' phrase for the turn order of seats 0 and 1."""
 
 
-def to_move(state: pyspiel.State, seat: int) -> str:
+def describe_turn(state: pyspiel.State, seat: int) -> str:
     """Return `", to move"` if it is this seat's turn, else an empty string."""
     return ", to move" if state.current_player() == seat else ""
 
 
-def legal_line(state: pyspiel.State, seat: int, names: Sequence[str], between: str = " ") -> str:
+def format_legal(state: pyspiel.State, seat: int, names: Sequence[str], between: str = " ") -> str:
     """Return the last line of a compact prompt, such as `legal a1 b2`. `names` holds all action names.
 
     `between` separates the moves: a comma and a space if names contain spaces."""
     return f"legal {between.join([names[action] for action in state.legal_actions(seat)]) or 'none'}\n"
 
 
-def result(state: pyspiel.State, names: Sequence[str]) -> str:
+def describe_result(state: pyspiel.State, names: Sequence[str]) -> str:
     """Return the result of a finished game of two seats, such as `x wins` or `a draw`."""
     first = state.returns()[0]
     return f"{names[first < 0]} wins" if first else "a draw"
 
 
-def naming(columns: int, rows: int, *, cell: str = "square", row_1: str = "bottom") -> str:
+def describe_cells(columns: int, rows: int, *, cell: str = "square", row_1: str = "bottom") -> str:
     """Return the rules' clause about cell names, without its period.
 
     `row_1` says where row 1 is: `"bottom"` or `"top"`."""
     return (
-        f"A {cell} is named by its column (a to {letters(columns)[-1]}, from the left) and its row (1 to {rows}, from "
+        f"A {cell} is named by its column (a to {list_letters(columns)[-1]}, from the left) and its row (1 to {rows}, "
+        f"from "
         f"the {row_1})"
     )
 
 
-def naming_with_corners(columns: int, rows: int, *, cell: str = "square", row_1: str = "bottom") -> str:
-    """Return `naming` plus the names of two opposite corners: `…: a1 is bottom left, h8 top right`."""
+def describe_cells_and_corners(columns: int, rows: int, *, cell: str = "square", row_1: str = "bottom") -> str:
+    """Return `describe_cells` plus the names of two opposite corners: `…: a1 is bottom left, h8 top right`."""
     other = "top" if row_1 == "bottom" else "bottom"
-    corners = f"a1 is {row_1} left, {letters(columns)[-1]}{rows} {other} right"
-    return f"{naming(columns, rows, cell=cell, row_1=row_1)}: {corners}"
+    corners = f"a1 is {row_1} left, {list_letters(columns)[-1]}{rows} {other} right"
+    return f"{describe_cells(columns, rows, cell=cell, row_1=row_1)}: {corners}"
 
 
-def spaced(board: str, rows: int) -> str:
+def space_cells(board: str, rows: int) -> str:
     """Insert a space between the squares of an engine board such as `5oxo\\n4xox\\n…\\n abc\\n`."""
     if rows < 10:
         return board.replace("", " ").replace(" \n ", "\n").strip()
@@ -61,13 +62,13 @@ def spaced(board: str, rows: int) -> str:
     return "\n".join([f"{line[:width]} {' '.join(line[width:])}" for line in board.split("\n")[:-1]])
 
 
-def squares(board: str, rows: int) -> list[str]:
+def split_rows(board: str, rows: int) -> list[str]:
     """Return the rows of an engine board such as `5oxo\\n4xox\\n…\\n abc\\n`, without labels: `["oxo", "xox"]`."""
     width = len(str(rows))
     return [line[width:] for line in board.split("\n")[:rows]]
 
 
-def checkered(rows: Sequence[str], pieces: Mapping[str, str], events: Sequence[Event]) -> Picture:
+def draw_checkered(rows: Sequence[str], pieces: Mapping[str, str], events: Sequence[Event]) -> Picture:
     """Return a picture of a checkered board with chess square names and the last turn marked.
 
     `rows` are its rows from the top, `pieces` are as in `grid`, and `events` are those the picture may show."""
@@ -75,24 +76,24 @@ def checkered(rows: Sequence[str], pieces: Mapping[str, str], events: Sequence[E
         rows,
         pieces,
         row_names=[str(row) for row in range(len(rows), 0, -1)],
-        column_names=letters(len(rows[0])),
+        column_names=list_letters(len(rows[0])),
         checkered=True,
         last=last_turn(events),
     )
     return Picture.from_parts(board, told=f"The board, row by row from the top: {' '.join(rows)}")
 
 
-def match_row_numbers(rows: int) -> str:
+def build_row_pattern(rows: int) -> str:
     """Return a regular expression that matches the row numbers 1 to `rows`."""
     return f"(?:{'|'.join(map(str, range(1, rows + 1)))})"
 
 
-def letters(columns: int) -> str:
+def list_letters(columns: int) -> str:
     """Return the first letters of the alphabet, one per column: `abcde` for five."""
     return "abcdefghijklmnopqrstuvwxyz"[:columns]
 
 
-def action_names(engine: pyspiel.Game) -> list[str]:
+def list_action_names(engine: pyspiel.Game) -> list[str]:
     """Return the engine's name for every action, in games where names do not depend on the position."""
     state = engine.new_initial_state()
     return [state.action_to_string(0, action) for action in range(engine.num_distinct_actions())]
@@ -104,8 +105,8 @@ def render_position(
     """Return the prompt for a seat that plays `mark`, in games where the engine's board only needs spaces added."""
     board: str = state.observation_string(seat)
     if style == "compact":
-        return board + legal_line(state, seat, names)
-    return f"You are {mark}{to_move(state, seat)}. The board:\n{spaced(board, rows)}\n"
+        return board + format_legal(state, seat, names)
+    return f"You are {mark}{describe_turn(state, seat)}. The board:\n{space_cells(board, rows)}\n"
 
 
 class Frame:
@@ -138,10 +139,10 @@ class Frame:
         return f"{drawn}\n{self.dense_columns}\n"
 
 
-def sides_to_join(columns: int, rows: int) -> tuple[tuple[str, str], tuple[str, str]]:
+def describe_goals(columns: int, rows: int) -> tuple[tuple[str, str], tuple[str, str]]:
     """Return the sides that each hex seat connects, and those that its opponent connects."""
     down = f"top (row 1) to bottom (row {rows})"
-    across = f"left (column a) to right (column {letters(columns)[-1]})"
+    across = f"left (column a) to right (column {list_letters(columns)[-1]})"
     return (down, across), (across, down)
 
 

@@ -17,16 +17,16 @@ from gymposium.plugins.names import format_name, parse_name
 from gymposium.plugins.specs import DISGUISE
 
 
-def game_of_engine(name: str) -> OpenSpielGame:
+def load_by_engine_name(name: str) -> OpenSpielGame:
     """Return the game with an OpenSpiel name such as `goofspiel(num_cards=4)` (`str(engine_game)`).
 
     Return gymposium's own game if it has the engine's rules, parameters and action counts, else `openspiel:NAME`. The
     name may come from a file, so it is checked as one (`gymposium.plugins.allowed`). Raises `UnknownName` if OpenSpiel
     has no such game, and `BadParameter` if the game is not supported."""
-    short, written = parse_name(_EMPTY.sub("", name))
-    defaults = _defaults(short)
+    short, written = parse_name(_EMPTY_PARAMETER.sub("", name))
+    defaults = _get_defaults(short)
     given = {key: value for key, value in written.items() if value.lower() != str(defaults.get(key)).lower()}
-    game = _own_game(short, given)
+    game = _find_own_game(short, given)
     if game is None:
         game = cast(OpenSpielGame, load_named_game(format_name(f"openspiel:{short}", given)))
     if game.engine.get_type().chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
@@ -34,23 +34,23 @@ def game_of_engine(name: str) -> OpenSpielGame:
     return game
 
 
-_EMPTY = re.compile(r"(?<=[(,])[A-Za-z_]+=(?:,|(?=\)))")
+_EMPTY_PARAMETER = re.compile(r"(?<=[(,])[A-Za-z_]+=(?:,|(?=\)))")
 """A parameter with an empty value. The engine writes it out if it is the default."""
 
 
-def _own_game(short: str, given: Mapping[str, str]) -> OpenSpielGame | None:
+def _find_own_game(short: str, given: Mapping[str, str]) -> OpenSpielGame | None:
     spec = host().games.get(short)
     # the engine has no disguises
     if spec is None or not given.keys() <= {parameter.name for parameter in spec.parameters} - {DISGUISE.name}:
         return None
     with suppress(BadParameter):
         game = load_game(short, **given)
-        if isinstance(game, OpenSpielGame) and _follows_engine(game) and _is_engine(game, given):
+        if isinstance(game, OpenSpielGame) and _follows_engine(game) and _has_same_engine(game, given):
             return game
     return None
 
 
-def _defaults(short: str) -> Mapping[str, Any]:
+def _get_defaults(short: str) -> Mapping[str, Any]:
     known = {kind.short_name: kind for kind in pyspiel.registered_games()}
     return cast(Mapping[str, Any], known[short].parameter_specification) if short in known else {}
 
@@ -61,7 +61,7 @@ def _follows_engine(game: OpenSpielGame) -> bool:
     return all(getattr(kind, name) is getattr(OpenSpielGame, name) for name in ("start", "legal", "chances"))
 
 
-def _is_engine(game: OpenSpielGame, given: Mapping[str, str]) -> bool:
+def _has_same_engine(game: OpenSpielGame, given: Mapping[str, str]) -> bool:
     """Return whether a game's engine is the OpenSpiel game of the same name with the parameters `given`.
 
     OpenSpiel derives some parameters from others, such as hex's columns from its board size."""

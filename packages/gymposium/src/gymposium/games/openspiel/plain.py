@@ -39,7 +39,7 @@ class PlainWording:
         return shown
 
 
-def plain_game(name: str) -> OpenSpielGame:
+def make_plain_game(name: str) -> OpenSpielGame:
     """Make the OpenSpiel game with this name and parameters."""
     short, _ = parse_name(name)
     known = pyspiel.registered_names()
@@ -62,7 +62,7 @@ def plain_game(name: str) -> OpenSpielGame:
         name=re.sub(r"[^a-z0-9_]", "_", short.lower()),
         title=kind.long_name,
         summary="An OpenSpiel game with the engine's plain text.",
-        entry_point="gymposium.games.openspiel.plain:plain_game",
+        entry_point="gymposium.games.openspiel.plain:make_plain_game",
         seats=engine.num_players(),
         information="imperfect" if hides else "perfect",
         dynamics="simultaneous" if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS else "sequential",

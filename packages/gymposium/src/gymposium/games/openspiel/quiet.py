@@ -9,11 +9,11 @@ from contextlib import contextmanager, suppress
 
 _STDERR = 2
 _WARNING = re.compile(rb"Warning! The implementation of '\w+' has known issues\.[^\n]*\n?")
-_MOST = 2**16
+_MAX_BYTES = 2**16
 
 
 @contextmanager
-def without_warning() -> Iterator[None]:
+def suppress_warning() -> Iterator[None]:
     """Drop the engine's known-issues warning. Other text, up to 64 KiB, reaches stderr.
 
     The engine writes from C++, so the file descriptor is replaced for the whole process in the meantime."""
@@ -32,7 +32,7 @@ def without_warning() -> Iterator[None]:
             os.dup2(stderr, _STDERR)
             os.close(end)
             with suppress(BlockingIOError), open(_STDERR, "wb", closefd=False) as out:
-                out.write(_WARNING.sub(b"", os.read(written, _MOST)))
+                out.write(_WARNING.sub(b"", os.read(written, _MAX_BYTES)))
     finally:
         os.close(written)
         os.close(stderr)

@@ -44,7 +44,7 @@ class WordingWithPictures(Protocol):
     """Optional protocol: a wording with pictures for people in a browser."""
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        """Return a picture of the position as this seat may see it (`gymposium.games.protocol.Draws`).
+        """Return a picture of the position as this seat may see it (`gymposium.games.protocol.PictureMatch`).
 
         `events` are the events so far if the game hides nothing, else ()."""
         ...

@@ -1,4 +1,4 @@
-"""SVG pictures of positions, for people who view matches in a browser (`gymposium.games.protocol.Draws`).
+"""SVG pictures of positions, for people who view matches in a browser (`gymposium.games.protocol.PictureMatch`).
 
 A picture is made of parts, such as a board, a hand of cards or a line of text. Its squares, cards and other places have
 names, so that people can click on them. Pictures need no script and load nothing. Their colors follow the browser's

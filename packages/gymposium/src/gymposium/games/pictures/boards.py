@@ -6,7 +6,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
-from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, box, find_places, number, text, use
+from gymposium.games.pictures.picture import (
+    WIDTH,
+    PicturePart,
+    PicturePlace,
+    draw_box,
+    draw_copy,
+    draw_text,
+    find_places,
+    trim,
+)
 
 _EDGE = 18.0
 """Width of the margin for row and column names."""
@@ -35,7 +44,7 @@ def grid(
     between thick lines. The board is at most `most` wide and high."""
     height, width = len(rows), max(map(len, rows))
     names = None if places is None else tuple(map(tuple, places))
-    scale, x0, y0, frame, found = _frame(
+    scale, x0, y0, frame, found = _draw_frame(
         width, height, tuple(row_names), tuple(column_names), names, checkered, crossings, most
     )
     thick = [f"M{x} 0V{height}M0 {x}H{width}" for x in range(blocks, width, blocks)] if blocks else []
@@ -49,20 +58,20 @@ def grid(
         frame,
         *(
             f'<rect x="{x + 0.04}" y="{y + 0.04}" width=".92" height=".92" fill="var(--mark)" '
-            f'stroke="var(--mark-line)" stroke-width="{number(1.6 / scale)}"/>'
+            f'stroke="var(--mark-line)" stroke-width="{trim(1.6 / scale)}"/>'
             for x, y in marked
         ),
-        f'<path d="{"".join(thick)}" stroke="var(--ink)" stroke-width="{number(3 / scale)}"/>' if thick else "",
-        *(use(piece, x, y) for piece, x, y in standing),
-        *(_won([(x + 0.5, y + 0.5) for x, y in line], 0.13) for line in won),
+        f'<path d="{"".join(thick)}" stroke="var(--ink)" stroke-width="{trim(3 / scale)}"/>' if thick else "",
+        *(draw_copy(piece, x, y) for piece, x, y in standing),
+        *(_draw_line([(x + 0.5, y + 0.5) for x, y in line], 0.13) for line in won),
     ]
-    svg = f'<g transform="translate({number(x0)} {number(y0)}) scale({number(scale)})">{"".join(inside)}</g>'
+    svg = f'<g transform="translate({trim(x0)} {trim(y0)}) scale({trim(scale)})">{"".join(inside)}</g>'
     below = _EDGE * bool(column_names)
     return PicturePart(svg, height * scale + below + 2, found, frozenset(piece for piece, _, _ in standing))
 
 
 @lru_cache(maxsize=256)
-def _frame(
+def _draw_frame(
     width: int,
     height: int,
     row_names: tuple[str, ...],
@@ -76,7 +85,7 @@ def _frame(
     left, below = _EDGE * bool(row_names), _EDGE * bool(column_names)
     scale = round(min((most - left - 2) / width, (most - below - 2) / height), 2)
     x0, y0 = (WIDTH - width * scale - left) / 2 + left, 1.0
-    thin = number(1.2 / scale)
+    thin = trim(1.2 / scale)
     dark = "".join([f"M{x} {y}h1v1h-1z" for y, x in product(range(height), range(width)) if checkered and (x + y) % 2])
     if crossings:
         lines = [f"M{x + 0.5} .5V{height - 0.5}" for x in range(width)]
@@ -88,8 +97,8 @@ def _frame(
         f'<rect width="{width}" height="{height}" fill="var(--square)" stroke="var(--line)" stroke-width="{thin}"/>',
         f'<path d="{dark}" fill="var(--dark)"/>' if dark else "",
         f'<path d="{"".join(lines)}" stroke="var(--line)" stroke-width="{thin}"/>',
-        *(text(-left / 2 / scale, y + 0.5, name, small) for y, name in enumerate(row_names)),
-        *(text(x + 0.5, height + below / 2 / scale, name, small) for x, name in enumerate(column_names)),
+        *(draw_text(-left / 2 / scale, y + 0.5, name, small) for y, name in enumerate(row_names)),
+        *(draw_text(x + 0.5, height + below / 2 / scale, name, small) for x, name in enumerate(column_names)),
     ]
     if names is None:
         named = row_names and column_names
@@ -142,38 +151,38 @@ def points(
     step = (WIDTH - size - 4) / max(widest, highest, 1)
     x0 = (WIDTH - widest * step) / 2
     middles = {name: (x0 + x * step, size / 2 + 2 + y * step) for name, (x, y) in at.items()}
-    drawn = "".join([f"M{_pair(middles[a])}L{_pair(middles[b])}" for a, b in lines])
+    drawn = "".join([f"M{_format_point(middles[a])}L{_format_point(middles[b])}" for a, b in lines])
     svg = [
-        box(1, 1, WIDTH - 2, highest * step + size + 2, "square"),
+        draw_box(1, 1, WIDTH - 2, highest * step + size + 2, "square"),
         f'<path d="{drawn}" stroke="var(--line)" stroke-width="1.6"/>',
     ]
     for name in dict.fromkeys(find_places(last, middles)):
         x, y = middles[name]
         svg.append(
-            f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(size * 0.56)}" fill="var(--mark)" '
+            f'<circle cx="{trim(x)}" cy="{trim(y)}" r="{trim(size * 0.56)}" fill="var(--mark)" '
             f'stroke="var(--mark-line)" stroke-width="2"/>'
         )
     for name, (x, y) in middles.items():
         if name in pieces:
-            svg.append(use(pieces[name], x - size / 2, y - size / 2, size))
+            svg.append(draw_copy(pieces[name], x - size / 2, y - size / 2, size))
             continue
-        svg.append(f'<circle cx="{number(x)}" cy="{number(y)}" r="3.4" fill="var(--line)"/>')
+        svg.append(f'<circle cx="{trim(x)}" cy="{trim(y)}" r="3.4" fill="var(--line)"/>')
         if told:
-            svg.append(text(x + 10, y + 10, name, 11))
-    svg.append(_won([middles[name] for name in won], 5))
+            svg.append(draw_text(x + 10, y + 10, name, 11))
+    svg.append(_draw_line([middles[name] for name in won], 5))
     found = [PicturePlace(name, x - size / 2, y - size / 2, size, size) for name, (x, y) in middles.items()]
     return PicturePart("".join(svg), highest * step + size + 4, tuple(found), frozenset(pieces.values()))
 
 
-def _pair(point: tuple[float, float]) -> str:
-    return f"{number(point[0])} {number(point[1])}"
+def _format_point(point: tuple[float, float]) -> str:
+    return f"{trim(point[0])} {trim(point[1])}"
 
 
-def _won(line: Sequence[tuple[float, float]], thick: float) -> str:
+def _draw_line(line: Sequence[tuple[float, float]], thick: float) -> str:
     """Return the line through these points, from the first to the last, or "" without points."""
     if not line:
         return ""
-    path = "L".join(map(_pair, line))
+    path = "L".join(map(_format_point, line))
     return f'<path d="M{path}" fill="none" stroke="var(--won)" stroke-width="{thick}" stroke-linecap="round"/>'
 
 
@@ -197,7 +206,7 @@ def walled(board: PicturePart, walls: Collection[str], size: int, *, last: str =
             if name in walls:
                 fill = "mark-line" if name == last else "ink"
                 shape = (x + 2, y - thin / 2, long - 4, thin) if across else (x - thin / 2, y + 2, thin, long - 4)
-                svg.append(box(*shape, fill, fill))
+                svg.append(draw_box(*shape, fill, fill))
             # a wall's place is its first half, so that neighboring walls do not overlap
             half = (x + 3, y - thin, side - 6, 2 * thin) if across else (x - thin, y + side + 3, 2 * thin, side - 6)
             found.append(PicturePlace(name, *half))
@@ -224,16 +233,16 @@ def edges(
     svg: list[str] = []
     found: list[PicturePlace] = []
     standing = [(owners[who], x, y) for y, row in enumerate(boxes) for x, who in enumerate(row) if who in owners]
-    svg += [use(piece, x0 + x * step, y0 + y * step, step) for piece, x, y in standing]
+    svg += [draw_copy(piece, x0 + x * step, y0 + y * step, step) for piece, x, y in standing]
     for name in names:
         x, y = x0 + (ord(name[0]) - ord("a")) * step, y0 + (int("".join(filter(str.isdecimal, name[1:3]))) - 1) * step
         across = name[0] != next(letter for letter in name[1:] if letter.isalpha())
-        end = f"h{number(step)}" if across else f"v{number(step)}"
+        end = f"h{trim(step)}" if across else f"v{trim(step)}"
         if name in drawn:
             colour, thick = ("mark-line", 6) if name in new else ("ink", 4)
-            svg.append(f'<path d="M{number(x)} {number(y)}{end}" stroke="var(--{colour})" stroke-width="{thick}"/>')
+            svg.append(f'<path d="M{trim(x)} {trim(y)}{end}" stroke="var(--{colour})" stroke-width="{thick}"/>')
         else:
-            svg.append(f'<path d="M{number(x)} {number(y)}{end}" stroke="var(--line)" stroke-dasharray="2 5"/>')
+            svg.append(f'<path d="M{trim(x)} {trim(y)}{end}" stroke="var(--line)" stroke-dasharray="2 5"/>')
         near = min(12.0, step * 0.25)
         place = (
             (x + near, y - near, step - 2 * near, 2 * near)
@@ -242,12 +251,12 @@ def edges(
         )
         found.append(PicturePlace(name, *place))
     for x in range(width + 1):
-        svg.append(text(x0 + x * step, 9, chr(ord("a") + x), 13))
+        svg.append(draw_text(x0 + x * step, 9, chr(ord("a") + x), 13))
         svg += [
-            f'<circle cx="{number(x0 + x * step)}" cy="{number(y0 + y * step)}" r="5" fill="var(--ink)"/>'
+            f'<circle cx="{trim(x0 + x * step)}" cy="{trim(y0 + y * step)}" r="5" fill="var(--ink)"/>'
             for y in range(height + 1)
         ]
-    svg += [text(x0 - 18, y0 + y * step, str(y + 1), 13) for y in range(height + 1)]
+    svg += [draw_text(x0 - 18, y0 + y * step, str(y + 1), 13) for y in range(height + 1)]
     return PicturePart(
         "".join(svg), y0 + height * step + 10, tuple(found), frozenset(piece for piece, _, _ in standing)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from functools import lru_cache
 
-from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, box, number, text
+from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, draw_box, draw_text, trim
 
 _SPADE = (
     "M.5 .08C.62 .3 .92 .42 .92 .66 .92 .86 .66 .9 .55 .74L.62 .95H.38L.45 .74C.34 .9 .08 .86 .08 .66 .08 .42 .38 .3 "
@@ -38,21 +38,21 @@ def hand(
     below each card."""
     a_row = int((WIDTH + _GAP) // (wide + _GAP))
     head, foot = _HEAD * bool(title), 4 + 13.0 * max([note.count("\n") + 1 for note in notes]) if notes else 0.0
-    svg = [text(0, 8, title, 13, anchor="start")] if title else []
+    svg = [draw_text(0, 8, title, 13, anchor="start")] if title else []
     found = []
     called = cards if names is None else names
     for index, card in enumerate(cards):
         x, y = index % a_row * (wide + _GAP) + 1, head + 1 + index // a_row * (_HIGH + foot + _GAP)
-        svg.append(f'<g transform="translate({number(x)} {number(y)})">{_card(card, card in last, wide)}</g>')
+        svg.append(f'<g transform="translate({trim(x)} {trim(y)})">{_draw_card(card, card in last, wide)}</g>')
         if notes:
             lines = enumerate(notes[index].split("\n"))
-            svg += [text(x + wide / 2, y + _HIGH + 9 + 13 * row, line, 11) for row, line in lines]
+            svg += [draw_text(x + wide / 2, y + _HIGH + 9 + 13 * row, line, 11) for row, line in lines]
         if called[index] and called[index] != "?":
             found.append(PicturePlace(called[index], x, y, wide, _HIGH))
     deep = max(1, -(-len(cards) // a_row))
     if not cards:
-        svg.append(box(1, head + 1, wide, _HIGH, "square"))
-        svg.append(text(1 + wide / 2, head + 1 + _HIGH / 2, "–", 14))
+        svg.append(draw_box(1, head + 1, wide, _HIGH, "square"))
+        svg.append(draw_text(1 + wide / 2, head + 1 + _HIGH / 2, "–", 14))
     return PicturePart("".join(svg), head + 2 + deep * (_HIGH + foot + _GAP) - _GAP, tuple(found))
 
 
@@ -68,11 +68,11 @@ def piles(columns: Sequence[Sequence[str]], *, most: int = 7, empty: str = "") -
         x = 1 + column * step
         cards = columns[column] if column < len(columns) else ()
         if not cards:
-            svg.append(box(x, 1, _WIDE, _HIGH, "square"))
+            svg.append(draw_box(x, 1, _WIDE, _HIGH, "square"))
             found += [PicturePlace(empty, x, 1, _WIDE, _HIGH)] if empty else []
         y = 1.0
         for place, card in enumerate(cards):
-            svg.append(f'<g transform="translate({number(x)} {number(y)})">{_card(card, False, _WIDE, True)}</g>')
+            svg.append(f'<g transform="translate({trim(x)} {trim(y)})">{_draw_card(card, False, _WIDE, True)}</g>')
             down = 9.0 if card == "?" else 22.0
             if card != "?":
                 found.append(PicturePlace(card, x, y, _WIDE, _HIGH if place == len(cards) - 1 else down))
@@ -82,19 +82,25 @@ def piles(columns: Sequence[Sequence[str]], *, most: int = 7, empty: str = "") -
 
 
 @lru_cache(maxsize=1024)
-def _card(card: str, marked: bool, wide: float, covered: bool = False) -> str:
+def _draw_card(card: str, marked: bool, wide: float, covered: bool = False) -> str:
     """Return the markup of a card at the origin. With `covered`, rank and suit are in its upper part."""
     if card == "?":
-        return box(0, 0, wide, _HIGH, "back") + ("" if covered else text(wide / 2, _HIGH / 2, "?", 20, "back-ink"))
+        return draw_box(0, 0, wide, _HIGH, "back") + (
+            "" if covered else draw_text(wide / 2, _HIGH / 2, "?", 20, "back-ink")
+        )
     fill, line, thick = ("mark", "mark-line", 2.0) if marked else ("card", "line", 1.2)
-    back = box(0, 0, wide, _HIGH, fill, line, thick=thick)
+    back = draw_box(0, 0, wide, _HIGH, fill, line, thick=thick)
     if len(card) == 2 and card[1] in _SUITS and card[0] in "23456789TJQKA":
         colour, path = _SUITS[card[1]]
         rank = "10" if card[0] == "T" else card[0]
         x, y, size = (wide - 18, 4, 14) if covered else (wide / 2 - 9, 28, 18)
-        suit = f'<path transform="translate({number(x)} {y}) scale({size})" d="{path}" fill="var(--{colour})"/>'
-        return back + (text(11, 12, rank, 15, colour) if covered else text(wide / 2, 15, rank, 20, colour)) + suit
-    return back + text(wide / 2, _HIGH / 2, card, min(20.0, 1.5 * wide / max(len(card), 1)), "ink")
+        suit = f'<path transform="translate({trim(x)} {y}) scale({size})" d="{path}" fill="var(--{colour})"/>'
+        return (
+            back
+            + (draw_text(11, 12, rank, 15, colour) if covered else draw_text(wide / 2, 15, rank, 20, colour))
+            + suit
+        )
+    return back + draw_text(wide / 2, _HIGH / 2, card, min(20.0, 1.5 * wide / max(len(card), 1)), "ink")
 
 
 _PIPS = {1: "e", 2: "ai", 3: "aei", 4: "acgi", 5: "acegi", 6: "acdfgi"}
@@ -104,17 +110,17 @@ _SIDE = 44.0
 def dice(faces: Sequence[str], title: str = "") -> PicturePart:
     """Return dice with these faces; `?` is a hidden die."""
     head = _HEAD * bool(title)
-    svg = [text(0, 8, title, 13, anchor="start")] if title else []
+    svg = [draw_text(0, 8, title, 13, anchor="start")] if title else []
     for place, face in enumerate(faces):
         x, y = place * (_SIDE + 8) + 1, head + 1
         hidden = face == "?"
-        svg.append(box(x, y, _SIDE, _SIDE, "back" if hidden else "card"))
+        svg.append(draw_box(x, y, _SIDE, _SIDE, "back" if hidden else "card"))
         pips = _PIPS.get(int(face)) if face.isdecimal() else None
         if pips is None:
-            svg.append(text(x + _SIDE / 2, y + _SIDE / 2, face, 20, "back-ink" if hidden else "ink"))
+            svg.append(draw_text(x + _SIDE / 2, y + _SIDE / 2, face, 20, "back-ink" if hidden else "ink"))
             continue
         svg += [
-            f'<circle cx="{number(x + (index % 3 + 1) * _SIDE / 4)}" cy="{number(y + (index // 3 + 1) * _SIDE / 4)}" '
+            f'<circle cx="{trim(x + (index % 3 + 1) * _SIDE / 4)}" cy="{trim(y + (index // 3 + 1) * _SIDE / 4)}" '
             f'r="4" fill="var(--ink)"/>'
             for index in ["abcdefghi".index(pip) for pip in pips]
         ]

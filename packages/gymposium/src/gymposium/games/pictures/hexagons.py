@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, find_places, number, text
+from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, draw_text, find_places, trim
 
 
 def hexes(
@@ -35,47 +35,47 @@ def hexes(
     }
     content = {name: what for row, cells in zip(names, rows) for name, what in zip(row, cells)}
     marked = find_places(last, middles)
-    chain = _chain(middles, content, marked, across) if won else []
+    chain = _find_chain(middles, content, marked, across) if won else []
     half = across / 2
     turns = [(half, r / 2), (0.0, r), (-half, r / 2), (-half, -r / 2), (0.0, -r)]
-    shape = f"m0 {number(-r)}{''.join([f'l{number(dx)} {number(dy)}' for dx, dy in turns])}z"
-    cell = f"cell-{number(across)}".replace(".", "-")
+    shape = f"m0 {trim(-r)}{''.join([f'l{trim(dx)} {trim(dy)}' for dx, dy in turns])}z"
+    cell = f"cell-{trim(across)}".replace(".", "-")
     svg = [
         f'<defs><path id="{cell}" d="{shape}"/></defs>',
-        _cells(cell, middles.values(), 'fill="var(--square)" stroke="var(--line)" stroke-width="1.2"'),
+        _draw_cells(cell, middles.values(), 'fill="var(--square)" stroke="var(--line)" stroke-width="1.2"'),
     ]
     for what, along in (sides or {}).items():
-        svg.append(_cells(cell, [middles[n] for n in along], f'fill="var(--{stones[what]})" fill-opacity=".22"'))
+        svg.append(_draw_cells(cell, [middles[n] for n in along], f'fill="var(--{stones[what]})" fill-opacity=".22"'))
     if marked:
         lit = 'fill="var(--mark)" stroke="var(--mark-line)" stroke-width="2"'
-        svg.append(_cells(cell, [middles[n] for n in marked], lit))
+        svg.append(_draw_cells(cell, [middles[n] for n in marked], lit))
     thick = across * 0.68
     standing = {what: [at for name, at in middles.items() if content[name] == what] for what in stones}
-    svg += [_dots(at, thick + 1.6, "edge") for at in standing.values()]
-    svg.append(_dots([middles[name] for name in chain], thick + 6, "won"))
-    svg += [_dots(at, thick, stones[what]) for what, at in standing.items()]
+    svg += [_draw_dots(at, thick + 1.6, "edge") for at in standing.values()]
+    svg.append(_draw_dots([middles[name] for name in chain], thick + 6, "won"))
+    svg += [_draw_dots(at, thick, stones[what]) for what, at in standing.items()]
     size = min(11.0, across * 0.42)
     if size > 8:
         ends = dict.fromkeys(name for row in names for name in (row[0], row[-1]) if content[name] not in stones)
-        svg += [text(*middles[name], name, size) for name in ends]
+        svg += [draw_text(*middles[name], name, size) for name in ends]
     found = [PicturePlace(name, x - half, y - r * 0.75, across, r * 1.5) for name, (x, y) in middles.items()]
     return PicturePart("".join(svg), 2 * r + 2 + (len(rows) - 1) * down, tuple(found))
 
 
-def _cells(cell: str, at: Iterable[tuple[float, float]], look: str) -> str:
+def _draw_cells(cell: str, at: Iterable[tuple[float, float]], look: str) -> str:
     """Return compact markup for cells centered at these points. A board has many cells."""
     uses = [f'<use href="#{cell}" x="{x:.1f}" y="{y:.1f}"/>' for x, y in at]
     return f"<g {look}>{''.join(uses)}</g>"
 
 
-def _dots(at: Sequence[tuple[float, float]], size: float, colour: str) -> str:
+def _draw_dots(at: Sequence[tuple[float, float]], size: float, colour: str) -> str:
     """Return markup for round dots of one color: zero-length lines with round ends."""
     path = "".join([f"M{x:.1f} {y:.1f}h0" for x, y in at])
-    look = f'fill="none" stroke="var(--{colour})" stroke-width="{number(size)}" stroke-linecap="round"'
+    look = f'fill="none" stroke="var(--{colour})" stroke-width="{trim(size)}" stroke-linecap="round"'
     return f'<path d="{path}" {look}/>' if path else ""
 
 
-def _chain(
+def _find_chain(
     middles: Mapping[str, tuple[float, float]], content: Mapping[str, str], begin: Sequence[str], across: float
 ) -> list[str]:
     """Return the cells connected by equal stones to the first of some cells."""

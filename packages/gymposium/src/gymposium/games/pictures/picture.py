@@ -14,7 +14,7 @@ from zlib import crc32
 WIDTH = 360.0
 """Width of every picture, in picture units. A unit is about a pixel on a phone."""
 _GAP = 12.0
-_TURN = 24
+_MAX_EVENTS = 24
 """Number of recent events to search for the last turn."""
 
 _STYLE = """<style>
@@ -77,12 +77,12 @@ class Picture:
         for part in parts:
             if y:
                 y += _GAP
-            inside.append(f'<g transform="translate(0 {number(y)})">{part.svg}</g>' if y else part.svg)
+            inside.append(f'<g transform="translate(0 {trim(y)})">{part.svg}</g>' if y else part.svg)
             places += [place._replace(y=place.y + y) for place in part.places] if y else part.places
             drawings |= part.drawings
             y += part.height
-        symbols = [f'<symbol id="{_id(one)}" viewBox="0 0 1 1">{one}</symbol>' for one in sorted(drawings)]
-        box = f"0 0 {number(WIDTH)} {number(y)}"
+        symbols = [f'<symbol id="{_make_id(one)}" viewBox="0 0 1 1">{one}</symbol>' for one in sorted(drawings)]
+        box = f"0 0 {trim(WIDTH)} {trim(y)}"
         svg = f'<svg viewBox="{box}" role="img" aria-label="{escape(told)}">{"".join([*symbols, *inside])}</svg>'
         return cls(_STYLE + svg, WIDTH, y, tuple(places))
 
@@ -91,7 +91,7 @@ def last_turn(events: Sequence[tuple[int, str]]) -> str:
     """Return the latest moves by the seat that moved last, separated by spaces: `a4 f4 e3`.
 
     `events` are (seat, move) pairs. Chance events (seat -1) are skipped."""
-    moves = [(seat, move) for seat, move in events[-_TURN:] if seat >= 0]
+    moves = [(seat, move) for seat, move in events[-_MAX_EVENTS:] if seat >= 0]
     mine = takewhile(lambda event: event[0] == moves[-1][0], reversed(moves))
     return " ".join([move for _, move in mine][::-1])
 
@@ -103,10 +103,10 @@ def find_places(move: str, names: Collection[str]) -> list[str]:
     most one extra letter after two of them: `e7e8q`, `13/7 8/7`, `7h to 8c`."""
     if move in names:
         return [move]
-    return [name for word in _WORD.findall(move) for name in _places_of_word(word, names)]
+    return [name for word in _WORD.findall(move) for name in _split_word(word, names)]
 
 
-def _places_of_word(word: str, names: Collection[str]) -> list[str]:
+def _split_word(word: str, names: Collection[str]) -> list[str]:
     found: list[str] = []
     start = 0
     while start < len(word):
@@ -118,35 +118,35 @@ def _places_of_word(word: str, names: Collection[str]) -> list[str]:
     return found
 
 
-def use(drawing: str, x: float, y: float, size: float = 1) -> str:
+def draw_copy(drawing: str, x: float, y: float, size: float = 1) -> str:
     """Return markup that shows a drawing of size 1 at a position. The part must list the drawing."""
-    return (
-        f'<use href="#{_id(drawing)}" x="{number(x)}" y="{number(y)}" width="{number(size)}" height="{number(size)}"/>'
-    )
+    return f'<use href="#{_make_id(drawing)}" x="{trim(x)}" y="{trim(y)}" width="{trim(size)}" height="{trim(size)}"/>'
 
 
 @lru_cache(maxsize=1024)
-def _id(drawing: str) -> str:
+def _make_id(drawing: str) -> str:
     return f"d{crc32(drawing.encode()):x}"
 
 
-def text(x: float, y: float, words: str, size: float, colour: str = "name", *, anchor: str = "middle") -> str:
+def draw_text(x: float, y: float, words: str, size: float, colour: str = "name", *, anchor: str = "middle") -> str:
     """Return markup for one line of text, centered on `y`, in a picture color."""
     return (
-        f'<text x="{number(x)}" y="{number(y)}" font-size="{number(size)}" fill="var(--{colour})" '
+        f'<text x="{trim(x)}" y="{trim(y)}" font-size="{trim(size)}" fill="var(--{colour})" '
         f'text-anchor="{anchor}" dominant-baseline="central">{escape(words)}</text>'
     )
 
 
-def box(x: float, y: float, width: float, height: float, fill: str, line: str = "line", *, thick: float = 1.2) -> str:
+def draw_box(
+    x: float, y: float, width: float, height: float, fill: str, line: str = "line", *, thick: float = 1.2
+) -> str:
     """Return markup for a rectangle with round corners, in picture colors."""
     return (
-        f'<rect x="{number(x)}" y="{number(y)}" width="{number(width)}" height="{number(height)}" rx="4" '
+        f'<rect x="{trim(x)}" y="{trim(y)}" width="{trim(width)}" height="{trim(height)}" rx="4" '
         f'fill="var(--{fill})" stroke="var(--{line})" stroke-width="{thick}"/>'
     )
 
 
-def wrapped(words: str, most: int) -> list[str]:
+def wrap_text(words: str, most: int) -> list[str]:
     """Wrap a text into lines of at most `most` characters. Longer words are split."""
     lines: list[str] = []
     for paragraph in words.split("\n"):
@@ -164,6 +164,6 @@ def wrapped(words: str, most: int) -> list[str]:
     return lines
 
 
-def number(value: float) -> str:
+def trim(value: float) -> str:
     """Format a coordinate compactly."""
     return f"{value:.2f}".rstrip("0").rstrip(".")

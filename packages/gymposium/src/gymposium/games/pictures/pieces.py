@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from gymposium.games.pictures.picture import number
+from gymposium.games.pictures.picture import trim
 
 
 def cross() -> str:
@@ -21,7 +21,7 @@ def disc(colour: str, label: str = "", radius: float = 0.38) -> str:
     """Return the drawing of a disc with a short label.
 
     `colour` is a picture color: one, two, three, white or black."""
-    shape = f'cx=".5" cy=".5" r="{number(radius)}"'
+    shape = f'cx=".5" cy=".5" r="{trim(radius)}"'
     drawn = f'<circle {shape} fill="var(--{colour})" stroke="var(--edge)" stroke-width=".035"/>'
     ink = "var(--black)" if colour == "white" else "var(--square)" if colour != "black" else "var(--white)"
     if not label:
@@ -46,6 +46,6 @@ def tile(label: str, fill: str = "square", ink: str = "ink") -> str:
     size = min(0.5, 1.3 / max(len(label), 1))
     return (
         f'<rect x=".05" y=".05" width=".9" height=".9" rx=".09" fill="var(--{fill})" stroke="var(--line)" '
-        f'stroke-width=".015"/><text x=".5" y=".5" font-size="{number(size)}" font-weight="600" text-anchor="middle" '
+        f'stroke-width=".015"/><text x=".5" y=".5" font-size="{trim(size)}" font-weight="600" text-anchor="middle" '
         f'dominant-baseline="central" fill="var(--{ink})">{escape(label)}</text>'
     )

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, box, find_places, number, text
+from gymposium.games.pictures.picture import (
+    WIDTH,
+    PicturePart,
+    PicturePlace,
+    draw_box,
+    draw_text,
+    find_places,
+    trim,
+)
 
 
 def pits(
@@ -16,21 +24,21 @@ def pits(
     side = 42.0
     step = (WIDTH - 2 * side - 16) / len(lower)
     wide = min(step - 4, side)
-    svg = [box(1, 1, WIDTH - 2, 138, "square")]
+    svg = [draw_box(1, 1, WIDTH - 2, 138, "square")]
     found = []
     for x, seeds in ((6.0, stores[0]), (WIDTH - side - 2, stores[1])):
-        svg.append(box(x, 28, side - 4, 84, "dark"))
-        svg.append(text(x + side / 2 - 2, 70, str(seeds), 18, "ink"))
+        svg.append(draw_box(x, 28, side - 4, 84, "dark"))
+        svg.append(draw_text(x + side / 2 - 2, 70, str(seeds), 18, "ink"))
     for row, (y, cells) in enumerate(((46.0, upper), (94.0, lower))):
         for place, (name, seeds) in enumerate(cells):
             x = side + 8 + place * step + step / 2
             fill, line, thick = ("mark", "mark-line", 2.4) if name == last else ("dark", "line", 1.2)
             svg.append(
-                f'<circle cx="{number(x)}" cy="{number(y)}" r="{number(wide / 2)}" fill="var(--{fill})" '
+                f'<circle cx="{trim(x)}" cy="{trim(y)}" r="{trim(wide / 2)}" fill="var(--{fill})" '
                 f'stroke="var(--{line})" stroke-width="{thick}"/>'
             )
-            svg.append(text(x, y, str(seeds), 17, "ink"))
-            svg.append(text(x, 14 if row == 0 else 127, name, 13))
+            svg.append(draw_text(x, y, str(seeds), 17, "ink"))
+            svg.append(draw_text(x, 14 if row == 0 else 127, name, 13))
             found.append(PicturePlace(name, x - wide / 2, y - wide / 2, wide, wide))
     return PicturePart("".join(svg), 140, tuple(found))
 
@@ -51,7 +59,7 @@ def stacks(
     half, r = len(lower) // 2, (WIDTH - 2) / (len(lower) + 2) * 0.44
     names = {name for name, _, _ in (*upper, *lower)} | {"bar", "off"}
     marked = set(find_places(last, names))
-    svg = [box(1, 18, WIDTH - 2, 2 * high, "square")]
+    svg = [draw_box(1, 18, WIDTH - 2, 2 * high, "square")]
     found: list[PicturePlace] = []
     for row, points in enumerate((upper, lower)):
         base, way = (19.0, 1) if row == 0 else (17 + 2 * high, -1)
@@ -59,30 +67,30 @@ def stacks(
             x = 1 + (place + (place >= half)) * step
             fill, line = ("mark", "mark-line") if name in marked else ("dark" if place % 2 else "square", "line")
             svg.append(
-                f'<path d="M{number(x + 1)} {number(base)}h{number(step - 2)}L{number(x + step / 2)} '
-                f'{number(base + way * 118)}z" fill="var(--{fill})" stroke="var(--{line})"/>'
+                f'<path d="M{trim(x + 1)} {trim(base)}h{trim(step - 2)}L{trim(x + step / 2)} '
+                f'{trim(base + way * 118)}z" fill="var(--{fill})" stroke="var(--{line})"/>'
             )
-            svg.append(text(x + step / 2, 9 if row == 0 else 2 * high + 27, name, 12))
-            svg += _stack(x + step / 2, base, way, r, colour, count)
+            svg.append(draw_text(x + step / 2, 9 if row == 0 else 2 * high + 27, name, 12))
+            svg += _draw_stack(x + step / 2, base, way, r, colour, count)
             found.append(PicturePlace(name, x, 18 + row * high, step, high))
     for column, name, piles in ((half, "bar", bar), (len(lower) + 1, "off", off)):
         x = 1 + column * step
-        svg.append(box(x, 18, step, 2 * high, "dark"))
-        svg.append(text(x + step / 2, 9, name, 12))
+        svg.append(draw_box(x, 18, step, 2 * high, "dark"))
+        svg.append(draw_text(x + step / 2, 9, name, 12))
         for way, (colour, count) in zip((-1, 1), piles):
-            svg += _stack(x + step / 2, 18 + high + way * 40, way, r, colour, count)
+            svg += _draw_stack(x + step / 2, 18 + high + way * 40, way, r, colour, count)
         found.append(PicturePlace(name, x, 18, step, 2 * high))
     return PicturePart("".join(svg), 2 * high + 36, tuple(found))
 
 
-def _stack(x: float, base: float, way: int, r: float, colour: str, count: int) -> list[str]:
+def _draw_stack(x: float, base: float, way: int, r: float, colour: str, count: int) -> list[str]:
     """Return a stack of checkers up or down from a base: at most five, with a count if there are more."""
     shown = min(count, 5)
     drawn = [
-        f'<circle cx="{number(x)}" cy="{number(base + way * (r + 1 + place * 2 * r))}" r="{number(r)}" '
+        f'<circle cx="{trim(x)}" cy="{trim(base + way * (r + 1 + place * 2 * r))}" r="{trim(r)}" '
         f'fill="var(--{colour})" stroke="var(--edge)"/>'
         for place in range(shown)
     ]
     if count > shown:
-        drawn.append(text(x, base + way * (r + 1 + (shown - 1) * 2 * r), str(count), 13, "square"))
+        drawn.append(draw_text(x, base + way * (r + 1 + (shown - 1) * 2 * r), str(count), 13, "square"))
     return drawn

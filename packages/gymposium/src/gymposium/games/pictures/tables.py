@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from gymposium.games.pictures.picture import WIDTH, PicturePart, PicturePlace, box, number, text, wrapped
+from gymposium.games.pictures.picture import (
+    WIDTH,
+    PicturePart,
+    PicturePlace,
+    draw_box,
+    draw_text,
+    trim,
+    wrap_text,
+)
 
 _LINE = 18.0
 _LETTER = 7.4
@@ -13,8 +21,8 @@ _LETTER = 7.4
 
 def note(words: str) -> PicturePart:
     """Return lines of text, wrapped to the width of the picture."""
-    lines = wrapped(words, int(WIDTH / _LETTER))
-    svg = [text(0, 9 + _LINE * row, line, 13, "ink", anchor="start") for row, line in enumerate(lines) if line]
+    lines = wrap_text(words, int(WIDTH / _LETTER))
+    svg = [draw_text(0, 9 + _LINE * row, line, 13, "ink", anchor="start") for row, line in enumerate(lines) if line]
     return PicturePart("".join(svg), _LINE * len(lines))
 
 
@@ -40,7 +48,7 @@ def table(
     found: list[PicturePlace] = []
     y = 1.0
     for row in [head, *rows] if head else rows:
-        cells = [wrapped(cell, max(2, int((size - 8) / _LETTER))) for cell, size in zip(row, sizes)]
+        cells = [wrap_text(cell, max(2, int((size - 8) / _LETTER))) for cell, size in zip(row, sizes)]
         high = _LINE * max([len(lines) for lines in cells] + [1]) + 8
         x = 1.0
         for cell, lines, size in zip(row, cells, sizes):
@@ -48,9 +56,10 @@ def table(
             if row is not head:
                 fill, line, thick = ("mark", "mark-line", 2.0) if cell in marked else ("card", "line", 1.0)
                 fill = "dark" if cell in faded and cell not in marked else fill
-                svg.append(box(x, y, size, high, fill, line, thick=thick))
+                svg.append(draw_box(x, y, size, high, fill, line, thick=thick))
             svg += [
-                text(x + size / 2, y + 4 + _LINE * (index + 0.5), line, 13, ink) for index, line in enumerate(lines)
+                draw_text(x + size / 2, y + 4 + _LINE * (index + 0.5), line, 13, ink)
+                for index, line in enumerate(lines)
             ]
             if places and row is not head and cell:
                 found.append(PicturePlace(cell, x, y, size, high))
@@ -65,10 +74,10 @@ def track(scores: Sequence[tuple[str, float, str]], most: float) -> PicturePart:
     for row, (label, value, colour) in enumerate(scores):
         y = row * 42.0
         full = max(0.0, min(1.0, value / most)) * (WIDTH - 2)
-        svg.append(text(0, y + 9, f"{label}: {value:g}", 13, "ink", anchor="start"))
-        svg.append(box(1, y + 19, WIDTH - 2, 16, "square"))
+        svg.append(draw_text(0, y + 9, f"{label}: {value:g}", 13, "ink", anchor="start"))
+        svg.append(draw_box(1, y + 19, WIDTH - 2, 16, "square"))
         if full:
-            svg.append(f'<rect x="1" y="{number(y + 20)}" width="{number(full)}" height="14" fill="var(--{colour})"/>')
+            svg.append(f'<rect x="1" y="{trim(y + 20)}" width="{trim(full)}" height="14" fill="var(--{colour})"/>')
     return PicturePart("".join(svg), 42.0 * len(scores))
 
 
@@ -83,13 +92,13 @@ def code(lines: Sequence[str], *, current: Collection[int] = (), most: int = 54)
     for place, line in enumerate(lines, start=1):
         shown = [line[start : start + most] for start in range(0, max(1, len(line)), most)]
         if place in current:
-            svg.append(box(2, y, WIDTH - 4, high * len(shown), "mark", "mark-line", thick=1.6))
-        svg.append(text(24, y + high / 2, str(place), size, anchor="end"))
+            svg.append(draw_box(2, y, WIDTH - 4, high * len(shown), "mark", "mark-line", thick=1.6))
+        svg.append(draw_text(24, y + high / 2, str(place), size, anchor="end"))
         for piece in shown:
             if piece.strip():
-                svg.append(text(30, y + high / 2, piece.replace(" ", "\u00a0"), size, "ink", anchor="start"))
+                svg.append(draw_text(30, y + high / 2, piece.replace(" ", "\u00a0"), size, "ink", anchor="start"))
             y += high
-    back = box(1, 1, WIDTH - 2, y + 4, "card")
+    back = draw_box(1, 1, WIDTH - 2, y + 4, "card")
     return PicturePart(
         f"{back}<g style=\"font-family:ui-monospace,'DejaVu Sans Mono',monospace\">{''.join(svg)}</g>", y + 6
     )

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.adapter import make_openspiel_factory
 from gymposium.games.openspiel.boards import (
     ORDER,
     OpenBoardGame,
-    action_names,
-    checkered,
-    letters,
-    match_row_numbers,
-    naming,
+    build_row_pattern,
+    describe_cells,
+    draw_checkered,
+    list_action_names,
+    list_letters,
     render_position,
-    squares,
+    split_rows,
 )
 from gymposium.games.pictures import Picture, disc
 from gymposium.games.protocol import Event, Style
@@ -40,8 +40,8 @@ class Breakthrough:
         self.rows, self.columns = rows, columns
         # The engine has two actions for each step, and marks the capture with `*`. The piece on the target square
         # decides which one is legal, and players often omit the mark, so both have the same name.
-        self.steps = [name.removesuffix("*") for name in action_names(engine)]
-        self.move_pattern = re.compile(f"[{letters(columns)}]{match_row_numbers(rows)}" * 2)
+        self.steps = [name.removesuffix("*") for name in list_action_names(engine)]
+        self.move_pattern = re.compile(f"[{list_letters(columns)}]{build_row_pattern(rows)}" * 2)
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         return [self.steps[action] for action in actions]
@@ -64,7 +64,8 @@ class Breakthrough:
             f"capture straight ahead.\n"
             f"b wins by reaching row 1, w by reaching row {self.rows}; whoever loses all pieces loses too. There are "
             f"no draws.\n"
-            f"{naming(self.columns, self.rows)}. A move is written as the square that the piece leaves and the square "
+            f"{describe_cells(self.columns, self.rows)}. A move is written as the square that the piece leaves and "
+            f"the square "
             f"that it goes to, whether or not it captures: a{start}a{end}. An empty square is shown as a dot.\n"
             f"You play {_MARKS[seat]}, move {ORDER[seat]}, {_DIRECTIONS[seat]} the board, and must reach {goal}.\n"
         )
@@ -73,8 +74,8 @@ class Breakthrough:
         return render_position(state, seat, style, mark=_MARKS[seat], rows=self.rows, names=self.steps)
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        rows = squares(state.observation_string(seat), self.rows)
-        return checkered(rows, _DRAWN, events)
+        rows = split_rows(state.observation_string(seat), self.rows)
+        return draw_checkered(rows, _DRAWN, events)
 
 
-game = openspiel_game("breakthrough", Breakthrough, OpenBoardGame)
+game = make_openspiel_factory("breakthrough", Breakthrough, OpenBoardGame)

@@ -14,19 +14,19 @@ from typing import Any
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.adapter import make_openspiel_factory
 from gymposium.games.openspiel.boards import (
     ORDER,
     OpenBoardGame,
-    action_names,
-    checkered,
-    legal_line,
-    letters,
-    match_row_numbers,
-    naming,
-    result,
-    squares,
-    to_move,
+    build_row_pattern,
+    describe_cells,
+    describe_result,
+    describe_turn,
+    draw_checkered,
+    format_legal,
+    list_action_names,
+    list_letters,
+    split_rows,
 )
 from gymposium.games.pictures import Picture, disc
 from gymposium.games.protocol import Event, Style
@@ -54,10 +54,10 @@ class Checkers:
         self.rows, self.columns = rows, columns
         start = str(engine.new_initial_state())
         self.men = start.count("o"), start.count("+")
-        self.names = action_names(engine)
+        self.names = list_action_names(engine)
         self.squares = [re.findall(r"[a-z]\d+", name) for name in self.names]
         self._label = len(str(rows))
-        self.move_pattern = re.compile(f"[{letters(columns)}]{match_row_numbers(rows)}" * 2)
+        self.move_pattern = re.compile(f"[{list_letters(columns)}]{build_row_pattern(rows)}" * 2)
 
     def rules(self, seat: int, style: Style) -> str:
         colour, way = _COLOURS[seat], ("up", "down")[seat]
@@ -85,7 +85,8 @@ class Checkers:
             f"Whoever is to move and cannot, because no piece is left or all are blocked, loses. After {QUIET} moves "
             f"in a row without a capture, counting both players', the game is a draw, even if the next player could "
             f"not move.\n"
-            f"{naming(self.columns, self.rows)}: a1 is bottom left. A move is written as the square that the piece "
+            f"{describe_cells(self.columns, self.rows)}: a1 is bottom left. A move is written as the square that the "
+            f"piece "
             f"leaves and the square that it goes to: b{row}c{row + 1} is a step, b{row}d{row + 2} a jump. An empty "
             f"square is shown as a dot.\n"
             f"You play {colour} and move {ORDER[seat]}; your men move {way} the board.\n"
@@ -94,24 +95,25 @@ class Checkers:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         *rows, columns = state.observation_string(seat).split("\n")[:-1]
         quiet, jumping = self.facts(state)
-        drawn = "\n".join([_drawn(row, self._label, style) for row in rows])
+        drawn = "\n".join([_render_row(row, self._label, style) for row in rows])
         if style == "compact":
             on = f"go on {jumping}\n" if jumping else ""
-            return f"{drawn}\n{columns}\nquiet {quiet}\n{on}{legal_line(state, seat, self.names)}"
+            return f"{drawn}\n{columns}\nquiet {quiet}\n{on}{format_legal(state, seat, self.names)}"
         player = state.current_player()
-        over = f" The game is over: {result(state, _COLOURS)}." if player < 0 else ""
+        over = f" The game is over: {describe_result(state, _COLOURS)}." if player < 0 else ""
         who = "You" if player == seat else "Your opponent"
         on = f" {who} must go on jumping with the piece on {jumping}." if jumping else ""
         return (
-            f"You are {_COLOURS[seat]}{to_move(state, seat)}.{over}{on} Moves since the last capture: {quiet}. The "
+            f"You are {_COLOURS[seat]}{describe_turn(state, seat)}.{over}{on} Moves since the last capture: {quiet}. "
+            f"The "
             f"board:\n"
-            f"{drawn}\n{_drawn(columns, self._label, style)}\n"
+            f"{drawn}\n{_render_row(columns, self._label, style)}\n"
         )
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        lines = squares(state.observation_string(seat), self.rows)
+        lines = split_rows(state.observation_string(seat), self.rows)
         rows = [line.translate(_PIECES) for line in lines]
-        return checkered(rows, _DRAWN, events)
+        return draw_checkered(rows, _DRAWN, events)
 
     def facts(self, state: pyspiel.State) -> tuple[int, str]:
         """Return facts that the engine's board omits.
@@ -132,7 +134,7 @@ class Checkers:
 
 
 @lru_cache(maxsize=4096)
-def _drawn(row: str, label: int, style: Style) -> str:
+def _render_row(row: str, label: int, style: Style) -> str:
     """Reformat a row of the engine's board, or its line of column names. `label` is the label's width."""
     squares = row[label:].translate(_PIECES)
     return row[:label] + squares if style == "compact" else f"{row[:label]} {' '.join(squares)}"
@@ -160,4 +162,4 @@ class CheckersGame(OpenBoardGame):
         return seat, self.wording.facts(state)[0] / QUIET
 
 
-game = openspiel_game("checkers", Checkers, CheckersGame)
+game = make_openspiel_factory("checkers", Checkers, CheckersGame)

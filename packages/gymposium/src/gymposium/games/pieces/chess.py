@@ -16,14 +16,14 @@ from typing import Any
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
-from gymposium.games.openspiel.boards import naming, to_move
+from gymposium.games.openspiel.adapter import OpenSpielGame, make_openspiel_factory
+from gymposium.games.openspiel.boards import describe_cells, describe_turn
 from gymposium.games.pictures import Picture, glyph, grid, last_turn
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
 _COLOURS = ("Black", "White")
-_QUIET, _TIMES = 100, 3
+_QUIET, _MAX_TIMES = 100, 3
 """Number of moves without a capture or pawn move, and of occurrences of a position, for a draw (chess.cc)."""
 _CASTLING = {"K": "e1g1", "Q": "e1c1", "k": "e8g8", "q": "e8c8"}
 _ENDS = {"e1": "KQ", "h1": "K", "a1": "Q", "e8": "kq", "h8": "k", "a8": "q"}
@@ -63,13 +63,13 @@ captured.
 A king that is attacked is in check. No move may leave your own king in check. Who is in check and has no legal move \
 is checkmated and loses. Who is not in check and has none is stalemated: a draw. It is also a draw, at once and \
 without a claim,
-- when a position occurs {_TIMES} times: the same pieces on the same squares, the same player to move, the same \
+- when a position occurs {_MAX_TIMES} times: the same pieces on the same squares, the same player to move, the same \
 rights to castle and the same legal captures en passant;
 - after {_QUIET} moves in a row, counting both players', without a capture or a pawn move, unless the last gives \
 checkmate;
 - when what is left cannot checkmate: besides the kings nothing, one knight, or only bishops that all stand on squares \
 of one colour.
-{naming(8, 8)}: a1 is bottom left. An \
+{describe_cells(8, 8)}: a1 is bottom left. An \
 empty square is shown as a dot. A move is written as the square that the piece leaves and the square that it goes to, \
 whether or not it captures: g1f3. Castling is written as the king's move: e1g1. A promotion has the letter of the new \
 piece behind it (q, r, b or n): a7a8q.
@@ -113,7 +113,8 @@ class Chess:
             return (
                 f"chess, you are {colour}; the position as FEN, and the moves since the last capture, pawn move or "
                 f"lost right to castle, with it; a move is from, to and the letter of a promotion (UCI); draw "
-                f"when a position occurs {_TIMES} times, or after {_QUIET} moves of both players without capture or "
+                f"when a position occurs {_MAX_TIMES} times, or after {_QUIET} moves of both players without "
+                f"capture or "
                 f"pawn move\n"
             )
         return f"{_RULES}You play {colour} and move {('second', 'first')[seat]}, {('down', 'up')[seat]} the board.\n"
@@ -122,13 +123,13 @@ class Chess:
         fen, times = self.fen(state), self.times(state)
         since = " ".join(self.since(state))
         if style == "compact":
-            legal = " ".join(self.moves(state, seat, [] if times >= _TIMES else state.legal_actions(seat)))
+            legal = " ".join(self.moves(state, seat, [] if times >= _MAX_TIMES else state.legal_actions(seat)))
             return f"{fen}\nsince {since or 'none'}\nlegal {legal or 'none'}\n"
         board, _, rights, passed, quiet, number = fen.split()
         rows = [" ".join(row) for row in board.translate(_EMPTY).split("/")]
         drawn = "\n".join([f"{8 - i} {row}" for i, row in enumerate(rows)])
-        over = f" The game is over: {_result(state)}." if state.is_terminal() or times >= _TIMES else ""
-        turn = "" if over else to_move(state, seat)
+        over = f" The game is over: {_describe_result(state)}." if state.is_terminal() or times >= _MAX_TIMES else ""
+        turn = "" if over else describe_turn(state, seat)
         return (
             f"You are {_COLOURS[seat]}{turn}.{over} Move {number}. The board:\n{drawn}\n"
             f"  a b c d e f g h\n"
@@ -214,7 +215,7 @@ class Chess:
         return moves[:1] + [move[:4] for move in moves[1:]]  # only the first can be a promotion
 
 
-def _result(state: pyspiel.State) -> str:
+def _describe_result(state: pyspiel.State) -> str:
     for seat, value in enumerate(state.returns()):
         if value < 0:
             return f"{_COLOURS[seat]} is checkmated"
@@ -231,10 +232,10 @@ class ChessGame(OpenSpielGame):
         self.max_decisions = _LONGEST
 
     def player(self, state: pyspiel.State) -> int:
-        return super().player(state) if self.wording.times(state) < _TIMES else pyspiel.PlayerId.TERMINAL
+        return super().player(state) if self.wording.times(state) < _MAX_TIMES else pyspiel.PlayerId.TERMINAL
 
     def legal(self, state: pyspiel.State, seat: int) -> list[int]:
-        return super().legal(state, seat) if self.wording.times(state) < _TIMES else []
+        return super().legal(state, seat) if self.wording.times(state) < _MAX_TIMES else []
 
     def render_view(self, state: pyspiel.State, seat: int) -> str:
         return f"{self.wording.fen(state)} {' '.join(self.wording.since(state))}"
@@ -243,7 +244,7 @@ class ChessGame(OpenSpielGame):
         values, (_, rows, columns) = super().make_tensor(state, seat), self.tensor_shape or ()
         plane, squares = _REPETITIONS, rows * columns
         times = self.wording.times(state)
-        values[plane * squares : (plane + 1) * squares] = [(times - 1) / (_TIMES - 1)] * squares
+        values[plane * squares : (plane + 1) * squares] = [(times - 1) / (_MAX_TIMES - 1)] * squares
         return values
 
     def notation(self, events: Sequence[Event]) -> list[str]:
@@ -256,4 +257,4 @@ class ChessGame(OpenSpielGame):
         return written
 
 
-game = openspiel_game("chess", Chess, ChessGame)
+game = make_openspiel_factory("chess", Chess, ChessGame)

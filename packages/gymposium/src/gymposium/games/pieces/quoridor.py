@@ -13,8 +13,16 @@ from functools import lru_cache
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, OpenBoardGame, letters, match_row_numbers, naming, result, to_move
+from gymposium.games.openspiel.adapter import make_openspiel_factory
+from gymposium.games.openspiel.boards import (
+    ORDER,
+    OpenBoardGame,
+    build_row_pattern,
+    describe_cells,
+    describe_result,
+    describe_turn,
+    list_letters,
+)
 from gymposium.games.pictures import Picture, disc, grid, last_turn, note, walled
 from gymposium.games.protocol import Event, Style
 
@@ -35,15 +43,15 @@ class Quoridor:
         # The engine's actions are places in a grid of squares, gaps and crossings, by rows from the top. Places on gaps
         # are walls, named here. Places on squares are targets of pawn moves.
         grid = 2 * board_size - 1
-        columns = letters(board_size)
+        columns = list_letters(board_size)
         self._walls = [
             f"{columns[x // 2]}{board_size - 1 - y // 2}{'v' if x % 2 else 'h'}" if (x + y) % 2 else ""
             for y in range(grid)
             for x in range(grid)
         ]
         self._labels = [f"{board_size - y // 2:2d}" if y % 2 == 0 else "  " for y in range(grid)]
-        inner = f"[{columns[:-1]}]{match_row_numbers(board_size - 1)}[hv]"
-        self.move_pattern = re.compile(f"[{columns}]{match_row_numbers(board_size)}|{inner}")
+        inner = f"[{columns[:-1]}]{build_row_pattern(board_size - 1)}[hv]"
+        self.move_pattern = re.compile(f"[{columns}]{build_row_pattern(board_size)}|{inner}")
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         return [self._walls[a] or self._flipped(state.action_to_string(seat, a)) for a in actions]
@@ -59,7 +67,7 @@ class Quoridor:
                 f"row 1 at the bottom, a move is the pawn's new square or a wall: a1h above a1 b1, a1v right of a1 a2; "
                 f"draw after {self.longest} moves of both players; you are {mark} and win on row {goal}\n"
             )
-        middle = letters(self.size)[self.size // 2]
+        middle = list_letters(self.size)[self.size // 2]
         return (
             f"Quoridor on a board of {self.size} rows and {self.size} columns. x has a pawn on {middle}1 and wins by "
             f"reaching any square of row {self.size}; o has one on {middle}{self.size} and wins by reaching row 1. "
@@ -74,7 +82,8 @@ class Quoridor:
             f"other pawn were not there). Walls are never moved or removed.\n"
             f"After {self.longest} moves, counting both players', the game is a draw, even if the last of them reaches "
             f"the goal.\n"
-            f"{naming(self.size, self.size)}: a1 is bottom left. A pawn's move is written as the square that it goes "
+            f"{describe_cells(self.size, self.size)}: a1 is bottom left. A pawn's move is written as the square that "
+            f"it goes "
             f"to. A wall is written as the bottom left of the four squares that it touches, with h if it is horizontal "
             f"and v if it is vertical: a1h lies above a1 and b1, a1v to the right of a1 and a2. On the board a wall is "
             f"drawn as two strokes with + between, an empty square as a dot.\n"
@@ -92,10 +101,11 @@ class Quoridor:
             legal = " ".join(self.moves(state, seat, state.legal_actions(seat)))
             pawns = f"x {x} walls {left[0]}\no {o} walls {left[1]}\n"
             return f"moves {number}\n{pawns}walls {walls}\nlegal {legal or 'none'}\n"
-        drawn = "\n".join([label + _content(row) for label, row in zip(self._labels, rows)])
-        over = f" The game is over: {result(state, _MARKS)}." if player < 0 else ""
+        drawn = "\n".join([label + _strip_labels(row) for label, row in zip(self._labels, rows)])
+        over = f" The game is over: {describe_result(state, _MARKS)}." if player < 0 else ""
         return (
-            f"You are {_MARKS[seat]}{to_move(state, seat)}.{over} Moves so far: {number}. Walls left: x {left[0]}, o "
+            f"You are {_MARKS[seat]}{describe_turn(state, seat)}.{over} Moves so far: {number}. Walls left: x "
+            f"{left[0]}, o "
             f"{left[1]}. Walls on the board: {walls}. The board:\n{drawn}\n{columns}\n"
         )
 
@@ -104,7 +114,7 @@ class Quoridor:
         head, _, *lines, _ = board.split("\n")[:-1]
         left = head.partition("walls: ")[2].split(", ")
         pawns = {self._pawn(lines, f" {mark} "): mark for mark in _MARKS}
-        columns, numbers = letters(self.size), range(self.size, 0, -1)
+        columns, numbers = list_letters(self.size), range(self.size, 0, -1)
         rows = [[pawns.get(f"{column}{row}", ".") for column in columns] for row in numbers]
         walls = self.walls(state)
         drawn = walled(
@@ -118,7 +128,7 @@ class Quoridor:
 
     def _pawn(self, rows: list[str], mark: str) -> str:
         y, x = next((y, row.index(mark)) for y, row in enumerate(rows) if mark in row)
-        return f"{letters(self.size)[x // 4]}{self.size - y // 2}"
+        return f"{list_letters(self.size)[x // 4]}{self.size - y // 2}"
 
     def walls(self, state: pyspiel.State) -> list[str]:
         """Return the names of the walls on the board."""
@@ -126,7 +136,7 @@ class Quoridor:
 
 
 @lru_cache(maxsize=4096)
-def _content(row: str) -> str:
+def _strip_labels(row: str) -> str:
     """Return a row of the engine's board without its labels."""
     return row[2:-2].rstrip()
 
@@ -146,4 +156,4 @@ class QuoridorGame(OpenBoardGame):
         return seat, state.move_number() / self.engine.max_game_length()
 
 
-game = openspiel_game("quoridor", Quoridor, QuoridorGame)
+game = make_openspiel_factory("quoridor", Quoridor, QuoridorGame)

@@ -8,7 +8,7 @@ from functools import cache
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.adapter import make_openspiel_factory
 from gymposium.games.openspiel.boards import ORDER
 from gymposium.games.openspiel.wording import compact_facts
 from gymposium.games.pictures import Picture, hand, note, table
@@ -39,7 +39,7 @@ class KuhnPoker:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        return _in_words(state.information_state_string(seat), seat, style, not state.is_terminal())
+        return _render_view(state.information_state_string(seat), seat, style, not state.is_terminal())
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         known = compact_facts(self, state, seat)
@@ -55,7 +55,7 @@ class KuhnPoker:
 
 
 @cache  # twelve information states per style
-def _in_words(view: str, seat: int, style: Style, live: bool) -> str:
+def _render_view(view: str, seat: int, style: Style, live: bool) -> str:
     """Return the text for an engine view such as `1pb`: the card, then every move so far."""
     card, moves = _CARDS[int(view[0])], [_MOVES[m] for m in view[1:]]
     if style == "compact":
@@ -71,4 +71,4 @@ def _in_words(view: str, seat: int, style: Style, live: bool) -> str:
     return f"Your card: {card}. {past} Chips in the pot: you {chips[0]}, your opponent {chips[1]}.\n"
 
 
-game = openspiel_game("kuhn_poker", lambda engine: KuhnPoker())
+game = make_openspiel_factory("kuhn_poker", lambda engine: KuhnPoker())

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.adapter import make_openspiel_factory
 from gymposium.games.openspiel.boards import ORDER
 from gymposium.games.openspiel.wording import compact_facts
 from gymposium.games.pictures import Picture, hand, note, table
@@ -45,7 +45,7 @@ class LeducPoker:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         legal = " ".join([_MOVES[action] for action in state.legal_actions(seat)]) if style == "compact" else ""
-        return _in_words(state.information_state_string(seat), seat, style, legal)
+        return _render_view(state.information_state_string(seat), seat, style, legal)
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         view = state.information_state_string(seat)
@@ -71,7 +71,7 @@ class LeducPoker:
 
 
 @lru_cache(maxsize=4096)  # 936 information states per style
-def _in_words(view: str, seat: int, style: Style, legal: str) -> str:
+def _render_view(view: str, seat: int, style: Style, legal: str) -> str:
     """Return the text for an engine view such as `[Observer: 0][Private: 2]…[Money: 99 99][Round1: 1 2][Round2: ]`.
 
     The compact style also lists the legal moves."""
@@ -101,4 +101,4 @@ def _in_words(view: str, seat: int, style: Style, legal: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-game = openspiel_game("leduc_poker", lambda engine: LeducPoker())
+game = make_openspiel_factory("leduc_poker", lambda engine: LeducPoker())

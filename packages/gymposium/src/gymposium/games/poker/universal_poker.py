@@ -10,7 +10,7 @@ from typing import Any
 import pyspiel
 
 from gymposium.errors import BadParameter
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
 from gymposium.games.openspiel.wording import compact_facts
 from gymposium.games.pictures import Picture, hand, note, table
 from gymposium.games.poker.holdem import CARDS, RAISES, ROUNDS, TURNED_UP, BettingRules, Hand
@@ -20,7 +20,7 @@ from gymposium.plugins.specs import GameSpec
 _FOLD, _CALL = 0, 1
 _MOST_AT_LIMIT = 4
 """Maximum players at limit. With more, the engine crashes: it makes one stack per round (ACPC's game.c)."""
-_DONE = {
+_VERBS = {
     "fold": ("folds", "fold"),
     "check": ("checks", "check"),
     "call": ("calls", "call"),
@@ -49,7 +49,7 @@ class UniversalPoker:
         seats, me, kind = table.seats, table.seats[seat], "Limit" if table.limit else "No-limit"
         if style == "compact":
             if table.limit:
-                sizes = f"raises {_numbers(table.sizes)}, at most {_numbers(RAISES)} a round"
+                sizes = f"raises {_join_numbers(table.sizes)}, at most {_join_numbers(RAISES)} a round"
             else:
                 sizes = f"stacks {table.stack}, pot is a raise by the pot"
             return (
@@ -64,11 +64,12 @@ class UniversalPoker:
             between = "".join([f"{name}, " for name in seats[2:-1]])
             around = f"The seats in turn are SB (small blind), BB (big blind), {between}and BTN, who is the dealer."
             order = f"Before the flop {seats[table.first]} acts first and BB last, later the first seat still in."
-        stacks = "Nobody can run out of chips" if table.limit else f"Everybody has {_chips(table.stack)}"
+        stacks = "Nobody can run out of chips" if table.limit else f"Everybody has {_count_chips(table.stack)}"
         return (
             f"{kind} Texas hold'em for {table.players} players, one hand, with 52 cards: 2 3 4 5 6 7 8 9 T J Q K A of "
             f"clubs (c), diamonds (d), hearts (h) and spades (s). {around}\n"
-            f"{stacks}. SB puts {_chips(table.small)} into the pot and BB {_chips(table.big)}. Each player gets two "
+            f"{stacks}. SB puts {_count_chips(table.small)} into the pot and BB {_count_chips(table.big)}. Each "
+            f"player gets two "
             f"cards, which only that player sees. There are four rounds of betting: before the flop; after the flop, "
             f"three cards turned up for everybody; after a fourth, the turn; and after a fifth, the river. {order}\n"
             f"fold gives up the hand, and is possible only where somebody has put in more than you. Where nobody has, "
@@ -92,7 +93,8 @@ class UniversalPoker:
             small, _, big, _ = table.sizes
             first, *_, later = RAISES
             return (
-                f"raise puts in what you lack and {_chips(small)} more, after turn and river {_chips(big)} more. "
+                f"raise puts in what you lack and {_count_chips(small)} more, after turn and river "
+                f"{_count_chips(big)} more. "
                 f"Before the flop there are at most {first} raises, counting everybody's, and {later} in each later "
                 f"round."
             )
@@ -109,15 +111,15 @@ class UniversalPoker:
         hand = self.table.read(state.information_state_string(seat), history)
         over = player < 0
         costs = [] if over else self._costs(hand, player, state.legal_actions())
-        shown = [(s, listed(holding(history, s))) for s in hand.shown()] if over else []
+        shown = [(s, join_cards(find_hole_cards(history, s))) for s in hand.shown()] if over else []
         result = f"{state.player_return(seat):+g}" if over else None
         if style == "compact":
             legal = " ".join(self.moves(state, seat, state.legal_actions(seat)))
-            lines = [f"cards {listed(holding(history, seat))}", *self._compact(hand, shown)]
+            lines = [f"cards {join_cards(find_hole_cards(history, seat))}", *self._compact(hand, shown)]
             lines.append(f"costs {' '.join(costs) or 'none'}" if result is None else f"result {result}")
             return "\n".join(lines) + f"\nlegal {legal or 'none'}\n"
         names = [*self.table.seats[:seat], "you", *self.table.seats[seat + 1 :]]
-        lines = [f"You are {self.table.seats[seat]}. Your cards: {listed(holding(history, seat))}."]
+        lines = [f"You are {self.table.seats[seat]}. Your cards: {join_cards(find_hole_cards(history, seat))}."]
         lines += self._course(hand, names, seat)
         if shown:
             lines.append(f"Cards shown: {', '.join([f'{names[s]} {cards}' for s, cards in shown])}.")
@@ -159,11 +161,11 @@ class UniversalPoker:
 
     def _compact(self, hand: Hand, shown: Sequence[tuple[int, str]]) -> list[str]:
         names = self.table.seats
-        lines = [f"board {' '.join(map(listed, hand.board[1:])) or 'none'}"]
+        lines = [f"board {' '.join(map(join_cards, hand.board[1:])) or 'none'}"]
         for number, steps in enumerate(hand.rounds):
             past = [f"{names[seat]} {move}{f' {chips}' if chips else ''}" for seat, move, chips in steps]
             lines.append(f"{ROUNDS[number].lower()} {', '.join(past) or 'none'}")
-        lines.append(f"pot {sum(hand.spent)} of {_shares(names, hand.spent, ' ')}")
+        lines.append(f"pot {sum(hand.spent)} of {_join_shares(names, hand.spent, ' ')}")
         if shown:
             lines.append(f"shown {', '.join([f'{names[seat]} {cards}' for seat, cards in shown])}")
         return lines
@@ -172,36 +174,36 @@ class UniversalPoker:
         lines = []
         for number, steps in enumerate(hand.rounds):
             past = [
-                f"{names[seat]} {_DONE[move][seat == me]}{f' ({chips})' if chips else ''}"
+                f"{names[seat]} {_VERBS[move][seat == me]}{f' ({chips})' if chips else ''}"
                 for seat, move, chips in steps
             ]
-            head = f"{ROUNDS[number]} {listed(hand.board[number])}".rstrip()
+            head = f"{ROUNDS[number]} {join_cards(hand.board[number])}".rstrip()
             lines.append(f"{head}: {', '.join(past)}." if past else f"{head}: no moves.")
-        lines.append(f"Pot: {_chips(sum(hand.spent))} ({_shares(names, hand.spent, ', ')}).")
+        lines.append(f"Pot: {_count_chips(sum(hand.spent))} ({_join_shares(names, hand.spent, ', ')}).")
         if not self.table.limit:
-            lines.append(f"Chips left: {_shares(names, [self.table.stack - n for n in hand.spent], ', ')}.")
+            lines.append(f"Chips left: {_join_shares(names, [self.table.stack - n for n in hand.spent], ', ')}.")
         return lines
 
 
-def holding(history: Sequence[int], seat: int) -> list[int]:
+def find_hole_cards(history: Sequence[int], seat: int) -> list[int]:
     """Return a seat's two cards, the higher first. The engine deals both cards to one seat before the next."""
     return sorted(history[2 * seat : 2 * seat + 2], reverse=True)
 
 
-def listed(cards: Sequence[int]) -> str:
+def join_cards(cards: Sequence[int]) -> str:
     """Return the names of cards: `Ah Kd`."""
     return " ".join([CARDS[card] for card in cards])
 
 
-def _numbers(numbers: Sequence[int]) -> str:
+def _join_numbers(numbers: Sequence[int]) -> str:
     return " ".join(map(str, numbers))
 
 
-def _shares(names: Sequence[str], chips: Sequence[int], between: str) -> str:
+def _join_shares(names: Sequence[str], chips: Sequence[int], between: str) -> str:
     return between.join([f"{name} {n}" for name, n in zip(names, chips)])
 
 
-def _chips(number: int) -> str:
+def _count_chips(number: int) -> str:
     return "1 chip" if number == 1 else f"{number} chips"
 
 
@@ -209,7 +211,9 @@ class UniversalPokerGame(OpenSpielGame):
     """Hold'em for any number of players, with a sampler and all public facts in its view."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], table: BettingRules) -> None:
-        super().__init__(spec, params, engine_game("universal_poker", table.engine_params()), UniversalPoker(table))
+        super().__init__(
+            spec, params, load_engine_game("universal_poker", table.engine_params()), UniversalPoker(table)
+        )
         self.table = table
         self.max_decisions = table.max_decisions()
         dealt = 2 * table.players + TURNED_UP
@@ -225,15 +229,15 @@ class UniversalPokerGame(OpenSpielGame):
         They are the order of turn and river, and the cards shown at the end."""
         history = state.history()
         hand = self.table.read(state.information_state_string(seat), history)
-        shown = [listed(holding(history, s)) for s in hand.shown()] if state.is_terminal() else []
-        return f"{super().render_view(state, seat)}\n{' '.join(map(listed, hand.board[2:]))}\n{' '.join(shown)}"
+        shown = [join_cards(find_hole_cards(history, s)) for s in hand.shown()] if state.is_terminal() else []
+        return f"{super().render_view(state, seat)}\n{' '.join(map(join_cards, hand.board[2:]))}\n{' '.join(shown)}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Redeal the cards that the seat cannot see. All deals are equally likely."""
         state, history = match.state, match.state.history()
         hand = self.table.read(state.information_state_string(seat), history)
         known = {seat, *(hand.shown() if state.is_terminal() else ())}
-        seen = {card for s in known for card in holding(history, s)}.union(*hand.board)
+        seen = {card for s in known for card in find_hole_cards(history, s)}.union(*hand.board)
         hidden = [2 * s + i for s in range(self.seats) if s not in known for i in (0, 1)]
         cards = rng.sample([card for card in range(len(CARDS)) if card not in seen], len(hidden))
         for index, card in zip(hidden, cards):

@@ -17,7 +17,7 @@ class RulesError(Exception):
     """A method of an author's rules returned a wrong value. The message names the method and says what to return."""
 
 
-_FACTS = {
+_ATTRIBUTES = {
     "moves": 'moves = ["left", "right"]  (the name of every move; None for free text)',
     "utility_range": "utility_range = (-1.0, 1.0)  (least and greatest return of a seat)",
     "max_decisions": "max_decisions = 10  (upper bound on the decisions of a match)",
@@ -52,16 +52,16 @@ def make_rules(author: Callable[..., Rules[S]], spec: GameSpec, params: Mapping[
         ) from error
     rules = author(**params)
     try:
-        _check_parts(called, rules)
-        _check_facts(called, rules, spec, params)
+        _check_methods(called, rules)
+        _check_attributes(called, rules, spec, params)
     except RulesError as error:
         raise PluginError(str(error)) from None
     return rules
 
 
-def _check_parts(called: str, rules: object) -> None:
+def _check_methods(called: str, rules: object) -> None:
     """Raise `RulesError` unless every method exists and takes the right arguments."""
-    missing = [form for name, form in (_FACTS | _METHODS).items() if not hasattr(rules, name)]
+    missing = [form for name, form in (_ATTRIBUTES | _METHODS).items() if not hasattr(rules, name)]
     if missing:
         raise RulesError(f"{called} is incomplete. It lacks: {'; '.join(missing)}.")
     for name, form in (_METHODS | _OPTIONAL).items():
@@ -75,7 +75,7 @@ def _check_parts(called: str, rules: object) -> None:
             raise RulesError(f"{called}.{name} must have the signature  def {form}: {error}.") from error
 
 
-def _check_facts(called: str, rules: Rules[Any], spec: GameSpec, params: Mapping[str, Any]) -> None:
+def _check_attributes(called: str, rules: Rules[Any], spec: GameSpec, params: Mapping[str, Any]) -> None:
     """Raise `RulesError` unless the attributes have the right types and agree with the spec."""
     moves: object = rules.moves
     if (moves is None) != spec.free_text:

@@ -29,20 +29,20 @@ def make_game_factory(author: Callable[..., Rules[S]]) -> Callable[[GameSpec, Ma
 
     def game(spec: GameSpec, params: Mapping[str, Any]) -> RulesGame[S]:
         made = RulesGame(spec, params, make_rules(author, spec, params))
-        _try_out(made)
+        _check_first_decision(made)
         return made
 
     return game
 
 
-def _try_out(game: RulesGame[Any]) -> None:
+def _check_first_decision(game: RulesGame[Any]) -> None:
     """Play one decision and call every method before and after it. Raises `PluginError`."""
     rules, called = game.author, game.called
     try:
         _check_position(called, rules.start(), rules.start())
         match = game.new(0)
         before = match.state, repr(match.state)
-        _ask_everything(game, match.state)
+        _check_results(game, match.state)
         moves: dict[int, str] = {}
         for seat in match.to_move():
             legal = match.legal_moves(seat)
@@ -57,7 +57,7 @@ def _try_out(game: RulesGame[Any]) -> None:
         match.apply(moves)
         if repr(before[0]) != before[1]:
             raise RulesError(f"{called}.play modified its position argument. It must return a new position.")
-        _ask_everything(game, match.state)
+        _check_results(game, match.state)
     except RulesError as error:
         raise PluginError(str(error)) from None
 
@@ -72,7 +72,7 @@ def _check_position(called: str, state: object, again: object) -> None:
         raise RulesError(f"{called}.start returned two unequal positions. {what}")
 
 
-def _ask_everything(game: RulesGame[Any], state: object) -> None:
+def _check_results(game: RulesGame[Any], state: object) -> None:
     rules, called = game.author, game.called
     returns: object = rules.returns(state)
     if not isinstance(returns, tuple) or len(returns) != game.seats or not all(map(is_number, returns)):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, cast
 
 from gymposium.errors import BadRecord, IllegalMove, NoSampler, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
-from gymposium.games.replay import CHANCE_NODE, replay
+from gymposium.games.replay import CHANCE_NODE, replay_events
 from gymposium.games.rules.checks import RulesError
 from gymposium.games.rules.protocol import HasChance, HasPictures, HasResample, HasTensor, HasView, Rules, S
 from gymposium.util.streams import draw, stream
@@ -257,7 +257,7 @@ class RulesMatch(Generic[S]):
         self.events.append(Event(CHANCE, outcome))
 
     def _replay(self, events: Sequence[Event]) -> None:
-        replay(events, self.to_move, self._replay_chance, self._move)
+        replay_events(events, self.to_move, self._replay_chance, self._move)
         self._settle()
 
     def _replay_chance(self, number: int, outcome: str) -> None:

@@ -131,7 +131,7 @@ class HasPictures(Protocol):
     """Optional protocol: rules that draw pictures for people in a browser."""
 
     def picture(self, state: object, seat: int, events: Sequence[Event], /) -> Picture:
-        """Return a picture of the position as this seat may see it (`gymposium.games.protocol.Draws`).
+        """Return a picture of the position as this seat may see it (`gymposium.games.protocol.PictureMatch`).
 
         `events` are the events so far if the game hides nothing, else ()."""
         ...

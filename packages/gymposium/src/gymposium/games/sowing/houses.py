@@ -7,29 +7,29 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gymposium.games.openspiel.boards import letters
+from gymposium.games.openspiel.boards import list_letters
 
 SEATS = ("South", "North")
 
 
-def house_names(houses: int) -> tuple[str, str]:
+def name_houses(houses: int) -> tuple[str, str]:
     """Return the names of South's and North's houses in sowing order: `ABC` and `abc` for three houses each."""
-    small = letters(houses)
+    small = list_letters(houses)
     return small.upper(), small
 
 
-def full_drawing(houses: int) -> str:
+def make_full_template(houses: int) -> str:
     """Return the board with a `%s` per house for its seeds: North's houses from the last on, then South's."""
-    upper, lower = ("".join([f"{name:>3}" for name in row]) for row in _rows(houses))
+    upper, lower = ("".join([f"{name:>3}" for name in row]) for row in _list_rows(houses))
     row = "     " + "%3s" * houses
     return f"North{upper}\n{row}\n{row}\nSouth{lower}"
 
 
-def compact_drawing(houses: int) -> str:
+def make_compact_template(houses: int) -> str:
     """Return the same board as `f%s e%s …`, one line per row."""
-    return "\n".join([" ".join([f"{name}%s" for name in row]) for row in _rows(houses)])
+    return "\n".join([" ".join([f"{name}%s" for name in row]) for row in _list_rows(houses)])
 
 
-def _rows(houses: int) -> Iterator[str]:
-    south, north = house_names(houses)
+def _list_rows(houses: int) -> Iterator[str]:
+    south, north = name_houses(houses)
     yield from (north[::-1], south)

@@ -8,15 +8,15 @@ from typing import Any
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
-from gymposium.games.openspiel.boards import legal_line, to_move
+from gymposium.games.openspiel.adapter import OpenSpielGame, make_openspiel_factory
+from gymposium.games.openspiel.boards import describe_turn, format_legal
 from gymposium.games.pictures import Picture, last_turn, note, pits
 from gymposium.games.protocol import Event, Style
-from gymposium.games.sowing.houses import SEATS, compact_drawing, full_drawing, house_names
+from gymposium.games.sowing.houses import SEATS, make_compact_template, make_full_template, name_houses
 from gymposium.plugins.specs import GameSpec
 
 _HOUSES = 6
-_SOUTH, _NORTH = house_names(_HOUSES)
+_SOUTH, _NORTH = name_houses(_HOUSES)
 
 
 _SIDES = ("the lower row", "the upper row")
@@ -28,12 +28,12 @@ class Mancala:
     move_pattern = re.compile(f"[{_SOUTH}{_NORTH}]")
 
     def __init__(self, engine: pyspiel.Game) -> None:
-        self._full, self._compact = full_drawing(_HOUSES), compact_drawing(_HOUSES)
+        self._full, self._compact = make_full_template(_HOUSES), make_compact_template(_HOUSES)
         self.limit: int = engine.max_game_length() + 1
         """Move limit of the engine. The longest match found by search has 516 moves."""
         # the engine numbers places around the board, starting at North's store
         self.names = ["North's store", *_SOUTH, "South's store", *_NORTH]
-        [each] = {seeds for row in read_kalah(engine.new_initial_state().observation_string(0))[:2] for seeds in row}
+        [each] = {seeds for row in parse_board(engine.new_initial_state().observation_string(0))[:2] for seeds in row}
         facing = ", ".join([f"{one} and {other}" for one, other in zip(_SOUTH, reversed(_NORTH))])
         self._rules = (
             f"Mancala, as kalah: {_HOUSES} houses and a store for each player, {each} seeds in every house and none in "
@@ -63,14 +63,14 @@ class Mancala:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        north, south, stores = read_kalah(state.observation_string(seat))
+        north, south, stores = parse_board(state.observation_string(seat))
         moves = state.move_number()
         if style == "compact":
             return (
                 f"{self._compact % (*north, *south)}\nstores South {stores[0]} North {stores[1]}\n"
-                f"moves {moves} of {self.limit}\n{legal_line(state, seat, self.names)}"
+                f"moves {moves} of {self.limit}\n{format_legal(state, seat, self.names)}"
             )
-        head = f"You are {SEATS[seat]}{to_move(state, seat)}. {moves} of at most {self.limit} moves are played."
+        head = f"You are {SEATS[seat]}{describe_turn(state, seat)}. {moves} of at most {self.limit} moves are played."
         if state.is_terminal():
             head += " The game is over, and each player takes the seeds in their own houses."
         return (
@@ -79,14 +79,14 @@ class Mancala:
         )
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        north, south, stores = read_kalah(state.observation_string(seat))
+        north, south, stores = parse_board(state.observation_string(seat))
         upper, lower = zip(_NORTH[::-1], map(int, north)), zip(_SOUTH, map(int, south))
         drawn = pits([*upper], [*lower], (int(stores[1]), int(stores[0])), last=last_turn(events)[-1:])
         told = f"Seeds: North {' '.join(north)}, South {' '.join(south)}; stores: South {stores[0]}, North {stores[1]}"
         return Picture.from_parts(drawn, note(f"You are {SEATS[seat]}, {_SIDES[seat]}."), told=told)
 
 
-def read_kalah(board: str) -> tuple[list[str], list[str], tuple[str, str]]:
+def parse_board(board: str) -> tuple[list[str], list[str], tuple[str, str]]:
     """Return the seeds in North's houses (last first), in South's houses, and in South's and North's stores.
 
     The engine writes `-4-4-4-4-4-4-` for North's row, `0-----------0` for the stores of North and South, and a row for
@@ -105,4 +105,4 @@ class MancalaGame(OpenSpielGame):
         self.max_decisions = words.limit
 
 
-game = openspiel_game("mancala", Mancala, MancalaGame)
+game = make_openspiel_factory("mancala", Mancala, MancalaGame)

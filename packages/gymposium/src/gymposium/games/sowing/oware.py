@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 import pyspiel
 
 from gymposium.errors import WrongSeat
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, openspiel_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, make_openspiel_factory
 from gymposium.games.pictures import Picture, last_turn, note, pits
 from gymposium.games.protocol import Event, Observation, Style
-from gymposium.games.sowing.houses import SEATS, compact_drawing, full_drawing, house_names
+from gymposium.games.sowing.houses import SEATS, make_compact_template, make_full_template, name_houses
 from gymposium.plugins.specs import GameSpec
 
 LIMIT = 400
 """Move limit of a match. The engine continues, and fails at its 1001st move (oware.cc)."""
 
 
-class Houses(NamedTuple):
+class OwareBoard(NamedTuple):
     """An engine position: each seat's store, and the houses starting with South's first."""
 
     stores: list[int]
@@ -29,17 +29,17 @@ class Houses(NamedTuple):
     def __str__(self) -> str:
         return f"{' '.join(map(str, self.stores))} | {' '.join(map(str, self.seeds))}"
 
-    def collected(self) -> Houses:
+    def collected(self) -> OwareBoard:
         """Return the position after each player has collected the seeds in their own houses."""
         half = len(self.seeds) // 2
         rows = (self.seeds[:half], self.seeds[half:])
-        return Houses([store + sum(row) for store, row in zip(self.stores, rows)], [0] * len(self.seeds))
+        return OwareBoard([store + sum(row) for store, row in zip(self.stores, rows)], [0] * len(self.seeds))
 
 
-def read(board: str) -> Houses:
+def parse_oware_board(board: str) -> OwareBoard:
     """Parse the engine's board, such as `3 0 | 4 0 5 …`."""
     stores, seeds = board.split("|")
-    return Houses([int(store) for store in stores.split()], [int(seed) for seed in seeds.split()])
+    return OwareBoard([int(store) for store in stores.split()], [int(seed) for seed in seeds.split()])
 
 
 _SIDES = ("the lower row", "the upper row")
@@ -52,9 +52,12 @@ class Oware:
 
     def __init__(self, engine: pyspiel.Game, num_houses_per_player: int, num_seeds_per_house: int) -> None:
         self.houses, self.each = num_houses_per_player, num_seeds_per_house
-        self.rows = house_names(num_houses_per_player)
+        self.rows = name_houses(num_houses_per_player)
         self.move_pattern = re.compile(f"[{''.join(self.rows)}]")
-        self._full, self._compact = full_drawing(num_houses_per_player), compact_drawing(num_houses_per_player)
+        self._full, self._compact = (
+            make_full_template(num_houses_per_player),
+            make_compact_template(num_houses_per_player),
+        )
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         return [self.rows[seat][action] for action in actions]
@@ -92,7 +95,7 @@ class Oware:
         board, moves = state.observation_string(seat)[4:], state.move_number()
         over = state.is_terminal() or moves >= LIMIT
         if moves >= LIMIT:  # when the engine ends a game, it has already collected the seeds
-            board = str(read(board).collected())
+            board = str(parse_oware_board(board).collected())
         stores, seeds = (numbers.split() for numbers in board.split(" | "))
         south, north = seeds[: self.houses], seeds[: self.houses - 1 : -1]
         if style == "compact":
@@ -111,7 +114,7 @@ class Oware:
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         board = state.observation_string(seat)[4:]
         if state.move_number() >= LIMIT:  # when the engine ends a game, it has already collected the seeds
-            board = str(read(board).collected())
+            board = str(parse_oware_board(board).collected())
         stores, seeds = ([int(number) for number in numbers.split()] for numbers in board.split(" | "))
         south, north = seeds[: self.houses], seeds[: self.houses - 1 : -1]
         upper, lower = zip(self.rows[1][::-1], north), zip(self.rows[0], south)
@@ -166,7 +169,7 @@ class OwareMatch(OpenSpielMatch):
     def returns(self) -> tuple[float, ...]:
         if len(self.events) < LIMIT:
             return super().returns()
-        south, north = read(self._boards[-1][4:]).collected().stores
+        south, north = parse_oware_board(self._boards[-1][4:]).collected().stores
         return float((south > north) - (south < north)), float((north > south) - (north < south))
 
     def fork(self, rng: random.Random) -> OwareMatch:
@@ -197,12 +200,12 @@ class OwareMatch(OpenSpielMatch):
         return [move for action, move in moves if len(sown | {move}) == houses and self._repeats(seat, action)]
 
     def _repeats(self, seat: int, action: int) -> bool:
-        now = read(self._boards[-1][4:])
+        now = parse_oware_board(self._boards[-1][4:])
         house = action + seat * self.game.num_actions
-        after = Houses(now.stores, sow(now.seeds, house))
+        after = OwareBoard(now.stores, sow(now.seeds, house))
         if f"{1 - seat} | {after}" not in self._boards:
             return False
-        end = read(self.state.child(action).observation_string(0)[4:])
+        end = parse_oware_board(self.state.child(action).observation_string(0)[4:])
         return end == after.collected()  # otherwise the move captures
 
 
@@ -232,4 +235,4 @@ class OwareGame(OpenSpielGame):
         return f"{state.observation_string(seat)} {state.move_number()}"
 
 
-game = openspiel_game("oware", Oware, OwareGame)
+game = make_openspiel_factory("oware", Oware, OwareGame)

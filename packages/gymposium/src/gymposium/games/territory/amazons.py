@@ -11,17 +11,17 @@ from typing import Any
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.adapter import make_openspiel_factory
 from gymposium.games.openspiel.boards import (
     ORDER,
     Frame,
     OpenBoardGame,
-    checkered,
-    legal_line,
-    letters,
-    match_row_numbers,
-    naming_with_corners,
-    to_move,
+    build_row_pattern,
+    describe_cells_and_corners,
+    describe_turn,
+    draw_checkered,
+    format_legal,
+    list_letters,
 )
 from gymposium.games.pictures import Picture, disc, tile
 from gymposium.games.protocol import Event, Style
@@ -38,10 +38,10 @@ class Amazons:
 
     def __init__(self, engine: pyspiel.Game, board_size: int) -> None:
         self.board_size = board_size
-        columns = letters(board_size)
+        columns = list_letters(board_size)
         rows = range(board_size, 0, -1)
         self.names = [f"{column}{row}" for row in rows for column in columns]
-        self.move_pattern = re.compile(f"[{columns}]{match_row_numbers(board_size)}")
+        self.move_pattern = re.compile(f"[{columns}]{build_row_pattern(board_size)}")
         self._frame = Frame(columns, rows)
         board: str = engine.new_initial_state().observation_string(0).replace("\n", "")
         self._starts = [
@@ -66,14 +66,14 @@ class Amazons:
             f"arrow lands is blocked for the rest of the game, shown as #: nothing goes there or across. Nothing is "
             f"ever captured.\n"
             f"Whoever is to begin a turn and has no amazon that can move loses; there are no draws.\n"
-            f"{naming_with_corners(size, size)}. A move is written as one square: that of the amazon, then "
+            f"{describe_cells_and_corners(size, size)}. A move is written as one square: that of the amazon, then "
             f"the one where it goes, then the one where it shoots. An empty square is shown as a dot.\n"
             f"You play {_MARKS[seat]} and move {ORDER[seat]}.\n"
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         board: str = state.observation_string(seat)
-        player, chosen = state.current_player(), under_way(state)
+        player, chosen = state.current_player(), get_chosen_squares(state)
         if len(chosen) == 1:  # the engine already shows the chosen amazon's square as empty
             place = chosen[0] + chosen[0] // self.board_size
             board = f"{board[:place]}{_MARKS[player]}{board[place + 1 :]}"
@@ -81,28 +81,28 @@ class Amazons:
         squares = [self.names[action] for action in chosen]
         if style == "compact":
             step = "over" if player < 0 else " ".join([_MARKS[player], "step", str(len(chosen) + 1), *squares])
-            return f"{self._frame.compact(rows)}{step}\n{legal_line(state, seat, self.names)}"
-        step = "The game is over." if player < 0 else _step(_MARKS[player], squares)
-        return f"You are {_MARKS[seat]}{to_move(state, seat)}. {step} The board:\n{self._frame.full(rows)}"
+            return f"{self._frame.compact(rows)}{step}\n{format_legal(state, seat, self.names)}"
+        step = "The game is over." if player < 0 else _describe_step(_MARKS[player], squares)
+        return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. {step} The board:\n{self._frame.full(rows)}"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         board: str = state.observation_string(seat)
-        chosen = under_way(state)
+        chosen = get_chosen_squares(state)
         if len(chosen) == 1:  # the engine already shows the chosen amazon's square as empty
             place = chosen[0] + chosen[0] // self.board_size
             board = f"{board[:place]}{_MARKS[state.current_player()]}{board[place + 1 :]}"
         rows = board.split("\n")[: self.board_size]
-        return checkered(rows, _DRAWN, events)
+        return draw_checkered(rows, _DRAWN, events)
 
 
-def under_way(state: pyspiel.State) -> list[int]:
+def get_chosen_squares(state: pyspiel.State) -> list[int]:
     """Return the squares chosen so far this turn: none, the amazon's, or the amazon's and its target."""
     steps = state.move_number() % 3
     chosen: list[int] = state.history()[-steps:] if steps else []
     return chosen
 
 
-def _step(mark: str, squares: Sequence[str]) -> str:
+def _describe_step(mark: str, squares: Sequence[str]) -> str:
     if not squares:
         return f"Step 1 of 3: {mark} chooses an amazon."
     if len(squares) == 1:
@@ -123,14 +123,14 @@ class AmazonsGame(OpenBoardGame):
         self.tensor_shape = (planes + 1, *board)
 
     def render_view(self, state: pyspiel.State, seat: int) -> str:
-        return f"{super().render_view(state, seat)}{under_way(state)}"
+        return f"{super().render_view(state, seat)}{get_chosen_squares(state)}"
 
     def make_tensor(self, state: pyspiel.State, seat: int) -> list[float]:
         chosen = [0.0] * self._cells
-        for square in under_way(state)[-1:]:
+        for square in get_chosen_squares(state)[-1:]:
             chosen[square] = 1.0
         values = super().make_tensor(state, seat)
         return values[: -self._cells] + chosen + values[-self._cells :]
 
 
-game = openspiel_game("amazons", Amazons, AmazonsGame)
+game = make_openspiel_factory("amazons", Amazons, AmazonsGame)

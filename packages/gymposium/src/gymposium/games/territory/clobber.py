@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import openspiel_game
+from gymposium.games.openspiel.adapter import make_openspiel_factory
 from gymposium.games.openspiel.boards import (
     ORDER,
-    action_names,
-    checkered,
-    letters,
-    match_row_numbers,
-    naming_with_corners,
+    build_row_pattern,
+    describe_cells_and_corners,
+    draw_checkered,
+    list_action_names,
+    list_letters,
     render_position,
-    squares,
+    split_rows,
 )
 from gymposium.games.pictures import Picture, disc
 from gymposium.games.protocol import Event, Style
@@ -32,8 +32,8 @@ class Clobber:
 
     def __init__(self, engine: pyspiel.Game, rows: int, columns: int) -> None:
         self.rows, self.columns = rows, columns
-        self.names = action_names(engine)
-        square = f"[{letters(columns)}]{match_row_numbers(rows)}"
+        self.names = list_action_names(engine)
+        square = f"[{list_letters(columns)}]{build_row_pattern(rows)}"
         self.move_pattern = re.compile(square * 2)
 
     def rules(self, seat: int, style: Style) -> str:
@@ -44,7 +44,7 @@ class Clobber:
             f"alternate squares, o on a1. The players take turns; o moves first. A move takes one of your pieces to a "
             f"square beside it (left, right, up or down, not diagonally) that holds an opponent's piece, which is "
             f"removed. There are no other moves. Whoever cannot move loses; there are no draws.\n"
-            f"{naming_with_corners(self.columns, self.rows)}. A move is written as the square that the piece "
+            f"{describe_cells_and_corners(self.columns, self.rows)}. A move is written as the square that the piece "
             f"leaves and the square that it goes to: a1a2. An empty square is shown as a dot.\n"
             f"You play {_MARKS[seat]} and move {ORDER[seat]}.\n"
         )
@@ -53,8 +53,8 @@ class Clobber:
         return render_position(state, seat, style, mark=_MARKS[seat], rows=self.rows, names=self.names)
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        rows = squares(state.observation_string(seat), self.rows)
-        return checkered(rows, _DRAWN, events)
+        rows = split_rows(state.observation_string(seat), self.rows)
+        return draw_checkered(rows, _DRAWN, events)
 
 
-game = openspiel_game("clobber", Clobber)
+game = make_openspiel_factory("clobber", Clobber)

@@ -9,8 +9,15 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, openspiel_game
-from gymposium.games.openspiel.boards import ORDER, legal_line, letters, match_row_numbers, naming_with_corners, to_move
+from gymposium.games.openspiel.adapter import OpenSpielGame, make_openspiel_factory
+from gymposium.games.openspiel.boards import (
+    ORDER,
+    build_row_pattern,
+    describe_cells_and_corners,
+    describe_turn,
+    format_legal,
+    list_letters,
+)
 from gymposium.games.pictures import Picture, cross, edges, last_turn, note, ring
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
@@ -28,8 +35,8 @@ class DotsAndBoxes:
 
     def __init__(self, engine: pyspiel.Game, num_rows: int, num_cols: int, utility_margin: bool) -> None:
         self.rows, self.columns, self.margin = num_rows, num_cols, utility_margin
-        self.dots = letters(num_cols + 1)
-        dot = f"[{self.dots}]{match_row_numbers(num_rows + 1)}"
+        self.dots = list_letters(num_cols + 1)
+        dot = f"[{self.dots}]{build_row_pattern(num_rows + 1)}"
         self.move_pattern = re.compile(dot * 2)
         across = [f"{a}{row}{b}{row}" for row in range(1, num_rows + 2) for a, b in zip(self.dots, self.dots[1:])]
         down = [f"{column}{row}{column}{row + 1}" for row in range(1, num_rows + 1) for column in self.dots]
@@ -59,7 +66,8 @@ class DotsAndBoxes:
             f"drew a line. Whoever draws the fourth side of a box owns that box (one line may complete two) and must "
             f"then draw another line, unless none is left. The game ends when all {len(self.names)} lines are drawn. "
             f"{result}\n"
-            f"{naming_with_corners(self.columns + 1, self.rows + 1, cell='dot', row_1='top')}. A move is written as "
+            f"{describe_cells_and_corners(self.columns + 1, self.rows + 1, cell='dot', row_1='top')}. A move is "
+            f"written as "
             f"the two dots that the line joins, the left or the upper one first: a1b1 is the first line of the top "
             f"row, a1a2 the first line of the left side. On the board + is a dot, and x or o in a box says whose it "
             f"is.\n"
@@ -71,10 +79,10 @@ class DotsAndBoxes:
         lines = board.split("\n")
         if style == "compact":  # one of the three characters of an edge is enough
             drawn = "\n".join([label + line[::2] for label, line in zip(self._labels, lines)])
-            return f"{drawn}\n{self._footer}\n{legal_line(state, seat, self.names)}"
+            return f"{drawn}\n{self._footer}\n{format_legal(state, seat, self.names)}"
         drawn = "\n".join([label + line for label, line in zip(self._labels, lines)])
         boxes = f"Boxes: x {board.count('x')}, o {board.count('o')}."
-        return f"You are {_MARKS[seat]}{to_move(state, seat)}. {boxes} The board:\n{self._header}\n{drawn}\n"
+        return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. {boxes} The board:\n{self._header}\n{drawn}\n"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         lines = state.observation_string(seat).translate(_DRAWN).split("\n")
@@ -124,4 +132,4 @@ class DotsAndBoxesGame(OpenSpielGame):
         return values
 
 
-game = openspiel_game("dots_and_boxes", DotsAndBoxes, DotsAndBoxesGame)
+game = make_openspiel_factory("dots_and_boxes", DotsAndBoxes, DotsAndBoxesGame)

@@ -9,8 +9,8 @@ from typing import Any
 import pyspiel
 
 from gymposium.errors import BadParameter
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
-from gymposium.games.openspiel.boards import ORDER, Frame, legal_line, match_row_numbers
+from gymposium.games.openspiel.adapter import OpenSpielGame, load_engine_game
+from gymposium.games.openspiel.boards import ORDER, Frame, build_row_pattern, format_legal
 from gymposium.games.pictures import Picture, disc, grid, last_turn, note
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
@@ -35,7 +35,7 @@ class Go:
         rows = range(1, board_size + 1)
         self.names = [*(f"{column}{row}" for row in rows for column in self._columns), "pass"]
         self._pass = board_size * board_size
-        self.move_pattern = re.compile(f"[{self._columns}]{match_row_numbers(board_size)}|pass")
+        self.move_pattern = re.compile(f"[{self._columns}]{build_row_pattern(board_size)}|pass")
         self._frame = Frame(self._columns, range(board_size, 0, -1))
 
     def rules(self, seat: int, style: Style) -> str:
@@ -80,7 +80,7 @@ class Go:
         if style == "compact":
             number = f"moves {len(past)} of {self.limit}" + (f", last {last}" if last else "")
             repeats = f"repeats a position {repeating}\n" if repeating else ""
-            return f"{self._frame.compact(rows)}{number}\n{repeats}{legal_line(state, seat, self.names)}"
+            return f"{self._frame.compact(rows)}{number}\n{repeats}{format_legal(state, seat, self.names)}"
         mine = state.current_player() == seat
         head = (
             f"You are {_MARKS[seat]}{', to move' if mine else ''}. {len(past)} of at most {self.limit} moves are played"
@@ -144,6 +144,6 @@ def game(spec: GameSpec, params: Mapping[str, Any]) -> GoGame:
     limit: int = params["max_game_length"] or 2 * params["board_size"] ** 2
     if limit == 1:  # the engine checks for the end only from the second move on
         raise BadParameter("max_game_length=1: must be 2 or more, or 0 for twice the number of points.")
-    engine = engine_game("go", {**others, "max_game_length": limit})
-    longer = engine_game("go", {**others, "max_game_length": limit + 1})
+    engine = load_engine_game("go", {**others, "max_game_length": limit})
+    longer = load_engine_game("go", {**others, "max_game_length": limit + 1})
     return GoGame(spec, params, engine, Go(engine, longer, **others))

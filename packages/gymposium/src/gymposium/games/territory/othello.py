@@ -7,8 +7,14 @@ from collections.abc import Sequence
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import openspiel_game
-from gymposium.games.openspiel.boards import ORDER, action_names, legal_line, naming_with_corners, to_move
+from gymposium.games.openspiel.adapter import make_openspiel_factory
+from gymposium.games.openspiel.boards import (
+    ORDER,
+    describe_cells_and_corners,
+    describe_turn,
+    format_legal,
+    list_action_names,
+)
 from gymposium.games.pictures import Picture, disc, grid, last_turn, note
 from gymposium.games.protocol import Event, Style
 
@@ -20,7 +26,7 @@ _RULES = (
     "every direction, become yours.\n"
     "A player who can enclose nothing must pass; pass is legal only then. The game ends when neither player can "
     "enclose anything, often with the board full. Whoever has more discs then wins; equal numbers are a draw.\n"
-    f"{naming_with_corners(8, 8, row_1='top')}. An empty square is shown as a dot.\n"
+    f"{describe_cells_and_corners(8, 8, row_1='top')}. An empty square is shown as a dot.\n"
 )
 
 
@@ -33,7 +39,7 @@ class Othello:
     move_pattern = re.compile(r"[a-h][1-8]|pass")
 
     def __init__(self, engine: pyspiel.Game) -> None:
-        self.names = action_names(engine)
+        self.names = list_action_names(engine)
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
@@ -46,10 +52,10 @@ class Othello:
         if style == "compact":
             rows = board.replace(" ", "").split("\n")
             drawn = "\n".join([row[:-1] for row in rows[1:9]])
-            return f"{drawn}\n {rows[0]}\n{legal_line(state, seat, self.names)}"
+            return f"{drawn}\n {rows[0]}\n{format_legal(state, seat, self.names)}"
         discs = f"Discs: x {board.count('x')}, o {board.count('o')}."
         drawn = "\n".join([row[:17] for row in board.split("\n")[:9]])
-        return f"You are {_MARKS[seat]}{to_move(state, seat)}. {discs} The board:\n{drawn}\n"
+        return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. {discs} The board:\n{drawn}\n"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         lines = state.observation_string(seat).replace("-", ".").split("\n")[2:10]
@@ -60,4 +66,4 @@ class Othello:
         return Picture.from_parts(board, note(f"Discs: x {counts[0]}, o {counts[1]}."), told=told)
 
 
-game = openspiel_game("othello", Othello)
+game = make_openspiel_factory("othello", Othello)

@@ -10,24 +10,24 @@ from typing import Any
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
 from gymposium.games.openspiel.wording import compact_facts
 from gymposium.games.pictures import Picture, PicturePart, hand, note, table
 from gymposium.games.protocol import Event, Style
 from gymposium.games.tricks.bridge_history import CARDS, DEALT, MOVES, ORDERS, BridgeHistory, Contract, parse_history
-from gymposium.games.tricks.deals import fill
+from gymposium.games.tricks.deals import fill_hands
 from gymposium.games.tricks.trick import (
     NAMES,
     RANKS,
     SEATS,
-    by_suit,
-    name_hand,
-    played,
-    short,
-    sides,
-    trick_lines,
-    trick_parts,
-    voids,
+    count_side_tricks,
+    describe_tricks,
+    draw_tricks,
+    find_voids,
+    format_by_suit,
+    format_hand,
+    format_tricks,
+    list_played_cards,
 )
 from gymposium.plugins.specs import GameSpec
 
@@ -92,37 +92,43 @@ class Bridge:
         over = state.is_terminal()
         contract, tricks = past.contract, past.tricks
         gone = {card for trick in tricks for card in trick.cards}
-        hand = _dealt_to(history, seat) - gone
+        hand = _find_dealt_hand(history, seat) - gone
         # the dummy's hand is shown after the opening lead
-        dummy = _dealt_to(history, contract.dummy) - gone if contract is not None and tricks and not over else None
-        taken = _computed(state, contract) if over and self.computed and contract is not None else sides(tricks)
+        dummy = (
+            _find_dealt_hand(history, contract.dummy) - gone if contract is not None and tricks and not over else None
+        )
+        taken = (
+            _parse_result(state, contract)
+            if over and self.computed and contract is not None
+            else count_side_tricks(tricks)
+        )
         result = f"{int(state.player_return(seat)):+d}" if over else ""
         if style == "compact":
             moves = " ".join([MOVES[action] for action in state.legal_actions(seat)])
-            lines = [f"hand {name_hand(hand, _SHOWN) or 'none'}"]
+            lines = [f"hand {format_hand(hand, _SHOWN) or 'none'}"]
             if dummy is not None:
-                lines.append(f"dummy {name_hand(dummy, _SHOWN) or 'none'}")
+                lines.append(f"dummy {format_hand(dummy, _SHOWN) or 'none'}")
             lines.append(f"auction {' '.join(past.calls) or 'none'}")
             if contract is not None:
                 lines.append(f"contract {contract.bid}{_DOUBLED[contract.doubled]} {SEATS[contract.declarer][0]}")
-                lines += [] if self.computed else [f"tricks {short(tricks)}"]
+                lines += [] if self.computed else [f"tricks {format_tricks(tricks)}"]
                 lines.append(f"taken NS {taken[0]} EW {taken[1]}")
                 lines += [] if over else [f"turn {SEATS[past.turn][0]}"]
             lines.append(f"result {result}" if over else f"legal {moves or 'none'}")
             return "\n".join(lines) + "\n"
         names = NAMES[seat]
-        lines = [] if over else [f"Your hand: {by_suit(hand, _SHOWN) or 'empty'}."]
+        lines = [] if over else [f"Your hand: {format_by_suit(hand, _SHOWN) or 'empty'}."]
         if contract is not None and dummy is not None and seat != contract.dummy:
-            lines.append(f"The dummy's hand ({SEATS[contract.dummy]}): {by_suit(dummy, _SHOWN) or 'empty'}.")
-        lines.append(_auction(past.calls, self.dealer, seat))
+            lines.append(f"The dummy's hand ({SEATS[contract.dummy]}): {format_by_suit(dummy, _SHOWN) or 'empty'}.")
+        lines.append(_describe_auction(past.calls, self.dealer, seat))
         if contract is not None:
-            lines += [_contract_line(contract, names), *trick_lines(tricks, seat)]
+            lines += [_describe_contract(contract, names), *describe_tricks(tricks, seat)]
         if tricks or any(taken):
             lines.append(f"Tricks taken: North and South {taken[0]}, East and West {taken[1]}.")
         if over:
             lines.append(f"The deal is over. Your result: {result}.")
         elif contract is not None:
-            lines.append(_next(past, contract, seat))
+            lines.append(_describe_turn(past, contract, seat))
         return "\n".join(lines) + "\n"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
@@ -134,10 +140,10 @@ class Bridge:
         gone = bids[: bids.index(last)] if last else ()
         rows = [bids[start : start + 5] for start in range(0, 35, 5)] + [["pass", "double", "redouble"]]
         auction = [table(rows, last=last, faded=gone, places=True)] if past.contract is None else []
-        parts = [_cards(known["hand"], "Your hand")]
+        parts = [_draw_cards(known["hand"], "Your hand")]
         if "dummy" in known and past.contract is not None and seat != past.contract.dummy:
-            parts.append(_cards(known["dummy"], f"The dummy's hand ({SEATS[past.contract.dummy]})"))
-        tricks = trick_parts(past.tricks, seat, f"Tricks taken: {known['taken']}") if "taken" in known else []
+            parts.append(_draw_cards(known["dummy"], f"The dummy's hand ({SEATS[past.contract.dummy]})"))
+        tricks = draw_tricks(past.tricks, seat, f"Tricks taken: {known['taken']}") if "taken" in known else []
         contract = f"\nContract: {known['contract']}" if "contract" in known else ""
         return Picture.from_parts(
             note(f"Auction, from {SEATS[self.dealer]}: {known['auction'] or 'no call yet'}{contract}"),
@@ -160,31 +166,31 @@ _COMPUTED = (
 )
 
 
-def _computed(state: pyspiel.State, contract: Contract) -> tuple[int, int]:
+def _parse_result(state: pyspiel.State, contract: Contract) -> tuple[int, int]:
     """Return both sides' tricks, which only the engine's text shows."""
     won = int(str(state).rpartition("Declarer tricks: ")[2].split()[0])
     return (won, 13 - won) if contract.declarer % 2 == 0 else (13 - won, won)
 
 
-def _dealt_to(history: Sequence[int], seat: int) -> set[str]:
+def _find_dealt_hand(history: Sequence[int], seat: int) -> set[str]:
     return {CARDS[action] for action in history[seat:DEALT:4]}
 
 
 @lru_cache(4096)  # every later prompt shows it again
-def _auction(calls: tuple[str, ...], dealer: int, seat: int) -> str:
+def _describe_auction(calls: tuple[str, ...], dealer: int, seat: int) -> str:
     names = NAMES[seat]
     in_turn = ", ".join([f"{names[(dealer + turn) % 4]} {call}" for turn, call in enumerate(calls)])
     return f"Auction: {in_turn or 'no calls so far'}."
 
 
-def _contract_line(contract: Contract, names: Sequence[str]) -> str:
+def _describe_contract(contract: Contract, names: Sequence[str]) -> str:
     return (
         f"Contract: {contract.bid}{_DOUBLED[contract.doubled]}, {contract.needed} tricks; declarer: "
         f"{names[contract.declarer]}; dummy: {names[contract.dummy]}."
     )
 
 
-def _next(past: BridgeHistory, contract: Contract, seat: int) -> str:
+def _describe_turn(past: BridgeHistory, contract: Contract, seat: int) -> str:
     """Describe whose card is next."""
     names = NAMES[seat]
     if past.turn == contract.dummy:
@@ -194,7 +200,7 @@ def _next(past: BridgeHistory, contract: Contract, seat: int) -> str:
     return f"Now {names[player]} {'play' if player == seat else 'plays'} from {whose}."
 
 
-def _cards(cards: str, title: str) -> PicturePart:
+def _draw_cards(cards: str, title: str) -> PicturePart:
     """Return a picture of a hand given in engine names: `SA HK`."""
     names = cards.split()
     return hand([card[1] + card[0].lower() for card in names], title, names=names)
@@ -204,7 +210,7 @@ class BridgeGame(OpenSpielGame):
     """Bridge with a sampler. The engine's sampler gives the dummy's seat hands that could not have been played."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
-        super().__init__(spec, params, engine_game("bridge", params), Bridge(**params))
+        super().__init__(spec, params, load_engine_game("bridge", params), Bridge(**params))
         if not (params["dealer_vul"] or params["non_dealer_vul"]):
             # the engine's bound is 7600 (bridge.h, kMaxScore): 13 tricks too few, redoubled and vulnerable
             self.utility_range = (-7000.0, 7000.0)
@@ -217,12 +223,12 @@ class BridgeGame(OpenSpielGame):
         past = parse_history(history, self.params["dealer"])
         contract, tricks = past.contract, past.tricks
         order = ORDERS[contract.denomination if contract is not None else "NT"]
-        hands = played(tricks)
+        hands = list_played_cards(tricks)
         known = {seat, contract.dummy} if contract is not None and tricks else {seat}
         for who in known:
-            hands[who] = list(_dealt_to(history, who))
+            hands[who] = list(_find_dealt_hand(history, who))
         others = [who for who in range(4) if who not in known]
-        fill(hands, others, 13, CARDS, order.suit, voids(tricks, order), rng)
+        fill_hands(hands, others, 13, CARDS, order.suit, find_voids(tricks, order), rng)
         for who in others:
             rng.shuffle(hands[who])
             history[who:DEALT:4] = [MOVES.index(card) for card in hands[who]]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from gymposium.games.tricks.trick import RANKS, Trick, plain_order
+from gymposium.games.tricks.trick import RANKS, Trick, make_plain_order
 
 CARDS = [f"{suit}{rank}" for rank in RANKS for suit in "CDHS"]
 """Card names with the suit first: a card 7c and a bid 7C would differ only in case."""
@@ -18,7 +18,9 @@ _CALL = MOVES.index("pass")
 DEALT = 52
 """Index of the first call in the history, after the deal."""
 ORDERS = {
-    denomination: plain_order(CARDS, [card[0] for card in CARDS], trump=denomination if len(denomination) == 1 else "")
+    denomination: make_plain_order(
+        CARDS, [card[0] for card in CARDS], trump=denomination if len(denomination) == 1 else ""
+    )
     for denomination in DENOMINATIONS
 }
 
@@ -63,7 +65,7 @@ def parse_history(history: Sequence[int], dealer: int) -> BridgeHistory:
     calls = tuple([MOVES[action] for action in later[:called]])
     if len(calls) < 4 or calls[-3:] != ("pass",) * 3 or calls[-4] == "pass":
         return BridgeHistory(calls)
-    contract = _contract(calls, dealer)
+    contract = _find_contract(calls, dealer)
     leader = (contract.declarer + 1) % 4
     tricks = ORDERS[contract.denomination].tricks([CARDS[action] for action in later[called:]], leader)
     if tricks:
@@ -73,7 +75,7 @@ def parse_history(history: Sequence[int], dealer: int) -> BridgeHistory:
 
 
 @lru_cache(1024)  # called again at every card
-def _contract(calls: tuple[str, ...], dealer: int) -> Contract:
+def _find_contract(calls: tuple[str, ...], dealer: int) -> Contract:
     """Return the contract for calls that contain a bid.
 
     The declarer is the first of its side to name the denomination."""

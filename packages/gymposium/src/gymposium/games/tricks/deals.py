@@ -13,7 +13,7 @@ Places = tuple[int, ...]
 """Indices of a card's possible places."""
 
 
-def deal(cards: Mapping[Card, Places], rooms: Sequence[int], rng: random.Random) -> list[list[Card]]:
+def deal_cards(cards: Mapping[Card, Places], rooms: Sequence[int], rng: random.Random) -> list[list[Card]]:
     """Deal the cards to places, with all ways equally likely.
 
     `rooms` holds each place's size, and `cards` the possible places of each card."""
@@ -32,7 +32,7 @@ def deal(cards: Mapping[Card, Places], rooms: Sequence[int], rng: random.Random)
     def splits(index: int, rooms: Places) -> Iterator[tuple[Places, int]]:
         """Yield the possible splits of a group over the places, each with the number of ways for the rest."""
         places, group = order[index]
-        for shares in _shares(len(group), places, rooms):
+        for shares in _split_count(len(group), places, rooms):
             weight = ways(index + 1, tuple([room - share for room, share in zip(rooms, shares, strict=True)]))
             left = len(group)
             for share in shares:
@@ -55,7 +55,7 @@ def deal(cards: Mapping[Card, Places], rooms: Sequence[int], rng: random.Random)
     return hands
 
 
-def _shares(count: int, places: Places, rooms: Places, place: int = 0) -> Iterator[Places]:
+def _split_count(count: int, places: Places, rooms: Places, place: int = 0) -> Iterator[Places]:
     """Yield all ways to split a count over the places from `place` on, using only those in `places`."""
     if place == len(rooms):
         if not count:
@@ -64,11 +64,11 @@ def _shares(count: int, places: Places, rooms: Places, place: int = 0) -> Iterat
     later = sum([rooms[p] for p in places if p > place])
     most = min(count, rooms[place]) if place in places else 0
     for share in range(max(0, count - later), most + 1):
-        for shares in _shares(count - share, places, rooms, place + 1):
+        for shares in _split_count(count - share, places, rooms, place + 1):
             yield (share, *shares)
 
 
-def fill(
+def fill_hands(
     hands: Sequence[list[str]],
     seats: Sequence[int],
     size: int,
@@ -86,7 +86,7 @@ def fill(
     rooms = [size - len(hands[seat]) for seat in seats]
     last = len(rooms)
     cards = {c: (*[n for n, seat in enumerate(seats) if suit[c] not in out[seat]], last) for c in free}
-    *dealt, left = deal(cards, [*rooms, len(free) - sum(rooms)], rng)
+    *dealt, left = deal_cards(cards, [*rooms, len(free) - sum(rooms)], rng)
     for seat, new in zip(seats, dealt, strict=True):
         hands[seat] += new
     return left

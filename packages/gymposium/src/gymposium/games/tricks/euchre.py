@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, openspiel_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, make_openspiel_factory
 from gymposium.games.openspiel.wording import compact_facts
 from gymposium.games.pictures import Picture, hand, note, table
 from gymposium.games.protocol import Event, Style
-from gymposium.games.tricks.deals import fill
+from gymposium.games.tricks.deals import fill_hands
 from gymposium.games.tricks.euchre_history import (
     CARDS,
     DEALT,
@@ -27,14 +27,14 @@ from gymposium.games.tricks.trick import (
     NAMES,
     SEATS,
     SUIT_NAMES,
-    by_suit,
-    name_hand,
-    played,
-    short,
-    sides,
-    trick_lines,
-    trick_parts,
-    voids,
+    count_side_tricks,
+    describe_tricks,
+    draw_tricks,
+    find_voids,
+    format_by_suit,
+    format_hand,
+    format_tricks,
+    list_played_cards,
 )
 
 _SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
@@ -96,19 +96,20 @@ class Euchre:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         history: list[int] = state.history()
         past = parse_history(history, self.lone_defender)
-        hand = _hand(history, past, seat)
+        hand = _find_hand(history, past, seat)
         over = state.is_terminal()
-        taken = sides(past.tricks)
+        taken = count_side_tricks(past.tricks)
         result = f"{int(state.player_return(seat)):+d}" if over else ""
         if style == "compact":
             moves = " ".join([MOVES[action] for action in state.legal_actions(seat)])
             end = f"result {result}" if over else f"legal {moves or 'none'}"
             return (
-                f"hand {name_hand(hand, _SHOWN) or 'none'}\n{_compact(past, seat)}tricks {short(past.tricks)}\n"
+                f"hand {format_hand(hand, _SHOWN) or 'none'}\n{_render_bidding(past, seat)}tricks "
+                f"{format_tricks(past.tricks)}\n"
                 f"taken NS {taken[0]} EW {taken[1]}\n{end}\n"
             )
-        lines = [] if over else [f"Your hand: {by_suit(hand, _SHOWN) or 'empty'}."]
-        lines += [*_bidding_lines(past, seat), *trick_lines(past.tricks, seat)]
+        lines = [] if over else [f"Your hand: {format_by_suit(hand, _SHOWN) or 'empty'}."]
+        lines += [*_describe_bidding(past, seat), *describe_tricks(past.tricks, seat)]
         if past.tricks:
             lines.append(f"Tricks taken: North and South {taken[0]}, East and West {taken[1]}.")
         if over:
@@ -124,7 +125,7 @@ class Euchre:
         said = [move for move in known.get("legal", "").split() if move not in held]
         return Picture.from_parts(
             note("\n".join([f"{key} {known[key]}" for key in ("dealer", "bids", "trump") if known.get(key)])),
-            *trick_parts(past.tricks, seat, f"Tricks taken: {known['taken']}"),
+            *draw_tricks(past.tricks, seat, f"Tricks taken: {known['taken']}"),
             *([table([said], places=True)] if said else []),
             hand(held, "Your hand"),
             told=f"Your hand: {known['hand'] or 'empty'}; tricks taken: {known['taken']}",
@@ -143,9 +144,9 @@ class Euchre:
         return "must lead" if phase == pyspiel.euchre.Phase.PLAY else "must say alone or partner"
 
 
-def _hand(history: Sequence[int], past: EuchreHistory, seat: int) -> set[str]:
+def _find_hand(history: Sequence[int], past: EuchreHistory, seat: int) -> set[str]:
     """Return the cards that the seat holds now."""
-    cards = set(_dealt_to(history, seat))
+    cards = set(_find_dealt_hand(history, seat))
     if past.taken_up and seat == past.dealer:
         cards.add(past.upcard)
         cards.discard(past.discard or "")
@@ -154,11 +155,11 @@ def _hand(history: Sequence[int], past: EuchreHistory, seat: int) -> set[str]:
     return cards
 
 
-def _dealt_to(history: Sequence[int], seat: int) -> list[str]:
+def _find_dealt_hand(history: Sequence[int], seat: int) -> list[str]:
     return [CARDS[action] for action in history[1 + (seat - history[0]) % 4 : DEALT : 4]]
 
 
-def _compact(past: EuchreHistory, seat: int) -> str:
+def _render_bidding(past: EuchreHistory, seat: int) -> str:
     """Return the compact lines from the dealer to the lone players."""
     lines = [f"dealer {SEATS[past.dealer][0]} upcard {past.upcard}", f"bids {' '.join(past.bids) or 'none'}"]
     if past.maker is not None:
@@ -172,7 +173,7 @@ def _compact(past: EuchreHistory, seat: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _bidding_lines(past: EuchreHistory, seat: int) -> list[str]:
+def _describe_bidding(past: EuchreHistory, seat: int) -> list[str]:
     """Describe the bidding and everything up to the first card, in sentences."""
     names = NAMES[seat]
     dealer, upcard = past.dealer, past.upcard
@@ -183,17 +184,18 @@ def _bidding_lines(past: EuchreHistory, seat: int) -> list[str]:
         return lines
     maker = f"Trump is {SUITS[past.trump]}, named by {names[past.maker]}"
     if past.alone is not None:
-        maker += f", who {'play' if past.maker == seat else 'plays'} {_with(names, past.maker, past.alone)}"
+        maker += f", who {'play' if past.maker == seat else 'plays'} {_describe_partner(names, past.maker, past.alone)}"
     lines.append(f"{maker}.")
     if past.discard is not None:
         discard = past.discard if dealer == seat else "a card"
         lines.append(f"{names[dealer].capitalize()} took {upcard} and discarded {discard}.")
     for who, alone in past.defence:
-        lines.append(f"{names[who].capitalize()} {'defend' if who == seat else 'defends'} {_with(names, who, alone)}.")
+        verb = "defend" if who == seat else "defends"
+        lines.append(f"{names[who].capitalize()} {verb} {_describe_partner(names, who, alone)}.")
     return lines
 
 
-def _with(names: Sequence[str], who: int, alone: bool) -> str:
+def _describe_partner(names: Sequence[str], who: int, alone: bool) -> str:
     return f"{'alone, without' if alone else 'with'} {names[(who + 2) % 4]}"
 
 
@@ -208,7 +210,7 @@ class EuchreGame(OpenSpielGame):
         public = [*history[DEALT:]]
         if at is not None and seat != history[0]:
             public[at - DEALT] = -1
-        return f"{seat} {history[0]} {sorted(_dealt_to(history, seat))} {public}"
+        return f"{seat} {history[0]} {sorted(_find_dealt_hand(history, seat))} {public}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         return self.world(match, self._redeal(match.state.history(), seat, rng), rng)
@@ -220,14 +222,14 @@ class EuchreGame(OpenSpielGame):
         too."""
         past = parse_history(history, self.wording.lone_defender)
         hides_discard = past.discard is not None and seat != past.dealer
-        hands = played(past.tricks)
+        hands = list_played_cards(past.tricks)
         if hides_discard and past.upcard not in hands[past.dealer]:
             hands[past.dealer].append(past.upcard)
-        hands[seat] = _dealt_to(history, seat)
-        out = voids(past.tricks, ORDERS[past.trump]) if past.trump else [set[str]() for _ in SEATS]
+        hands[seat] = _find_dealt_hand(history, seat)
+        out = find_voids(past.tricks, ORDERS[past.trump]) if past.trump else [set[str]() for _ in SEATS]
         others = [who for who in range(4) if who != seat]
         suit = ORDERS[past.trump].suit if past.trump else {card: card[1] for card in CARDS}
-        left = fill(hands, others, 5, [card for card in CARDS if card != past.upcard], suit, out, rng)
+        left = fill_hands(hands, others, 5, [card for card in CARDS if card != past.upcard], suit, out, rng)
         new = list(history)
         if hides_discard:
             discard = rng.choice(left)
@@ -240,4 +242,4 @@ class EuchreGame(OpenSpielGame):
         return new
 
 
-game = openspiel_game("euchre", Euchre, EuchreGame)
+game = make_openspiel_factory("euchre", Euchre, EuchreGame)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gymposium.games.tricks.trick import Order, Trick
+from gymposium.games.tricks.trick import CardOrder, Trick
 
 RANKS = "9TJQKA"
 SUITS = {"c": "clubs", "d": "diamonds", "h": "hearts", "s": "spades"}
@@ -18,7 +18,7 @@ DEALT = 21
 """Index of the upcard in the history, after the choice of dealer and twenty dealt cards."""
 
 
-def _order(trump: str) -> Order:
+def _make_order(trump: str) -> CardOrder:
     """Return the card order under a trump.
 
     The jack of trump is highest. The other jack of its color comes next and counts as a trump."""
@@ -26,10 +26,10 @@ def _order(trump: str) -> Order:
     height = {card: RANKS.index(card[0]) for card in CARDS}
     suit["J" + _COLOUR[trump]] = trump
     height["J" + trump], height["J" + _COLOUR[trump]] = len(RANKS) + 1, len(RANKS)
-    return Order(suit, height, trump)
+    return CardOrder(suit, height, trump)
 
 
-ORDERS = {trump: _order(trump) for trump in SUITS}
+ORDERS = {trump: _make_order(trump) for trump in SUITS}
 
 
 class EuchreHistory(NamedTuple):

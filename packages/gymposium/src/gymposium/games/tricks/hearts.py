@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
-from gymposium.games.openspiel.boards import legal_line
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
+from gymposium.games.openspiel.boards import format_legal
 from gymposium.games.pictures import Picture, hand, note
 from gymposium.games.protocol import Event, Style
 from gymposium.games.tricks.hearts_deals import redeal
@@ -20,18 +20,18 @@ from gymposium.games.tricks.trick import (
     SEATS,
     SUIT_NAMES,
     Trick,
-    by_suit,
-    plain_order,
-    short,
-    trick_lines,
-    trick_parts,
-    voids,
+    describe_tricks,
+    draw_tricks,
+    find_voids,
+    format_by_suit,
+    format_tricks,
+    make_plain_order,
 )
 from gymposium.plugins.specs import GameSpec
 
 _CARDS = [f"{rank}{suit}" for rank in RANKS for suit in "cdhs"]
 _SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
-_ORDER = plain_order(_CARDS, [card[1] for card in _CARDS])
+_ORDER = make_plain_order(_CARDS, [card[1] for card in _CARDS])
 _WAYS = {"No Pass": 0, "Left": 1, "Across": 2, "Right": 3}
 """Number of seats that cards are passed by, for each engine direction."""
 
@@ -116,7 +116,7 @@ class Hearts:
         return "\n".join(lines) + "\n"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        view = _read(state.information_state_string(seat))
+        view = _parse_view(state.information_state_string(seat))
         over = state.is_terminal()
         result = int(state.player_return(seat))
         tricks = view.tricks
@@ -126,12 +126,12 @@ class Hearts:
             mine = "" if over else f"hand {' '.join(view.hand) or 'none'}\npass {way} gave {gave} got {got}\n"
             points = " ".join([f"{name[0]} {n}" for name, n in zip(SEATS, view.points, strict=True)])
             end = f"result {result:+d}\n" if over else ""
-            return f"{mine}tricks {short(tricks)}\npoints {points}\n{end}{legal_line(state, seat, _CARDS)}"
+            return f"{mine}tricks {format_tricks(tricks)}\npoints {points}\n{end}{format_legal(state, seat, _CARDS)}"
         lines = []
         if not over:
-            lines += [f"Your hand: {by_suit(set(view.hand), _SHOWN) or 'empty'}.", *self._passing(view, seat)]
+            lines += [f"Your hand: {format_by_suit(set(view.hand), _SHOWN) or 'empty'}.", *self._passing(view, seat)]
         names = NAMES[seat]
-        lines += trick_lines(tricks, seat)
+        lines += describe_tricks(tricks, seat)
         if tricks:
             lines.append(f"Points: {', '.join([f'{name} {n}' for name, n in zip(names, view.points, strict=True)])}.")
         if over:
@@ -141,12 +141,12 @@ class Hearts:
         return "\n".join(lines) + "\n"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        view = _read(state.information_state_string(seat))
+        view = _parse_view(state.information_state_string(seat))
         held = [] if state.is_terminal() else list(view.hand)
         points = ", ".join([f"{name} {n}" for name, n in zip(NAMES[seat], view.points, strict=True)])
         chosen = [note(f"Cards that you pass: {' '.join(view.passed) or 'none yet'}")] if not view.tricks else []
         return Picture.from_parts(
-            *trick_parts(view.tricks, seat, f"Points: {points}"),
+            *draw_tricks(view.tricks, seat, f"Points: {points}"),
             *chosen,
             hand(held, "Your hand"),
             told=f"Your hand: {' '.join(held) or 'empty'}; points: {points}",
@@ -171,7 +171,7 @@ class Hearts:
         """Describe what the tricks show."""
         void = [
             f"{names[seat]} in {', '.join([name for suit, name in SUIT_NAMES.items() if suit in suits])}"
-            for seat, suits in enumerate(voids(tricks, _ORDER))
+            for seat, suits in enumerate(find_voids(tricks, _ORDER))
             if suits
         ]
         lines = [f"Out of a suit, as seen: {'; '.join(void) or 'nobody'}."]
@@ -193,7 +193,7 @@ class _View(NamedTuple):
     points: list[int]
 
 
-def _read(view: str) -> _View:
+def _parse_view(view: str) -> _View:
     lines = iter(view.split("\n"))
     way = next(lines).removeprefix("Pass Direction: ")
     hand: list[str] = []
@@ -208,25 +208,25 @@ def _read(view: str) -> _View:
                 ranks = next(lines)[2:]
                 hand += [rank + suit for rank in ranks if ranks != "none"]
         elif line.startswith("Passed Cards: "):
-            passed = _cards(line)
+            passed = _parse_cards(line)
         elif line.startswith("Received Cards: "):
-            received = _cards(line)
+            received = _parse_cards(line)
         elif line == "Tricks:":
             next(lines)  # `N  E  S  W  N  E  S`: three columns per seat
             while trick := next(lines):
                 leader = leader if played else (len(trick) - len(trick.lstrip(" "))) // 3
-                played += [_card(card) for card in trick.split()]
+                played += [_parse_card(card) for card in trick.split()]
         elif line == "Points:":
             points = [int(next(lines)[3:]) for _ in range(4)]
     return _View(way, hand, passed, received, _ORDER.tricks(played, leader), points)
 
 
-def _cards(line: str) -> list[str]:
+def _parse_cards(line: str) -> list[str]:
     """Return the cards in an engine line: `Passed Cards: 6S JC` → `6s`, `Jc`."""
-    return [_card(card) for card in line.partition(": ")[2].split()]
+    return [_parse_card(card) for card in line.partition(": ")[2].split()]
 
 
-def _card(card: str) -> str:
+def _parse_card(card: str) -> str:
     return card[0] + card[1].lower()
 
 
@@ -234,7 +234,7 @@ class HeartsGame(OpenSpielGame):
     """Hearts with fixes for cases where the engine breaks its own rules."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
-        super().__init__(spec, params, engine_game("hearts", params), Hearts(**params))
+        super().__init__(spec, params, load_engine_game("hearts", params), Hearts(**params))
         # The engine's bound is 36 for every rule set (hearts.h, kMaxScore). Only the bonus for Jd reaches it.
         most = 36.0 if params["jd_bonus"] else 31.0 if params["avoid_all_tricks_bonus"] else 26.0
         self.utility_range = (0.0, most)

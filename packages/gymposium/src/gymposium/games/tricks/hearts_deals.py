@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gymposium.games.tricks.deals import deal
+from gymposium.games.tricks.deals import deal_cards
 
 _QUEEN, _TWO = 43, 0  # of spades, of clubs
 _HEARTS = 2
@@ -35,7 +35,7 @@ def redeal(history: Sequence[int], seat: int, leader: int, params: Mapping[str, 
         for p in others:
             passes[p] = rng.sample(hands[p], len(passes[p]))
         return [way, *(hands[n % 4][n // 4] for n in range(52)), *(card for gave in passes for card in gave)]
-    holds = _hands(seat, own, way, passes, leader, list(_tricks(plays, leader)), params, rng)
+    holds = _draw_hands(seat, own, way, passes, leader, list(_split_tricks(plays, leader)), params, rng)
     if way:
         for p in others:
             to = (p + way) % 4
@@ -50,7 +50,7 @@ def redeal(history: Sequence[int], seat: int, leader: int, params: Mapping[str, 
     return [way, *(hands[n % 4][n // 4] for n in range(52)), *(card for gave in passes for card in gave), *plays]
 
 
-def _tricks(plays: Sequence[int], leader: int) -> Iterator[list[tuple[int, int]]]:
+def _split_tricks(plays: Sequence[int], leader: int) -> Iterator[list[tuple[int, int]]]:
     """Yield the players and cards, trick by trick."""
     for start in range(0, len(plays), 4):
         trick = [((leader + i) % 4, card) for i, card in enumerate(plays[start : start + 4])]
@@ -59,7 +59,7 @@ def _tricks(plays: Sequence[int], leader: int) -> Iterator[list[tuple[int, int]]
         leader = max((card, p) for p, card in trick if card % 4 == led)[1]
 
 
-def _hands(
+def _draw_hands(
     seat: int,
     own: Sequence[int],
     way: int,
@@ -79,19 +79,19 @@ def _hands(
     for card, p in where.items():
         if p != seat:
             holds[p].append(card)
-    lacks = _lacks(tricks, params)
+    lacks = _find_excluded_cards(tricks, params)
     others = [p for p in range(4) if p != seat]
     free = {
         card: tuple([place for place, p in enumerate(others) if card not in lacks[p]])
         for card in range(52)
         if card not in where and card not in holds[seat]
     }
-    for p, cards in zip(others, deal(free, [13 - len(holds[p]) for p in others], rng), strict=True):
+    for p, cards in zip(others, deal_cards(free, [13 - len(holds[p]) for p in others], rng), strict=True):
         holds[p] += cards
     return holds
 
 
-def _lacks(tricks: Sequence[Sequence[tuple[int, int]]], params: Mapping[str, Any]) -> list[set[int]]:
+def _find_excluded_cards(tricks: Sequence[Sequence[tuple[int, int]]], params: Mapping[str, Any]) -> list[set[int]]:
     """Return the cards that each player cannot have held, given what they played."""
     lacks: list[set[int]] = [set(), set(), set(), set()]
     broken = not params["must_break_hearts"]

@@ -9,24 +9,24 @@ from typing import Any
 
 import pyspiel
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, engine_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
 from gymposium.games.openspiel.wording import compact_facts
 from gymposium.games.pictures import Picture, hand, table
 from gymposium.games.protocol import Event, Style
-from gymposium.games.tricks.deals import fill
+from gymposium.games.tricks.deals import fill_hands
 from gymposium.games.tricks.trick import (
     NAMES,
     RANKS,
     SEATS,
     SUIT_NAMES,
-    by_suit,
-    name_hand,
-    plain_order,
-    played,
-    short,
-    trick_lines,
-    trick_parts,
-    voids,
+    describe_tricks,
+    draw_tricks,
+    find_voids,
+    format_by_suit,
+    format_hand,
+    format_tricks,
+    list_played_cards,
+    make_plain_order,
 )
 from gymposium.plugins.specs import GameSpec
 
@@ -34,7 +34,7 @@ _CARDS = [f"{rank}{suit}" for suit in "cdhs" for rank in RANKS]
 _MOVES = [*_CARDS, "nil", *map(str, range(1, 14))]
 _NIL = _MOVES.index("nil")
 _SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
-_ORDER = plain_order(_CARDS, [card[1] for card in _CARDS], trump="s")
+_ORDER = make_plain_order(_CARDS, [card[1] for card in _CARDS], trump="s")
 _BIDS, _PLAYS = 52, 56
 """Index of the first bid and of the first play in the engine's history, after the deal."""
 
@@ -84,16 +84,17 @@ class Spades:
             legal = " ".join([_MOVES[action] for action in state.legal_actions(seat)])
             end = f"result {int(state.player_return(seat)):+d}" if over else f"legal {legal or 'none'}"
             return (
-                f"hand {name_hand(hand, _SHOWN) or 'none'}\nbids {' '.join(said) or 'none'}\ntricks {short(tricks)}\n"
+                f"hand {format_hand(hand, _SHOWN) or 'none'}\nbids {' '.join(said) or 'none'}\ntricks "
+                f"{format_tricks(tricks)}\n"
                 f"taken N {taken[0]} E {taken[1]} S {taken[2]} W {taken[3]}\n{end}\n"
             )
         names = NAMES[seat]
-        lines = [] if over else [f"Your hand: {by_suit(hand, _SHOWN) or 'empty'}."]
+        lines = [] if over else [f"Your hand: {format_by_suit(hand, _SHOWN) or 'empty'}."]
         lines.append(f"Bids: {', '.join([f'{who} {bid}' for who, bid in zip(names, said)]) or 'none so far'}.")
         if tricks:
             tell = ", ".join([f"{who} {count}" for who, count in zip(names, taken, strict=True)])
             north, east = bids[0] + bids[2] - 2 * _NIL, bids[1] + bids[3] - 2 * _NIL
-            lines += trick_lines(tricks, seat)
+            lines += describe_tricks(tricks, seat)
             lines.append(f"Tricks taken: {tell}. Contracts: North and South {north}, East and West {east}.")
         if over:
             points = [int(state.player_return(side)) for side in (0, 1)]
@@ -113,7 +114,7 @@ class Spades:
         return Picture.from_parts(
             table([bids], head=[f"{name} bids" if name != "you" else "you bid" for name in names]),
             *bidding,
-            *trick_parts(tricks, seat, f"Tricks taken: {known['taken']}"),
+            *draw_tricks(tricks, seat, f"Tricks taken: {known['taken']}"),
             hand(known["hand"].split(), "Your hand"),
             told=f"Your hand: {known['hand'] or 'empty'}; bids: {known['bids'] or 'none'}; taken: {known['taken']}",
         )
@@ -123,7 +124,7 @@ class SpadesGame(OpenSpielGame):
     """Spades with a sampler, which the engine lacks."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
-        super().__init__(spec, params, engine_game("spades", params), Spades())
+        super().__init__(spec, params, load_engine_game("spades", params), Spades())
         # The engine's bounds are -430 and 430 (spades.h). They include 200 for reaching 500 or falling to -350, which
         # is impossible in one hand from 0. They omit the loss from two failed nil bids.
         self.utility_range = (-290.0, 230.0)
@@ -134,14 +135,14 @@ class SpadesGame(OpenSpielGame):
         No player gets a suit that they failed to follow. A player who led a spade had no other suit."""
         history = match.state.history()
         tricks = _ORDER.tricks([_CARDS[action] for action in history[_PLAYS:]], 0)
-        out = voids(tricks, _ORDER)
+        out = find_voids(tricks, _ORDER)
         for trick in tricks:
             if trick.cards[0][1] == "s":
                 out[trick.seats[0]] |= {"c", "d", "h"}
-        hands = played(tricks)
+        hands = list_played_cards(tricks)
         hands[seat] = [_CARDS[action] for action in history[seat:_BIDS:4]]
         others = [who for who in range(4) if who != seat]
-        fill(hands, others, 13, _CARDS, _ORDER.suit, out, rng)
+        fill_hands(hands, others, 13, _CARDS, _ORDER.suit, out, rng)
         for who in others:
             rng.shuffle(hands[who])
             history[who:_BIDS:4] = [_MOVES.index(card) for card in hands[who]]

@@ -16,7 +16,7 @@ NAMES = tuple([(*SEATS[:seat], "you", *SEATS[seat + 1 :]) for seat in range(4)])
 """Names of the seats from each seat's perspective."""
 SUIT_NAMES = {"s": "spades", "h": "hearts", "d": "diamonds", "c": "clubs"}
 """Suits in display order."""
-_TOLD = 2**14
+_CACHE_SIZE = 2**14
 """Size of the caches for tricks and their text. Every later prompt shows the same tricks again."""
 
 
@@ -30,7 +30,7 @@ class Trick(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Order:
+class CardOrder:
     """Suit and rank of each card, under one trump or none."""
 
     suit: Mapping[str, str]
@@ -41,7 +41,7 @@ class Order:
         """Return the tricks made by these cards. `seats` play in turn, and a trick's winner leads the next."""
         tricks = []
         for start in range(0, len(cards), len(seats)):
-            trick = _trick(self, tuple(cards[start : start + len(seats)]), leader, seats)
+            trick = _make_trick(self, tuple(cards[start : start + len(seats)]), leader, seats)
             tricks.append(trick)
             leader = leader if trick.winner is None else trick.winner
         return tricks
@@ -53,20 +53,20 @@ class Order:
         return max(range(len(cards)), key=lambda i: self.height[cards[i]] if suits[i] == counts else -1)
 
 
-def plain_order(pack: Sequence[str], suits: Sequence[str], ranks: str = RANKS, trump: str = "") -> Order:
+def make_plain_order(pack: Sequence[str], suits: Sequence[str], ranks: str = RANKS, trump: str = "") -> CardOrder:
     """Return an order that counts every card as its own suit. `suits` holds the suit of each card in `pack`."""
     suit = dict(zip(pack, suits, strict=True))
-    return Order(suit, {card: ranks.index(card.replace(suit[card], "")) for card in pack}, trump)
+    return CardOrder(suit, {card: ranks.index(card.replace(suit[card], "")) for card in pack}, trump)
 
 
-@lru_cache(_TOLD)
-def _trick(order: Order, cards: tuple[str, ...], leader: int, seats: tuple[int, ...]) -> Trick:
+@lru_cache(_CACHE_SIZE)
+def _make_trick(order: CardOrder, cards: tuple[str, ...], leader: int, seats: tuple[int, ...]) -> Trick:
     at = seats.index(leader)
     turn = (*seats[at:], *seats[:at])[: len(cards)]
     return Trick(turn, cards, turn[order.best(cards)] if len(cards) == len(seats) else None)
 
 
-def voids(tricks: Sequence[Trick], order: Order) -> list[set[str]]:
+def find_voids(tricks: Sequence[Trick], order: CardOrder) -> list[set[str]]:
     """Return the suits that each seat has failed to follow."""
     out: list[set[str]] = [set(), set(), set(), set()]
     for trick in tricks:
@@ -77,7 +77,7 @@ def voids(tricks: Sequence[Trick], order: Order) -> list[set[str]]:
     return out
 
 
-def played(tricks: Sequence[Trick]) -> list[list[str]]:
+def list_played_cards(tricks: Sequence[Trick]) -> list[list[str]]:
     """Return the cards that each seat has played, in order."""
     hands: list[list[str]] = [[], [], [], []]
     for trick in tricks:
@@ -86,29 +86,29 @@ def played(tricks: Sequence[Trick]) -> list[list[str]]:
     return hands
 
 
-def sides(tricks: Sequence[Trick]) -> tuple[int, int]:
+def count_side_tricks(tricks: Sequence[Trick]) -> tuple[int, int]:
     """Return the number of tricks taken by North and South, and by East and West."""
     winners = [trick.winner % 2 for trick in tricks if trick.winner is not None]
     return winners.count(0), winners.count(1)
 
 
-def by_suit(hand: AbstractSet[str], suits: Sequence[Sequence[str]]) -> str:
+def format_by_suit(hand: AbstractSet[str], suits: Sequence[Sequence[str]]) -> str:
     """Return a hand as text, with a comma between suits. `suits` holds each suit's cards in display order."""
     return ", ".join([" ".join([card for card in suit if card in hand]) for suit in suits if not hand.isdisjoint(suit)])
 
 
-def name_hand(hand: AbstractSet[str], suits: Sequence[Sequence[str]]) -> str:
-    """Return a hand as text like `by_suit`, but without commas."""
+def format_hand(hand: AbstractSet[str], suits: Sequence[Sequence[str]]) -> str:
+    """Return a hand as text like `format_by_suit`, but without commas."""
     return " ".join([card for suit in suits for card in suit if card in hand])
 
 
-def trick_lines(tricks: Sequence[Trick], seat: int) -> list[str]:
+def describe_tricks(tricks: Sequence[Trick], seat: int) -> list[str]:
     """Return one line of text per trick, addressed to this seat."""
-    return [_line(number, trick, seat) for number, trick in enumerate(tricks, start=1)]
+    return [_describe_trick(number, trick, seat) for number, trick in enumerate(tricks, start=1)]
 
 
-@lru_cache(_TOLD)
-def _line(number: int, trick: Trick, seat: int) -> str:
+@lru_cache(_CACHE_SIZE)
+def _describe_trick(number: int, trick: Trick, seat: int) -> str:
     names = NAMES[seat]
     cards = ", ".join([f"{names[s]} {card}" for s, card in zip(trick.seats, trick.cards, strict=True)])
     if trick.winner is None:
@@ -116,12 +116,12 @@ def _line(number: int, trick: Trick, seat: int) -> str:
     return f"Trick {number}: {cards}; {names[trick.winner]} {'take' if trick.winner == seat else 'takes'} it."
 
 
-def short(tricks: Sequence[Trick]) -> str:
+def format_tricks(tricks: Sequence[Trick]) -> str:
     """Return the leader of each trick and its cards in order: `N 2c Ac 4c Kc, E …`."""
     return ", ".join([f"{SEATS[trick.seats[0]][0]} {' '.join(trick.cards)}" for trick in tricks]) or "none"
 
 
-def trick_parts(tricks: Sequence[Trick], seat: int, taken: str) -> list[PicturePart]:
+def draw_tricks(tricks: Sequence[Trick], seat: int, taken: str) -> list[PicturePart]:
     """Return picture parts for the last trick and the tricks taken, with seat names from this seat's perspective."""
     if not tricks:
         return [note("No card is played yet.")]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 
 from gymposium.errors import BadOption
-from gymposium.games.registry import find_spec, game_and_parameters, is_registered
+from gymposium.games.registry import find_spec, is_registered, split_game_name
 from gymposium.http.listening import TOKEN
 from gymposium.players.grammar import check_player
 from gymposium.plugins.host import host
@@ -57,7 +57,7 @@ def build_dockerfile(games: Sequence[str], opponents: Sequence[str], on_illegal:
 
 def _list_game_specs(names: Iterable[str]) -> Iterator[Spec]:
     for name in names:
-        base, parameters = game_and_parameters(name)
+        base, parameters = split_game_name(name)
         if is_registered(base):
             yield find_spec(base)
         if DISGUISE.name in parameters:

@@ -25,7 +25,7 @@ _SENTENCES = (
 )  # fmt: skip
 
 
-def chat(minute: int, most: int, outbox: Outbox, draw: Draw) -> None:
+def write_chatter(minute: int, most: int, outbox: Outbox, draw: Draw) -> None:
     """Write one to `most` mails, the later ones as answers."""
     first = None
     for author in draw.some((outbox.owner, *outbox.others), min(most, draw.pick((1, 1, 1, 2, 3)))):

@@ -55,7 +55,7 @@ class Topic:
         return self.kind.form.format(a=self.a, b=self.b)
 
 
-def sentence(form: str, **parts: str) -> str:
+def make_sentence(form: str, **parts: str) -> str:
     """Return the sentence with these parts filled in, capitalized."""
     text = form.format(**parts)
     return text[0].upper() + text[1:]

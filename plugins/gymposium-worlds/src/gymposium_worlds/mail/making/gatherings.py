@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gymposium.util.streams import Draw
-from gymposium_worlds.mail.making.facts import Topic, sentence
+from gymposium_worlds.mail.making.facts import Topic, make_sentence
 from gymposium_worlds.mail.making.outbox import Draft, Outbox
 from gymposium_worlds.mail.making.people import Person
 
-MOST_ANSWERS = 6
+MAX_ANSWERS = 6
 """Maximum answers to an invitation."""
-MOST_COMING = 8
+MAX_COMING = 8
 """Maximum number of people who come. All numbers from 1 are equally likely."""
 
 _INVITATIONS = (
@@ -36,7 +36,7 @@ class Gathering:
 
 
 @dataclass(frozen=True, slots=True)
-class _Word:
+class _Statement:
     """Statement of an answer about one person."""
 
     person: Person
@@ -48,25 +48,25 @@ class _Word:
     """False if a later answer says the opposite."""
 
 
-def gather(topic: Topic, minute: int, most: int, outbox: Outbox, draw: Draw) -> Gathering:
+def write_gathering(topic: Topic, minute: int, most: int, outbox: Outbox, draw: Draw) -> Gathering:
     """Write an invitation and its answers, from this minute on, in at most `most` mails. `most` is at least two."""
-    count = draw.between(1, MOST_COMING)
+    count = draw.between(1, MAX_COMING)
     host, *guests = draw.some(outbox.others, 1 + count + draw.between(0, 3))
     comes = {guest.name: number < count for number, guest in enumerate(guests)}
     text = draw.pick(_INVITATIONS).format(topic=topic.name)
     invitation = last = outbox.write(minute, host, f"Invitation: {topic.name}", [text])
     coming: dict[str, Draft] = {}
-    for author, words in _answers(guests, comes, min(MOST_ANSWERS, most - 1), draw):
-        sentences = [_sentence(topic, author, word, draw) for word in words]
+    for author, words in _plan_answers(guests, comes, min(MAX_ANSWERS, most - 1), draw):
+        sentences = [_write_statement(topic, author, word, draw) for word in words]
         minute = last.minute + draw.between(5, 300)
         last = outbox.write(minute, author, "", sentences, draw.pick((invitation, last)), draw.chance(0.5))
         coming.update({word.person.name: last for word in words if word.comes and word.is_last})
     return Gathering(topic, coming)
 
 
-def _answers(
+def _plan_answers(
     guests: Sequence[Person], comes: Mapping[str, bool], most: int, draw: Draw
-) -> list[tuple[Person, list[_Word]]]:
+) -> list[tuple[Person, list[_Statement]]]:
     """Return the authors of the answers in order, with the people that each answer mentions.
 
     Authors speak last about themselves, and also about guests who do not write.
@@ -74,10 +74,10 @@ def _answers(
     order = draw.some(guests, len(guests))
     authors = order[: draw.between(max(1, most - 2), most)]
     changed = [author for author in authors if draw.chance(0.35)][: most - len(authors)]
-    answers: list[tuple[Person, list[_Word]]] = [(author, []) for author in (*changed, *authors)]
+    answers: list[tuple[Person, list[_Statement]]] = [(author, []) for author in (*changed, *authors)]
 
     def say(number: int, person: Person, name: str, is_last: bool, lead: str = "") -> None:
-        answers[number][1].append(_Word(person, name, comes[person.name] == is_last, lead, is_last))
+        answers[number][1].append(_Statement(person, name, comes[person.name] == is_last, lead, is_last))
 
     for number, author in enumerate(changed):
         say(number, author, author.name, False)
@@ -96,9 +96,9 @@ def _answers(
     return answers
 
 
-def _sentence(topic: Topic, author: Person, word: _Word, draw: Draw) -> str:
+def _write_statement(topic: Topic, author: Person, word: _Statement, draw: Draw) -> str:
     if word.person is author:
         form = draw.pick(_COMES if word.comes else _STAYS)
     else:
         form = draw.pick(_OTHER_COMES if word.comes else _OTHER_STAYS)
-    return sentence(word.lead + form, topic=topic.name, name=word.name)
+    return make_sentence(word.lead + form, topic=topic.name, name=word.name)

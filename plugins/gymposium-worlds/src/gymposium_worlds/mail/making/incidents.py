@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gymposium.util.streams import Draw
-from gymposium_worlds.mail.making.facts import Topic, sentence
+from gymposium_worlds.mail.making.facts import Topic, make_sentence
 from gymposium_worlds.mail.making.outbox import Draft, Outbox
 
-MOST_INCIDENT = 5
+MAX_INCIDENT = 5
 """Maximum mails per incident."""
 
 _REPORTS = (
@@ -31,7 +31,7 @@ class Incident:
     claims: Sequence[Draft]
 
 
-def report_incident(topic: Topic, minute: int, most: int, outbox: Outbox, draw: Draw, *, broken: bool) -> Incident:
+def write_incident(topic: Topic, minute: int, most: int, outbox: Outbox, draw: Draw, *, broken: bool) -> Incident:
     """Write the mails of an incident, from this minute on, at most `most`.
 
     If `broken` is False, mails mention the thing, but none reports it as broken.
@@ -51,7 +51,7 @@ def report_incident(topic: Topic, minute: int, most: int, outbox: Outbox, draw: 
         if step == "noted":
             last = outbox.write(minute, author, name, [draw.pick(_NOTED)], answers)
             continue
-        text = sentence(draw.pick(_REPORTS if step == "claim" else _OTHER), topic=topic.name)
+        text = make_sentence(draw.pick(_REPORTS if step == "claim" else _OTHER), topic=topic.name)
         subject = draw.pick((f"Problem: {name}", f"About the {name}", "A short note", "Please read"))
         last = outbox.write(minute, author, subject, [text], answers)
         if step == "claim":

@@ -8,21 +8,21 @@ from datetime import date, timedelta
 from functools import lru_cache
 
 from gymposium.util.streams import Draw, stream
-from gymposium_worlds.mail.making.chatter import chat
+from gymposium_worlds.mail.making.chatter import write_chatter
 from gymposium_worlds.mail.making.facts import GATHERING, INCIDENT, KINDS, Topic, TopicKind
-from gymposium_worlds.mail.making.gatherings import Gathering, gather
-from gymposium_worlds.mail.making.incidents import MOST_INCIDENT, Incident, report_incident
+from gymposium_worlds.mail.making.gatherings import Gathering, write_gathering
+from gymposium_worlds.mail.making.incidents import MAX_INCIDENT, Incident, write_incident
 from gymposium_worlds.mail.making.outbox import Outbox
-from gymposium_worlds.mail.making.people import Person, staff
-from gymposium_worlds.mail.making.stories import MOST_ABOUT, MOST_STORY, Story, Teller
+from gymposium_worlds.mail.making.people import Person, make_people
+from gymposium_worlds.mail.making.stories import MAX_ABOUT, MAX_STORY, Story, StoryWriter
 from gymposium_worlds.mail.message import Mail
 
-FEWEST_MAILS, MOST_MAILS = 20, 5_000
+MIN_MAILS, MAX_MAILS = 20, 5_000
 """Smallest and largest mailbox that can be made."""
 
 _BEGIN = ("gathering", "story", "incident", "story")
 """Contents of every mailbox. The first story has a correction, the second does not."""
-_MOST_GATHERING = 7
+_MAX_GATHERING = 7
 _SAME_PART = 0.6
 """Probability that a new topic shares a part of its name with an earlier topic of its kind."""
 
@@ -73,39 +73,41 @@ class Topics:
 
 
 @lru_cache(maxsize=4)
-def mailbox(seed: int, mails: int) -> Mailbox:
-    """Return the mailbox of `seed` with this number of mails, from `FEWEST_MAILS` to `MOST_MAILS`.
+def make_mailbox(seed: int, mails: int) -> Mailbox:
+    """Return the mailbox of `seed` with this number of mails, from `MIN_MAILS` to `MAX_MAILS`.
 
     Each mailbox has at least one corrected fact, one uncorrected fact, an incident and a gathering.
     """
     draw = Draw(stream(seed, "mailbox", mails))
-    people = staff(min(80, 14 + mails // 25), draw)
+    people = make_people(min(80, 14 + mails // 25), draw)
     first = date(2024, 1, 1) + timedelta(days=draw.below(330))
     outbox = Outbox(people, first, max(30, min(330, mails // 4)), draw)
-    teller, topics = Teller(outbox, draw), Topics(draw)
+    teller, topics = StoryWriter(outbox, draw), Topics(draw)
     stories: list[Story] = []
     incidents: list[Incident] = []
     gatherings: list[Gathering] = []
     begin = list(_BEGIN)
     while (left := mails - len(outbox.drafts)) > 0:
         minute = draw.below(outbox.minutes)
-        match begin.pop(0) if begin else _next(draw):
+        match begin.pop(0) if begin else _draw_content(draw):
             case "story":
                 corrected = left > 1 and (draw.chance(0.6) if len(stories) > 1 else not stories)
                 topic = topics.new(draw.pick(KINDS))
-                stories.append(teller.tell(topic, minute, min(left, MOST_STORY), corrected=corrected))
+                stories.append(teller.tell(topic, minute, min(left, MAX_STORY), corrected=corrected))
             case "incident":
                 broken = not incidents or draw.chance(0.8)
                 topic = topics.new(INCIDENT)
-                incidents.append(report_incident(topic, minute, min(left, MOST_INCIDENT), outbox, draw, broken=broken))
+                incidents.append(write_incident(topic, minute, min(left, MAX_INCIDENT), outbox, draw, broken=broken))
             case "gathering" if left > 2:
-                gatherings.append(gather(topics.new(GATHERING), minute, min(left, _MOST_GATHERING), outbox, draw))
+                gatherings.append(
+                    write_gathering(topics.new(GATHERING), minute, min(left, _MAX_GATHERING), outbox, draw)
+                )
             case "notes":
-                able = [one for one in stories[-40:] if one.about < MOST_ABOUT and _is_known(one, minute)]
+                able = [one for one in stories[-40:] if one.about < MAX_ABOUT and _is_known(one, minute)]
                 if able:
                     teller.note(minute, draw.some(able, draw.between(1, 3)))
             case _:
-                chat(minute, left, outbox, draw)
+                write_chatter(minute, left, outbox, draw)
     senders = frozenset(draft.sender for draft in outbox.drafts)
     return Mailbox(people, first, outbox.mails(), stories, incidents, gatherings, topics, senders)
 
@@ -114,7 +116,7 @@ def _is_known(story: Story, minute: int) -> bool:
     return any(fact.at(minute) for fact in story.facts)
 
 
-def _next(draw: Draw) -> str:
+def _draw_content(draw: Draw) -> str:
     """Return the next thing to write."""
     choice = draw.below(100)
     limits = ((50, "story"), (60, "incident"), (70, "gathering"), (82, "notes"))

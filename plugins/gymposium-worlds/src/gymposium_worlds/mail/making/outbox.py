@@ -8,7 +8,7 @@ from datetime import date, timedelta
 
 from gymposium.util.streams import Draw
 from gymposium_worlds.mail.making.people import Person
-from gymposium_worlds.mail.making.values import written
+from gymposium_worlds.mail.making.values import format_day
 from gymposium_worlds.mail.message import Mail
 
 _MINUTES = 600
@@ -117,7 +117,7 @@ class Outbox:
         """Return the lines that quote a mail, without its nested quotes."""
         day, clock = self.day(draft.minute), self._sent(draft)[-5:]
         lines = [f"> {line}".rstrip() for line in draft.body.split("\n") if not line.startswith("> >")]
-        return [f"On {written(day)} at {clock}, {draft.sender.name} wrote:", *lines]
+        return [f"On {format_day(day)} at {clock}, {draft.sender.name} wrote:", *lines]
 
     def _sent(self, draft: Draft) -> str:
         minute = draft.minute % _MINUTES

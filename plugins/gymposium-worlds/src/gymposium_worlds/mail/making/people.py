@@ -57,7 +57,7 @@ class Person:
         return (self.name,) if self.name == self.alias else (self.name, self.alias)
 
 
-def staff(count: int, draw: Draw) -> tuple[Person, ...]:
+def make_people(count: int, draw: Draw) -> tuple[Person, ...]:
     """Return `count` people, 400 at most, with distinct names.
 
     Some share a family name, and about half go by a short form of their first name.

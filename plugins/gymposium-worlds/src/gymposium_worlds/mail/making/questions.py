@@ -32,19 +32,19 @@ class MailQuestion:
     """Whether the answer needs all sources. If not, each of them shows it."""
 
 
-def look_up(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
+def ask_look_up(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
     """Draw a question about an uncorrected fact."""
     fact = draw.pick([fact for story in box.stories for fact in story.facts if len(fact.versions) == 1])
-    return _newest_version("look_up", fact, split, draw)
+    return _ask_newest_version("look_up", fact, split, draw)
 
 
-def newest(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
+def ask_newest(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
     """Draw a question about a corrected fact."""
     fact = draw.pick([fact for story in box.stories for fact in story.facts if len(fact.versions) > 1])
-    return _newest_version("newest", fact, split, draw)
+    return _ask_newest_version("newest", fact, split, draw)
 
 
-def count(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
+def ask_count(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
     """Draw a question about the number of people who come to a gathering, by the last word on each."""
     gathering = draw.pick(box.gatherings)
     text = draw.pick(COUNT[split]).format(topic=gathering.topic.name)
@@ -53,7 +53,7 @@ def count(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
     return MailQuestion("count", text, answer, tuple(sources), all_sources=True)
 
 
-def first(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
+def ask_first(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
     """Draw a question about who said something first."""
     reported = [incident for incident in box.incidents if incident.claims]
     if draw.chance(0.5):
@@ -62,24 +62,28 @@ def first(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
     else:
         fact = draw.pick([fact for story in box.stories for fact in story.facts])
         version = draw.pick(fact.versions)
-        claim, drafts = _claim(fact, _asked(version.value, box)), version.claims
+        claim, drafts = _word_claim(fact, _name_value(version.value, box)), version.claims
     draft = min(drafts, key=lambda draft: draft.minute)
     answer = {"type": "name", "accepted": list(draft.sender.names)}
     return MailQuestion("first", draw.pick(FIRST[split]).format(claim=claim), answer, (draft.id,))
 
 
-def absent(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
+def ask_absent(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
     """Draw a question that the mailbox does not answer, worded like those that it answers."""
     if draw.chance(0.65):
-        topic, attribute = _unstated(box, draw) if draw.chance(0.5) else _unknown(box, draw)
-        text = _value_text(topic, attribute, split, draw)
+        topic, attribute = _draw_unstated(box, draw) if draw.chance(0.5) else _draw_unknown(box, draw)
+        text = _word_value_question(topic, attribute, split, draw)
     else:
-        text = draw.pick(FIRST[split]).format(claim=_unsaid(box, draw))
+        text = draw.pick(FIRST[split]).format(claim=_draw_unsaid(box, draw))
     return MailQuestion("absent", text, UNKNOWN, ())
 
 
 KINDS_OF_QUESTIONS: Mapping[str, Callable[[Mailbox, Split, Draw], MailQuestion]] = {
-    one.__name__: one for one in (look_up, newest, count, first, absent)
+    "look_up": ask_look_up,
+    "newest": ask_newest,
+    "count": ask_count,
+    "first": ask_first,
+    "absent": ask_absent,
 }
 """The kinds of questions, by name."""
 
@@ -88,30 +92,30 @@ ABSENT_SHARE = 0.2
 
 
 def draw_question(box: Mailbox, kinds: Sequence[str], split: Split, draw: Draw) -> MailQuestion:
-    """Draw a question of one of these kinds. If `absent` is among several kinds, it is one question in five."""
+    """Draw a question of one of these kinds. If `ask_absent` is among several kinds, it is one question in five."""
     others = [kind for kind in kinds if kind != "absent"]
     is_absent = "absent" in kinds and (not others or draw.chance(ABSENT_SHARE))
     return KINDS_OF_QUESTIONS["absent" if is_absent else draw.pick(others)](box, split, draw)
 
 
-def _newest_version(kind: str, fact: Fact, split: Split, draw: Draw) -> MailQuestion:
+def _ask_newest_version(kind: str, fact: Fact, split: Split, draw: Draw) -> MailQuestion:
     version = fact.versions[-1]
-    text = _value_text(fact.topic, fact.attribute, split, draw)
+    text = _word_value_question(fact.topic, fact.attribute, split, draw)
     sources = tuple(draft.id for draft in sorted(version.claims, key=lambda draft: draft.minute))
     return MailQuestion(kind, text, version.value.answer(fact.attribute.type), sources)
 
 
-def _value_text(topic: Topic, attribute: Attribute, split: Split, draw: Draw) -> str:
+def _word_value_question(topic: Topic, attribute: Attribute, split: Split, draw: Draw) -> str:
     what = "Who" if attribute.type == "name" else "What"
     form = draw.pick(VALUE[split])
     return form.format(what=what, what_within=what.lower(), noun=attribute.noun, topic=topic.name)
 
 
-def _claim(fact: Fact, value: str) -> str:
+def _word_claim(fact: Fact, value: str) -> str:
     return f"the {fact.attribute.noun} of {fact.topic.name} is {value}"
 
 
-def _asked(value: Value, box: Mailbox) -> str:
+def _name_value(value: Value, box: Mailbox) -> str:
     """Return the value as a question states it.
 
     A person who has sent a mail goes by the name in its header, which mail texts need not use.
@@ -121,19 +125,19 @@ def _asked(value: Value, box: Mailbox) -> str:
     return value.person.name
 
 
-def _unstated(box: Mailbox, draw: Draw) -> tuple[Topic, Attribute]:
+def _draw_unstated(box: Mailbox, draw: Draw) -> tuple[Topic, Attribute]:
     """Return a topic of the mailbox and an attribute with no stated value."""
     story = draw.pick([story for story in box.stories if story.unstated])
     return story.topic, draw.pick(story.unstated)
 
 
-def _unknown(box: Mailbox, draw: Draw) -> tuple[Topic, Attribute]:
+def _draw_unknown(box: Mailbox, draw: Draw) -> tuple[Topic, Attribute]:
     """Return an attribute and a topic that no mail names, although its name resembles another."""
     kind = draw.pick(KINDS)
     return box.topics.near(kind, draw), draw.pick(kind.attributes)
 
 
-def _unsaid(box: Mailbox, draw: Draw) -> str:
+def _draw_unsaid(box: Mailbox, draw: Draw) -> str:
     """Return a clause that no mail states."""
     if draw.chance(0.5):
         quiet = [incident.topic for incident in box.incidents if not incident.claims]
@@ -143,4 +147,4 @@ def _unsaid(box: Mailbox, draw: Draw) -> str:
     while True:
         value = draw_value(fact.attribute.type, fact.attribute.noun, box.first_day, box.people[1:], draw)
         if all(value.accepted[0] != version.value.accepted[0] for version in fact.versions):
-            return _claim(fact, _asked(value, box))
+            return _word_claim(fact, _name_value(value, box))

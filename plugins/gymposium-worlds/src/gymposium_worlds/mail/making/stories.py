@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gymposium.util.streams import Draw
-from gymposium_worlds.mail.making.facts import Attribute, Topic, sentence
+from gymposium_worlds.mail.making.facts import Attribute, Topic, make_sentence
 from gymposium_worlds.mail.making.outbox import Draft, Outbox
 from gymposium_worlds.mail.making.people import Person
 from gymposium_worlds.mail.making.values import Value, draw_value
 
-MOST_STORY = 5
+MAX_STORY = 5
 """Maximum mails per story."""
-MOST_ABOUT = 6
+MAX_ABOUT = 6
 """Maximum mails that name a story's topic: its own, and notes that repeat it."""
 
 _LEADS = ("", "", "as agreed, ", "for your records: ", "just so you know: ", "as I said on the phone, ")
@@ -56,7 +56,7 @@ class Story:
     about: int
 
 
-class Teller:
+class StoryWriter:
     """Writer of stories."""
 
     def __init__(self, outbox: Outbox, draw: Draw) -> None:
@@ -113,7 +113,7 @@ class Teller:
         versions = [version for fact in facts if (version := fact.at(minute))]
         author = self._someone([version.value.person for version in versions])
         sentences = [
-            sentence(self._draw.pick(fact.attribute.states), topic=fact.topic.name, value=version.value.text)
+            make_sentence(self._draw.pick(fact.attribute.states), topic=fact.topic.name, value=version.value.text)
             for fact, version in zip(facts, versions, strict=True)
         ]
         draft = self._outbox.write(minute, author, "Notes of the week", sentences)
@@ -143,9 +143,9 @@ class Teller:
             own = value.person is not None and draw.chance(0.4)
             author = value.person if own and value.person else self._someone([value.person])
         if author is value.person:
-            return sentence(draw.pick(attribute.states_self), topic=topic), author
+            return make_sentence(draw.pick(attribute.states_self), topic=topic), author
         form = draw.pick(_LEADS) + draw.pick(attribute.states)
-        return sentence(form, topic=topic, value=value.text), author
+        return make_sentence(form, topic=topic, value=value.text), author
 
     def _change(self, fact: Fact, minute: int) -> tuple[str, Person]:
         """Return a sentence that changes the value, and its author."""
@@ -159,7 +159,7 @@ class Teller:
                 break
         fact.versions.append(Version(value))
         form = draw.pick(attribute.changes)
-        text = sentence(form, topic=fact.topic.name, value=value.text, old=old.text)
+        text = make_sentence(form, topic=fact.topic.name, value=value.text, old=old.text)
         return text, self._someone([value.person, old.person])
 
     def _question(self, fact: Fact, asked: Attribute) -> str:

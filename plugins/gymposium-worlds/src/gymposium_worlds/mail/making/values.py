@@ -50,7 +50,7 @@ class Value:
         return {"type": kind, "accepted": list(self.accepted)}
 
 
-def written(day: date) -> str:
+def format_day(day: date) -> str:
     """Return the date as mails write it: `12 June 2024`."""
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
@@ -60,7 +60,7 @@ def draw_value(kind: ValueType, noun: str, day: date, people: Sequence[Person], 
     match kind:
         case "date":
             then = day + timedelta(days=draw.between(5, 400))
-            return Value(written(then), (then.isoformat(),))
+            return Value(format_day(then), (then.isoformat(),))
         case "amount":
             amount = draw.between(40, 999) * draw.pick((5, 10, 50, 100))
             return Value(f"{amount:,} euros", (str(amount),))

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from gymposium_worlds.mail.message import Mail
 from gymposium_worlds.mail.proof.asked import QuestionTarget
-from gymposium_worlds.mail.proof.reading import Own, names_of_people, own_words
+from gymposium_worlds.mail.proof.reading import OwnWords, extract_own_words, map_names
 
 _DAY = r"[0-9]{1,2} [A-Z][a-z]+ [0-9]{4}"
 _EUROS = r"[0-9,]+ euros"
@@ -75,7 +75,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    own: Own
+    own: OwnWords
     value: str
 
 
@@ -83,8 +83,8 @@ class Checker:
     """Checker for a mailbox, or for the mails read so far, in sending order."""
 
     def __init__(self, mails: Iterable[Mail]) -> None:
-        self._mails = [own_words(mail) for mail in sorted(mails, key=lambda mail: mail.sent)]
-        self._names = names_of_people(self._mails)
+        self._mails = [extract_own_words(mail) for mail in sorted(mails, key=lambda mail: mail.sent)]
+        self._names = map_names(self._mails)
 
     def findings(self, asked: QuestionTarget) -> list[Finding]:
         """Return every answer to a question, in any order. The list is empty if the mails do not answer it.
@@ -111,7 +111,7 @@ class Checker:
         if not asked.noun:
             return [_Claim(own, "") for own, text in self._about(asked.topic) if _BROKEN.fullmatch(text)]
         claims = []
-        pattern = _pattern(asked.noun)
+        pattern = _build_pattern(asked.noun)
         for own, text in self._about(asked.topic):
             if found := pattern.fullmatch(text):
                 value = next((value for value in found.groups() if value is not None), own.sender)
@@ -142,7 +142,7 @@ class Checker:
         ordered = tuple(own.mail.id for own in self._mails if own.mail.id in sources)
         return [Finding(str(sum(source is not None for source in comes.values())), ordered)] if comes else []
 
-    def _about(self, topic: str) -> list[tuple[Own, str]]:
+    def _about(self, topic: str) -> list[tuple[OwnWords, str]]:
         """Return the statements that name a topic, with `T` in place of its name."""
         name = re.compile(rf"\b{re.escape(topic)}\b", re.IGNORECASE)
         low = topic.casefold()
@@ -156,7 +156,7 @@ class Checker:
 
 
 @lru_cache(maxsize=64)
-def _pattern(noun: str) -> re.Pattern[str]:
+def _build_pattern(noun: str) -> re.Pattern[str]:
     """Return the pattern of statements that give the attribute a value. Exactly one group matches: the value."""
     named = (f"the {noun} of T is (?:now )?V(?:, not .+)?", f"the {noun} of T (?:changes|moves) from .+ to V")
     sayings = [saying.replace("ME", "I").replace("V", f"({_VALUES[noun]})") for saying in (*named, *_SAYINGS[noun])]

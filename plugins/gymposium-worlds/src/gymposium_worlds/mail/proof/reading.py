@@ -17,7 +17,7 @@ _LEAD = re.compile(r"(?:(?:as|for|just|correction|change)\b[a-z ]*[,:] )?(?P<res
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class OwnWords:
     """Parts of a mail that the sender wrote."""
 
     mail: Mail
@@ -29,16 +29,16 @@ class Own:
     """Sentences that end with a full stop, without the full stop and prefixes such as `Correction:`."""
 
 
-def own_words(mail: Mail) -> Own:
+def extract_own_words(mail: Mail) -> OwnWords:
     """Return what the sender wrote, without quotes."""
     lines = [line for line in mail.body.split("\n") if not line.startswith(">") and not _WROTE.fullmatch(line)]
     lines = [line.strip() for line in lines if line.strip()]
     statements = [found["rest"] for line in lines[:-1] for part in _END.split(line) if (found := _LEAD.fullmatch(part))]
     signature = lines[-1].partition(",")[0] if lines else ""
-    return Own(mail, mail.sender.partition(" <")[0], signature, tuple(statements))
+    return OwnWords(mail, mail.sender.partition(" <")[0], signature, tuple(statements))
 
 
-def names_of_people(mails: Iterable[Own]) -> Mapping[str, str]:
+def map_names(mails: Iterable[OwnWords]) -> Mapping[str, str]:
     """Map each name that a person uses to the name in headers, as far as these mails show it."""
     names: dict[str, str] = {}
     for own in mails:

@@ -23,18 +23,21 @@ def draw_condition(table: Table, split: Split, draw: Draw) -> Condition:
     """Draw a condition that at least one row meets, or two conditions joined by `and`."""
     columns = [n for n, one in enumerate(table.columns) if one.kind in ("category", "integer", "decimal", "date")]
     example = draw.pick(table.rows)
-    parts = [_one(table, n, example[n], split, draw) for n in draw.some(columns, 2 if draw.chance(0.3) else 1)]
+    parts = [
+        _draw_column_condition(table, n, example[n], split, draw)
+        for n in draw.some(columns, 2 if draw.chance(0.3) else 1)
+    ]
     return Condition(" and ".join(one.words for one in parts), lambda row: all(one.holds(row) for one in parts))
 
 
-def _one(table: Table, place: int, value: Value, split: Split, draw: Draw) -> Condition:
+def _draw_column_condition(table: Table, place: int, value: Value, split: Split, draw: Draw) -> Condition:
     """Draw a condition on one column that `value` meets."""
     column = table.columns[place]
     if isinstance(value, str):
         relation = draw.pick(("year", "from")) if column.kind == "date" else "equal"
     else:
         relation = draw.pick(("at least", "at most", "below", "above") if value else ("at least", "at most", "below"))
-    bound, last = _bounds(relation, value, draw)
+    bound, last = _draw_bounds(relation, value, draw)
 
     def holds(row: Row) -> bool:
         return _meets(relation, row[place], bound, last)
@@ -44,7 +47,7 @@ def _one(table: Table, place: int, value: Value, split: Split, draw: Draw) -> Co
     return Condition(words, holds)
 
 
-def _bounds(relation: str, value: Value, draw: Draw) -> tuple[Value, Value]:
+def _draw_bounds(relation: str, value: Value, draw: Draw) -> tuple[Value, Value]:
     """Draw the number, text or dates of a condition that `value` meets."""
     match relation, value:
         case "above", int() | float():

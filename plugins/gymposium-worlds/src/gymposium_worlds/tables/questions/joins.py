@@ -6,19 +6,19 @@ from collections import Counter
 from fractions import Fraction
 
 from gymposium_worlds.tables.answers import Answer
-from gymposium_worlds.tables.questions.question import Asker, Maker, TableQuestion, cell, find_label
-from gymposium_worlds.tables.questions.totals import average_answer, sum_answer, total
+from gymposium_worlds.tables.questions.question import Asker, QuestionMaker, TableQuestion, read_cell, read_label
+from gymposium_worlds.tables.questions.totals import format_average, format_sum, sum_cells
 
 
-def count_events(asker: Asker) -> TableQuestion | None:
+def ask_event_count(asker: Asker) -> TableQuestion | None:
     """Ask how many events belong to one row."""
     owner, event = asker.owner(), asker.database.event
     row = asker.draw.pick(owner.rows)
     count = Answer("integer", str(len(asker.select_events(owner, lambda one: one == row))))
-    return asker.ask("join.count_events", count, plural=event.plural, noun=owner.noun, name=find_label(owner, row))
+    return asker.ask("join.count_events", count, plural=event.plural, noun=owner.noun, name=read_label(owner, row))
 
 
-def count_where(asker: Asker) -> TableQuestion | None:
+def ask_count_by_owner(asker: Asker) -> TableQuestion | None:
     """Ask how many events belong to rows that meet a condition."""
     owner, event = asker.owner(), asker.database.event
     where = asker.condition(owner)
@@ -26,7 +26,7 @@ def count_where(asker: Asker) -> TableQuestion | None:
     return asker.ask("join.count_where", count, plural=event.plural, owners=owner.plural, where=where.words)
 
 
-def count_both(asker: Asker) -> TableQuestion | None:
+def ask_count_by_both(asker: Asker) -> TableQuestion | None:
     """Ask how many events belong to a subject that meets a condition, and to an item that meets another."""
     subject, item, event = asker.database.subject, asker.database.item, asker.database.event
     where, other = asker.condition(subject), asker.condition(item)
@@ -39,16 +39,16 @@ def count_both(asker: Asker) -> TableQuestion | None:
     )  # fmt: skip
 
 
-def count_place(asker: Asker) -> TableQuestion | None:
+def ask_count_by_place(asker: Asker) -> TableQuestion | None:
     """Ask how many events belong to subjects of one place."""
     place, subject, event = asker.database.place, asker.database.subject, asker.database.event
     row, key = asker.draw.pick(place.rows), subject.find_place("reference", place.name)
     count = Answer("integer", str(len(asker.select_events(subject, lambda one: one[key] == row[0]))))
-    slots = {"plural": event.plural, "owners": subject.plural, "noun": place.noun, "name": find_label(place, row)}
+    slots = {"plural": event.plural, "owners": subject.plural, "noun": place.noun, "name": read_label(place, row)}
     return asker.ask("join.count_place", count, **slots)
 
 
-def count_different(asker: Asker) -> TableQuestion | None:
+def ask_distinct_count(asker: Asker) -> TableQuestion | None:
     """Ask how many different items the events of a subject have, or the other way round."""
     owner, database = asker.owner(), asker.database
     other = database.item if owner is database.subject else database.subject
@@ -61,24 +61,24 @@ def count_different(asker: Asker) -> TableQuestion | None:
         "others": other.plural,
         "plural": database.event.plural,
         "noun": owner.noun,
-        "name": find_label(owner, row),
+        "name": read_label(owner, row),
     }
     return asker.ask("join.count_different", count, **slots)
 
 
-def sum_column(asker: Asker) -> TableQuestion | None:
+def ask_column_sum(asker: Asker) -> TableQuestion | None:
     """Ask for the sum of a column over the events of one row."""
     owner, event = asker.owner(), asker.database.event
     row, column = asker.draw.pick(owner.rows), asker.draw.pick(event.select_columns("integer", "decimal"))
     events = asker.select_events(owner, lambda one: one == row)
     if not events:
         return None
-    answer, after = sum_answer(total(events, event, column), column)
-    slots = {"column": column.phrase, "plural": event.plural, "noun": owner.noun, "name": find_label(owner, row)}
+    answer, after = format_sum(sum_cells(events, event, column), column)
+    slots = {"column": column.phrase, "plural": event.plural, "noun": owner.noun, "name": read_label(owner, row)}
     return asker.ask("join.sum_column", answer, after, **slots)
 
 
-def sum_product(asker: Asker) -> TableQuestion | None:
+def ask_product_sum(asker: Asker) -> TableQuestion | None:
     """Ask for the sum, over a subject's events, of an event column times an item column."""
     subject, item, event = asker.database.subject, asker.database.item, asker.database.event
     row = asker.draw.pick(subject.rows)
@@ -91,24 +91,24 @@ def sum_product(asker: Asker) -> TableQuestion | None:
         return None
     factor, key = event.columns.index(column), event.find_place("reference", item.name)
     factors = {one[0]: Fraction(str(one[item.columns.index(other)])) for one in item.rows}
-    answer, after = sum_answer(
+    answer, after = format_sum(
         sum((Fraction(str(one[factor])) * factors[one[key]] for one in events), Fraction(0)), column, other
     )
-    slots = {"plural": event.plural, "noun": subject.noun, "name": find_label(subject, row), "other": item.noun}
+    slots = {"plural": event.plural, "noun": subject.noun, "name": read_label(subject, row), "other": item.noun}
     return asker.ask("join.sum_product", answer, after, column=column.phrase, other_column=other.phrase, **slots)
 
 
-def average_where(asker: Asker) -> TableQuestion | None:
+def ask_average_by_owner(asker: Asker) -> TableQuestion | None:
     """Ask for the average of a column over the events of rows that meet a condition."""
     owner, event = asker.owner(), asker.database.event
     where, column = asker.condition(owner), asker.draw.pick(event.select_columns("integer", "decimal"))
-    if (found := average_answer(asker, asker.select_events(owner, where.holds), event, column)) is None:
+    if (found := format_average(asker, asker.select_events(owner, where.holds), event, column)) is None:
         return None
     slots = {"column": column.phrase, "plural": event.plural, "owners": owner.plural, "where": where.words}
     return asker.ask("join.average_where", *found, **slots)
 
 
-def most(asker: Asker) -> TableQuestion | None:
+def ask_most_events(asker: Asker) -> TableQuestion | None:
     """Ask which row has the most events."""
     owner, event = asker.owner(), asker.database.event
     key = event.find_place("reference", owner.name)
@@ -116,10 +116,10 @@ def most(asker: Asker) -> TableQuestion | None:
     if count == next_count:
         return None
     (winner,) = (row for row in owner.rows if row[0] == first)
-    return asker.ask("join.most", Answer("text", find_label(owner, winner)), noun=owner.noun, plural=event.plural)
+    return asker.ask("join.most", Answer("text", read_label(owner, winner)), noun=owner.noun, plural=event.plural)
 
 
-def find_owner(asker: Asker) -> TableQuestion | None:
+def ask_owner_cell(asker: Asker) -> TableQuestion | None:
     """Ask for a cell of an event's row, or of a subject's place."""
     database, draw = asker.database, asker.draw
     owner, table = draw.pick(
@@ -131,13 +131,21 @@ def find_owner(asker: Asker) -> TableQuestion | None:
     )
     key = row[table.find_place("reference", owner.name)]
     (owning,) = (one for one in owner.rows if one[0] == key)
-    value = cell(owning, owner.columns.index(column))
+    value = read_cell(owning, owner.columns.index(column))
     if value.type == "unknown":
         return None
     return asker.ask("join.owner", value, column=column.phrase, owner=owner.noun, noun=table.noun, id=row[0])
 
 
-JOINS: tuple[Maker, ...] = (
-    count_events, count_where, count_both, count_place, count_different, sum_column, sum_product, average_where, most,
-    find_owner,
-)  # fmt: skip
+JOINS: tuple[QuestionMaker, ...] = (
+    ask_event_count,
+    ask_count_by_owner,
+    ask_count_by_both,
+    ask_count_by_place,
+    ask_distinct_count,
+    ask_column_sum,
+    ask_product_sum,
+    ask_average_by_owner,
+    ask_most_events,
+    ask_owner_cell,
+)

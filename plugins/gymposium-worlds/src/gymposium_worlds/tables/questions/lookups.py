@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from gymposium_worlds.tables.answers import UNKNOWN, Answer
-from gymposium_worlds.tables.questions.question import Asker, Maker, TableQuestion, cell, find_label
+from gymposium_worlds.tables.questions.question import Asker, QuestionMaker, TableQuestion, read_cell, read_label
 
 
-def named(asker: Asker) -> TableQuestion | None:
+def ask_by_label(asker: Asker) -> TableQuestion | None:
     """Ask for a cell of a row with a label."""
     table, draw = asker.named_table(), asker.draw
     row, column = (
         draw.pick(table.rows),
         draw.pick([one for one in table.columns if one.kind not in ("id", "label", "reference")]),
     )
-    value = cell(row, table.columns.index(column))
+    value = read_cell(row, table.columns.index(column))
     if value.type == "unknown":
         return None
-    return asker.ask("lookup.named", value, column=column.phrase, noun=table.noun, name=find_label(table, row))
+    return asker.ask("lookup.named", value, column=column.phrase, noun=table.noun, name=read_label(table, row))
 
 
-def numbered(asker: Asker) -> TableQuestion | None:
+def ask_by_id(asker: Asker) -> TableQuestion | None:
     """Ask for a cell of an event, which has no label."""
     table, draw = asker.database.event, asker.draw
     row, column = draw.pick(table.rows), draw.pick(table.select_columns("category", "integer", "decimal", "date"))
-    value = cell(row, table.columns.index(column))
+    value = read_cell(row, table.columns.index(column))
     return asker.ask("lookup.numbered", value, column=column.phrase, noun=table.noun, id=row[0])
 
 
-def reverse(asker: Asker) -> TableQuestion | None:
+def ask_by_contact(asker: Asker) -> TableQuestion | None:
     """Ask which row has a contact."""
     table = asker.database.subject
     (column,) = table.select_columns("contact")
@@ -35,11 +35,11 @@ def reverse(asker: Asker) -> TableQuestion | None:
     value = row[table.columns.index(column)]
     if value is None:
         return None
-    name = Answer("text", find_label(table, row))
+    name = Answer("text", read_label(table, row))
     return asker.ask("lookup.reverse", name, noun=table.noun, column=column.phrase, value=value)
 
 
-def absent_label(asker: Asker) -> TableQuestion | None:
+def ask_absent_label(asker: Asker) -> TableQuestion | None:
     """Ask about a label that no row has."""
     table, draw = asker.named_table(), asker.draw
     column = draw.pick([one for one in table.columns if one.kind not in ("id", "label", "reference")])
@@ -49,15 +49,15 @@ def absent_label(asker: Asker) -> TableQuestion | None:
     )
 
 
-def absent_column(asker: Asker) -> TableQuestion | None:
+def ask_absent_column(asker: Asker) -> TableQuestion | None:
     """Ask for something that no table has a column for."""
     table, draw = asker.named_table(), asker.draw
-    name = find_label(table, draw.pick(table.rows))
+    name = read_label(table, draw.pick(table.rows))
     nothing = Answer("unknown", UNKNOWN)
     return asker.ask("lookup.named", nothing, column=draw.pick(table.absent_columns), noun=table.noun, name=name)
 
 
-def absent_cell(asker: Asker) -> TableQuestion | None:
+def ask_absent_cell(asker: Asker) -> TableQuestion | None:
     """Ask for a contact that is not recorded."""
     table, draw = asker.database.subject, asker.draw
     place = table.find_place("contact")
@@ -67,11 +67,11 @@ def absent_cell(asker: Asker) -> TableQuestion | None:
     row = draw.pick(without)
     column = table.columns[place]
     return asker.ask(
-        "lookup.named", cell(row, place), column=column.phrase, noun=table.noun, name=find_label(table, row)
+        "lookup.named", read_cell(row, place), column=column.phrase, noun=table.noun, name=read_label(table, row)
     )
 
 
-def absent_event(asker: Asker) -> TableQuestion | None:
+def ask_absent_event(asker: Asker) -> TableQuestion | None:
     """Ask about an event with an id that none has."""
     table, draw = asker.database.event, asker.draw
     column = draw.pick(table.select_columns("category", "integer", "decimal", "date"))
@@ -79,5 +79,5 @@ def absent_event(asker: Asker) -> TableQuestion | None:
     return asker.ask("lookup.numbered", Answer("unknown", UNKNOWN), column=column.phrase, noun=table.noun, id=number)
 
 
-LOOKUPS: tuple[Maker, ...] = (named, numbered, reverse)
-ABSENT: tuple[Maker, ...] = (absent_label, absent_column, absent_cell, absent_event)
+LOOKUPS: tuple[QuestionMaker, ...] = (ask_by_label, ask_by_id, ask_by_contact)
+ABSENT: tuple[QuestionMaker, ...] = (ask_absent_label, ask_absent_column, ask_absent_cell, ask_absent_event)

@@ -59,15 +59,15 @@ class Asker:
         return [row for row in event.rows if row[key] in owners]
 
 
-Maker = Callable[[Asker], TableQuestion | None]
+QuestionMaker = Callable[[Asker], TableQuestion | None]
 """Function that makes a question. It returns None if the question drawn has no unique answer."""
 
 
-def find_label(table: Table, row: Row) -> str:
+def read_label(table: Table, row: Row) -> str:
     """Return the label of a row."""
     return str(row[table.find_place("label")])
 
 
-def cell(row: Row, place: int) -> Answer:
+def read_cell(row: Row, place: int) -> Answer:
     """Return a cell of a row as an answer."""
     return format_answer(row[place])

@@ -7,28 +7,28 @@ from collections.abc import Sequence
 
 from gymposium_worlds.tables.answers import Answer
 from gymposium_worlds.tables.database import Column, Row, Table, Value
-from gymposium_worlds.tables.questions.question import Asker, Maker, TableQuestion, find_label
+from gymposium_worlds.tables.questions.question import Asker, QuestionMaker, TableQuestion, read_label
 from gymposium_worlds.tables.questions.wordings import EARLIEST, FEWEST, GREATEST, LATEST, LEAST, MOST
 
 
-def everyone(asker: Asker) -> TableQuestion | None:
+def ask_overall(asker: Asker) -> TableQuestion | None:
     """Ask which row of a table has the greatest or the least value."""
     table = asker.named_table()
     column = asker.draw.pick(table.select_columns("integer", "decimal", "date"))
-    return _superlative(asker, "superlative.all", table, column, table.rows)
+    return _ask_superlative(asker, "superlative.all", table, column, table.rows)
 
 
-def among(asker: Asker) -> TableQuestion | None:
+def ask_filtered(asker: Asker) -> TableQuestion | None:
     """Ask which row that meets a condition has the greatest or the least value."""
     table = asker.named_table()
     column, where = asker.draw.pick(table.select_columns("integer", "decimal", "date")), asker.condition(table)
     rows = [row for row in table.rows if where.holds(row)]
     if len(rows) < 2:
         return None
-    return _superlative(asker, "superlative.where", table, column, rows, plural=table.plural, where=where.words)
+    return _ask_superlative(asker, "superlative.where", table, column, rows, plural=table.plural, where=where.words)
 
 
-def _superlative(
+def _ask_superlative(
     asker: Asker, form: str, table: Table, column: Column, rows: Sequence[Row], **slots: Value
 ) -> TableQuestion | None:
     place, highest = table.columns.index(column), asker.draw.chance(0.5)
@@ -37,11 +37,11 @@ def _superlative(
     first, second = (ranked[-1], ranked[-2]) if highest else (ranked[0], ranked[1])
     if first[place] == second[place]:
         return None
-    winner = Answer("text", find_label(table, first))
+    winner = Answer("text", read_label(table, first))
     return asker.ask(form, winner, noun=table.noun, most=words[highest][asker.split], column=column.phrase, **slots)
 
 
-def common(asker: Asker) -> TableQuestion | None:
+def ask_most_common(asker: Asker) -> TableQuestion | None:
     """Ask for the most or least frequent value of a category."""
     table, draw = asker.draw.pick(asker.database.tables), asker.draw
     (column,) = table.select_columns("category")
@@ -54,4 +54,4 @@ def common(asker: Asker) -> TableQuestion | None:
     return asker.ask("superlative.common", winner, column=column.phrase, most=most, plural=table.plural)
 
 
-SUPERLATIVES: tuple[Maker, ...] = (everyone, among, common)
+SUPERLATIVES: tuple[QuestionMaker, ...] = (ask_overall, ask_filtered, ask_most_common)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gymposium.errors import GymposiumError
-from gymposium_worlds.tables.reading.shapes import Shape
+from gymposium_worlds.tables.reading.shapes import TableShape
 
 _COLUMN = "(?P<column>[a-z ]+?)"
 _NUMBER = "(?P<value>-?[0-9]+(?:[.][0-9]+)?)"
@@ -37,7 +37,7 @@ _CONDITIONS = tuple(
 )
 
 
-def condition_sql(words: str, table: Shape) -> str:
+def translate_condition(words: str, table: TableShape) -> str:
     """Return the SQL of conditions joined by `and`. Raises `GymposiumError` for other words."""
     parts = []
     while words:
@@ -45,7 +45,7 @@ def condition_sql(words: str, table: Shape) -> str:
             found = pattern.match(words)
             column = None if found is None else table.column(found["column"])
             if found is not None and column is not None:
-                more = {"text": quoted(found["value"]), "last": quoted(found.groupdict().get("last") or "")}
+                more = {"text": quote_text(found["value"]), "last": quote_text(found.groupdict().get("last") or "")}
                 parts.append(sql.format(column=column, value=found["value"], **more))
                 words = words[found.end() :]
                 break
@@ -54,6 +54,6 @@ def condition_sql(words: str, table: Shape) -> str:
     return " AND ".join(parts)
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """Return the text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gymposium.errors import GymposiumError
-from gymposium_worlds.tables.reading.conditions import condition_sql, quoted
+from gymposium_worlds.tables.reading.conditions import quote_text, translate_condition
 from gymposium_worlds.tables.reading.patterns import PATTERNS
-from gymposium_worlds.tables.reading.shapes import Shape, Shapes
+from gymposium_worlds.tables.reading.shapes import Shapes, TableShape
 
 
-class Unread(GymposiumError):
+class UnknownForm(GymposiumError):
     """Error for words without a known form."""
 
 
-class NoSuchColumn(GymposiumError):
+class MissingColumn(GymposiumError):
     """Error for a question about something that no table has a column for."""
 
 
@@ -41,17 +41,17 @@ _LEAST = ("lowest", "smallest", "earliest", "first", "least", "fewest")
 
 
 def read_question(text: str, shapes: Shapes) -> Plan:
-    """Return the plan of a question about these tables. Raises `Unread` or `NoSuchColumn`."""
+    """Return the plan of a question about these tables. Raises `UnknownForm` or `MissingColumn`."""
     for form, pattern in PATTERNS:
         if (found := pattern.fullmatch(text)) is not None:
             try:
-                return _Reading(found, shapes).plan(form)
-            except Unread:  # the words match this form by accident
+                return _ParsedQuestion(found, shapes).plan(form)
+            except UnknownForm:  # the words match this form by accident
                 continue
-    raise Unread(f"No known form of question: {text[:200]!r}.")
+    raise UnknownForm(f"No known form of question: {text[:200]!r}.")
 
 
-class _Reading:
+class _ParsedQuestion:
     """A question that has a form, and its parts."""
 
     def __init__(self, found: re.Match[str], shapes: Shapes) -> None:
@@ -70,7 +70,7 @@ class _Reading:
                 return Plan("value", self._column(table), self._source([table], self._numbered(table)))
             case "reverse":
                 table = self._table("noun")
-                same = f"{self._column(table)} = {quoted(self._words['name'])}"
+                same = f"{self._column(table)} = {quote_text(self._words['name'])}"
                 return Plan("value", table.label, self._source([table], same))
             case "owner":
                 table, owner = self._table("noun"), self._table("owner")
@@ -116,28 +116,28 @@ class _Reading:
         kinds: dict[str, Literal["count", "sum", "average"]] = {"count": "count", "sum": "sum", "average": "average"}
         return Plan(kinds[kind], value, source, places)
 
-    def _table(self, part: str) -> Shape:
+    def _table(self, part: str) -> TableShape:
         words = self._words[part]
         found = next((one for one in self._shapes.values() if words in (one.plural, *one.nouns)), None)
         if found is None:
-            raise Unread(f"No table has rows called {words!r}.")
+            raise UnknownForm(f"No table has rows called {words!r}.")
         return found
 
-    def _column(self, table: Shape, part: str = "column") -> str:
+    def _column(self, table: TableShape, part: str = "column") -> str:
         if (column := table.column(self._words[part])) is None:
-            raise NoSuchColumn(f"{table.name} has no column for {self._words[part]!r}.")
+            raise MissingColumn(f"{table.name} has no column for {self._words[part]!r}.")
         return column
 
-    def _named(self, table: Shape) -> str:
-        return f"{table.label} = {quoted(self._words['name'])}" if "name" in self._words else ""
+    def _named(self, table: TableShape) -> str:
+        return f"{table.label} = {quote_text(self._words['name'])}" if "name" in self._words else ""
 
-    def _numbered(self, table: Shape) -> str:
+    def _numbered(self, table: TableShape) -> str:
         return f"{table.name}.id = {self._words['id']}"
 
-    def _where(self, table: Shape, part: str = "where") -> str:
-        return condition_sql(self._words[part], table) if part in self._words else ""
+    def _where(self, table: TableShape, part: str = "where") -> str:
+        return translate_condition(self._words[part], table) if part in self._words else ""
 
-    def _source(self, tables: Sequence[Shape], *conditions: str) -> str:
+    def _source(self, tables: Sequence[TableShape], *conditions: str) -> str:
         """Return the query from FROM on. Each table after the first is joined to an earlier one."""
         joins = [f"FROM {tables[0].name}"]
         for n, table in enumerate(tables[1:], start=1):

@@ -11,7 +11,7 @@ _DECLARATION = re.compile(r"(\w+) (\w+)(?: REFERENCES (\w+)\(id\)| PRIMARY KEY)?
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class TableShape:
     """A table."""
 
     name: str
@@ -41,7 +41,7 @@ class Shape:
         return f"{self.name}.{name}" if name in self.columns else None
 
 
-Shapes = Mapping[str, Shape]
+Shapes = Mapping[str, TableShape]
 """Tables by name."""
 
 
@@ -52,5 +52,5 @@ def read_shapes(lines: Iterable[str]) -> Shapes:
         if (create := _CREATE.match(line)) is not None:
             parts = [part for one in create[2].split(", ") if (part := _DECLARATION.fullmatch(one)) is not None]
             columns = {part[1]: part[2] for part in parts}
-            found[create[1]] = Shape(create[1], columns, {part[3]: part[1] for part in parts if part[3]})
+            found[create[1]] = TableShape(create[1], columns, {part[3]: part[1] for part in parts if part[3]})
     return found

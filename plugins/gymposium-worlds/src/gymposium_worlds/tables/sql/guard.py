@@ -8,21 +8,21 @@ from collections.abc import Collection
 
 from gymposium_worlds.tables.sql.statements import Statement
 
-STEPS = 500_000
+MAX_STEPS = 500_000
 """Maximum steps of SQLite's virtual machine per query. The statement, the database and the version of SQLite determine
 the number of steps, so a stopped query is stopped on every replay. The limit bounds time and memory, because every row
 kept for sorting or joining takes steps."""
-LIKE_STEPS = 50_000
+MAX_LIKE_STEPS = 50_000
 """Maximum steps of a query with LIKE, whose steps take much longer than others."""
-SECONDS = 10.0
+MAX_SECONDS = 10.0
 """CPU time limit of a query, far above what its steps take. If a query exceeds it, the match is dropped."""
-ROW_BYTES = 400
+MAX_ROW_BYTES = 400
 """Maximum bytes of a value, and of a row kept for sorting or joining."""
 
 _EVERY = 1_000
 """Steps from one call of the progress handler to the next."""
 _LIMITS = {
-    sqlite3.SQLITE_LIMIT_LENGTH: ROW_BYTES,
+    sqlite3.SQLITE_LIMIT_LENGTH: MAX_ROW_BYTES,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 10_000,  # in bytes; characters are limited before
     sqlite3.SQLITE_LIMIT_COLUMN: 30,
     sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 50,
@@ -54,7 +54,7 @@ class Guard:
         self._tables = SCHEMA | set(tables)
         self._parts: frozenset[str] = frozenset()
         self._calls, self._deadline = 0, 0.0
-        self.most_steps = STEPS
+        self.most_steps = MAX_STEPS
         self.refusal = ""
         """Why the query was not allowed, or empty."""
         self.is_out_of_steps = False
@@ -67,8 +67,8 @@ class Guard:
     def begin(self, statement: Statement) -> None:
         """Reset the limits before a query."""
         self._parts = statement.parts
-        self._calls, self._deadline = 0, time.thread_time() + SECONDS
-        self.most_steps, self.refusal = STEPS, ""
+        self._calls, self._deadline = 0, time.thread_time() + MAX_SECONDS
+        self.most_steps, self.refusal = MAX_STEPS, ""
         self.is_out_of_steps = self.is_out_of_time = False
 
     def _authorize(self, action: int, first: str | None, second: str | None, *where: str | None) -> int:
@@ -76,7 +76,7 @@ class Guard:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_FUNCTION and second is not None:
             if second.lower() == "like":
-                self.most_steps = LIKE_STEPS
+                self.most_steps = MAX_LIKE_STEPS
             if second.lower() in FUNCTIONS:
                 return sqlite3.SQLITE_OK
             self.refusal = self.refusal or f"The function {second} is not available."

@@ -29,10 +29,10 @@ def open_database(database: Database) -> sqlite3.Connection:
         reading.execute("PRAGMA trusted_schema = OFF")
         reading.execute("PRAGMA temp_store = MEMORY")  # queries write nothing to disk
         reading.execute("SELECT 1 FROM sqlite_master").fetchall()  # reads the schema, before limits apply to it
-    reading.text_factory = _text
+    reading.text_factory = _decode_text
     return reading
 
 
-def _text(raw: bytes) -> str:
+def _decode_text(raw: bytes) -> str:
     """Decode text that may not be UTF-8."""
     return raw.decode("utf-8", "replace")

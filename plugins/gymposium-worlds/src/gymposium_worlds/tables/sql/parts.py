@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from gymposium_worlds.tables.sql.refusal import QueryRefusal
 from gymposium_worlds.tables.sql.tokens import AS, CLOSE, COMMA, OPEN, POINT, Token
 
-MOST_USES = 100
+MAX_USES = 100
 """Maximum total copies of parts."""
 _BEFORE_TABLES = {COMMA, OPEN, Token("word", "from"), Token("word", "join"), Token("word", "in")}
 """Tokens that may precede a table name."""
@@ -34,7 +34,7 @@ def find_parts(found: Sequence[Token]) -> dict[str, range]:
         name = found[place].text
         if name in parts:
             raise QueryRefusal(f"Two parts of WITH are called {name}; give each a name of its own.")
-        parts[name] = range(start, _closing(found, start))
+        parts[name] = range(start, _find_closing(found, start))
     return parts
 
 
@@ -48,19 +48,19 @@ def check_uses(found: Sequence[Token], parts: dict[str, range]) -> None:
             name = found[n].text
             if name in parts and n > 0 and found[n - 1] in _BEFORE_TABLES and found[n + 1 : n + 2] != [POINT]:
                 if name in inside[:-1]:
-                    return MOST_USES + 1  # two parts that use each other
+                    return MAX_USES + 1  # two parts that use each other
                 if name not in inside and name not in known:
                     known[name] = 1 + copies(parts[name], (*inside, name))
                 total += known.get(name, 0)  # a recursive part reads its own rows without a copy
         return total
 
-    if copies(range(len(found)), ()) > MOST_USES:
+    if copies(range(len(found)), ()) > MAX_USES:
         raise QueryRefusal(
-            f"The parts of WITH are used more than {MOST_USES} times, counting uses in parts that are used."
+            f"The parts of WITH are used more than {MAX_USES} times, counting uses in parts that are used."
         )
 
 
-def _closing(found: Sequence[Token], start: int) -> int:
+def _find_closing(found: Sequence[Token], start: int) -> int:
     """Return the index after the bracket that closes the one at `start`."""
     depth = 0
     for n in range(start, len(found)):

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from gymposium.errors import WorldFailure
 from gymposium_worlds.tables.database import Database
-from gymposium_worlds.tables.sql.guard import ROW_BYTES, SCHEMA, Guard
+from gymposium_worlds.tables.sql.guard import MAX_ROW_BYTES, SCHEMA, Guard
 from gymposium_worlds.tables.sql.opening import open_database
 from gymposium_worlds.tables.sql.refusal import QueryRefusal
 from gymposium_worlds.tables.sql.statements import read_statement
 
-MOST_ROWS = 1_000
+MAX_ROWS = 1_000
 """Maximum rows read."""
 
 Cell = int | float | str | bytes | None
@@ -26,10 +26,10 @@ class Rows:
     columns: tuple[str, ...]
     rows: list[tuple[Cell, ...]]
     is_complete: bool
-    """False if there are more than `MOST_ROWS`; then these are the first ones."""
+    """False if there are more than `MAX_ROWS`; then these are the first ones."""
 
 
-class Queries:
+class QueryRunner:
     """Queries on one database.
 
     Rows are in the order of the query's ORDER BY. Without one, rows are sorted by their columns, NULL first, then
@@ -52,15 +52,15 @@ class Queries:
         try:
             with closing(self._connection.execute(statement.sql)) as cursor:
                 columns = tuple(name for name, *_ in cursor.description)
-                rows = cursor.fetchmany(MOST_ROWS + 1)
+                rows = cursor.fetchmany(MAX_ROWS + 1)
         except sqlite3.Error as error:
             raise self._refused(error) from error
-        is_complete = len(rows) <= MOST_ROWS
+        is_complete = len(rows) <= MAX_ROWS
         if not statement.is_ordered:
             if not is_complete:
-                raise QueryRefusal(f"There are more than {MOST_ROWS:,} rows in no order. Add ORDER BY, or a condition.")
-            rows.sort(key=lambda row: [_rank(cell) for cell in row])
-        return Rows(columns, rows[:MOST_ROWS], is_complete)
+                raise QueryRefusal(f"There are more than {MAX_ROWS:,} rows in no order. Add ORDER BY, or a condition.")
+            rows.sort(key=lambda row: [_make_sort_key(cell) for cell in row])
+        return Rows(columns, rows[:MAX_ROWS], is_complete)
 
     def close(self) -> None:
         """Close the connection, which deletes the database."""
@@ -75,11 +75,11 @@ class Queries:
         if guard.refusal:
             return QueryRefusal(guard.refusal)
         if "too big" in str(error):
-            return QueryRefusal(f"A value, a row or a column without AS is longer than {ROW_BYTES} bytes.")
+            return QueryRefusal(f"A value, a row or a column without AS is longer than {MAX_ROW_BYTES} bytes.")
         return QueryRefusal(f"SQLite: {error}.")
 
 
-def _rank(cell: Cell) -> tuple[int, int | float | str | bytes]:
+def _make_sort_key(cell: Cell) -> tuple[int, int | float | str | bytes]:
     """Return a key that sorts cells as SQLite does."""
     match cell:
         case None:

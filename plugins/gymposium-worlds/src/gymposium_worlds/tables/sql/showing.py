@@ -16,19 +16,19 @@ SHOWN_TEXT = 4_000
 _WHOLE = re.compile(r"-?[0-9]+")
 
 
-def shown(result: Rows) -> str:
+def format_rows(result: Rows) -> str:
     """Return the rows as lines, between a line of column names and a line with their number."""
-    lines = [_line(result.columns), *(_line(row) for row in result.rows[:SHOWN_ROWS])]
-    while len(text := "\n".join([*lines, _footer(result, len(lines) - 1)])) > SHOWN_TEXT:
+    lines = [_format_line(result.columns), *(_format_line(row) for row in result.rows[:SHOWN_ROWS])]
+    while len(text := "\n".join([*lines, _format_footer(result, len(lines) - 1)])) > SHOWN_TEXT:
         lines.pop()
     return text
 
 
-def _line(cells: tuple[Cell, ...]) -> str:
-    return _cut(" | ".join(map(shown_cell, cells)), SHOWN_LINE)
+def _format_line(cells: tuple[Cell, ...]) -> str:
+    return _truncate(" | ".join(map(format_cell, cells)), SHOWN_LINE)
 
 
-def _footer(result: Rows, count: int) -> str:
+def _format_footer(result: Rows, count: int) -> str:
     if not result.is_complete:
         return f"({count} of more than {len(result.rows):,} rows are shown)"
     if count < len(result.rows):
@@ -36,7 +36,7 @@ def _footer(result: Rows, count: int) -> str:
     return "(1 row)" if count == 1 else f"({count} rows)" if count else "(no rows)"
 
 
-def shown_cell(cell: Cell) -> str:
+def format_cell(cell: Cell) -> str:
     """Return a cell on one line.
 
     Floats have 12 digits and always a point, text has no line breaks or invisible characters, and blobs are in
@@ -52,10 +52,10 @@ def shown_cell(cell: Cell) -> str:
             return str(cell)
         case str():
             text = visible(cell).replace("\n", "␊").replace("\t", "␉")
-            return _cut(text, SHOWN_CELL)
+            return _truncate(text, SHOWN_CELL)
         case bytes():
-            return _cut(f"x'{cell.hex()}'", SHOWN_CELL)
+            return _truncate(f"x'{cell.hex()}'", SHOWN_CELL)
 
 
-def _cut(text: str, most: int) -> str:
+def _truncate(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -10,9 +10,9 @@ from itertools import pairwise
 from gymposium.util.visible import is_encodable
 from gymposium_worlds.tables.sql.parts import check_uses, find_parts
 from gymposium_worlds.tables.sql.refusal import QueryRefusal
-from gymposium_worlds.tables.sql.tokens import AS, CLOSE, OPEN, SEMICOLON, Token, tokens
+from gymposium_worlds.tables.sql.tokens import AS, CLOSE, OPEN, SEMICOLON, Token, tokenize
 
-MOST_SQL = 2_000
+MAX_SQL = 2_000
 """Maximum characters of a statement."""
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff]")
 
@@ -33,11 +33,11 @@ def read_statement(sql: str, names: Collection[str]) -> Statement:
 
     Raises `QueryRefusal` for text that cannot be one query, and for a query that depends on SQLite's build.
     """
-    if len(sql) > MOST_SQL:
-        raise QueryRefusal(f"The statement is longer than {MOST_SQL:,} characters.")
+    if len(sql) > MAX_SQL:
+        raise QueryRefusal(f"The statement is longer than {MAX_SQL:,} characters.")
     if _NOT_TEXT.search(sql) or not is_encodable(sql):
         raise QueryRefusal("The statement holds characters that are not text.")
-    found = tokens(sql)
+    found = tokenize(sql)
     while found and found[-1] == SEMICOLON:
         found.pop()
     if not found or found[0] not in (("word", "select"), ("word", "with"), ("word", "values")):

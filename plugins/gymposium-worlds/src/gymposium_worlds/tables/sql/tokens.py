@@ -32,7 +32,7 @@ OPEN, CLOSE, COMMA, POINT, SEMICOLON = (Token("sign", sign) for sign in "(),.;")
 AS = Token("word", "as")
 
 
-def tokens(sql: str) -> list[Token]:
+def tokenize(sql: str) -> list[Token]:
     """Return the tokens of a statement, without spaces and comments. Any text has tokens; SQLite reports errors."""
     found = []
     for match in _TOKENS.finditer(sql):
