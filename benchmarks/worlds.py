@@ -114,7 +114,7 @@ def mail_questions(number: int) -> tuple[int, int]:
             draw = Draw(stream(world, "question", place))
             question = draw_mail_question(box, tuple(KINDS_OF_QUESTIONS), SPLITS[place % 2], draw)
             read = read_question(question.text)
-            findings = [] if read is None else checker.findings(read)
+            findings = [] if read is None else checker.find_answers(read)
             asked += 1
             if question.kind == "absent":
                 proven += read is not None and findings == []

@@ -14,7 +14,7 @@ import threading
 
 from gymposium import GameSpec, OpponentSpec, hookimpl
 from gymposium.errors import GymposiumError
-from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+from gymposium.games.openspiel.adapter import OpenSpielGame, load_engine_game
 from gymposium.games.lines.tic_tac_toe import TicTacToe
 from gymposium.players.protocol import Reply
 from gymposium.replies.reading import READERS
@@ -43,7 +43,7 @@ class Broken:
 
 
 def game(spec, params):
-    return Game(spec, params, engine_game("tic_tac_toe", {}), TicTacToe())
+    return Game(spec, params, load_engine_game("tic_tac_toe", {}), TicTacToe())
 
 
 class Asleep:

@@ -26,9 +26,9 @@ def gymposium_games():
                    entry_point="my_plugin:game", information="imperfect", dynamics="simultaneous", chance=True)
 
 def game(spec, params):
-    from gymposium.games.openspiel.adapter import OpenSpielGame, engine_game
+    from gymposium.games.openspiel.adapter import OpenSpielGame, load_engine_game
     from gymposium.games.cards.goofspiel import Goofspiel
-    engine = engine_game("goofspiel", {"num_cards": 2, "imp_info": True, "players": 2})
+    engine = load_engine_game("goofspiel", {"num_cards": 2, "imp_info": True, "players": 2})
     return OpenSpielGame(spec, params, engine, Goofspiel(2, "random"))
 """
 

@@ -59,7 +59,7 @@ class _OnHexagons(OnPlaces):
         self.move_pattern = re.compile("|".join(map(re.escape, self.places.name.values())))
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
-        return self.held(self._squares, "".join(self._board.cells(state, seat)), "xo")
+        return self.held(self._squares, "".join(self._board.read_cells(state, seat)), "xo")
 
     def named(self, squares: Iterable[str]) -> str:
         """Return the places of plain squares, separated by commas."""

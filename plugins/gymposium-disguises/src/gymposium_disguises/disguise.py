@@ -21,7 +21,7 @@ def disguised(game: OpenSpielGame, seed: int) -> OpenSpielGame:
     """Return a game in words drawn from a seed."""
     module, _, name = DISGUISES[game.spec.name].partition(":")
     words = getattr(import_module(f"gymposium_disguises.{module}"), name)
-    return game.in_words(words(Speech(seed, game.spec.name), game.wording, game.engine), **{DISGUISE.name: seed})
+    return game.reword(words(Speech(seed, game.spec.name), game.wording, game.engine), **{DISGUISE.name: seed})
 
 
 class Disguise:

@@ -49,6 +49,6 @@ class Enclosures(OnPlaces):
         names = self.names or ()
         last = f", the last by {self.sides[1 - len(past) % 2]}: {names[past[-1]]}" if past else ""
         lines.append(f"moves made: {len(past)} of {self._go.limit}{last}")
-        if again := self._go.repeating(state, board):
+        if again := self._go.find_repetitions(state, board):
             lines.append(f"these bring back how all looked before: {listed([names[action] for action in again])}")
         return lines

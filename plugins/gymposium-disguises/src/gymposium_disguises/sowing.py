@@ -98,7 +98,7 @@ class TwosAndThrees(_OnARing):
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         board = parse_oware_board(state.observation_string(seat)[4:])
         if state.move_number() >= LIMIT:  # when the engine ends a match, each side already has its own seeds
-            board = board.collected()
+            board = board.collect_seeds()
         rows = board.seeds[: self._houses], board.seeds[self._houses :]
         return [*self.stock(rows, board.stores), f"moves made: {state.move_number()} of {LIMIT}"]
 

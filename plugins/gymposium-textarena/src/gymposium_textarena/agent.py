@@ -43,7 +43,7 @@ class TextArenaAgent(ta.Agent):  # type: ignore[misc]  # TextArena publishes no 
         needs a list of moves, and what the player raises."""
         if not isinstance(observation, str):
             raise WrongType("An observation", "text, as of textarena.wrappers.LLMObservationWrapper", observation)
-        self._context.match = _GAME.with_task(Event(CHANCE, observation), None)
+        self._context.match = _GAME.make_match(Event(CHANCE, observation), None)
         try:
             [reply] = ask_player(self.player, [self._context.ask(0)])
         except (BadOption, NoSampler) as error:
@@ -66,9 +66,9 @@ class _Observations(OneReplyGame):
         return ""
 
     def new(self, seed: int) -> OneReplyMatch:
-        return self.with_task(Event(CHANCE, ""), seed)
+        return self.make_match(Event(CHANCE, ""), seed)
 
-    def with_task(self, drawn: Event, seed: int | None) -> OneReplyMatch:
+    def make_match(self, drawn: Event, seed: int | None) -> OneReplyMatch:
         return _ObservationMatch(self, drawn, seed)
 
 

@@ -62,7 +62,7 @@ class Trace(OneReplyGame):
         task = self._task(seed)
         return TraceMatch(self, task, Event(CHANCE, task.dump()), seed)
 
-    def with_task(self, drawn: Event, seed: int | None) -> TraceMatch:
+    def make_match(self, drawn: Event, seed: int | None) -> TraceMatch:
         return TraceMatch(self, Task.load(drawn.move), drawn, seed)
 
 

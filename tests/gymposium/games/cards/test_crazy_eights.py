@@ -66,9 +66,9 @@ class Told:
         self.used = len(came)
         self.stock = 52 - size * self.n - 1
         self.past = [f"P{self.dealer} turns up {' '.join(up)}"]
-        self.seat, self.way, self.due, self.drawn = self.dealer, 1, 0, 0
+        self.seat, self.direction, self.due, self.drawn = self.dealer, 1, 0, 0
         self.named: str | None = None
-        self.naming = self.finished = False
+        self.is_naming = self.finished = False
         self.passes = self.played = 0
         self.follow(up[-1])
 
@@ -80,7 +80,7 @@ class Told:
         """Apply the effects of a card that is not an eight."""
         if self.params["use_special_cards"]:
             if card[0] == "A":
-                self.way = -self.way
+                self.direction = -self.direction
             if card[0] == "Q":
                 self.next()
             if card[0] == "2" and self.stock:
@@ -88,10 +88,10 @@ class Told:
         self.next()
 
     def next(self) -> None:
-        self.seat = (self.seat + self.way) % self.n
+        self.seat = (self.seat + self.direction) % self.n
 
     def legal(self) -> set[str]:
-        if self.naming:
+        if self.is_naming:
             return set(SUITS)
         hand = self.hands[self.seat]
         if self.due:
@@ -121,8 +121,8 @@ class Told:
 
     def play(self, move: str, match: Match) -> None:
         """Apply a move, which `match` has applied already."""
-        if self.naming:
-            self.named, self.naming = move, False
+        if self.is_naming:
+            self.named, self.is_naming = move, False
             self.past[-1] += f" {move}"
             self.next()
         elif move == "draw" and self.due:
@@ -153,7 +153,7 @@ class Told:
             self.renew()
             self.tell(f" {move}")
             if move[0] == "8":
-                self.naming = True
+                self.is_naming = True
             else:
                 self.follow(move)
 
@@ -172,7 +172,7 @@ def check_prompts(match: Match, told: Told) -> None:
         assert f"Cards held: {', '.join(held)}. Stock: {told.stock}.\n" in full
         assert lines["turns"] == ", ".join(told.past)
         assert f"Turns so far: {', '.join(told.past)}.\n" in full
-        way = "up" if told.way > 0 else "down"
+        way = "up" if told.direction > 0 else "down"
         assert (f"Turns go {way} by number." in full) == told.params["use_special_cards"]
         assert lines.get("way") == (f"{way} due {told.due}" if told.params["use_special_cards"] else None)
         assert lines["legal"] == (" ".join(match.legal_moves(seat) or []) or "none")
@@ -182,7 +182,7 @@ def check_prompts(match: Match, told: Told) -> None:
             if told.seat == seat:
                 count = f" Cards that you have drawn in this turn: {told.drawn} of at most {told.draws}."
                 due = f": draw {min(told.due, told.stock)} cards at once, or play a 2."
-                act = f"You are to act{': name a suit.' if told.naming else due if told.due else '.' + count}"
+                act = f"You are to act{': name a suit.' if told.is_naming else due if told.due else '.' + count}"
             assert full.endswith(f"{act}\n")
 
 

@@ -75,7 +75,7 @@ class Account:
         free = [point for point in self.board if self.board[point] == "." and point != self.ko]
         return [point for point in free if liberties(placed(self.board, point, mark)[0], point)]
 
-    def repeating(self, mark: str) -> list[str]:
+    def find_repetitions(self, mark: str) -> list[str]:
         found = [p for p in self.legal(mark) if placed(self.board, p, mark)[0] in self.past]
         return [name_point(point) for point in sorted(found, key=lambda point: point[::-1])]
 
@@ -113,7 +113,7 @@ class Account:
 def check(match: Match, account: Account, limit: int) -> None:
     number, over = len(account.moves), account.over(limit)
     last = f"{'XO'[(number - 1) % 2]} {account.moves[-1]}" if number else ""
-    again = " ".join(account.repeating("XO"[number % 2])) if not over else ""
+    again = " ".join(account.find_repetitions("XO"[number % 2])) if not over else ""
     for seat, mark in enumerate("XO"):
         mine = not over and number % 2 == seat
         legal = match.legal_moves(seat) or []

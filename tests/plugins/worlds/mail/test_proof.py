@@ -30,7 +30,7 @@ def test_each_question_has_exactly_the_answer_that_the_generator_knows(size: int
             question = draw_question(box, tuple(KINDS_OF_QUESTIONS), SPLITS[number % 2], draw)
             asked = read_question(question.text)
             assert asked is not None, question.text
-            findings = checker.findings(asked)
+            findings = checker.find_answers(asked)
             kinds[question.kind] += 1
             if question.kind == "absent":
                 assert findings == [], question.text
@@ -39,7 +39,7 @@ def test_each_question_has_exactly_the_answer_that_the_generator_knows(size: int
             assert is_right(finding.answer, question.answer), (question, finding)
             assert finding.sources == question.sources, (question, finding)
             if question.kind in ("look_up", "newest"):
-                assert (len(set(checker.stated(asked))) > 1) == (question.kind == "newest")
+                assert (len(set(checker.list_values(asked))) > 1) == (question.kind == "newest")
     assert min(kinds[kind] for kind in KINDS_OF_QUESTIONS) > 5
 
 
@@ -56,7 +56,7 @@ def written(number: int, text: str, sender: str = "Robert Miller", signed: str =
 def answers(question: str, *mails: Mail) -> list[Finding]:
     asked = read_question(question)
     assert asked is not None
-    return Checker(mails).findings(asked)
+    return Checker(mails).find_answers(asked)
 
 
 DEADLINE = "What is the deadline of Project Blue Heron?"
@@ -118,8 +118,8 @@ def test_a_changed_sentence_changes_the_answer() -> None:
     value = fact.versions[0].value.text
     changed = [replace(mail, body=mail.body.replace(value, "1 euros")) for mail in box.mails]
     asked = QuestionTarget("value", fact.topic.name, "price")
-    assert [found.answer for found in Checker(box.mails).findings(asked)] == [value]
-    assert [found.answer for found in Checker(changed).findings(asked)] == ["1 euros"]
+    assert [found.answer for found in Checker(box.mails).find_answers(asked)] == [value]
+    assert [found.answer for found in Checker(changed).find_answers(asked)] == ["1 euros"]
 
 
 @pytest.mark.parametrize("text", ["", "What time is it?", "Who was the first to say that nothing is lost?"])

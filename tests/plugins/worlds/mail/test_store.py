@@ -77,7 +77,7 @@ def other(tmp_path_factory: pytest.TempPathFactory) -> Any:
 @settings(deadline=None, max_examples=60)
 @given(query=queries)
 def test_another_build_of_sqlite_finds_the_same(other: Any, query: Query) -> None:
-    statement, values = query.sql(11)
+    statement, values = query.to_sql(11)
     assert [row[0] for row in other.execute(statement, values)] == [found.id for found in STORE.search(query, 11)]
 
 
@@ -111,7 +111,7 @@ from gymposium_worlds.mail.store import Store
 mails = [Mail(f"m{n}", "2024-03-05 09:00", "a@b.example", "", f"s{n}", f"{n} " * 40_000) for n in range(60)]
 store = Store(mails)  # larger than SQLite's cache, so that a part of it is on the disk
 assert store.read("m7") == mails[7]
-print(store.span()[0], flush=True)
+print(store.get_span()[0], flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 

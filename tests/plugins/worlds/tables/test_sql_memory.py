@@ -14,11 +14,11 @@ import re
 from pathlib import Path
 
 from gymposium_worlds.tables.contents import make_database
-from gymposium_worlds.tables.sql.queries import Queries
+from gymposium_worlds.tables.sql.queries import QueryRunner
 from gymposium_worlds.tables.sql.refusal import QueryRefusal
 
 database = make_database("train-1", 400)
-queries, t, long = Queries(database), database.event.name, "x" * 370
+queries, t, long = QueryRunner(database), database.event.name, "x" * 370
 
 
 def peak():

@@ -127,7 +127,7 @@ class LoggedMatch:
     def _game(self) -> Game:
         if not self.game.spec.chance:
             return self.game
-        return self.game.with_recorded_chance().recorded(self.match.events)
+        return self.game.use_recorded_chance().recorded(self.match.events)
 
 
 @dataclass(slots=True)

@@ -92,5 +92,5 @@ def _names(joint: Sequence[Any]) -> dict[int, str]:
 def _check_outcomes(told: LoggedMatch, outcomes: Any) -> None:
     if outcomes is None or not told.match.state.is_chance_node():
         return
-    if [tuple(outcome) for outcome in outcomes] != list(told.game.chances(told.match.state)):
+    if [tuple(outcome) for outcome in outcomes] != list(told.game.list_chances(told.match.state)):
         fail("its chance_outcomes do not match the position")

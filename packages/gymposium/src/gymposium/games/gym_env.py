@@ -205,7 +205,7 @@ class GymMatch:
         self.events = [Event(CHANCE, f"seed {reset_seed}")]
         self._env = game.make()
         self._return, self._over = 0.0, False
-        self._note(*self._env.reset(seed=reset_seed))
+        self._store_step(*self._env.reset(seed=reset_seed))
 
     def to_move(self) -> tuple[int, ...]:
         return () if self._over else (0,)
@@ -241,7 +241,7 @@ class GymMatch:
         self.events.append(Event(0, move))
         self._return += float(reward)
         self._over = bool(terminated or truncated)
-        self._note(shown, info, float(reward))
+        self._store_step(shown, info, float(reward))
 
     def returns(self) -> tuple[float, ...]:
         return (self._return,)
@@ -257,14 +257,14 @@ class GymMatch:
     def resample(self, seat: int, rng: random.Random) -> GymMatch:
         return self.fork(rng)  # only deterministic environments can be forked, and they hide nothing
 
-    def _note(self, shown: Any, info: Mapping[str, Any], reward: float = 0.0) -> None:
+    def _store_step(self, shown: Any, info: Mapping[str, Any], reward: float = 0.0) -> None:
         """Store what the environment returned, and record its digest."""
         if not isinstance(shown, str):
             raise TypeError(
                 f"{self.game.env_id} returned an observation of type {type(shown).__name__}; it must return a string."
             )
         self._text = shown if shown.endswith("\n") else shown + "\n"
-        self._legal = None if self.game.names is None else self._listed(self.game.names, info)
+        self._legal = None if self.game.names is None else self._list_legal(self.game.names, info)
         digest = hashlib.sha256(f"{shown}\0{reward!r}\0{self._over}\0{self._legal}".encode()).hexdigest()[:12]
         self.events.append(Event(CHANCE, f"shown {digest}"))
         if self._over:
@@ -276,7 +276,7 @@ class GymMatch:
                     f"{most:g}. Set its parameters min_return and max_return."
                 )
 
-    def _listed(self, names: Sequence[str], info: Mapping[str, Any]) -> dict[str, int]:
+    def _list_legal(self, names: Sequence[str], info: Mapping[str, Any]) -> dict[str, int]:
         """Return the index of each legal move in the action space."""
         if self._over:
             return {}

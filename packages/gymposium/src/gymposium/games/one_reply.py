@@ -51,7 +51,7 @@ class OneReplyGame(ABC):
         """Return a match with the task that this seed draws."""
 
     @abstractmethod
-    def with_task(self, drawn: Event, seed: int | None) -> OneReplyMatch:
+    def make_match(self, drawn: Event, seed: int | None) -> OneReplyMatch:
         """Return a match with a task drawn earlier. Raises `BadRecord` if the event is not a task."""
 
     def load(self, events: Sequence[Event], seed: int | None = None) -> OneReplyMatch:
@@ -64,7 +64,7 @@ class OneReplyGame(ABC):
             return self.new(seed)
         if events[0].seat != CHANCE:
             raise BadRecord(f"Event 0: the first event must be a chance event with the {self.task_noun}.")
-        match = self.with_task(events[0], seed)
+        match = self.make_match(events[0], seed)
         for number, (seat, move) in enumerate(events[1:], start=1):
             try:
                 match.apply({seat: move})

@@ -267,8 +267,8 @@ def make_replay_game(game: Game, events: Sequence[Event]) -> Game:
     """Return the game for replays that take answers only from these events.
 
     If the game's matches depend on nothing external, return the game unchanged."""
-    recorded = getattr(game, "recorded", None)
-    return game if recorded is None else cast(Game, recorded(events))
+    method = getattr(game, "recorded", None)
+    return game if method is None else cast(Game, method(events))
 
 
 def seat_result(returns: Sequence[float], seat: int, forfeit: int | None = None) -> str:

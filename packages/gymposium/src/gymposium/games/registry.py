@@ -53,7 +53,7 @@ def _strip_recorded(name: str) -> str:
 
 
 def _use_recorded_chance(game: Game) -> Game:
-    method = getattr(game, "with_recorded_chance", None)
+    method = getattr(game, "use_recorded_chance", None)
     if method is None:
         raise BadParameter(f"{_RECORDED}{game.name}: only OpenSpiel games take chance from a record.")
     return cast(Game, method())

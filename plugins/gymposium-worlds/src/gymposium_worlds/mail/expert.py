@@ -29,9 +29,9 @@ _QUESTION = re.compile(r"^Question: (.+)$", re.MULTILINE)
 
 @dataclass
 class _Memory:
-    """Memory of the player during a match."""
+    """The player's memory during a match."""
 
-    asked: QuestionTarget
+    target: QuestionTarget
     mails: list[Mail] = field(default_factory=list)
     unread: list[str] = field(default_factory=list)
     """Ids of mails to read, in order."""
@@ -41,7 +41,7 @@ class _Memory:
 
 @dataclass(frozen=True, slots=True)
 class MailExpert:
-    """Rule-based player of `mail`."""
+    """A rule-based player of `mail`."""
 
     name: str = "mail-expert"
     shuffles: bool = False
@@ -56,21 +56,21 @@ class MailExpert:
         return not self.shuffles
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        return [Reply(format_calls([self._next(ask)])) for ask in asks]
+        return [Reply(format_calls([self._choose_call(ask)])) for ask in asks]
 
-    def _next(self, ask: Ask) -> Call:
+    def _choose_call(self, ask: Ask) -> Call:
         text = ask.observe("full").text
         notes: _Memory | None = ask.memory.get("notes")
         if notes is None:
             notes = ask.memory["notes"] = _Memory(_find_target(ask, text))
-            return Call("search_inbox", {"keywords": [notes.asked.phrase]})
+            return Call("search_inbox", {"keywords": [notes.target.phrase]})
         if mail := parse_mail(text):
             notes.mails.append(mail)
         elif ids := parse_ids(text):
-            notes.unread = ids[:1] if notes.knows_names else self._in_order(ids, notes.asked, ask.rng)
+            notes.unread = ids[:1] if notes.knows_names else self._order_ids(ids, notes.target, ask.rng)
         return _find_answer(notes) or _choose_step(notes) or _make_answer_call(UNKNOWN_ANSWER, ())
 
-    def _in_order(self, ids: list[str], asked: QuestionTarget, rng: Random) -> list[str]:
+    def _order_ids(self, ids: list[str], asked: QuestionTarget, rng: Random) -> list[str]:
         """Return the ids of a list in reading order."""
         if self.shuffles:
             return rng.sample(ids, len(ids))
@@ -94,9 +94,9 @@ def _find_target(ask: Ask, text: str) -> QuestionTarget:
 
 def _find_answer(notes: _Memory) -> Call | None:
     """Return the answer if the mails read so far contain it. Mails that could change it have been read before."""
-    if notes.asked.form == "count" and notes.unread:
+    if notes.target.form == "count" and notes.unread:
         return None
-    findings = Checker(notes.mails).findings(notes.asked)
+    findings = Checker(notes.mails).find_answers(notes.target)
     return _make_answer_call(findings[0].answer, findings[0].sources) if findings else None
 
 
@@ -107,7 +107,7 @@ def _choose_step(notes: _Memory) -> Call | None:
     if notes.knows_names or not _may_have_nickname(notes):
         return None
     notes.knows_names = True
-    return Call("search_inbox", {"sender": notes.asked.value})
+    return Call("search_inbox", {"sender": notes.target.value})
 
 
 def _may_have_nickname(notes: _Memory) -> bool:
@@ -115,11 +115,11 @@ def _may_have_nickname(notes: _Memory) -> bool:
 
     A mail from the person shows whether both are the same.
     """
-    asked = notes.asked
+    asked = notes.target
     if asked.form != "first" or not asked.noun:
         return False
     family = asked.value.split()[-1]
-    return any(value.split()[-1] == family for value in Checker(notes.mails).stated(asked))
+    return any(value.split()[-1] == family for value in Checker(notes.mails).list_values(asked))
 
 
 def _make_answer_call(answer: str, sources: Sequence[str]) -> Call:

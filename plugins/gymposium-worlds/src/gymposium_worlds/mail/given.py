@@ -64,7 +64,7 @@ class FileTasks:
 
 
 class _LoadedFiles:
-    """Contents of the files."""
+    """The parsed files."""
 
     def __init__(self, inbox: str, questions: str) -> None:
         mails = read_mails(inbox)

@@ -11,7 +11,7 @@ from gymposium_worlds.mail.store import SearchResult
 MAX_RESULTS = 10
 """Maximum mails shown per search."""
 _MAX_TEXT = 4_000
-"""Most characters of a text."""
+"""Maximum characters of a mail shown."""
 _MAX_PART = 100
 _NONE = "No mail fits."
 _HEAD = "Mails that fit, the latest first:"

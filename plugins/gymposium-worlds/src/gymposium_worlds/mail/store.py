@@ -1,7 +1,7 @@
 """Mails in a temporary SQLite database with a full-text index, read-only once filled.
 
-Equal searches find equal mails on any build of SQLite with FTS5. Words in the index are split and folded here, and
-mails are ordered by time, not by a rank that SQLite computes.
+Search results are the same on every SQLite build with FTS5. Words are split and folded here, and mails are ordered by
+time, not by SQLite's rank.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Query:
     sent_before: str = ""
     """A day: mails of earlier days."""
 
-    def sql(self, limit: int) -> tuple[str, list[str | int]]:
+    def to_sql(self, limit: int) -> tuple[str, list[str | int]]:
         """Return the statement that finds at most `limit` ids, and its values."""
         match = [f"{{subject body}} : {_quote_phrase(words)}" for words in self.keywords]
         match += [f"sender : {_quote_phrase(self.sender)}"] if self.sender else []
@@ -88,20 +88,22 @@ class Store:
 
     def search(self, query: Query, limit: int) -> list[SearchResult]:
         """Return the mails that match a query, latest first, at most `limit`."""
-        rows = self._rows(*query.sql(limit))
+        rows = self._fetch_rows(*query.to_sql(limit))
         return [SearchResult(row[0], row[1], parse_address(row[2]), row[3]) for row in rows]
 
     def read(self, message_id: str) -> Mail | None:
         """Return the mail with this id, or None."""
-        rows = self._rows("SELECT id, sent, sender, recipients, subject, body FROM mail WHERE id = ?", [message_id])
+        rows = self._fetch_rows(
+            "SELECT id, sent, sender, recipients, subject, body FROM mail WHERE id = ?", [message_id]
+        )
         return Mail(*rows[0]) if rows else None
 
-    def span(self) -> tuple[int, str, str]:
+    def get_span(self) -> tuple[int, str, str]:
         """Return the number of mails and the dates of the first and the last."""
-        [(count, first, last)] = self._rows("SELECT count(*), min(sent), max(sent) FROM mail", [])
+        [(count, first, last)] = self._fetch_rows("SELECT count(*), min(sent), max(sent) FROM mail", [])
         return int(count), first, last
 
-    def _rows(self, statement: str, values: Sequence[str | int]) -> list[tuple[str, ...]]:
+    def _fetch_rows(self, statement: str, values: Sequence[str | int]) -> list[tuple[str, ...]]:
         with self._lock:
             return self._connection.execute(statement, values).fetchall()
 

@@ -1,4 +1,4 @@
-"""Task of a match: a question, its hidden answer, and the mails that show it."""
+"""A match's task: a question, its hidden answer, and the mails that show it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Match of one question about a mailbox: tool results and the score of the answer."""
+"""World of a match: tool results, and the score of the answer."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _DAYS = ("sent_after", "sent_before")
 
 
 class _CallRefusal(Exception):
-    """Rejected tool call. The message is a sentence for the caller."""
+    """A rejected tool call. The message is a sentence for the caller."""
 
 
 class MailWorld:
-    """A question about the mails of a store."""
+    """One question about a mailbox: tool results, the answer and its score."""
 
     def __init__(self, store: Store, task: Task, owner: str) -> None:
         """Start the question. `owner` says whose mailbox it is: `the mailbox of Nora Berg <nb1@arden.example>`."""
@@ -36,7 +36,7 @@ class MailWorld:
         self._sources: Sequence[str] = ()
 
     def opening(self, style: Style) -> str:
-        count, first, last = self._store.span()
+        count, first, last = self._store.get_span()
         if style == "compact":
             return f"{self._owner}, {first[:10]} to {last[:10]}\nquestion: {self._task.question}\n"
         return (
@@ -50,7 +50,7 @@ class MailWorld:
                 case "search_inbox":
                     return self._search(call.arguments)
                 case "read_email":
-                    return self._open(call.arguments["message_id"])
+                    return self._read_mail(call.arguments["message_id"])
         except _CallRefusal as refused:
             return Result(str(refused), error=True)
         self._answer, self._sources = call.arguments["answer"], call.arguments["sources"]
@@ -103,7 +103,7 @@ class MailWorld:
         self._listed.update(ids)
         return Result(format_results(found), value=ids)
 
-    def _open(self, message_id: str) -> Result:
+    def _read_mail(self, message_id: str) -> Result:
         mail = self._store.read(message_id)
         if mail is None:
             raise _CallRefusal(f"There is no mail with the id {message_id!r}.\n")

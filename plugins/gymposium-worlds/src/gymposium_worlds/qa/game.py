@@ -51,9 +51,9 @@ class QuestionsGame(OneReplyGame):
         return _RULES + self.source.about if style == "full" else _RULES_COMPACT
 
     def new(self, seed: int) -> QuestionMatch:
-        return self.with_task(Event(CHANCE, self._draw(seed).dump()), seed)
+        return self.make_match(Event(CHANCE, self._draw(seed).dump()), seed)
 
-    def with_task(self, drawn: Event, seed: int | None) -> QuestionMatch:
+    def make_match(self, drawn: Event, seed: int | None) -> QuestionMatch:
         try:
             question = Question.load(drawn.move)
         except ValueError as error:

@@ -11,7 +11,7 @@ from typing import Literal
 from gymposium.errors import BadRecord
 
 UNKNOWN = "unknown"
-"""Answer if the data do not contain what is asked."""
+"""Answer if the data lack what the question asks for."""
 UNKNOWN_SCORE = 0.1
 """Score of this answer if the data contain one: above a wrong answer's 0, because it misleads no one."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,30}")
@@ -22,7 +22,7 @@ Type = Literal["integer", "decimal", "text", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Right answer to a question."""
+    """The right answer to a question."""
 
     type: Type
     value: str

@@ -1,4 +1,4 @@
-"""Proof from a question's words and the database alone that it has exactly one answer."""
+"""Proof that a question has exactly one answer, from its text and the database alone."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ Row = tuple[Value, ...]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Column of a table."""
+    """A table column."""
 
     name: str
     kind: Kind

@@ -32,25 +32,25 @@ ADJECTIVES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class RowAttribute:
-    """Possible column of an entity. A database uses one of the names."""
+    """A column that an entity may have. Each database picks one of the names."""
 
     kind: Kind
     names: tuple[str, ...]
     values: tuple[str, ...] = ()
-    """Of a category."""
+    """Options of a category."""
     low: int = 0
     high: int = 0
-    """Of a number, both included. Decimals are multiples of 0.25, which floats represent exactly."""
+    """Inclusive bounds of a number. Decimals are multiples of 0.25, which floats represent exactly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Possible table of a database."""
+    """A table that a database may have."""
 
     nouns: tuple[str, ...]
     """Singular nouns. A database uses one."""
     fixed: tuple[RowAttribute, ...]
-    """Columns that are always there."""
+    """Columns that every table has."""
     optional: tuple[RowAttribute, ...]
     """Columns to choose from. A database has one or more."""
     labels: tuple[str, ...] = ()
@@ -58,12 +58,12 @@ class Entity:
     names: tuple[str, ...] = ()
     """Labels of rows."""
     absent: tuple[str, ...] = ()
-    """Attributes that no database holds, as words."""
+    """Phrases for attributes that no database has."""
 
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """Four related tables: a subject belongs to a place, and an event to a subject and an object."""
+    """Four related tables: a subject belongs to a place, and an event to a subject and an item."""
 
     place: Entity
     subject: Entity

@@ -29,9 +29,9 @@ class TablesExpert:
     repeats: Repeats = "quickly"
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        return [Reply(self._call(ask).json) for ask in asks]
+        return [Reply(self._choose_call(ask).json) for ask in asks]
 
-    def _call(self, ask: Ask) -> Call:
+    def _choose_call(self, ask: Ask) -> Call:
         if parse_name(ask.game.name)[0] != "tables":
             raise GymposiumError(f"{self.name} only plays tables, so it cannot play {ask.game.name}.")
         text = ask.observe("full").text

@@ -1,4 +1,4 @@
-"""A question about a database under way."""
+"""World of a match: a database, its question, and the answer."""
 
 from __future__ import annotations
 

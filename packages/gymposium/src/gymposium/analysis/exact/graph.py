@@ -182,7 +182,7 @@ class _Growing:
         if state.is_terminal():
             return Position(OVER, "", events, (), (), (), returns)
         if state.is_chance_node():
-            outcomes = self.game.chances(state)
+            outcomes = self.game.list_chances(state)
             moves = tuple(self.game.outcome(state, action) for action, _ in outcomes)
             children = (
                 self._place(_Waiting(state.child(action), (*events, Event(CHANCE, move))))

@@ -43,8 +43,7 @@ _NAMES = [*CARDS, "draw", "pass", *SUITS]
 
 
 def _score_card(card: int) -> int:
-    """Return the points for a leftover card. The engine uses the card's number as its rank (crazy_eights.cc,
-    ScoreUp)."""
+    """Return the points of a leftover card. They depend on its number, as in crazy_eights.cc (ScoreUp)."""
     rank = card // 4
     return 50 if rank == 6 else 10 if rank >= 9 else card + 2
 
@@ -89,7 +88,7 @@ class CrazyEights:
             f"Before you play you may draw cards from the stock, one by one, at most {draws} in a turn, whether you "
             f"could play or not. When you have drawn {draws}, or there is no stock, you must play or pass; sooner you "
             f"cannot pass. {_RESHUFFLE_RULES[self.reshuffle]}\n"
-            f"{self._specials()}"
+            f"{self._describe_specials()}"
             f"The hand is over when somebody has no cards left, when {self.max_plays} cards have been played, counting "
             f"everybody's, or when there is no stock and players have passed {n + 1} times in a "
             f"row.{_DRAW_TWO_NOTE if self.specials else ''}\n"
@@ -101,7 +100,7 @@ class CrazyEights:
             f"You are P{seat}.\n"
         )
 
-    def _specials(self) -> str:
+    def _describe_specials(self) -> str:
         if not self.specials:
             return ""
         again = " With two players the turn is yours again." if self.players == 2 else ""
@@ -120,26 +119,26 @@ class CrazyEights:
         suits = (_parse_row(view[1], "c"), _parse_row(view[2], "d"), _parse_row(view[3], "h"), _parse_row(view[4], "s"))
         hand = [suit for suit in suits if suit]
         top = view[6] + view[5].lower()
-        named = _SUITS[view[7]] if view[6] == "8" and not now.naming else ""
+        named = _SUITS[view[7]] if view[6] == "8" and not now.is_naming else ""
         counts = view[8].split(", ")  # starting at this seat
         held = [f"P{s} {counts[s - seat]}" for s in range(self.players)]
         over = state.is_terminal()
         result = f"{state.player_return(seat):g}" if over else ""
         if style == "compact":
-            way = f"way {'up' if now.way > 0 else 'down'} due {now.due}\n" if self.specials else ""
+            way = f"way {'up' if now.direction > 0 else 'down'} due {now.due}\n" if self.specials else ""
             return (
                 f"hand {' '.join(hand) or 'none'}\ntop {top}{f' {named}' if named else ''}\n"
-                f"cards {' '.join(held)} stock {now.stock}\nturns {now.told}\n{way}"
+                f"cards {' '.join(held)} stock {now.stock}\nturns {now.log}\n{way}"
                 f"{f'result {result}' if over else f'now P{now.seat} drawn {now.drawn}'}\n"
                 f"{format_legal(state, seat, _NAMES)}"
             )
-        way = f" Turns go {'up' if now.way > 0 else 'down'} by number." if self.specials else ""
+        way = f" Turns go {'up' if now.direction > 0 else 'down'} by number." if self.specials else ""
         return (
             f"You are P{seat}. Your hand: {', '.join(hand) or 'empty'}.\n"
             f"Top card: {top}{f', and the suit named is {named}' if named else ''}.{way}\n"
             f"Cards held: {', '.join(held)}. Stock: {now.stock}.\n"
-            f"Turns so far: {now.told}.\n"
-            f"{f'The hand is over. Your result: {result}.' if over else self._to_do(now, seat)}\n"
+            f"Turns so far: {now.log}.\n"
+            f"{f'The hand is over. Your result: {result}.' if over else self._describe_task(now, seat)}\n"
         )
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
@@ -158,10 +157,10 @@ class CrazyEights:
             told=f"The top card: {known['top']}; your hand: {known['hand'] or 'empty'}",
         )
 
-    def _to_do(self, now: CrazyEightsHistory, seat: int) -> str:
+    def _describe_task(self, now: CrazyEightsHistory, seat: int) -> str:
         if now.seat != seat:
             return f"P{now.seat} is to act."
-        if now.naming:
+        if now.is_naming:
             return "You are to act: name a suit."
         if now.due:
             return f"You are to act: draw {min(now.due, now.stock)} cards at once, or play a 2."
@@ -190,13 +189,13 @@ class CrazyEightsGame(OpenSpielGame):
 
     def render_view(self, state: pyspiel.State, seat: int) -> str:
         now = self.histories.get(state.history())
-        return f"{super().render_view(state, seat)}\n{now.told} +{now.drawn}"
+        return f"{super().render_view(state, seat)}\n{now.log} +{now.drawn}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Redraw the cards that the seat cannot see. All assignments consistent with its view are equally likely."""
         history = match.state.history()
         hands = self.table.hands
-        put_back = history[1 + hands : self.table.first(history)]
+        put_back = history[1 + hands : self.table.find_first_card(history)]
         for _ in range(_TRIES):
             cards = _redeal(self.table, history, seat, rng)
             if any(card in put_back and index <= hands for index, card in cards.items()):
@@ -212,7 +211,7 @@ def _redeal(rules: HandRules, history: Sequence[int], seat: int, rng: random.Ran
     are assigned in chronological order, each uniformly to one of the seat's draws of that period. The number of places
     does not depend on earlier choices, so all assignments are equally likely. A stock's other cards fill the remaining
     places in any order."""
-    pile = [history[rules.first(history)]]
+    pile = [history[rules.find_first_card(history)]]
     left = [set(range(len(CARDS))).difference(pile)]
     """Cards of each stock not placed yet; the first stock includes the hands."""
     stock_of = dict.fromkeys(left[0], 0)
@@ -230,12 +229,12 @@ def _redeal(rules: HandRules, history: Sequence[int], seat: int, rng: random.Ran
     for index in range(1, 1 + rules.hands):
         drew((history[0] - DEALER + index) % rules.players, 0, index)
     for index, item, before in iterate_history(rules, history):
-        while len(left) <= before.renewed:
+        while len(left) <= before.reshuffles:
             left.append(set(pile[:-1]))
             stock_of.update(dict.fromkeys(pile[:-1], len(left) - 1))
             del pile[:-1]
-        if before.drawing:
-            drew(before.seat, before.renewed, index)
+        if before.is_drawing:
+            drew(before.seat, before.reshuffles, index)
         elif item < len(CARDS):
             pile.append(item)
             if before.seat != seat:

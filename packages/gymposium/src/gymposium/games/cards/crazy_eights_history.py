@@ -25,7 +25,7 @@ class HandRules:
         self.hands = players * (7 if players == 2 else 5)
         """Number of cards dealt. In the history they follow the choice of dealer."""
 
-    def first(self, history: Sequence[int]) -> int:
+    def find_first_card(self, history: Sequence[int]) -> int:
         """Return the history index of the pile's first card. Eights that were put back may precede it."""
         index = 1 + self.hands
         while history[index] // 4 == _EIGHT:
@@ -36,94 +36,112 @@ class HandRules:
 class CrazyEightsHistory:
     """A hand's state, derived from its history."""
 
-    __slots__ = ("drawing", "drawn", "due", "held", "naming", "renewed", "rules", "seat", "stock", "told", "way")
+    __slots__ = (
+        "direction",
+        "drawn",
+        "due",
+        "held",
+        "is_drawing",
+        "is_naming",
+        "log",
+        "reshuffles",
+        "rules",
+        "seat",
+        "stock",
+    )
 
     def __init__(self, rules: HandRules, history: Sequence[int]) -> None:
-        first = rules.first(history)
+        first = rules.find_first_card(history)
         self.rules = rules
         self.seat = history[0] - DEALER
         """Seat to act."""
-        self.way = 1
+        self.direction = 1
         """1 if turns go up by seat number, -1 if they go down."""
         self.held = rules.hands
-        self.stock, self.renewed = len(CARDS) - rules.hands - 1, 0
+        self.stock, self.reshuffles = len(CARDS) - rules.hands - 1, 0
         """Number of cards in the stock, and number of reshuffles."""
         self.due = self.drawn = 0
         """Number of cards to draw for twos, and number drawn this turn."""
-        self.drawing = self.naming = False
+        self.is_drawing = self.is_naming = False
         """Whether a card is about to be drawn; whether a suit must be named."""
         up = " ".join([CARDS[card] for card in history[1 + rules.hands : first + 1]])
-        self.told = f"P{self.seat} turns up {up}"
+        self.log = f"P{self.seat} turns up {up}"
         """All public events: `P0 turns up 7c, P1 +2 8c hearts, P0 7h, P1 +5 pass`."""
-        self._follow(history[first])  # counts as played by the dealer
+        self._apply_effects(history[first])  # counts as played by the dealer
 
     def copy(self) -> CrazyEightsHistory:
         new = CrazyEightsHistory.__new__(CrazyEightsHistory)
-        new.rules, new.told = self.rules, self.told
-        new.seat, new.way, new.held, new.stock, new.renewed = self.seat, self.way, self.held, self.stock, self.renewed
-        new.due, new.drawn, new.drawing, new.naming = self.due, self.drawn, self.drawing, self.naming
+        new.rules, new.log = self.rules, self.log
+        new.seat, new.direction, new.held, new.stock, new.reshuffles = (
+            self.seat,
+            self.direction,
+            self.held,
+            self.stock,
+            self.reshuffles,
+        )
+        new.due, new.drawn, new.is_drawing, new.is_naming = self.due, self.drawn, self.is_drawing, self.is_naming
         return new
 
-    def go_on(self, item: int) -> None:
+    def advance(self, item: int) -> None:
         """Apply the next entry of the history."""
-        if self.drawing:
+        if self.is_drawing:
             self.held, self.drawn, self.stock = self.held + 1, self.drawn + 1, self.stock - 1
-            self._renew()
+            self._reshuffle_if_empty()
             if not self.due:
-                self.drawing = False
+                self.is_drawing = False
                 return
             self.due = self.due - 1 if self.stock else 0
             if not self.due:
-                self.drawing = False
-                self._tell("")
-                self._next()
+                self.is_drawing = False
+                self._log("")
+                self._pass_turn()
         elif item == DRAW:
-            self.drawing = True
+            self.is_drawing = True
         elif item == PASS:
-            self._tell(" pass")
-            self._next()
+            self._log(" pass")
+            self._pass_turn()
         elif item >= NAME:
-            self.naming = False
-            self.told += f" {SUITS[item - NAME]}"
-            self._next()
+            self.is_naming = False
+            self.log += f" {SUITS[item - NAME]}"
+            self._pass_turn()
         else:
             self.held -= 1
-            self._renew()
-            self._tell(f" {CARDS[item]}")
+            self._reshuffle_if_empty()
+            self._log(f" {CARDS[item]}")
             if item // 4 == _EIGHT:
-                self.naming = True
+                self.is_naming = True
             else:
-                self._follow(item)
+                self._apply_effects(item)
 
-    def _tell(self, what: str) -> None:
+    def _log(self, what: str) -> None:
         drew = f" +{self.drawn}" if self.drawn else ""
-        self.told += f", P{self.seat}{drew}{what}"
+        self.log += f", P{self.seat}{drew}{what}"
         self.drawn = 0
 
-    def _renew(self) -> None:
+    def _reshuffle_if_empty(self) -> None:
         if self.rules.reshuffle and not self.stock:
             self.stock = len(CARDS) - self.held - 1
-            self.renewed += 1
+            self.reshuffles += 1
 
-    def _follow(self, card: int) -> None:
+    def _apply_effects(self, card: int) -> None:
         """Apply a card's effects and advance the turn."""
         rank = card // 4
         if self.rules.specials:
             if rank == _QUEEN:
-                self._next()
+                self._pass_turn()
             elif rank == _ACE:
-                self.way = -self.way
+                self.direction = -self.direction
             elif rank == _TWO and self.stock:
                 self.due += 2
-        self._next()
+        self._pass_turn()
 
-    def _next(self) -> None:
-        self.seat = (self.seat + self.way) % self.rules.players
+    def _pass_turn(self) -> None:
+        self.seat = (self.seat + self.direction) % self.rules.players
 
 
 def start_history(rules: HandRules, history: Sequence[int]) -> tuple[CrazyEightsHistory, int]:
     """Return the hand with the first card on the pile, and the number of entries up to there."""
-    return CrazyEightsHistory(rules, history), rules.first(history) + 1
+    return CrazyEightsHistory(rules, history), rules.find_first_card(history) + 1
 
 
 def iterate_history(rules: HandRules, history: Sequence[int]) -> Iterator[tuple[int, int, CrazyEightsHistory]]:
@@ -131,4 +149,4 @@ def iterate_history(rules: HandRules, history: Sequence[int]) -> Iterator[tuple[
     hand, done = start_history(rules, history)
     for index in range(done, len(history)):
         yield index, history[index], hand
-        hand.go_on(history[index])
+        hand.advance(history[index])

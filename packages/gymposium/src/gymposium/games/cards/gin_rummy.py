@@ -45,12 +45,12 @@ class GinRummy:
         texts = [start.action_to_string(0, action) for action in range(_MELDS, start.num_distinct_actions())]
         self.melds = [sorted(map(_CARDS.index, _split_cards(text.rpartition(" ")[2]))) for text in texts]
         self._utils = pyspiel.gin_rummy.GinRummyUtils(13, 4, hand_size)
-        self._named = {_UPCARD: "draw upcard", _STOCK: "draw stock", _PASS: "pass", _KNOCK: "knock"}
-        self._named.update({_MELDS + i: f"meld {_join_cards(meld)}" for i, meld in enumerate(self.melds)})
+        self._action_names = {_UPCARD: "draw upcard", _STOCK: "draw stock", _PASS: "pass", _KNOCK: "knock"}
+        self._action_names.update({_MELDS + i: f"meld {_join_cards(meld)}" for i, meld in enumerate(self.melds)})
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         with_card = "lay off" if state.current_phase() == _PHASE.LAYOFF else "discard"
-        return [self._named[a] if a >= _UPCARD else f"{with_card} {_CARDS[a]}" for a in actions]
+        return [self._action_names[a] if a >= _UPCARD else f"{with_card} {_CARDS[a]}" for a in actions]
 
     def rules(self, seat: int, style: Style) -> str:
         limit = "the value of the first upcard (only gin if it is an ace)" if self.oklahoma else f"{self.knock_card}"
@@ -102,7 +102,7 @@ class GinRummy:
         stage = _find_stage(state, self.hand_size)
         limit, stock = state.knock_card(), state.stock_size()
         # After a knock, unlaid cards count. After a knock at the wall, the engine's number is stale.
-        deadwood = sum([_VALUES[card] for card in hand]) if True in knocked else self._deadwood(state, seat)
+        deadwood = sum([_VALUES[card] for card in hand]) if True in knocked else self._count_deadwood(state, seat)
         if style == "compact":
             lines = [
                 f"hand {_join_cards(hand) or 'none'}",
@@ -166,7 +166,7 @@ class GinRummy:
             told=f"Your hand: {known['hand'] or 'empty'}; the upcard: {upcard or 'none'}",
         )
 
-    def _deadwood(self, state: pyspiel.State, seat: int) -> int:
+    def _count_deadwood(self, state: pyspiel.State, seat: int) -> int:
         """Return a hand's deadwood, after the best discard if a card was drawn.
 
         If every card is in a meld, the engine counts 0 without a discard. But if all melds have three cards, any
@@ -299,7 +299,7 @@ class GinRummyGame(OpenSpielGame):
         self._start = engine.new_initial_state()
         self.gin = GinRummy(**params, start=self._start)
         super().__init__(spec, params, engine, self.gin)
-        self._dealt = [self._start.action_to_string(CHANCE, card) for card in range(52)]
+        self._card_texts = [self._start.action_to_string(CHANCE, card) for card in range(52)]
         # The engine's bound is lower (gin_rummy.h, kMaxPossibleDeadwood = 98 for every hand size). But players need not
         # lay melds, so they can be left with ten cards that count 10 each.
         limit = 10 if self.gin.oklahoma else self.gin.knock_card
@@ -322,11 +322,11 @@ class GinRummyGame(OpenSpielGame):
         history = match.state.history()
         for _ in range(_TRIES):
             dealt = self._redeal(history, seat, match.state.knock_card(), rng)
-            state = self._replayed(history, dealt, 1 - seat)
+            state = self._replay_deal(history, dealt, 1 - seat)
             if state is not None:
                 events = match.events.copy()
                 for index, card in dealt.items():
-                    events[index] = Event(CHANCE, self._dealt[card])
+                    events[index] = Event(CHANCE, self._card_texts[card])
                 return OpenSpielMatch(self, state, events, None, rng)
         raise NoSampler(f"{self.name}: found no other deal that allows the observed knock, in {_TRIES} tries.")
 
@@ -390,7 +390,7 @@ class GinRummyGame(OpenSpielGame):
         dealt.update(zip(hidden, cards, strict=True))
         return dealt
 
-    def _replayed(self, history: Sequence[int], dealt: Mapping[int, int], other: int) -> pyspiel.State | None:
+    def _replay_deal(self, history: Sequence[int], dealt: Mapping[int, int], other: int) -> pyspiel.State | None:
         """Return the resulting state, or None if the other seat could not have knocked as it did."""
         state = self.start()
         knocked = False

@@ -33,8 +33,8 @@ class Goofspiel:
     """Text of `goofspiel` with two players and hidden bids."""
 
     move_pattern = re.compile(r"bid [1-9]\d?")
-    shown = "You are told who won a round, never your opponent's card."
-    compact = (
+    reveal_rule = "You are told who won a round, never your opponent's card."
+    compact_rule = (
         "bids hidden, moves bid N\npast is prize:your bid with w won, l lost or t tied; points are yours and theirs"
     )
 
@@ -48,12 +48,12 @@ class Goofspiel:
     def rules(self, seat: int, style: Style) -> str:
         n = self.num_cards
         if style == "compact":
-            return f"goofspiel, cards 1 to {n}, prizes {self.points_order}, {self.compact}\n"
+            return f"goofspiel, cards 1 to {n}, prizes {self.points_order}, {self.compact_rule}\n"
         return (
             f"Goofspiel for two players. Each holds the cards 1 to {n}. The prizes, also 1 to {n}, are turned up one "
             f"at a time. {_ORDER[self.points_order]} Each round both players bid one card from their hand at the "
             f"same time; the higher card wins the prize's points, and where the bids are equal nobody gets "
-            f"them. Both cards are then gone. {self.shown}\n"
+            f"them. Both cards are then gone. {self.reveal_rule}\n"
             f"When each player has one card left, it is bid automatically. Whoever has more points at the end wins; "
             f"equal points are a draw.\n"
         )
@@ -85,9 +85,9 @@ class Goofspiel:
         return "\n".join(lines)
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        return self._drawn(compact_facts(self, state, seat))
+        return self._draw_facts(compact_facts(self, state, seat))
 
-    def _drawn(self, known: Mapping[str, str]) -> Picture:
+    def _draw_facts(self, known: Mapping[str, str]) -> Picture:
         """Return a picture of the facts in the compact text."""
         mine, theirs = [int(points) for points in known["points"].split()]
         past = [re.split("[:]", round_) for round_ in known.get("past", "").split()]
@@ -112,8 +112,8 @@ class Goofspiel:
 class OpenGoofspiel(Goofspiel):
     """Text of `goofspiel` with public bids, so both hands are known."""
 
-    shown = "Both are shown."
-    compact = "bids shown, moves bid N\npoints and hands are yours and theirs; left are the prizes to come"
+    reveal_rule = "Both are shown."
+    compact_rule = "bids shown, moves bid N\npoints and hands are yours and theirs; left are the prizes to come"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         view = OPEN_VIEW.match(state.information_state_string(seat))

@@ -35,11 +35,11 @@ class Hanabi:
     def __init__(self, deck: Deck, max_information_tokens: int, max_life_tokens: int) -> None:
         self.deck, self.hints, self.lives = deck, max_information_tokens, max_life_tokens
         self._moves = [deck.moves(seat) for seat in range(deck.players)]
-        self.histories = HandHistories(lambda history: (self.begin(), 0))
+        self.histories = HandHistories(lambda history: (self.start_history(), 0))
         places, seats = f"[1-{deck.hand_size}]", f"P[0-{deck.players - 1}]"
         self.move_pattern = re.compile(f"(?:play|discard) {places}|hint {seats} (?:{'|'.join(deck.kinds)})")
 
-    def begin(self) -> HanabiHistory:
+    def start_history(self) -> HanabiHistory:
         return HanabiHistory(self.deck, self._moves)
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
@@ -104,7 +104,7 @@ class Hanabi:
             legal = ", ".join(self.moves(state, seat, state.legal_actions(seat)))
             return (
                 f"lives {lives} hints {hints} deck {left}{ends}\nstacks {stacks}\ngone{gone or ' none'}\n{cards}"
-                f"turns {now.told or 'none'}\n{f'result {result}' if over else f'now P{now.seat}'}\n"
+                f"turns {now.log or 'none'}\n{f'result {result}' if over else f'now P{now.seat}'}\n"
                 f"legal {legal or 'none'}\n"
             )
         ends = f" {_count(now.turns_left, 'turn')} to go." if now.turns_left and not over else ""
@@ -118,7 +118,7 @@ class Hanabi:
             )
             whose = "Your hand, as far as you know it" if s == seat else f"P{s}'s hand (as far as P{s} knows it)"
             lines.append(f"{whose}: {cards or 'empty'}.")
-        lines.append(f"Turns so far: {now.told or 'none'}.")
+        lines.append(f"Turns so far: {now.log or 'none'}.")
         if over:
             lines.append(f"The match is over. The result: {result}.")
         else:
@@ -185,12 +185,12 @@ class HanabiGame(OpenSpielGame):
         self.max_decisions = 2 * gone + hints + deck.colors
 
     def render_view(self, state: pyspiel.State, seat: int) -> str:
-        return f"{super().render_view(state, seat)}\n{self.wording.histories.get(state.history()).told}"
+        return f"{super().render_view(state, seat)}\n{self.wording.histories.get(state.history()).log}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Redeal the seat's own hand. All hands of unseen cards that fit its hints are equally likely."""
         history, deck = match.state.history(), self.deck
-        places, pool = self._hidden(history, seat)
+        places, pool = self._find_hidden(history, seat)
         view = _VIEW.match(match.state.observation_string(seat))
         assert view is not None, "the engine's view of hanabi has changed"
         own = view[4].replace("Cur player\n", "").partition("-----\n")[0]
@@ -205,20 +205,20 @@ class HanabiGame(OpenSpielGame):
             return self.world(match, history, rng)
         raise NoSampler(f"{self.name}: found no other hand that fits the hints, in {_TRIES} tries.")
 
-    def _hidden(self, history: Sequence[int], seat: int) -> tuple[list[int], list[int]]:
+    def _find_hidden(self, history: Sequence[int], seat: int) -> tuple[list[int], list[int]]:
         """Return the history index of each card in the seat's hand, oldest first, and all cards that these may be."""
-        past = self.wording.begin()
+        past = self.wording.start_history()
         places: list[int] = []
         unseen = [card for card in range(len(self.deck.names)) for _ in range(self.deck.copies[card % self.deck.ranks])]
         for index, item in enumerate(history):
-            to = past.drawing()
+            to = past.find_drawing_seat()
             if to == seat:
                 places.append(index)
             elif to is not None:
                 unseen.remove(item)
             elif past.seat == seat and item < 2 * self.deck.hand_size:
                 unseen.remove(history[places.pop(item % self.deck.hand_size)])
-            past.go_on(item)
+            past.advance(item)
         return places, unseen
 
 

@@ -34,7 +34,7 @@ class Deck:
 class HanabiHistory:
     """A match's state, derived from its history."""
 
-    __slots__ = ("deck", "hands", "left", "moves", "seat", "stacks", "told", "turns_left")
+    __slots__ = ("deck", "hands", "left", "log", "moves", "seat", "stacks", "turns_left")
 
     def __init__(self, deck: Deck, moves: Sequence[Sequence[str]]) -> None:
         self.deck, self.moves = deck, moves
@@ -46,7 +46,7 @@ class HanabiHistory:
         """Seat to move."""
         self.turns_left: int | None = None
         """Number of turns left once the deck is empty."""
-        self.told = ""
+        self.log = ""
         """The turns so far: `P0 hint P1 red (1 4), P1 play 1 R1, P0 play 3 G4 x`."""
 
     def copy(self) -> HanabiHistory:
@@ -57,10 +57,10 @@ class HanabiHistory:
             [hand.copy() for hand in self.hands],
             self.left,
         )
-        new.stacks, new.seat, new.turns_left, new.told = self.stacks.copy(), self.seat, self.turns_left, self.told
+        new.stacks, new.seat, new.turns_left, new.log = self.stacks.copy(), self.seat, self.turns_left, self.log
         return new
 
-    def drawing(self) -> int | None:
+    def find_drawing_seat(self) -> int | None:
         """Return the seat that draws the next card, or None if no seat draws now."""
         if self.left:
             for seat, hand in enumerate(self.hands):
@@ -68,9 +68,9 @@ class HanabiHistory:
                     return seat
         return None
 
-    def go_on(self, item: int) -> None:
+    def advance(self, item: int) -> None:
         """Apply the next history entry: a dealt card or a move."""
-        to = self.drawing()
+        to = self.find_drawing_seat()
         if to is not None:
             self.hands[to].append(item)
             self.left -= 1
@@ -80,7 +80,7 @@ class HanabiHistory:
         name = self.moves[self.seat][item]
         what, where, *kind = name.split()
         if kind:
-            self._tell(f"{name} ({' '.join(map(str, self.touched(int(where[1:]), kind[0])))})")
+            self._log(f"{name} ({' '.join(map(str, self.find_hinted(int(where[1:]), kind[0])))})")
         else:
             card = self.hands[self.seat].pop(int(where) - 1)
             fits = False
@@ -88,15 +88,15 @@ class HanabiHistory:
                 colour, rank = divmod(card, self.deck.ranks)
                 fits = self.stacks[colour] == rank
                 self.stacks[colour] += fits
-            self._tell(f"{name} {self.deck.names[card]}{'' if fits or what == 'discard' else ' x'}")
+            self._log(f"{name} {self.deck.names[card]}{'' if fits or what == 'discard' else ' x'}")
         self.seat = (self.seat + 1) % self.deck.players
         if self.turns_left is not None:
             self.turns_left -= 1
 
-    def touched(self, seat: int, kind: str) -> list[int]:
+    def find_hinted(self, seat: int, kind: str) -> list[int]:
         """Return the positions in a hand that a hint names."""
         names = self.deck.names
         return [i for i, card in enumerate(self.hands[seat], start=1) if kind[0].upper() in names[card]]
 
-    def _tell(self, what: str) -> None:
-        self.told += f"{', ' if self.told else ''}P{self.seat} {what}"
+    def _log(self, what: str) -> None:
+        self.log += f"{', ' if self.log else ''}P{self.seat} {what}"

@@ -18,7 +18,7 @@ class HandHistory(Protocol):
 
     def copy(self: H) -> H: ...
 
-    def go_on(self, item: int) -> None:
+    def advance(self, item: int) -> None:
         """Apply the next engine history entry."""
         ...
 
@@ -27,7 +27,7 @@ H = TypeVar("H", bound=HandHistory)
 
 
 class HandHistories(Generic[H]):
-    """A cache of hand histories for all matches of a game. Callers must not change what `of` returns."""
+    """A cache of hand histories for all matches of a game. Callers must not modify what `get` returns."""
 
     def __init__(self, begin: Callable[[Sequence[int]], tuple[H, int]]) -> None:
         """`begin` takes an engine history and returns a hand history of its first entries, and their number."""
@@ -46,7 +46,7 @@ class HandHistories(Generic[H]):
             cached = self._cache.get(key[:done])
         hand, done = self._begin(key) if cached is None else (cached.copy(), done)
         for item in key[done:]:
-            hand.go_on(item)
+            hand.advance(item)
         if len(self._cache) >= _MAX_CACHED:
             self._cache.clear()
         self._cache[key] = hand

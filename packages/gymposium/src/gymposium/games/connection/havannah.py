@@ -51,7 +51,7 @@ class Havannah:
             f"{middle[-1]}, {bottom[0]} and {bottom[-1]};\n"
             f"- a fork: a chain that joins three of the six sides. A corner cell belongs to no side.\n"
             f"A full board without any of these is a draw.\n"
-            f"{self.board.naming}\n"
+            f"{self.board.naming_rule}\n"
             f"A cell touches up to six others: those beside it in its row; in the row above, those of its own letter "
             f"and of the letter before; in the row below, those of its own letter and of the letter after. So b2 "
             f"touches a2 and c2, a1 and b1, b3 and c3.\n"
@@ -61,11 +61,13 @@ class Havannah:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         board, swap = self.board, ""
         if style == "compact":
-            return board.compact(state, seat) + format_legal(state, seat, self.names)
+            return board.render_compact(state, seat) + format_legal(state, seat, self.names)
         if self.swap and state.current_player() == seat == len(state.history()) == 1:
             swap = board.names[state.history()[0]]
         offer = f" You may also play {swap}, which makes the stone there yours." if swap else ""
-        return f"You are {_MARKS[seat]}{describe_turn(state, seat)}.{offer} The board:\n{board.full(state, seat)}"
+        return (
+            f"You are {_MARKS[seat]}{describe_turn(state, seat)}.{offer} The board:\n{board.render_full(state, seat)}"
+        )
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         return self.board.picture(state, seat, last_turn(events))

@@ -63,8 +63,8 @@ class Hex:
         board: str = state.observation_string(seat)
         if style == "compact":
             rows = board.replace(" ", "").split("\n")
-            return self._frame.compact(rows) + format_legal(state, seat, self.names)
-        drawn = self._frame.slanted(board.split("\n"))
+            return self._frame.render_compact(rows) + format_legal(state, seat, self.names)
+        drawn = self._frame.render_slanted(board.split("\n"))
         return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. The board:\n{drawn}"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:

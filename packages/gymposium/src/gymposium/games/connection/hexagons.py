@@ -30,7 +30,7 @@ class Hexagons:
         columns = [f"[{row[0][0]}-{row[-1][0]}]{number}" for number, row in enumerate(self.rows, start=1)]
         self.pattern = "|".join(columns)
         """Regular expression for cell names."""
-        self.naming = (
+        self.naming_rule = (
             f"A cell is named by its column, a letter, and its row, a number: rows run across, from 1 at the top to "
             f"{len(self.rows)} at the bottom. Each row is drawn between the names of its first and its last cell; in "
             f"between, the letters follow each other as in the alphabet. An empty cell is shown as a dot."
@@ -42,21 +42,21 @@ class Hexagons:
         self._tails = [f" {row[-1]}\n" for row in self.rows]
         self._labels = [f"{row[0]:{width}} " for row in self.rows]
 
-    def full(self, state: pyspiel.State, seat: int) -> str:
-        rows = zip(self._heads, self.cells(state, seat), self._tails)
+    def render_full(self, state: pyspiel.State, seat: int) -> str:
+        rows = zip(self._heads, self.read_cells(state, seat), self._tails)
         return "".join([head + " ".join(cells) + tail for head, cells, tail in rows])
 
-    def compact(self, state: pyspiel.State, seat: int) -> str:
-        return "".join([f"{label}{cells}\n" for label, cells in zip(self._labels, self.cells(state, seat))])
+    def render_compact(self, state: pyspiel.State, seat: int) -> str:
+        return "".join([f"{label}{cells}\n" for label, cells in zip(self._labels, self.read_cells(state, seat))])
 
-    def cells(self, state: pyspiel.State, seat: int) -> list[str]:
+    def read_cells(self, state: pyspiel.State, seat: int) -> list[str]:
         """Return the content of each row's cells: x, o or a dot."""
         board: str = state.observation_string(seat).replace("O", "x").replace("@", "o")
         return [line[stones] for line, stones in zip(board.split("\n")[1:], self._stones)]
 
     def picture(self, state: pyspiel.State, seat: int, last: str) -> Picture:
         """Return a picture of the board. `last` is the last move."""
-        cells = self.cells(state, seat)
+        cells = self.read_cells(state, seat)
         left = min(stones.start for stones in self._stones)
         board = hexes(
             cells,

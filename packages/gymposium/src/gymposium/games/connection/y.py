@@ -39,7 +39,7 @@ class Y:
             f"board with one chain of touching stones of their own wins. The sides are the top (row 1, from a1 to "
             f"{right}), the left (column a, from a1 to {last}) and the right (the last cell of each row, from {right} "
             f"to {last}); a corner cell belongs to both sides that meet there. There are no draws.\n"
-            f"{self.board.naming}\n"
+            f"{self.board.naming_rule}\n"
             f"A cell touches up to six others: those beside it in its row; in the row above, those of its own letter "
             f"and of the letter after; in the row below, those of its own letter and of the letter before. So b2 "
             f"touches a2 and c2, b1 and c1, a3 and b3.\n"
@@ -48,8 +48,8 @@ class Y:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         if style == "compact":
-            return self.board.compact(state, seat) + format_legal(state, seat, self.names)
-        return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. The board:\n{self.board.full(state, seat)}"
+            return self.board.render_compact(state, seat) + format_legal(state, seat, self.names)
+        return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. The board:\n{self.board.render_full(state, seat)}"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         return self.board.picture(state, seat, last_turn(events))

@@ -85,9 +85,9 @@ class Backgammon:
         roll = _ROLL.search(state.observation_string(seat))
         assert roll is not None, "the engine's view of backgammon has changed"
         names = self._names.setdefault((seat, roll[1]), {})
-        return [names.get(action) or self._name(state, seat, action, names) for action in actions]
+        return [names.get(action) or self._name_action(state, seat, action, names) for action in actions]
 
-    def _name(self, state: pyspiel.State, seat: int, action: int, names: dict[int, str]) -> str:
+    def _name_action(self, state: pyspiel.State, seat: int, action: int, names: dict[int, str]) -> str:
         played = [m for m in state.spiel_move_to_checker_moves(seat, action) if m.pos != _PASS]
         name = " ".join([_name_step(seat, m.pos, m.num) for m in played]) or "pass"
         if name.count("off") < 2:

@@ -98,7 +98,7 @@ class Battleship:
             f"ship is sunk once all its squares are hit. After a shot you are told whether it missed, hit a ship, or "
             f"sank one (hit its last square), not which ship. {again} The match is over as soon as all ships of a "
             f"player are sunk, or when the shots are used up.\n"
-            f"Your result is the number of ships that you sank, less {self._loss()}.\n"
+            f"Your result is the number of ships that you sank, less {self._describe_loss()}.\n"
             f"A square is named by its row (A to {last[0]}, from the top) and its column (1 to {self.width}, from the "
             f"left): A1 is top left, {last} bottom right. To place a ship, name its leftmost or topmost square and "
             f"the way that it lies from there: A1 across for one that goes right, A1 down for one that goes down. To "
@@ -106,14 +106,14 @@ class Battleship:
             f"You place and shoot {('first', 'second')[seat]}.\n"
         )
 
-    def _loss(self) -> str:
+    def _describe_loss(self) -> str:
         if self.loss_multiplier == 1:
             return "the number that you lost"
         return f"{self.loss_multiplier:g} times the number that you lost"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        view = self.read(state.information_state_string(seat))
-        own, shots = self._boards(view)
+        view = self.parse_view(state.information_state_string(seat))
+        own, shots = self._draw_boards(view)
         width, over, mine = self.width, state.is_terminal(), state.current_player() == seat
         rows = range(self.height)
         result = f"{state.player_return(seat):+g}"
@@ -166,8 +166,8 @@ class Battleship:
         return "\n".join(lines) + "\n"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        view = self.read(state.information_state_string(seat))
-        own, shots = self._boards(view)
+        view = self.parse_view(state.information_state_string(seat))
+        own, shots = self._draw_boards(view)
         width, names = self.width, self.squares
         starts = range(0, len(names), width)
         places = [names[start : start + width] for start in starts]
@@ -190,7 +190,7 @@ class Battleship:
             told=f"Your shots, row by row: {shots}; your board: {own}",
         )
 
-    def read(self, view: str) -> _View:
+    def parse_view(self, view: str) -> _View:
         """Parse an information state such as `T=13 /h_2_5/v_1_1/shot_2_6:W/oppshot_1_2`."""
         values: dict[str, list[Any]] = {"ship": [], "shot": [], "theirs": []}
         parts = self._parts
@@ -199,7 +199,7 @@ class Battleship:
             values[kind].append(value)
         return _View(values["ship"], values["shot"], values["theirs"])
 
-    def _boards(self, view: _View) -> tuple[str, str]:
+    def _draw_boards(self, view: _View) -> tuple[str, str]:
         """Return the seat's board and its shots, square by square."""
         own, shots = ["."] * len(self.squares), ["."] * len(self.squares)
         for size, (down, square) in zip(self.sizes, view.ships, strict=False):
@@ -239,7 +239,7 @@ class BattleshipGame(OpenSpielGame):
         words, other = self.wording, 1 - seat
         history = match.state.history()
         placed = min(len(history), 2 * len(words.sizes))
-        shots = words.read(match.state.information_state_string(seat)).shots
+        shots = words.parse_view(match.state.information_state_string(seat)).shots
         sizes = words.sizes[: len(range(other, placed, 2))]
         squares = len(words.squares)
         while True:

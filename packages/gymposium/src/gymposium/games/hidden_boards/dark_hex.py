@@ -94,7 +94,8 @@ class DarkHex:
         if style == "compact":
             past = " ".join([t if t == "?" else self.names[int(t)] + "!" * (cells[int(t)] != mark) for t in tried])
             end = f"result {int(state.player_return(seat)):+d}\n" if over else ""
-            return f"{self._frame.compact(rows)}tried {past or 'none'}\n{end}{format_legal(state, seat, self.names)}"
+            legal = format_legal(state, seat, self.names)
+            return f"{self._frame.render_compact(rows)}tried {past or 'none'}\n{end}{legal}"
         end = f"The match is over: you {'win' if state.player_return(seat) > 0 else 'lose'}.\n" if over else ""
         you = "you " if self.obstype == "reveal-numturns" else ""
         past = ", ".join(
@@ -108,7 +109,8 @@ class DarkHex:
         whose = "Tries" if you else "Your tries"
         spaced = [" ".join(row) for row in rows]
         return (
-            f"You are {mark}{describe_turn(state, seat)}. The board as you know it:\n{self._frame.slanted(spaced)}"
+            f"You are {mark}{describe_turn(state, seat)}. The board as you know "
+            f"it:\n{self._frame.render_slanted(spaced)}"
             f"{whose} so far: {past or 'none'}.\n{end}"
         )
 
@@ -154,16 +156,16 @@ class DarkHexGame(OpenSpielGame):
         for _ in range(_ATTEMPTS):
             turns = iter(draw_tries(len(cells), seat, tries, counts if counted else None, abrupt, rng))
             state, events = self.start(), list[Event]()
-            made = self._play(state, events, 1 - seat, next(turns)) if seat == 1 else True
+            made = self._apply_tries(state, events, 1 - seat, next(turns)) if seat == 1 else True
             for cell, free in tries:
-                made = made and self._play(state, events, seat, [cell])
+                made = made and self._apply_tries(state, events, seat, [cell])
                 if free or abrupt:
-                    made = made and self._play(state, events, 1 - seat, next(turns))
+                    made = made and self._apply_tries(state, events, 1 - seat, next(turns))
             if made:
                 return OpenSpielMatch(self, state, events, None, rng)
         raise NoSampler(f"{self.name}: in all {_ATTEMPTS} worlds drawn, the other player had already won.")
 
-    def _play(self, state: pyspiel.State, events: list[Event], seat: int, cells: Sequence[int]) -> bool:
+    def _apply_tries(self, state: pyspiel.State, events: list[Event], seat: int, cells: Sequence[int]) -> bool:
         """Apply these tries and return whether the match continues."""
         for cell in cells:
             events.append(Event(seat, self._name(state, seat, cell)))

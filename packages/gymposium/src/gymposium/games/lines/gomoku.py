@@ -67,8 +67,8 @@ class Gomoku:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         rows = state.observation_string(seat).split("\n")[1:]  # the first line names the player to move
         if style == "compact":
-            return self._frame.compact(rows) + format_legal(state, seat, self.names)
-        return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. The board:\n{self._frame.full(rows)}"
+            return self._frame.render_compact(rows) + format_legal(state, seat, self.names)
+        return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. The board:\n{self._frame.render_full(rows)}"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = state.observation_string(seat).split("\n")[1 : self.size + 1]

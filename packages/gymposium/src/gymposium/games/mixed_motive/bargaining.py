@@ -66,10 +66,10 @@ class Bargaining:
             f"other's last offer, write {AGREE}.\n"
             f"Once an offer is agreed to, the match is over and each player gets the worth of what falls to them. "
             f"After {self.max_turns} offers without agreement it is over and both get 0, so the last of them cannot be "
-            f"agreed to.\n{self._chance()}{self._loss()}{ends}"
+            f"agreed to.\n{self._describe_ending()}{self._describe_discount()}{ends}"
         )
 
-    def _chance(self) -> str:
+    def _describe_ending(self) -> str:
         if not self.prob_end:
             return ""
         return (
@@ -77,7 +77,7 @@ class Bargaining:
             f"both get 0.\n"
         )
 
-    def _loss(self) -> str:
+    def _describe_discount(self) -> str:
         if self.discount == 1:
             return ""
         return (
@@ -147,8 +147,8 @@ class BargainingGame(OpenSpielGame):
         ]
         self._odds = self.start().chance_outcomes()
 
-    def chances(self, state: pyspiel.State) -> Sequence[tuple[int, float]]:
-        return super().chances(state) if state.history() else self._odds
+    def list_chances(self, state: pyspiel.State) -> Sequence[tuple[int, float]]:
+        return super().list_chances(state) if state.history() else self._odds
 
     def outcome(self, state: pyspiel.State, action: int) -> str:
         return self._deals[action] if action < len(self._deals) else super().outcome(state, action)

@@ -39,7 +39,7 @@ class CoinGame:
         self._setup = 2 + 2 + len(self.colours) * self.coins
         """Number of chance outcomes: two colors, two player positions, and one position per coin."""
 
-    def made(self, state: pyspiel.State) -> int:
+    def count_moves(self, state: pyspiel.State) -> int:
         """Return the number of moves so far. The engine counts them but does not expose the count."""
         return int(state.move_number()) - self._setup
 
@@ -71,7 +71,7 @@ class CoinGame:
         own, _, *lines = state.observation_string(seat).split("\n")
         counts = [line.split()[1:] for line in lines[:2]]
         board = "\n".join(lines[3 : 3 + self.rows]).translate(_DRAWN)
-        colour, made, over = self.colours[int(own)], self.made(state), state.is_terminal()
+        colour, made, over = self.colours[int(own)], self.count_moves(state), state.is_terminal()
         if style == "compact":
             taken = [" ".join(map("".join, zip(self.colours, counts[s], strict=True))) for s in (seat, 1 - seat)]
             end = f"result {int(state.player_return(seat))}\n" if over else ""
@@ -126,7 +126,7 @@ class CoinGameGame(OpenSpielGame):
         self.utility_range = (float(-(bad**2)), float(most**2 + more**2))
 
     def render_view(self, state: pyspiel.State, seat: int) -> str:
-        return f"{super().render_view(state, seat)}\nmoves {self.wording.made(state)}"
+        return f"{super().render_view(state, seat)}\nmoves {self.wording.count_moves(state)}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Redraw the partner's color. Nothing else is hidden, and no move depends on it."""

@@ -31,7 +31,7 @@ class NegotiationState(NamedTuple):
     drawn: tuple[int, ...] = ()
     """In this order: the number of turns, the count of each kind of item, its values for seat 0, and for seat 1."""
     offers: tuple[tuple[int, ...], ...] = ()
-    said: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
     agreed: bool = False
 
 
@@ -39,7 +39,7 @@ class Negotiation:
     """Rules of negotiation with `num_items` kinds of items and messages of `utterance_dim` symbols."""
 
     def __init__(self, num_items: int, enable_utterances: bool, num_symbols: int, utterance_dim: int) -> None:
-        self.kinds, self.talking = num_items, enable_utterances
+        self.kinds, self.has_messages = num_items, enable_utterances
         self.symbols, self.length = list_letters(num_symbols), utterance_dim
         offers = product(range(_MOST_OF_A_KIND + 1), repeat=num_items)
         self._takes = {f"take {_join_numbers(offer)}": offer for offer in offers}
@@ -71,13 +71,13 @@ class Negotiation:
             return (CHANCE,)
         if talk.agreed:
             return ()
-        if self.to_speak(talk):
+        if self.must_speak(talk):
             return ((len(talk.offers) - 1) % 2,)
         return (len(talk.offers) % 2,) if len(talk.offers) < self.turns(talk) else ()
 
-    def to_speak(self, talk: NegotiationState) -> bool:
+    def must_speak(self, talk: NegotiationState) -> bool:
         """Return whether the player who has just made a proposal must still send a message."""
-        return self.talking and len(talk.said) < len(talk.offers)
+        return self.has_messages and len(talk.messages) < len(talk.offers)
 
     def chance(self, talk: NegotiationState) -> Mapping[str, float]:
         drawn = talk.drawn
@@ -94,7 +94,7 @@ class Negotiation:
         return chances
 
     def legal_moves(self, talk: NegotiationState, seat: int) -> Sequence[str]:
-        if self.to_speak(talk):
+        if self.must_speak(talk):
             return self._says
         takes = [
             f"take {_join_numbers(offer)}" for offer in product(*[range(number + 1) for number in self.pool(talk)])
@@ -108,7 +108,7 @@ class Negotiation:
         if move == AGREE:
             return talk._replace(agreed=True)
         if move.startswith("say "):
-            return talk._replace(said=(*talk.said, move.removeprefix("say ")))
+            return talk._replace(messages=(*talk.messages, move.removeprefix("say ")))
         return talk._replace(offers=(*talk.offers, self._takes[move]))
 
     def returns(self, talk: NegotiationState) -> tuple[float, ...]:
@@ -121,7 +121,7 @@ class Negotiation:
 
     def view(self, talk: NegotiationState, seat: int) -> str:
         known = self.turns(talk), self.pool(talk), self.values(talk, seat)
-        return f"{known} {talk.offers} {talk.said} {talk.agreed}"
+        return f"{known} {talk.offers} {talk.messages} {talk.agreed}"
 
     def resample(self, events: Sequence[Event], seat: int, rng: random.Random) -> Sequence[Event]:
         """Redraw the other seat's values. They may be anything but all 0, and no move depends on them."""
@@ -136,7 +136,7 @@ class Negotiation:
 
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
-            say = f", then say a word of {self.length} out of {' '.join(self.symbols)}" if self.talking else ""
+            say = f", then say a word of {self.length} out of {' '.join(self.symbols)}" if self.has_messages else ""
             return (
                 f"negotiation, a turn is take with what you keep of each kind (the other gets the rest of the pool)"
                 f"{say}; or agree to the other's last proposal\nno agreement in the turns given: 0 each; you move "
@@ -144,7 +144,7 @@ class Negotiation:
             )
         example = _join_numbers((1, 0, 2)[: self.kinds])
         say = ""
-        if self.talking:
+        if self.has_messages:
             word = self.symbols[1] + self.symbols[0] * (self.length - 1)
             say = (
                 f"After a proposal you also say something to the other player, who hears it before answering: a word "
@@ -169,18 +169,18 @@ class Negotiation:
 
     def position(self, talk: NegotiationState, seat: int, style: Style) -> str:
         over, turns = not self.to_move(talk), self.turns(talk)
-        now = len(talk.offers) + (not self.to_speak(talk))
+        now = len(talk.offers) + (not self.must_speak(talk))
         result = f"{self.returns(talk)[seat]:g}"
         pool, values = _join_numbers(self.pool(talk)), _join_numbers(self.values(talk, seat))
         if style == "compact":
             past = [f"{'you' if n % 2 == seat else 'they'} {_join_numbers(o)}" for n, o in enumerate(talk.offers)]
-            past[: len(talk.said)] = [f"{offer} say {word}" for offer, word in zip(past, talk.said)]
+            past[: len(talk.messages)] = [f"{offer} say {word}" for offer, word in zip(past, talk.messages)]
             end = f"{'agreed' if talk.agreed else 'no deal'}, result {result}" if over else f"turn {now}/{turns}"
             return f"pool {pool}, values {values}\n{', '.join(past) or 'no proposals'}\n{end}\n"
         lines = [f"The pool: {pool}. One of each kind is worth to you: {values}."]
         for number, offer in enumerate(talk.offers):
             who = "you would" if number % 2 == seat else "the other player would"
-            word = f", and said {talk.said[number]}" if number < len(talk.said) else ""
+            word = f", and said {talk.messages[number]}" if number < len(talk.messages) else ""
             lines.append(f"Turn {number + 1}: {who} take {_join_numbers(offer)}{word}.")
         if talk.agreed:
             who = "You" if len(talk.offers) % 2 == seat else "The other player"
@@ -189,13 +189,13 @@ class Negotiation:
             lines.append(f"The match is over without agreement. You get {result}.")
         else:
             who = "you are" if self.to_move(talk) == (seat,) else "the other player is"
-            what = "say something" if self.to_speak(talk) else "propose or agree" if talk.offers else "propose"
+            what = "say something" if self.must_speak(talk) else "propose or agree" if talk.offers else "propose"
             lines.append(f"Turn {now} of {turns}: {who} to {what}.")
         return "\n".join(lines) + "\n"
 
     def picture(self, talk: NegotiationState, seat: int, events: Sequence[Event]) -> Picture:
         kinds = [f"item {number}" for number in range(1, self.kinds + 1)]
-        said = [*talk.said, *[""] * (len(talk.offers) - len(talk.said))]
+        said = [*talk.messages, *[""] * (len(talk.offers) - len(talk.messages))]
         rows = [
             ["in the pool", *map(str, self.pool(talk)), ""],
             ["worth to you", *map(str, self.values(talk, seat)), ""],
@@ -207,7 +207,7 @@ class Negotiation:
         told = "; ".join([" ".join(row).strip() for row in rows])
         widths = (2, *[1] * self.kinds, 1.4)
         return Picture.from_parts(
-            table(rows, head=["", *kinds, "said" if self.talking else ""], widths=widths), told=told
+            table(rows, head=["", *kinds, "said" if self.has_messages else ""], widths=widths), told=told
         )
 
 

@@ -78,9 +78,9 @@ class OpenSpielGame:
             self.tensor_shape = tuple(engine.observation_tensor_shape())
         elif kind.provides_information_state_tensor:
             self.tensor_shape = tuple(engine.information_state_tensor_shape())
-        self._tell(wording)
+        self._set_wording(wording)
 
-    def _tell(self, words: Wording) -> None:
+    def _set_wording(self, words: Wording) -> None:
         """Use this wording for prompts and replies."""
         self.told = words
         """The wording that players read: `wording`, or its disguise."""
@@ -90,11 +90,11 @@ class OpenSpielGame:
         if len(self.actions) != len(self.names or ()):
             raise ValueError(f"{self.name}: two actions share a name")
 
-    def in_words(self, words: Wording, **params: Any) -> Self:
+    def reword(self, words: Wording, **params: Any) -> Self:
         """Return this game with another wording, named by these parameters."""
         changed = {**self.params, **params}
-        game = self._with(params=MappingProxyType(changed), name=self.spec.full_name(changed))
-        game._tell(words)
+        game = self._copy_with(params=MappingProxyType(changed), name=self.spec.full_name(changed))
+        game._set_wording(words)
         return game
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OpenSpielGame:
@@ -126,19 +126,19 @@ class OpenSpielGame:
         actions: list[int] = state.legal_actions(seat)
         return actions
 
-    def with_recorded_chance(self) -> Self:
+    def use_recorded_chance(self) -> Self:
         """Return this game for records with dice and cards drawn elsewhere: `recorded:NAME`.
 
         A replay takes chance outcomes from the record. Raises `BadParameter` for a game without chance."""
         if not self.spec.chance:
             raise BadParameter(f"recorded:{self.name}: {self.name} has no chance. Use {self.name}.")
-        return self._with(spec=replace(self.spec, recorded=True), name=f"recorded:{self.name}", dealt=())
+        return self._copy_with(spec=replace(self.spec, recorded=True), name=f"recorded:{self.name}", dealt=())
 
     def recorded(self, events: Sequence[Event]) -> Self:
         """Return this game with the chance outcomes in these events (`gymposium.games.protocol.RecordedGame`)."""
-        return self._with(dealt=tuple(event.move for event in events if event.seat == CHANCE))
+        return self._copy_with(dealt=tuple(event.move for event in events if event.seat == CHANCE))
 
-    def _with(self, **attributes: Any) -> Self:
+    def _copy_with(self, **attributes: Any) -> Self:
         """Return a copy of the game with these attributes changed."""
         game = object.__new__(type(self))
         game.__dict__.update(self.__dict__, **attributes)
@@ -155,7 +155,7 @@ class OpenSpielGame:
 
     def load(self, events: Sequence[Event], seed: int | None = None) -> OpenSpielMatch:
         match = self.begin(seed)
-        replay_events(events, match._waiting, match._replay_chance, match._move)
+        replay_events(events, match._find_seats, match._replay_chance, match._apply_moves)
         match._draw_chance()
         return match
 
@@ -163,7 +163,7 @@ class OpenSpielGame:
         """Return a match before its first event."""
         return OpenSpielMatch(self, self.start(), [], seed, None)
 
-    def chances(self, state: pyspiel.State) -> Sequence[tuple[int, float]]:
+    def list_chances(self, state: pyspiel.State) -> Sequence[tuple[int, float]]:
         """Return the chance outcomes and their probabilities."""
         outcomes: list[tuple[int, float]] = state.chance_outcomes()
         return outcomes
@@ -234,9 +234,9 @@ class OpenSpielMatch:
         self.events = events
         self.seed = seed
         self._rng = rng
-        self._forget()
+        self._clear_cache()
 
-    def _forget(self) -> None:
+    def _clear_cache(self) -> None:
         """Clear the cached answers after the position changes. They exist because engine queries are slow."""
         self._seats: tuple[int, ...] | None = None
         self._actions: dict[int, list[int]] = {}
@@ -251,10 +251,10 @@ class OpenSpielMatch:
                 self._seats = (player,)
             else:
                 joint = self.state.is_simultaneous_node()
-                self._seats = tuple([seat for seat in range(self.game.seats) if joint and self._legal(seat)])
+                self._seats = tuple([seat for seat in range(self.game.seats) if joint and self._get_legal(seat)])
         return self._seats
 
-    def _legal(self, seat: int) -> list[int]:
+    def _get_legal(self, seat: int) -> list[int]:
         """Return the cached legal actions, which callers must not change."""
         actions = self._actions.get(seat)
         if actions is None:
@@ -262,16 +262,16 @@ class OpenSpielMatch:
         return actions
 
     def legal_actions(self, seat: int) -> list[int]:
-        return self._legal(seat).copy()
+        return self._get_legal(seat).copy()
 
     def legal_moves(self, seat: int) -> list[str]:
-        names, actions = self.game.names, self._legal(seat)
-        return [*self._named(seat)] if names is None else [names[action] for action in actions]
+        names, actions = self.game.names, self._get_legal(seat)
+        return [*self._get_move_names(seat)] if names is None else [names[action] for action in actions]
 
-    def _named(self, seat: int) -> tuple[str, ...]:
+    def _get_move_names(self, seat: int) -> tuple[str, ...]:
         moves = self._moves.get(seat)
         if moves is None:
-            moves = self._moves[seat] = tuple(self.game.name_moves(self.state, seat, self._legal(seat)))
+            moves = self._moves[seat] = tuple(self.game.name_moves(self.state, seat, self._get_legal(seat)))
         return moves
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
@@ -292,7 +292,7 @@ class OpenSpielMatch:
         return np.asarray(self.game.make_tensor(self.state, seat), np.float32).reshape(self.game.tensor_shape or ())
 
     def apply(self, moves: Mapping[int, str]) -> None:
-        self._move(moves)
+        self._apply_moves(moves)
         self._draw_chance()
 
     def returns(self) -> tuple[float, ...]:
@@ -307,30 +307,30 @@ class OpenSpielMatch:
         Its events lead to that world, so the match can be recorded and replayed."""
         return self.game.sample(self, seat, rng) if self.game.hides else self.fork(rng)
 
-    def _move(self, moves: Mapping[int, str]) -> None:
+    def _apply_moves(self, moves: Mapping[int, str]) -> None:
         state, seats = self.state, self.to_move()
         if not seats or moves.keys() != set(seats):
             raise WrongSeat(moves, seats)
         if not state.is_simultaneous_node():
             (seat,) = seats
-            state.apply_action(self._action(seat, moves[seat]))
+            state.apply_action(self._find_action(seat, moves[seat]))
             self.events.append(Event(seat, moves[seat]))
-            self._forget()
+            self._clear_cache()
             return
         state.apply_actions(
             [
-                self._action(seat, moves[seat]) if seat in moves else pyspiel.INVALID_ACTION
+                self._find_action(seat, moves[seat]) if seat in moves else pyspiel.INVALID_ACTION
                 for seat in range(self.game.seats)
             ]
         )
         self.events.extend([Event(seat, moves[seat]) for seat in seats])
-        self._forget()
+        self._clear_cache()
 
-    def _action(self, seat: int, move: str) -> int:
+    def _find_action(self, seat: int, move: str) -> int:
         if self.game.names is None:
-            if move in (moves := self._named(seat)):
-                return self._legal(seat)[moves.index(move)]
-        elif (action := self.game.actions.get(move)) is not None and action in self._legal(seat):
+            if move in (moves := self._get_move_names(seat)):
+                return self._get_legal(seat)[moves.index(move)]
+        elif (action := self.game.actions.get(move)) is not None and action in self._get_legal(seat):
             return action
         raise IllegalMove(seat, move, self.legal_moves(seat))
 
@@ -339,17 +339,17 @@ class OpenSpielMatch:
         state = self.state
         while state.is_chance_node():
             if self.game.dealt is not None:
-                self._deal(self.game.dealt)
+                self._replay_next_chance(self.game.dealt)
                 continue
             if self._rng is None:
                 if self.seed is None:
                     raise BadRecord("The record ends before a chance outcome. Pass the match's seed to continue.")
                 self._rng = stream(self.seed, "chance")
-            action = draw(self.game.chances(state), self._rng)
+            action = draw(self.game.list_chances(state), self._rng)
             self.events.append(Event(CHANCE, self.game.outcome(state, action)))
             state.apply_action(action)
 
-    def _deal(self, dealt: Sequence[str]) -> None:
+    def _replay_next_chance(self, dealt: Sequence[str]) -> None:
         """Apply the next recorded chance outcome."""
         number = sum(event.seat == CHANCE for event in self.events)
         if number >= len(dealt):
@@ -371,35 +371,35 @@ class OpenSpielMatch:
             if state.is_terminal():
                 raise BadRecord(f"action {number}: {action} comes after the end of the match")
             if state.is_chance_node():
-                if action not in [outcome for outcome, _ in self.game.chances(state)]:
+                if action not in [outcome for outcome, _ in self.game.list_chances(state)]:
                     raise BadRecord(f"action {number}: {action} is not an outcome of chance")
                 self.events.append(Event(CHANCE, self.game.outcome(state, action)))
                 state.apply_action(action)
-                self._forget()
+                self._clear_cache()
                 number += 1
                 continue
             joint = state.is_simultaneous_node()
             here = dict(enumerate(actions[number : number + self.game.seats])) if joint else {self.to_move()[0]: action}
             moves: dict[int, str] = {}
             for seat in self.to_move():
-                if (mine := here.get(seat)) not in self._legal(seat):
+                if (mine := here.get(seat)) not in self._get_legal(seat):
                     raise BadRecord(f"action {number + seat * joint}: action {mine} of seat {seat} is not legal")
-                moves[seat] = self.legal_moves(seat)[self._legal(seat).index(mine)]
-            self._move(moves)
+                moves[seat] = self.legal_moves(seat)[self._get_legal(seat).index(mine)]
+            self._apply_moves(moves)
             number += len(here)
 
-    def _waiting(self) -> tuple[int, ...]:
+    def _find_seats(self) -> tuple[int, ...]:
         return CHANCE_NODE if self.state.is_chance_node() else self.to_move()
 
     def _replay_chance(self, number: int, move: str) -> None:
-        for action, _ in self.game.chances(self.state):
+        for action, _ in self.game.list_chances(self.state):
             if self.game.outcome(self.state, action) == move:
                 if self.seed is not None:  # consume the draw that the original match consumed
                     self._rng = self._rng or stream(self.seed, "chance")
                     self._rng.random()
                 self.state.apply_action(action)
                 self.events.append(Event(CHANCE, move))
-                self._forget()
+                self._clear_cache()
                 return
         raise BadRecord(f"Event {number}: {move!r} is not an outcome of chance here.")
 

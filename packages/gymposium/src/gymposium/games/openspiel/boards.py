@@ -120,12 +120,12 @@ class Frame:
         self.dense_columns = f"{' ' * width}{columns}"
         self._indents = [f"{' ' * line}{label} " for line, label in enumerate(self.labels)]
 
-    def full(self, rows: Sequence[str]) -> str:
+    def render_full(self, rows: Sequence[str]) -> str:
         """Draw the board with spaces between cells and column letters below."""
         drawn = "\n".join([f"{label} {' '.join(row)}" for label, row in zip(self.labels, rows)])
         return f"{drawn}\n{self.columns}\n"
 
-    def slanted(self, rows: Sequence[str]) -> str:
+    def render_slanted(self, rows: Sequence[str]) -> str:
         """Draw a hexagon board: columns above, each row half a cell to the right of the row above it.
 
         Unlike in the other drawings, `rows` already have spaces between their cells, as in the engine's text for hex.
@@ -133,7 +133,7 @@ class Frame:
         drawn = "\n".join([indent + row.strip(" ") for indent, row in zip(self._indents, rows)])
         return f"{self.columns}\n{drawn}\n"
 
-    def compact(self, rows: Sequence[str]) -> str:
+    def render_compact(self, rows: Sequence[str]) -> str:
         """Draw the board without spaces and with column letters below."""
         drawn = "\n".join([label + row for label, row in zip(self.labels, rows)])
         return f"{drawn}\n{self.dense_columns}\n"

@@ -58,7 +58,7 @@ def _get_defaults(short: str) -> Mapping[str, Any]:
 def _follows_engine(game: OpenSpielGame) -> bool:
     """Return whether a game has the engine's own states, legal actions and chance outcomes."""
     kind = type(game)
-    return all(getattr(kind, name) is getattr(OpenSpielGame, name) for name in ("start", "legal", "chances"))
+    return all(getattr(kind, name) is getattr(OpenSpielGame, name) for name in ("start", "legal", "list_chances"))
 
 
 def _has_same_engine(game: OpenSpielGame, given: Mapping[str, str]) -> bool:

@@ -120,8 +120,8 @@ class Chess:
         return f"{_RULES}You play {colour} and move {('second', 'first')[seat]}, {('down', 'up')[seat]} the board.\n"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        fen, times = self.fen(state), self.times(state)
-        since = " ".join(self.since(state))
+        fen, times = self.format_fen(state), self.count_repetitions(state)
+        since = " ".join(self.list_reversible_moves(state))
         if style == "compact":
             legal = " ".join(self.moves(state, seat, [] if times >= _MAX_TIMES else state.legal_actions(seat)))
             return f"{fen}\nsince {since or 'none'}\nlegal {legal or 'none'}\n"
@@ -141,7 +141,7 @@ class Chess:
         )
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        fen = self.fen(state)
+        fen = self.format_fen(state)
         rows = fen.split()[0].translate(_EMPTY).split("/")
         board = grid(
             rows,
@@ -153,14 +153,14 @@ class Chess:
         )
         return Picture.from_parts(board, told=f"The position as FEN: {fen}")
 
-    def fen(self, state: pyspiel.State) -> str:
+    def format_fen(self, state: pyspiel.State) -> str:
         """Return the position as FEN, with an en passant square only if that capture is legal."""
         board, player, rights, passed, *counts = state.observation_string(0).split()
-        if passed != "-" and not self._is_taken(state, passed):
+        if passed != "-" and not self._can_capture(state, passed):
             passed = "-"
         return " ".join([board, player, rights, passed, *counts])
 
-    def _is_taken(self, state: pyspiel.State, passed: str) -> bool:
+    def _can_capture(self, state: pyspiel.State, passed: str) -> bool:
         """Return whether a pawn may capture en passant on this square."""
         seat = state.current_player()
         if seat < 0:
@@ -174,7 +174,7 @@ class Chess:
             for action in state.legal_actions()
         )
 
-    def times(self, state: pyspiel.State) -> int:
+    def count_repetitions(self, state: pyspiel.State) -> int:
         """Return how many times the position has occurred.
 
         The engine misses the position after the last pawn move in one case: the pawn advanced two squares past another
@@ -191,9 +191,9 @@ class Chess:
         for action in past[:start]:
             then.apply_action(action)
         before = then.observation_string(0).split()
-        return times + (before[:3] == now[:3] and before[3] != now[3] and not self._is_taken(then, before[3]))
+        return times + (before[:3] == now[:3] and before[3] != now[3] and not self._can_capture(then, before[3]))
 
-    def since(self, state: pyspiel.State) -> list[str]:
+    def list_reversible_moves(self, state: pyspiel.State) -> list[str]:
         """Return the moves since the last irreversible one, inclusive.
 
         The first move shows whether there was an en passant square.
@@ -232,18 +232,20 @@ class ChessGame(OpenSpielGame):
         self.max_decisions = _LONGEST
 
     def player(self, state: pyspiel.State) -> int:
-        return super().player(state) if self.wording.times(state) < _MAX_TIMES else pyspiel.PlayerId.TERMINAL
+        return (
+            super().player(state) if self.wording.count_repetitions(state) < _MAX_TIMES else pyspiel.PlayerId.TERMINAL
+        )
 
     def legal(self, state: pyspiel.State, seat: int) -> list[int]:
-        return super().legal(state, seat) if self.wording.times(state) < _MAX_TIMES else []
+        return super().legal(state, seat) if self.wording.count_repetitions(state) < _MAX_TIMES else []
 
     def render_view(self, state: pyspiel.State, seat: int) -> str:
-        return f"{self.wording.fen(state)} {' '.join(self.wording.since(state))}"
+        return f"{self.wording.format_fen(state)} {' '.join(self.wording.list_reversible_moves(state))}"
 
     def make_tensor(self, state: pyspiel.State, seat: int) -> list[float]:
         values, (_, rows, columns) = super().make_tensor(state, seat), self.tensor_shape or ()
         plane, squares = _REPETITIONS, rows * columns
-        times = self.wording.times(state)
+        times = self.wording.count_repetitions(state)
         values[plane * squares : (plane + 1) * squares] = [(times - 1) / (_MAX_TIMES - 1)] * squares
         return values
 

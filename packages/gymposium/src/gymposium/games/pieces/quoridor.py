@@ -54,9 +54,9 @@ class Quoridor:
         self.move_pattern = re.compile(f"[{columns}]{build_row_pattern(board_size)}|{inner}")
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
-        return [self._walls[a] or self._flipped(state.action_to_string(seat, a)) for a in actions]
+        return [self._walls[a] or self._flip_square(state.action_to_string(seat, a)) for a in actions]
 
-    def _flipped(self, square: str) -> str:
+    def _flip_square(self, square: str) -> str:
         return f"{square[0]}{self.size + 1 - int(square[1:])}"
 
     def rules(self, seat: int, style: Style) -> str:
@@ -95,9 +95,9 @@ class Quoridor:
         board = state.observation_string(seat).replace(" 0 ", " x ").replace(" @ ", " o ")
         head, columns, *rows, _ = board.split("\n")[:-1]
         left = head.partition("walls: ")[2].split(", ")
-        walls, number, player = " ".join(self.walls(state)) or "none", state.move_number(), state.current_player()
+        walls, number, player = " ".join(self.list_walls(state)) or "none", state.move_number(), state.current_player()
         if style == "compact":
-            x, o = self._pawn(rows, " x "), self._pawn(rows, " o ")
+            x, o = self._find_pawn(rows, " x "), self._find_pawn(rows, " o ")
             legal = " ".join(self.moves(state, seat, state.legal_actions(seat)))
             pawns = f"x {x} walls {left[0]}\no {o} walls {left[1]}\n"
             return f"moves {number}\n{pawns}walls {walls}\nlegal {legal or 'none'}\n"
@@ -113,10 +113,10 @@ class Quoridor:
         board = state.observation_string(seat).replace(" 0 ", " x ").replace(" @ ", " o ")
         head, _, *lines, _ = board.split("\n")[:-1]
         left = head.partition("walls: ")[2].split(", ")
-        pawns = {self._pawn(lines, f" {mark} "): mark for mark in _MARKS}
+        pawns = {self._find_pawn(lines, f" {mark} "): mark for mark in _MARKS}
         columns, numbers = list_letters(self.size), range(self.size, 0, -1)
         rows = [[pawns.get(f"{column}{row}", ".") for column in columns] for row in numbers]
-        walls = self.walls(state)
+        walls = self.list_walls(state)
         drawn = walled(
             grid(rows, _DRAWN, row_names=[*map(str, numbers)], column_names=columns, last=last_turn(events)),
             walls,
@@ -126,11 +126,11 @@ class Quoridor:
         told = f"Pawns: {', '.join([f'{mark} {square}' for square, mark in pawns.items()])}; walls: {' '.join(walls)}"
         return Picture.from_parts(drawn, note(f"Walls left: x {left[0]}, o {left[1]}."), told=told)
 
-    def _pawn(self, rows: list[str], mark: str) -> str:
+    def _find_pawn(self, rows: list[str], mark: str) -> str:
         y, x = next((y, row.index(mark)) for y, row in enumerate(rows) if mark in row)
         return f"{list_letters(self.size)[x // 4]}{self.size - y // 2}"
 
-    def walls(self, state: pyspiel.State) -> list[str]:
+    def list_walls(self, state: pyspiel.State) -> list[str]:
         """Return the names of the walls on the board."""
         return sorted(filter(None, map(self._walls.__getitem__, state.history())))
 

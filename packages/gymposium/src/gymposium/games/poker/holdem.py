@@ -47,7 +47,7 @@ class Hand(NamedTuple):
     spent: list[int]
     folded: set[int]
 
-    def shown(self) -> list[int]:
+    def find_shown_seats(self) -> list[int]:
         """Return the seats that show their cards at the end of the hand."""
         left = [seat for seat in range(len(self.spent)) if seat not in self.folded]
         return left if len(left) > 1 else []
@@ -68,7 +68,7 @@ class BettingRules:
         """Raise size per round at limit."""
         self.most_lost = self.big + sum([s * n for s, n in zip(self.sizes, RAISES)]) if self.limit else stack
 
-    def engine_params(self) -> dict[str, Any]:
+    def make_engine_params(self) -> dict[str, Any]:
         later = " ".join(["1"] * (len(ROUNDS) - 1))
         params: dict[str, Any] = {
             "numPlayers": self.players,
@@ -98,12 +98,12 @@ class BettingRules:
             raises, bet = raises + 1, 3 * bet
         return self.players * len(ROUNDS) + (self.players - 1) * raises
 
-    def pot(self, spent: Sequence[int], seat: int) -> int:
+    def compute_pot_bet(self, spent: Sequence[int], seat: int) -> int:
         """Return the chip cost of `pot`: the amount to call, plus the pot size after the call."""
         lacks = max(spent) - spent[seat]
         return lacks + sum(spent) + lacks
 
-    def read(self, view: str, history: Sequence[int]) -> Hand:
+    def parse_hand(self, view: str, history: Sequence[int]) -> Hand:
         """Parse a hand from the engine's information state and history.
 
         The state, `[Round 1]…[Sequences: cr6c|c]`, gives raises as chips put in during the whole hand. The history is
@@ -125,7 +125,7 @@ class BettingRules:
             for step in _STEP.findall(steps):
                 while seat in folded:
                     seat = (seat + 1) % self.players
-                move = self._played(step, seat, spent, number)
+                move = self._apply_step(step, seat, spent, number)
                 if move == "fold":
                     folded.add(seat)
                 done.append(BettingStep(seat, move, 0 if move in ("fold", "check") else spent[seat] - before[seat]))
@@ -134,7 +134,7 @@ class BettingRules:
             rounds.append(done)
         return Hand(rounds, board, [self.stack - int(money) for money in parsed[1].split()], folded)
 
-    def _played(self, step: str, seat: int, spent: list[int], number: int) -> str:
+    def _apply_step(self, step: str, seat: int, spent: list[int], number: int) -> str:
         """Return a move's name, and add its chips to `spent`."""
         top = max(spent)
         if step == "f":
@@ -145,5 +145,5 @@ class BettingRules:
         if self.limit:
             spent[seat] = top + self.sizes[number]
             return "raise"
-        by_pot, spent[seat] = spent[seat] + self.pot(spent, seat), int(step[1:])
+        by_pot, spent[seat] = spent[seat] + self.compute_pot_bet(spent, seat), int(step[1:])
         return "pot" if spent[seat] == by_pot else "all-in"

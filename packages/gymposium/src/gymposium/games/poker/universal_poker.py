@@ -73,7 +73,8 @@ class UniversalPoker:
             f"cards, which only that player sees. There are four rounds of betting: before the flop; after the flop, "
             f"three cards turned up for everybody; after a fourth, the turn; and after a fifth, the river. {order}\n"
             f"fold gives up the hand, and is possible only where somebody has put in more than you. Where nobody has, "
-            f"check passes the turn on; otherwise call puts in what you lack. {self._raises()} A round ends when "
+            f"check passes the turn on; otherwise call puts in what you lack. {self._describe_raises()} A round ends "
+            f"when "
             f"everybody still in has acted and has put in the same. Behind a move you will see in brackets what its "
             f"player has put in during the round, blinds included.\n"
             f"If all others fold, whoever is left takes the pot. Otherwise those left show their cards after the last "
@@ -87,7 +88,7 @@ class UniversalPoker:
             f"You are {me}.\n"
         )
 
-    def _raises(self) -> str:
+    def _describe_raises(self) -> str:
         table = self.table
         if table.limit:
             small, _, big, _ = table.sizes
@@ -108,19 +109,19 @@ class UniversalPoker:
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         history, player = state.history(), state.current_player()
-        hand = self.table.read(state.information_state_string(seat), history)
+        hand = self.table.parse_hand(state.information_state_string(seat), history)
         over = player < 0
-        costs = [] if over else self._costs(hand, player, state.legal_actions())
-        shown = [(s, join_cards(find_hole_cards(history, s))) for s in hand.shown()] if over else []
+        costs = [] if over else self._list_costs(hand, player, state.legal_actions())
+        shown = [(s, join_cards(find_hole_cards(history, s))) for s in hand.find_shown_seats()] if over else []
         result = f"{state.player_return(seat):+g}" if over else None
         if style == "compact":
             legal = " ".join(self.moves(state, seat, state.legal_actions(seat)))
-            lines = [f"cards {join_cards(find_hole_cards(history, seat))}", *self._compact(hand, shown)]
+            lines = [f"cards {join_cards(find_hole_cards(history, seat))}", *self._render_compact(hand, shown)]
             lines.append(f"costs {' '.join(costs) or 'none'}" if result is None else f"result {result}")
             return "\n".join(lines) + f"\nlegal {legal or 'none'}\n"
         names = [*self.table.seats[:seat], "you", *self.table.seats[seat + 1 :]]
         lines = [f"You are {self.table.seats[seat]}. Your cards: {join_cards(find_hole_cards(history, seat))}."]
-        lines += self._course(hand, names, seat)
+        lines += self._render_full(hand, names, seat)
         if shown:
             lines.append(f"Cards shown: {', '.join([f'{names[s]} {cards}' for s, cards in shown])}.")
         if result is not None:
@@ -147,19 +148,19 @@ class UniversalPoker:
             told=f"Your cards: {known['cards']}; on the table: {known['board'] or 'none'}; the pot: {known['pot']}",
         )
 
-    def _costs(self, hand: Hand, player: int, legal: Sequence[int]) -> list[str]:
+    def _list_costs(self, hand: Hand, player: int, legal: Sequence[int]) -> list[str]:
         """Return the chip cost of each legal move other than fold and check: `call 2`."""
         table, spent = self.table, hand.spent
         lacks = max(spent) - spent[player]
         chips = {
             "call": lacks,
             "raise": lacks + table.sizes[len(hand.rounds) - 1],
-            "pot": table.pot(spent, player),
+            "pot": table.compute_pot_bet(spent, player),
             "all-in": table.stack - spent[player],
         }
         return [f"{name} {chips[name]}" for name in [self._moves[action] for action in legal] if chips.get(name)]
 
-    def _compact(self, hand: Hand, shown: Sequence[tuple[int, str]]) -> list[str]:
+    def _render_compact(self, hand: Hand, shown: Sequence[tuple[int, str]]) -> list[str]:
         names = self.table.seats
         lines = [f"board {' '.join(map(join_cards, hand.board[1:])) or 'none'}"]
         for number, steps in enumerate(hand.rounds):
@@ -170,7 +171,7 @@ class UniversalPoker:
             lines.append(f"shown {', '.join([f'{names[seat]} {cards}' for seat, cards in shown])}")
         return lines
 
-    def _course(self, hand: Hand, names: Sequence[str], me: int) -> list[str]:
+    def _render_full(self, hand: Hand, names: Sequence[str], me: int) -> list[str]:
         lines = []
         for number, steps in enumerate(hand.rounds):
             past = [
@@ -212,7 +213,7 @@ class UniversalPokerGame(OpenSpielGame):
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], table: BettingRules) -> None:
         super().__init__(
-            spec, params, load_engine_game("universal_poker", table.engine_params()), UniversalPoker(table)
+            spec, params, load_engine_game("universal_poker", table.make_engine_params()), UniversalPoker(table)
         )
         self.table = table
         self.max_decisions = table.max_decisions()
@@ -228,15 +229,17 @@ class UniversalPokerGame(OpenSpielGame):
 
         They are the order of turn and river, and the cards shown at the end."""
         history = state.history()
-        hand = self.table.read(state.information_state_string(seat), history)
-        shown = [join_cards(find_hole_cards(history, s)) for s in hand.shown()] if state.is_terminal() else []
+        hand = self.table.parse_hand(state.information_state_string(seat), history)
+        shown = (
+            [join_cards(find_hole_cards(history, s)) for s in hand.find_shown_seats()] if state.is_terminal() else []
+        )
         return f"{super().render_view(state, seat)}\n{' '.join(map(join_cards, hand.board[2:]))}\n{' '.join(shown)}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Redeal the cards that the seat cannot see. All deals are equally likely."""
         state, history = match.state, match.state.history()
-        hand = self.table.read(state.information_state_string(seat), history)
-        known = {seat, *(hand.shown() if state.is_terminal() else ())}
+        hand = self.table.parse_hand(state.information_state_string(seat), history)
+        known = {seat, *(hand.find_shown_seats() if state.is_terminal() else ())}
         seen = {card for s in known for card in find_hole_cards(history, s)}.union(*hand.board)
         hidden = [2 * s + i for s in range(self.seats) if s not in known for i in (0, 1)]
         cards = rng.sample([card for card in range(len(CARDS)) if card not in seen], len(hidden))

@@ -37,7 +37,7 @@ def make_game_factory(author: Callable[..., Rules[S]]) -> Callable[[GameSpec, Ma
 
 def _check_first_decision(game: RulesGame[Any]) -> None:
     """Play one decision and call every method before and after it. Raises `PluginError`."""
-    rules, called = game.author, game.called
+    rules, called = game.author, game.author_name
     try:
         _check_position(called, rules.start(), rules.start())
         match = game.new(0)
@@ -73,7 +73,7 @@ def _check_position(called: str, state: object, again: object) -> None:
 
 
 def _check_results(game: RulesGame[Any], state: object) -> None:
-    rules, called = game.author, game.called
+    rules, called = game.author, game.author_name
     returns: object = rules.returns(state)
     if not isinstance(returns, tuple) or len(returns) != game.seats or not all(map(is_number, returns)):
         raise RulesError(

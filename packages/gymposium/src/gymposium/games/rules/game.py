@@ -31,7 +31,7 @@ class RulesGame(Generic[S]):
         self.params: Mapping[str, Any] = MappingProxyType(dict(params))
         self.name = spec.full_name(params)
         self.author = author
-        self.called = type(author).__name__
+        self.author_name = type(author).__name__
         self.seats = spec.count_seats(params)
         self.utility_range = author.utility_range
         self.max_decisions = author.max_decisions
@@ -42,7 +42,7 @@ class RulesGame(Generic[S]):
             None if self.moves is None else re.compile("|".join(map(re.escape, self.moves)))
         )
         self.hides = spec.information == "imperfect"
-        self.one_by_one = spec.dynamics == "sequential"
+        self.is_sequential = spec.dynamics == "sequential"
         # looked up once, because isinstance() with a protocol is slow
         self._chance = author.chance if isinstance(author, HasChance) else None
         self._view = author.view if isinstance(author, HasView) else None
@@ -62,7 +62,7 @@ class RulesGame(Generic[S]):
 
     def new(self, seed: int) -> RulesMatch[S]:
         match = RulesMatch(self, self.author.start(), [], seed, None)
-        match._settle()
+        match._draw_chance()
         return match
 
     def load(self, events: Sequence[Event], seed: int | None = None) -> RulesMatch[S]:
@@ -82,58 +82,62 @@ class RulesGame(Generic[S]):
         try:
             return numbers.reshape(self.tensor_shape or ())
         except ValueError as error:
-            raise RulesError(f"{self.called}.tensor does not have the shape of tensor_shape: {error}.") from error
+            raise RulesError(f"{self.author_name}.tensor does not have the shape of tensor_shape: {error}.") from error
 
     def to_move(self, state: S) -> tuple[int, ...]:
         """Return the seats to move, or `(CHANCE,)`. Raises `RulesError` if the author's answer is invalid."""
         if state is None:
-            raise RulesError(f"{self.called}.play returned None; it must return the position after the moves.")
+            raise RulesError(f"{self.author_name}.play returned None; it must return the position after the moves.")
         seats = self.author.to_move(state)
         if seats == CHANCE_NODE:
             return seats
         if type(seats) is not tuple or any(not 0 <= seat < self.seats for seat in seats):
             raise RulesError(
-                f"{self.called}.to_move must return a tuple of seats from 0 to {self.seats - 1}, () at the end, or "
+                f"{self.author_name}.to_move must return a tuple of seats from 0 to {self.seats - 1}, () at the end, "
+                f"or "
                 f"(CHANCE,), not {seats!r}."
             )
         if len(seats) > 1:
-            if self.one_by_one:
+            if self.is_sequential:
                 raise RulesError(
-                    f"{self.called}.to_move returned several seats, {seats!r}. Set dynamics='simultaneous' in the spec."
+                    f"{self.author_name}.to_move returned several seats, {seats!r}. Set dynamics='simultaneous' in the "
+                    f"spec."
                 )
             if any(a >= b for a, b in pairwise(seats)):
-                raise RulesError(f"{self.called}.to_move must return seats in ascending order, not {seats!r}.")
+                raise RulesError(f"{self.author_name}.to_move must return seats in ascending order, not {seats!r}.")
         return seats
 
-    def legal(self, state: S, seat: int) -> tuple[list[int], list[str]]:
+    def list_legal(self, state: S, seat: int) -> tuple[list[int], list[str]]:
         """Return a seat's legal actions, ascending, and their names."""
         moves, listed = cast(list[str], self.moves), self.author.legal_moves(state, seat)
         if listed is None or not listed:
             raise RulesError(
-                f"{self.called}.legal_moves returned no legal move for seat {seat}, which must move: {listed!r}."
+                f"{self.author_name}.legal_moves returned no legal move for seat {seat}, which must move: {listed!r}."
             )
         try:
             actions = sorted([self.actions[move] for move in listed])
         except KeyError as error:
-            raise RulesError(f"{self.called}.legal_moves returned {error}, which is not in `moves`.") from None
+            raise RulesError(f"{self.author_name}.legal_moves returned {error}, which is not in `moves`.") from None
         if len(set(actions)) != len(actions):
-            raise RulesError(f"{self.called}.legal_moves returned a duplicate move: {listed!r}.")
+            raise RulesError(f"{self.author_name}.legal_moves returned a duplicate move: {listed!r}.")
         return actions, [moves[action] for action in actions]
 
-    def outcomes(self, state: S) -> list[tuple[str, float]]:
+    def list_outcomes(self, state: S) -> list[tuple[str, float]]:
         """Return the chance outcomes with their probabilities, sorted so that the author's order does not matter."""
         if self._chance is None:
-            raise RulesError(f"{self.called}.to_move returned (CHANCE,), but {self.called} has no method `chance`.")
+            raise RulesError(
+                f"{self.author_name}.to_move returned (CHANCE,), but {self.author_name} has no method `chance`."
+            )
         weights: object = self._chance(state)
         if not isinstance(weights, Mapping) or {*map(type, weights)} - {str}:
             raise RulesError(
-                f"{self.called}.chance must map outcomes (strings) to weights, like "
+                f"{self.author_name}.chance must map outcomes (strings) to weights, like "
                 f"{{'heads': 1, 'tails': 1}}, not {weights!r}."
             )
         total = sum(weights.values())
         if not total > 0 or min(weights.values()) < 0:
             raise RulesError(
-                f"{self.called}.chance must return weights that are not negative and not all 0, not {weights!r}."
+                f"{self.author_name}.chance must return weights that are not negative and not all 0, not {weights!r}."
             )
         return [(outcome, weight / total) for outcome, weight in sorted(weights.items()) if weight]
 
@@ -150,7 +154,7 @@ class RulesMatch(Generic[S]):
         self.events = events
         self.seed = seed
         self._rng = rng
-        self._enter(state)
+        self._set_state(state)
 
     def to_move(self) -> tuple[int, ...]:
         return self._to_move
@@ -183,8 +187,8 @@ class RulesMatch(Generic[S]):
         return self.game.make_tensor(self.state, seat)
 
     def apply(self, moves: Mapping[int, str]) -> None:
-        self._move(moves)
-        self._settle()
+        self._apply_moves(moves)
+        self._draw_chance()
 
     def returns(self) -> tuple[float, ...]:
         return self.game.author.returns(self.state)
@@ -198,17 +202,17 @@ class RulesMatch(Generic[S]):
             return self.fork(rng)
         if not isinstance(game.author, HasResample):
             raise NoSampler(
-                f"{game.name} has hidden information, but {game.called} has no method resample(self, events, seat, "
-                "rng) "
-                f"that returns another world indistinguishable to this seat."
+                f"{game.name} has hidden information, but {game.author_name} has no method resample(self, events, "
+                f"seat, "
+                f"rng) that returns another world indistinguishable to this seat."
             )
         world = RulesMatch(game, game.author.start(), [], None, rng)
         world._replay(game.author.resample(tuple(self.events), seat, rng))
         if world._to_move != self._to_move or world.view(seat) != self.view(seat):
-            raise RulesError(f"{game.called}.resample returned a world that looks different to seat {seat}.")
+            raise RulesError(f"{game.author_name}.resample returned a world that looks different to seat {seat}.")
         return world
 
-    def _enter(self, state: S) -> None:
+    def _set_state(self, state: S) -> None:
         self._to_move = self.game.to_move(state)
         self.state = state
         self._legal: dict[int, tuple[list[int], list[str]]] = {}
@@ -216,11 +220,11 @@ class RulesMatch(Generic[S]):
     def _list_legal(self, seat: int) -> tuple[list[int], list[str]]:
         legal = self._legal.get(seat)
         if legal is None:
-            legal = self.game.legal(self.state, seat) if seat in self._to_move else ([], [])
+            legal = self.game.list_legal(self.state, seat) if seat in self._to_move else ([], [])
             self._legal[seat] = legal
         return legal
 
-    def _move(self, moves: Mapping[int, str]) -> None:
+    def _apply_moves(self, moves: Mapping[int, str]) -> None:
         seats = self._to_move
         if not seats or len(moves) != len(seats) or any(seat not in moves for seat in seats):
             raise WrongSeat(moves, seats)
@@ -228,15 +232,15 @@ class RulesMatch(Generic[S]):
         if len(self.events) >= game.max_decisions:  # some of them may be chance's
             decisions = sum(event.seat != CHANCE for event in self.events) + len(seats)
             if decisions > game.max_decisions:  # the driver reports this first; here it ends playouts
-                raise RulesError(f"{game.called}.max_decisions is {game.max_decisions}, but the match continues.")
+                raise RulesError(f"{game.author_name}.max_decisions is {game.max_decisions}, but the match continues.")
         for seat in seats:
             legal = None if self.game.moves is None else self._list_legal(seat)[1]
             if not isinstance(moves[seat], str) if legal is None else moves[seat] not in legal:
                 raise IllegalMove(seat, moves[seat], legal)
-        self._enter(self.game.author.play(self.state, moves))
+        self._set_state(self.game.author.play(self.state, moves))
         self.events.extend([Event(seat, moves[seat]) for seat in seats])
 
-    def _settle(self) -> None:
+    def _draw_chance(self) -> None:
         """Draw chance, then compute the legal moves.
 
         Done eagerly, so that the driver can report an error together with the match so far."""
@@ -245,25 +249,25 @@ class RulesMatch(Generic[S]):
                 if self.seed is None:
                     raise BadRecord("The record ends before a chance outcome. Pass the match's seed to continue.")
                 self._rng = stream(self.seed, "chance")
-            outcomes = self.game.outcomes(self.state)
+            outcomes = self.game.list_outcomes(self.state)
             chosen = draw([(number, chance) for number, (_, chance) in enumerate(outcomes)], self._rng)
-            self._happen(outcomes[chosen][0])
+            self._apply_chance(outcomes[chosen][0])
         if self.game.moves is not None:
             for seat in self._to_move:
                 self._list_legal(seat)
 
-    def _happen(self, outcome: str) -> None:
-        self._enter(self.game.author.play(self.state, {CHANCE: outcome}))
+    def _apply_chance(self, outcome: str) -> None:
+        self._set_state(self.game.author.play(self.state, {CHANCE: outcome}))
         self.events.append(Event(CHANCE, outcome))
 
     def _replay(self, events: Sequence[Event]) -> None:
-        replay_events(events, self.to_move, self._replay_chance, self._move)
-        self._settle()
+        replay_events(events, self.to_move, self._replay_chance, self._apply_moves)
+        self._draw_chance()
 
     def _replay_chance(self, number: int, outcome: str) -> None:
-        if all(outcome != possible for possible, _ in self.game.outcomes(self.state)):
+        if all(outcome != possible for possible, _ in self.game.list_outcomes(self.state)):
             raise BadRecord(f"Event {number}: {outcome!r} is not an outcome of chance here.")
         if self.seed is not None:  # consume the draw that the original match consumed
             self._rng = self._rng or stream(self.seed, "chance")
             self._rng.random()
-        self._happen(outcome)
+        self._apply_chance(outcome)

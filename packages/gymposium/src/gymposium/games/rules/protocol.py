@@ -96,7 +96,6 @@ class HasView(Protocol):
     def view(self, state: object, seat: int, /) -> str:
         """Return a short key of exactly what this seat knows: it cannot tell positions with equal keys apart.
 
-
         Search and the leak check rely on it, so do not derive it from the text of `position`. The returns are appended
         at the end, when all seats learn them."""
         ...
@@ -118,7 +117,7 @@ class HasTensor(Protocol):
 
 @runtime_checkable
 class HasResample(Protocol):
-    """Optional protocol: rules that sample worlds. For games where random play hardly ever matches what a seat saw."""
+    """Optional protocol: rules that sample worlds. Needed where random play rarely reproduces a seat's view."""
 
     def resample(self, events: Sequence[Event], seat: int, rng: random.Random, /) -> Sequence[Event]:
         """Return other events that this seat cannot tell from these: at every step, its views and moves are the

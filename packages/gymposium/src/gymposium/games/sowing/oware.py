@@ -29,7 +29,7 @@ class OwareBoard(NamedTuple):
     def __str__(self) -> str:
         return f"{' '.join(map(str, self.stores))} | {' '.join(map(str, self.seeds))}"
 
-    def collected(self) -> OwareBoard:
+    def collect_seeds(self) -> OwareBoard:
         """Return the position after each player has collected the seeds in their own houses."""
         half = len(self.seeds) // 2
         rows = (self.seeds[:half], self.seeds[half:])
@@ -95,7 +95,7 @@ class Oware:
         board, moves = state.observation_string(seat)[4:], state.move_number()
         over = state.is_terminal() or moves >= LIMIT
         if moves >= LIMIT:  # when the engine ends a game, it has already collected the seeds
-            board = str(parse_oware_board(board).collected())
+            board = str(parse_oware_board(board).collect_seeds())
         stores, seeds = (numbers.split() for numbers in board.split(" | "))
         south, north = seeds[: self.houses], seeds[: self.houses - 1 : -1]
         if style == "compact":
@@ -114,7 +114,7 @@ class Oware:
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         board = state.observation_string(seat)[4:]
         if state.move_number() >= LIMIT:  # when the engine ends a game, it has already collected the seeds
-            board = str(parse_oware_board(board).collected())
+            board = str(parse_oware_board(board).collect_seeds())
         stores, seeds = ([int(number) for number in numbers.split()] for numbers in board.split(" | "))
         south, north = seeds[: self.houses], seeds[: self.houses - 1 : -1]
         upper, lower = zip(self.rows[1][::-1], north), zip(self.rows[0], south)
@@ -154,7 +154,7 @@ class OwareMatch(OpenSpielMatch):
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
         observation = super().observe(seat, style)
-        if repeating := self._repeating(seat):
+        if repeating := self._find_repetitions(seat):
             moves = " ".join(repeating)
             observation.text += (
                 f"Moves that would bring back an earlier position and so end the game: {moves}.\n"
@@ -164,12 +164,12 @@ class OwareMatch(OpenSpielMatch):
         return observation
 
     def view(self, seat: int) -> str:
-        return f"{super().view(seat)} {' '.join(self._repeating(seat))}"
+        return f"{super().view(seat)} {' '.join(self._find_repetitions(seat))}"
 
     def returns(self) -> tuple[float, ...]:
         if len(self.events) < LIMIT:
             return super().returns()
-        south, north = parse_oware_board(self._boards[-1][4:]).collected().stores
+        south, north = parse_oware_board(self._boards[-1][4:]).collect_seeds().stores
         return float((south > north) - (south < north)), float((north > south) - (north < south))
 
     def fork(self, rng: random.Random) -> OwareMatch:
@@ -177,16 +177,16 @@ class OwareMatch(OpenSpielMatch):
         fork._boards = list(self._boards)
         return fork
 
-    def _move(self, moves: Mapping[int, str]) -> None:
+    def _apply_moves(self, moves: Mapping[int, str]) -> None:
         if len(self.events) >= LIMIT:
             raise WrongSeat(moves, ())
-        super()._move(moves)
+        super()._apply_moves(moves)
         board = self.state.observation_string(0)
         if board.split("|")[1] != self._boards[-1].split("|")[1]:
             self._boards.clear()
         self._boards.append(board)
 
-    def _repeating(self, seat: int) -> list[str]:
+    def _find_repetitions(self, seat: int) -> list[str]:
         """Return the seat's moves that would repeat a position."""
         houses = 2 * self.game.num_actions
         # Seeds only move forward. For a position to recur, they must have gone all the way round, so every house
@@ -206,7 +206,7 @@ class OwareMatch(OpenSpielMatch):
         if f"{1 - seat} | {after}" not in self._boards:
             return False
         end = parse_oware_board(self.state.child(action).observation_string(0)[4:])
-        return end == after.collected()  # otherwise the move captures
+        return end == after.collect_seeds()  # otherwise the move captures
 
 
 def sow(seeds: Sequence[int], house: int) -> list[int]:

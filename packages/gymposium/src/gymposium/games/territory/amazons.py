@@ -81,9 +81,9 @@ class Amazons:
         squares = [self.names[action] for action in chosen]
         if style == "compact":
             step = "over" if player < 0 else " ".join([_MARKS[player], "step", str(len(chosen) + 1), *squares])
-            return f"{self._frame.compact(rows)}{step}\n{format_legal(state, seat, self.names)}"
+            return f"{self._frame.render_compact(rows)}{step}\n{format_legal(state, seat, self.names)}"
         step = "The game is over." if player < 0 else _describe_step(_MARKS[player], squares)
-        return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. {step} The board:\n{self._frame.full(rows)}"
+        return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. {step} The board:\n{self._frame.render_full(rows)}"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         board: str = state.observation_string(seat)

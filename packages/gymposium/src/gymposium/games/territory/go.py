@@ -76,11 +76,11 @@ class Go:
         rows = [line[3:] for line in board.replace("+", ".").split("\n")[2 : self.board_size + 2]]
         past = state.history()
         last = f"{_MARKS[1 - len(past) % 2]} {self.names[past[-1]]}" if past else ""
-        repeating = " ".join([self.names[action] for action in self.repeating(state, board)])
+        repeating = " ".join([self.names[action] for action in self.find_repetitions(state, board)])
         if style == "compact":
             number = f"moves {len(past)} of {self.limit}" + (f", last {last}" if last else "")
             repeats = f"repeats a position {repeating}\n" if repeating else ""
-            return f"{self._frame.compact(rows)}{number}\n{repeats}{format_legal(state, seat, self.names)}"
+            return f"{self._frame.render_compact(rows)}{number}\n{repeats}{format_legal(state, seat, self.names)}"
         mine = state.current_player() == seat
         head = (
             f"You are {_MARKS[seat]}{', to move' if mine else ''}. {len(past)} of at most {self.limit} moves are played"
@@ -91,7 +91,7 @@ class Go:
         elif past and past[-1] == self._pass:
             head += f" If {'you pass' if mine else f'{_MARKS[1 - seat]} passes'} too, the game ends."
         repeats = f"Moves that would bring back an earlier position, a draw: {repeating}.\n" if repeating else ""
-        return f"{head} The board:\n{self._frame.full(rows)}{repeats}"
+        return f"{head} The board:\n{self._frame.render_full(rows)}{repeats}"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         size = self.board_size
@@ -105,13 +105,13 @@ class Go:
             told=f"The board, row by row from the top: {' '.join(rows)}",
         )
 
-    def repeating(self, state: pyspiel.State, board: str) -> list[int]:
+    def find_repetitions(self, state: pyspiel.State, board: str) -> list[int]:
         """Return the moves that would repeat an earlier position. `board` is the engine's."""
         past: list[int] = state.history()
         mine = past[-2::-2]
         # A recurring earlier position held all the mover's current stones. So the mover's latest stone was already on
         # the board then, unless it was a pass or was captured and the mover has played on the previous move's point.
-        if not mine or (mine[0] != self._pass and mine[0] not in mine[1:] and self._stands(board, mine[0])):
+        if not mine or (mine[0] != self._pass and mine[0] not in mine[1:] and self._has_stone(board, mine[0])):
             return []
         again = set(mine).intersection(state.legal_actions()) - {self._pass}
         if again and len(past) + 1 == self.limit:  # every move ends the game now; a longer game detects repetition
@@ -120,7 +120,7 @@ class Go:
                 state.apply_action(action)
         return [action for action in sorted(again) if state.child(action).is_terminal()]
 
-    def _stands(self, board: str, action: int) -> bool:
+    def _has_stone(self, board: str, action: int) -> bool:
         row, column = divmod(action, self.board_size)
         return board.split("\n")[self.board_size + 1 - row][3 + column] != "+"
 
@@ -136,7 +136,7 @@ class GoGame(OpenSpielGame):
         board: str = state.observation_string(seat)
         # ko bars at most one point, and the last move shows which
         legal = len(state.legal_actions())
-        return f"{board}{state.history()[-1:]} {legal} {self.wording.repeating(state, board)}"
+        return f"{board}{state.history()[-1:]} {legal} {self.wording.find_repetitions(state, board)}"
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> GoGame:

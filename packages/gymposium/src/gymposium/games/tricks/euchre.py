@@ -115,7 +115,9 @@ class Euchre:
         if over:
             lines.append(f"The hand is over. Your result: {result}.")
         elif not past.tricks:
-            lines.append(f"Now {NAMES[seat][state.current_player()]} {self._task(past, state.current_phase())}.")
+            lines.append(
+                f"Now {NAMES[seat][state.current_player()]} {self._describe_task(past, state.current_phase())}."
+            )
         return "\n".join(lines) + "\n"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
@@ -131,7 +133,7 @@ class Euchre:
             told=f"Your hand: {known['hand'] or 'empty'}; tricks taken: {known['taken']}",
         )
 
-    def _task(self, past: EuchreHistory, phase: pyspiel.euchre.Phase) -> str:
+    def _describe_task(self, past: EuchreHistory, phase: pyspiel.euchre.Phase) -> str:
         """Describe what the seat to move must do before the first card is played."""
         if phase == pyspiel.euchre.Phase.BIDDING:
             suit = SUITS[past.upcard[1]]

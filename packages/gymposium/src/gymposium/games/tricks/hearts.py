@@ -129,7 +129,10 @@ class Hearts:
             return f"{mine}tricks {format_tricks(tricks)}\npoints {points}\n{end}{format_legal(state, seat, _CARDS)}"
         lines = []
         if not over:
-            lines += [f"Your hand: {format_by_suit(set(view.hand), _SHOWN) or 'empty'}.", *self._passing(view, seat)]
+            lines += [
+                f"Your hand: {format_by_suit(set(view.hand), _SHOWN) or 'empty'}.",
+                *self._describe_pass(view, seat),
+            ]
         names = NAMES[seat]
         lines += describe_tricks(tricks, seat)
         if tricks:
@@ -137,7 +140,7 @@ class Hearts:
         if over:
             lines.append(f"The hand is over. Your result: {result}.")
         elif tricks:
-            lines += self._known(tricks, names)
+            lines += self._describe_inferences(tricks, names)
         return "\n".join(lines) + "\n"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
@@ -152,7 +155,7 @@ class Hearts:
             told=f"Your hand: {' '.join(held) or 'empty'}; points: {points}",
         )
 
-    def _passing(self, view: _View, seat: int) -> list[str]:
+    def _describe_pass(self, view: _View, seat: int) -> list[str]:
         way = _WAYS[view.way]
         if not way:
             return ["Nobody passes cards in this hand."] if self.pass_cards else []
@@ -167,7 +170,7 @@ class Hearts:
             line += f"You chose {' '.join(view.passed)}; others have yet to choose."
         return [line]
 
-    def _known(self, tricks: Sequence[Trick], names: Sequence[str]) -> list[str]:
+    def _describe_inferences(self, tricks: Sequence[Trick], names: Sequence[str]) -> list[str]:
         """Describe what the tricks show."""
         void = [
             f"{names[seat]} in {', '.join([name for suit, name in SUIT_NAMES.items() if suit in suits])}"
@@ -244,12 +247,12 @@ class HeartsGame(OpenSpielGame):
         leader = next((event.seat for event in match.events[65 if history[0] else 53 :]), match.state.current_player())
         return self.world(match, redeal(history, seat, leader, self.params, rng), rng)
 
-    def chances(self, state: pyspiel.State) -> Sequence[tuple[int, float]]:
+    def list_chances(self, state: pyspiel.State) -> Sequence[tuple[int, float]]:
         # Without passing, only one direction is legal, but the engine lists all four as outcomes (hearts.cc,
         # ChanceOutcomes).
         if not self.params["pass_cards"] and not state.history():
             return [(0, 1.0)]
-        return super().chances(state)
+        return super().list_chances(state)
 
 
 game = HeartsGame

@@ -46,7 +46,7 @@ class CardOrder:
             leader = leader if trick.winner is None else trick.winner
         return tricks
 
-    def best(self, cards: Sequence[str]) -> int:
+    def find_winner(self, cards: Sequence[str]) -> int:
         """Return the index of the winning card: the highest trump, or else the highest of the suit led."""
         suits = [self.suit[card] for card in cards]
         counts = self.trump if self.trump in suits else suits[0]
@@ -63,7 +63,7 @@ def make_plain_order(pack: Sequence[str], suits: Sequence[str], ranks: str = RAN
 def _make_trick(order: CardOrder, cards: tuple[str, ...], leader: int, seats: tuple[int, ...]) -> Trick:
     at = seats.index(leader)
     turn = (*seats[at:], *seats[:at])[: len(cards)]
-    return Trick(turn, cards, turn[order.best(cards)] if len(cards) == len(seats) else None)
+    return Trick(turn, cards, turn[order.find_winner(cards)] if len(cards) == len(seats) else None)
 
 
 def find_voids(tricks: Sequence[Trick], order: CardOrder) -> list[set[str]]:

@@ -1,4 +1,4 @@
-"""Mails that state no fact, in the words of mails that do."""
+"""Chatter: mails without facts, in the vocabulary of mails with facts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SENTENCES = (
 
 
 def write_chatter(minute: int, most: int, outbox: Outbox, draw: Draw) -> None:
-    """Write one to `most` mails, the later ones as answers."""
+    """Write up to `most` mails. All but the first are replies."""
     first = None
     for author in draw.some((outbox.owner, *outbox.others), min(most, draw.pick((1, 1, 1, 2, 3)))):
         minute = minute if first is None else first.minute + draw.between(5, 600)

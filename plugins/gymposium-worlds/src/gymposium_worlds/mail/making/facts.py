@@ -15,7 +15,7 @@ from gymposium_worlds.mail.message import MONTHS
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """Property of a topic whose value a fact states.
+    """A property of a topic, whose value a fact states.
 
     In sentences, `{topic}` stands for the topic, `{value}` for the value and `{old}` for the previous value.
     """
@@ -32,7 +32,7 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class TopicKind:
-    """Kind of topics."""
+    """A kind of topics, such as projects."""
 
     form: str
     """The name, with `{a}` and `{b}` for its parts."""

@@ -1,4 +1,4 @@
-"""Gatherings: invitations, and answers where people say who comes and change their minds."""
+"""Gatherings: invitations, and replies in which people accept, decline or change their minds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CHANGE = "change of plan: "
 
 @dataclass(frozen=True, slots=True)
 class Gathering:
-    """A gathering, and the mail with the last word on each person who comes."""
+    """A gathering, and the last mail about each person who comes."""
 
     topic: Topic
     coming: Mapping[str, Draft]
@@ -37,19 +37,19 @@ class Gathering:
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """Statement of an answer about one person."""
+    """A statement in a reply: whether one person comes."""
 
     person: Person
     name: str
     comes: bool
     lead: str
-    """How the sentence begins."""
+    """Prefix of the sentence."""
     is_last: bool
     """False if a later answer says the opposite."""
 
 
 def write_gathering(topic: Topic, minute: int, most: int, outbox: Outbox, draw: Draw) -> Gathering:
-    """Write an invitation and its answers, from this minute on, in at most `most` mails. `most` is at least two."""
+    """Write an invitation and its replies, starting at `minute`. `most` limits the mails and is at least 2."""
     count = draw.between(1, MAX_COMING)
     host, *guests = draw.some(outbox.others, 1 + count + draw.between(0, 3))
     comes = {guest.name: number < count for number, guest in enumerate(guests)}

@@ -32,7 +32,7 @@ class Incident:
 
 
 def write_incident(topic: Topic, minute: int, most: int, outbox: Outbox, draw: Draw, *, broken: bool) -> Incident:
-    """Write the mails of an incident, from this minute on, at most `most`.
+    """Write at most `most` mails about an incident, starting at `minute`.
 
     If `broken` is False, mails mention the thing, but none reports it as broken.
     """

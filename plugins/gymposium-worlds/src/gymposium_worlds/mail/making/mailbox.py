@@ -29,7 +29,7 @@ _SAME_PART = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Mailbox:
-    """A mailbox, with the facts that its generator knows."""
+    """A generated mailbox and its facts."""
 
     people: Sequence[Person]
     """The owner first."""
@@ -54,14 +54,14 @@ class Topics:
         self._draw = draw
         self._parts: dict[str, list[tuple[str, str]]] = {}  # by the form of the kind
 
-    def new(self, kind: TopicKind) -> Topic:
-        """Add a topic to the mailbox and return it. Its name often shares a part with another topic's."""
-        topic = self.near(kind, self._draw)
+    def add(self, kind: TopicKind) -> Topic:
+        """Draw a topic and add it. Its name often shares a part with another topic's."""
+        topic = self.draw_similar(kind, self._draw)
         self._parts.setdefault(kind.form + kind.second[0], []).append((topic.a, topic.b))
         return topic
 
-    def near(self, kind: TopicKind, draw: Draw) -> Topic:
-        """Return a topic that is not in the mailbox, without adding it."""
+    def draw_similar(self, kind: TopicKind, draw: Draw) -> Topic:
+        """Draw a topic that is not in the mailbox, without adding it."""
         before = self._parts.get(kind.form + kind.second[0], [])
         while True:
             a, b = draw.pick(kind.first), draw.pick(kind.second)
@@ -74,7 +74,7 @@ class Topics:
 
 @lru_cache(maxsize=4)
 def make_mailbox(seed: int, mails: int) -> Mailbox:
-    """Return the mailbox of `seed` with this number of mails, from `MIN_MAILS` to `MAX_MAILS`.
+    """Generate the mailbox of `seed` with `mails` mails, from `MIN_MAILS` to `MAX_MAILS`.
 
     Each mailbox has at least one corrected fact, one uncorrected fact, an incident and a gathering.
     """
@@ -92,20 +92,20 @@ def make_mailbox(seed: int, mails: int) -> Mailbox:
         match begin.pop(0) if begin else _draw_content(draw):
             case "story":
                 corrected = left > 1 and (draw.chance(0.6) if len(stories) > 1 else not stories)
-                topic = topics.new(draw.pick(KINDS))
-                stories.append(teller.tell(topic, minute, min(left, MAX_STORY), corrected=corrected))
+                topic = topics.add(draw.pick(KINDS))
+                stories.append(teller.write_story(topic, minute, min(left, MAX_STORY), corrected=corrected))
             case "incident":
                 broken = not incidents or draw.chance(0.8)
-                topic = topics.new(INCIDENT)
+                topic = topics.add(INCIDENT)
                 incidents.append(write_incident(topic, minute, min(left, MAX_INCIDENT), outbox, draw, broken=broken))
             case "gathering" if left > 2:
                 gatherings.append(
-                    write_gathering(topics.new(GATHERING), minute, min(left, _MAX_GATHERING), outbox, draw)
+                    write_gathering(topics.add(GATHERING), minute, min(left, _MAX_GATHERING), outbox, draw)
                 )
             case "notes":
                 able = [one for one in stories[-40:] if one.about < MAX_ABOUT and _is_known(one, minute)]
                 if able:
-                    teller.note(minute, draw.some(able, draw.between(1, 3)))
+                    teller.write_note(minute, draw.some(able, draw.between(1, 3)))
             case _:
                 write_chatter(minute, left, outbox, draw)
     senders = frozenset(draft.sender for draft in outbox.drafts)
@@ -113,11 +113,11 @@ def make_mailbox(seed: int, mails: int) -> Mailbox:
 
 
 def _is_known(story: Story, minute: int) -> bool:
-    return any(fact.at(minute) for fact in story.facts)
+    return any(fact.find_version(minute) for fact in story.facts)
 
 
 def _draw_content(draw: Draw) -> str:
-    """Return the next thing to write."""
+    """Draw what to write next."""
     choice = draw.below(100)
     limits = ((50, "story"), (60, "incident"), (70, "gathering"), (82, "notes"))
     return next((name for limit, name in limits if choice < limit), "chatter")

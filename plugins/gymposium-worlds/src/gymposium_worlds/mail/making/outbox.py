@@ -1,4 +1,4 @@
-"""Writing mails: when they are sent, how they begin and end, and which mails they quote."""
+"""Mail writing: times, greetings, signatures and quotes."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class Draft:
     subject: str
     body: str
     id: str = ""
-    """Given by `Outbox.mails`."""
+    """Assigned by `Outbox.mails`."""
 
 
 class Outbox:
-    """All mails of a mailbox while they are being written."""
+    """The mails of a mailbox under construction."""
 
     def __init__(self, people: Sequence[Person], first: date, days: int, draw: Draw) -> None:
         """Create an empty outbox. The first person is the owner, who sends or receives each mail."""
@@ -59,8 +59,8 @@ class Outbox:
         number = minute // _MINUTES
         return self._days[number] if number < len(self._days) else self._days[0] + timedelta(days=number)
 
-    def free(self, minute: int) -> int:
-        """Return the first minute from this one on without a mail."""
+    def find_free_minute(self, minute: int) -> int:
+        """Return the first free minute, starting at `minute`."""
         while minute in self._taken:
             minute += 1
         return minute
@@ -78,7 +78,7 @@ class Outbox:
 
         An answer has the subject of the mail it answers, and quotes it unless `quotes` is False.
         """
-        minute = self.free(minute)
+        minute = self.find_free_minute(minute)
         self._taken.add(minute)
         draw = self._draw
         to = [self.owner] if sender is not self.owner else [answers.sender] if answers else []
@@ -86,12 +86,12 @@ class Outbox:
         if not to:
             to = draw.some(self.others, 1)
         named = to[0].alias.split()[0] if draw.chance(0.6) else "all"
-        lines = [f"{draw.pick(('Hello', 'Dear'))} {named},", "", self._paragraph(sentences), "", draw.pick(_ENDS)]
+        lines = [f"{draw.pick(('Hello', 'Dear'))} {named},", "", self._write_paragraph(sentences), "", draw.pick(_ENDS)]
         lines.append(f"{sender.alias}, {sender.role}")
         if answers is not None:
             subject = answers.subject if answers.subject.startswith("Re: ") else f"Re: {answers.subject}"
             if quotes:
-                quoted = self._quoted(answers)
+                quoted = self._quote(answers)
                 lines = [*quoted, "", *lines] if draw.chance(0.3) else [*lines, "", *quoted]
         draft = Draft(minute, sender, to, subject, "\n".join(lines))
         self.drafts.append(draft)
@@ -104,21 +104,21 @@ class Outbox:
         for number, draft in enumerate(self.drafts, start=1):
             draft.id = f"m{number}"
             to = ", ".join([person.header for person in draft.recipients])
-            found.append(Mail(draft.id, self._sent(draft), draft.sender.header, to, draft.subject, draft.body))
+            found.append(Mail(draft.id, self._format_time(draft), draft.sender.header, to, draft.subject, draft.body))
         return tuple(found)
 
-    def _paragraph(self, sentences: Sequence[str]) -> str:
+    def _write_paragraph(self, sentences: Sequence[str]) -> str:
         draw = self._draw
         before = [draw.pick(_BEFORE)] if draw.chance(0.35) else []
         after = [draw.pick(_AFTER)] if draw.chance(0.35) else []
         return " ".join([*before, *sentences, *after])
 
-    def _quoted(self, draft: Draft) -> list[str]:
+    def _quote(self, draft: Draft) -> list[str]:
         """Return the lines that quote a mail, without its nested quotes."""
-        day, clock = self.day(draft.minute), self._sent(draft)[-5:]
+        day, clock = self.day(draft.minute), self._format_time(draft)[-5:]
         lines = [f"> {line}".rstrip() for line in draft.body.split("\n") if not line.startswith("> >")]
         return [f"On {format_day(day)} at {clock}, {draft.sender.name} wrote:", *lines]
 
-    def _sent(self, draft: Draft) -> str:
+    def _format_time(self, draft: Draft) -> str:
         minute = draft.minute % _MINUTES
         return f"{self.day(draft.minute).isoformat()} {8 + minute // 60:02}:{minute % 60:02}"

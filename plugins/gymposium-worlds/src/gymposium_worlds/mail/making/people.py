@@ -37,12 +37,12 @@ _RANKS = ("head of", "manager in", "assistant in")
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """One person of the company."""
+    """An employee."""
 
     name: str
     """First and family name, as in mail headers: `Robert Miller`."""
     alias: str
-    """The name that the person and colleagues write: `Bob Miller`, or the same as `name`."""
+    """The name in mail texts: `Bob Miller`, or the same as `name`."""
     role: str
     address: str
 

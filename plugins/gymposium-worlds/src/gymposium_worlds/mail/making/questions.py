@@ -19,7 +19,7 @@ UNKNOWN: Mapping[str, Any] = {"type": "unknown", "accepted": []}
 
 @dataclass(frozen=True, slots=True)
 class MailQuestion:
-    """Question with its hidden answer."""
+    """A question and its hidden answer."""
 
     kind: str
     """One of `KINDS_OF_QUESTIONS`."""
@@ -45,7 +45,7 @@ def ask_newest(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
 
 
 def ask_count(box: Mailbox, split: Split, draw: Draw) -> MailQuestion:
-    """Draw a question about the number of people who come to a gathering, by the last word on each."""
+    """Draw a question about how many people come to a gathering, by the latest statement on each."""
     gathering = draw.pick(box.gatherings)
     text = draw.pick(COUNT[split]).format(topic=gathering.topic.name)
     answer = {"type": "number", "accepted": [str(len(gathering.coming))]}
@@ -134,14 +134,14 @@ def _draw_unstated(box: Mailbox, draw: Draw) -> tuple[Topic, Attribute]:
 def _draw_unknown(box: Mailbox, draw: Draw) -> tuple[Topic, Attribute]:
     """Return an attribute and a topic that no mail names, although its name resembles another."""
     kind = draw.pick(KINDS)
-    return box.topics.near(kind, draw), draw.pick(kind.attributes)
+    return box.topics.draw_similar(kind, draw), draw.pick(kind.attributes)
 
 
 def _draw_unsaid(box: Mailbox, draw: Draw) -> str:
-    """Return a clause that no mail states."""
+    """Draw a claim that no mail makes."""
     if draw.chance(0.5):
         quiet = [incident.topic for incident in box.incidents if not incident.claims]
-        topic = draw.pick(quiet) if quiet and draw.chance(0.5) else box.topics.near(INCIDENT, draw)
+        topic = draw.pick(quiet) if quiet and draw.chance(0.5) else box.topics.draw_similar(INCIDENT, draw)
         return f"{topic.name} is out of order"
     fact = draw.pick([fact for story in box.stories for fact in story.facts])
     while True:

@@ -36,7 +36,7 @@ _HOTELS = (
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """Value of a fact."""
+    """A value of a fact."""
 
     text: str
     """As mails write it: `12 June 2024`, `1,310 euros`, `Bob Miller`."""

@@ -1,4 +1,4 @@
-"""Parsing questions about generated mailboxes."""
+"""Parser for questions about generated mailboxes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VALUE = re.compile(rf"{_NOUN}(?: now| is| for me, please)?[.?](?: |$)")
 
 @dataclass(frozen=True, slots=True)
 class QuestionTarget:
-    """Parsed question."""
+    """A parsed question."""
 
     form: Literal["value", "first", "count"]
     topic: str

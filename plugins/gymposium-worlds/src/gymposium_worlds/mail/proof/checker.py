@@ -65,7 +65,7 @@ _STAYS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Answer shown by mails."""
+    """An answer found in mails."""
 
     answer: str
     """The value, name or number as in a mail. People have their header name, if known."""
@@ -86,39 +86,39 @@ class Checker:
         self._mails = [extract_own_words(mail) for mail in sorted(mails, key=lambda mail: mail.sent)]
         self._names = map_names(self._mails)
 
-    def findings(self, asked: QuestionTarget) -> list[Finding]:
+    def find_answers(self, asked: QuestionTarget) -> list[Finding]:
         """Return every answer to a question, in any order. The list is empty if the mails do not answer it.
 
         For a value, only the final one is an answer.
         """
         if asked.form == "count":
-            return self._count(asked.topic)
-        claims = self._claims(asked)
+            return self._count_people(asked.topic)
+        claims = self._find_claims(asked)
         if asked.form == "value":
-            return self._newest(claims)
-        wanted = [claim for claim in claims if claim.value == self.known(asked.value)]
+            return self._find_newest(claims)
+        wanted = [claim for claim in claims if claim.value == self.resolve_name(asked.value)]
         return [Finding(wanted[0].own.sender, (wanted[0].own.mail.id,))] if wanted else []
 
-    def stated(self, asked: QuestionTarget) -> Sequence[str]:
+    def list_values(self, asked: QuestionTarget) -> Sequence[str]:
         """Return all stated values of the attribute in question, earliest first."""
-        return [claim.value for claim in self._claims(asked)]
+        return [claim.value for claim in self._find_claims(asked)]
 
-    def known(self, name: str) -> str:
+    def resolve_name(self, name: str) -> str:
         """Return the header name of the person with this name, or the name unchanged if no mail shows the person."""
         return self._names.get(name, name)
 
-    def _claims(self, asked: QuestionTarget) -> list[_Claim]:
+    def _find_claims(self, asked: QuestionTarget) -> list[_Claim]:
         if not asked.noun:
-            return [_Claim(own, "") for own, text in self._about(asked.topic) if _BROKEN.fullmatch(text)]
+            return [_Claim(own, "") for own, text in self._find_statements(asked.topic) if _BROKEN.fullmatch(text)]
         claims = []
         pattern = _build_pattern(asked.noun)
-        for own, text in self._about(asked.topic):
+        for own, text in self._find_statements(asked.topic):
             if found := pattern.fullmatch(text):
                 value = next((value for value in found.groups() if value is not None), own.sender)
-                claims.append(_Claim(own, self.known(value)))
+                claims.append(_Claim(own, self.resolve_name(value)))
         return claims
 
-    def _newest(self, claims: Sequence[_Claim]) -> list[Finding]:
+    def _find_newest(self, claims: Sequence[_Claim]) -> list[Finding]:
         """Return what the last claim says, and the mails that have said so since the value last changed."""
         if not claims:
             return []
@@ -130,19 +130,19 @@ class Checker:
             findings.append(Finding(value, tuple(claim.own.mail.id for claim in claims[since + 1 :])))
         return findings
 
-    def _count(self, topic: str) -> list[Finding]:
+    def _count_people(self, topic: str) -> list[Finding]:
         """Return the number of people who come, by the last statement on each."""
         comes: dict[str, str | None] = {}
-        for own, text in self._about(topic):
+        for own, text in self._find_statements(topic):
             found, stays = _COMES.fullmatch(text), _STAYS.fullmatch(text)
             if statement := found or stays:
                 who = next((name for name in statement.groups() if name not in (None, "I")), None) or own.sender
-                comes[self.known(who)] = own.mail.id if found else None
+                comes[self.resolve_name(who)] = own.mail.id if found else None
         sources = {source for source in comes.values() if source is not None}
         ordered = tuple(own.mail.id for own in self._mails if own.mail.id in sources)
         return [Finding(str(sum(source is not None for source in comes.values())), ordered)] if comes else []
 
-    def _about(self, topic: str) -> list[tuple[OwnWords, str]]:
+    def _find_statements(self, topic: str) -> list[tuple[OwnWords, str]]:
         """Return the statements that name a topic, with `T` in place of its name."""
         name = re.compile(rf"\b{re.escape(topic)}\b", re.IGNORECASE)
         low = topic.casefold()

@@ -1,4 +1,4 @@
-"""Parsing mails: the author, the sender's sentences, and the names of people.
+"""Parser for mails: the author, the sender's sentences, and people's names.
 
 Quoted lines and questions state nothing.
 """

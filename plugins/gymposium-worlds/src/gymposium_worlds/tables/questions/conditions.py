@@ -12,10 +12,10 @@ from gymposium_worlds.tables.questions.wordings import CONDITIONS, Split
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Condition on a row."""
+    """A condition on rows."""
 
     words: str
-    """After the plural of the noun: `whose age is at least 30`."""
+    """Text after the plural noun: `whose age is at least 30`."""
     holds: Callable[[Row], bool]
 
 

@@ -12,7 +12,7 @@ from gymposium_worlds.tables.questions.totals import format_average, format_sum,
 
 def ask_event_count(asker: Asker) -> TableQuestion | None:
     """Ask how many events belong to one row."""
-    owner, event = asker.owner(), asker.database.event
+    owner, event = asker.draw_owner(), asker.database.event
     row = asker.draw.pick(owner.rows)
     count = Answer("integer", str(len(asker.select_events(owner, lambda one: one == row))))
     return asker.ask("join.count_events", count, plural=event.plural, noun=owner.noun, name=read_label(owner, row))
@@ -20,8 +20,8 @@ def ask_event_count(asker: Asker) -> TableQuestion | None:
 
 def ask_count_by_owner(asker: Asker) -> TableQuestion | None:
     """Ask how many events belong to rows that meet a condition."""
-    owner, event = asker.owner(), asker.database.event
-    where = asker.condition(owner)
+    owner, event = asker.draw_owner(), asker.database.event
+    where = asker.draw_condition(owner)
     count = Answer("integer", str(len(asker.select_events(owner, where.holds))))
     return asker.ask("join.count_where", count, plural=event.plural, owners=owner.plural, where=where.words)
 
@@ -29,7 +29,7 @@ def ask_count_by_owner(asker: Asker) -> TableQuestion | None:
 def ask_count_by_both(asker: Asker) -> TableQuestion | None:
     """Ask how many events belong to a subject that meets a condition, and to an item that meets another."""
     subject, item, event = asker.database.subject, asker.database.item, asker.database.event
-    where, other = asker.condition(subject), asker.condition(item)
+    where, other = asker.draw_condition(subject), asker.draw_condition(item)
     both = set(asker.select_events(subject, where.holds)) & set(asker.select_events(item, other.holds))
     if not both:
         return None
@@ -49,8 +49,8 @@ def ask_count_by_place(asker: Asker) -> TableQuestion | None:
 
 
 def ask_distinct_count(asker: Asker) -> TableQuestion | None:
-    """Ask how many different items the events of a subject have, or the other way round."""
-    owner, database = asker.owner(), asker.database
+    """Ask how many different items a subject's events have, or how many different subjects an item's events have."""
+    owner, database = asker.draw_owner(), asker.database
     other = database.item if owner is database.subject else database.subject
     row, key = asker.draw.pick(owner.rows), database.event.find_place("reference", other.name)
     events = asker.select_events(owner, lambda one: one == row)
@@ -68,7 +68,7 @@ def ask_distinct_count(asker: Asker) -> TableQuestion | None:
 
 def ask_column_sum(asker: Asker) -> TableQuestion | None:
     """Ask for the sum of a column over the events of one row."""
-    owner, event = asker.owner(), asker.database.event
+    owner, event = asker.draw_owner(), asker.database.event
     row, column = asker.draw.pick(owner.rows), asker.draw.pick(event.select_columns("integer", "decimal"))
     events = asker.select_events(owner, lambda one: one == row)
     if not events:
@@ -100,8 +100,8 @@ def ask_product_sum(asker: Asker) -> TableQuestion | None:
 
 def ask_average_by_owner(asker: Asker) -> TableQuestion | None:
     """Ask for the average of a column over the events of rows that meet a condition."""
-    owner, event = asker.owner(), asker.database.event
-    where, column = asker.condition(owner), asker.draw.pick(event.select_columns("integer", "decimal"))
+    owner, event = asker.draw_owner(), asker.database.event
+    where, column = asker.draw_condition(owner), asker.draw.pick(event.select_columns("integer", "decimal"))
     if (found := format_average(asker, asker.select_events(owner, where.holds), event, column)) is None:
         return None
     slots = {"column": column.phrase, "plural": event.plural, "owners": owner.plural, "where": where.words}
@@ -110,7 +110,7 @@ def ask_average_by_owner(asker: Asker) -> TableQuestion | None:
 
 def ask_most_events(asker: Asker) -> TableQuestion | None:
     """Ask which row has the most events."""
-    owner, event = asker.owner(), asker.database.event
+    owner, event = asker.draw_owner(), asker.database.event
     key = event.find_place("reference", owner.name)
     (first, count), (_, next_count) = Counter(row[key] for row in event.rows).most_common(2)
     if count == next_count:

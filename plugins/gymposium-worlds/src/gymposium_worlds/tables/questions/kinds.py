@@ -1,4 +1,4 @@
-"""Kinds of questions, and the draw of a question."""
+"""Kinds of questions, and drawing a question of a kind."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def parse_kinds(text: str) -> tuple[str, ...]:
 
 
 def draw_question(database: Database, kinds: tuple[str, ...], split: Split, draw: Draw) -> tuple[str, TableQuestion]:
-    """Draw a question of one of the kinds. Returns its kind too. Kinds are equally frequent, except `absent`."""
+    """Draw a kind and a question of that kind. All kinds except `absent` are equally likely."""
     if "absent" in kinds and draw.chance(_ABSENT_SHARE):
         kind = "absent"
     else:

@@ -8,7 +8,7 @@ from gymposium_worlds.tables.questions.question import Asker, QuestionMaker, Tab
 
 def ask_by_label(asker: Asker) -> TableQuestion | None:
     """Ask for a cell of a row with a label."""
-    table, draw = asker.named_table(), asker.draw
+    table, draw = asker.draw_named_table(), asker.draw
     row, column = (
         draw.pick(table.rows),
         draw.pick([one for one in table.columns if one.kind not in ("id", "label", "reference")]),
@@ -41,7 +41,7 @@ def ask_by_contact(asker: Asker) -> TableQuestion | None:
 
 def ask_absent_label(asker: Asker) -> TableQuestion | None:
     """Ask about a label that no row has."""
-    table, draw = asker.named_table(), asker.draw
+    table, draw = asker.draw_named_table(), asker.draw
     column = draw.pick([one for one in table.columns if one.kind not in ("id", "label", "reference")])
     nothing = Answer("unknown", UNKNOWN)
     return asker.ask(
@@ -51,7 +51,7 @@ def ask_absent_label(asker: Asker) -> TableQuestion | None:
 
 def ask_absent_column(asker: Asker) -> TableQuestion | None:
     """Ask for something that no table has a column for."""
-    table, draw = asker.named_table(), asker.draw
+    table, draw = asker.draw_named_table(), asker.draw
     name = read_label(table, draw.pick(table.rows))
     nothing = Answer("unknown", UNKNOWN)
     return asker.ask("lookup.named", nothing, column=draw.pick(table.absent_columns), noun=table.noun, name=name)

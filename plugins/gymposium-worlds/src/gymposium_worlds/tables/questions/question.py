@@ -23,7 +23,7 @@ class TableQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """A database, a split's wordings, and random choices."""
+    """A context for making questions: a database, a split's wordings, and a random stream."""
 
     database: Database
     split: Split
@@ -39,20 +39,20 @@ class Asker:
             return None
         return TableQuestion(form, self.draw.pick(wordings).format(**slots) + after, answer)
 
-    def condition(self, table: Table) -> Condition:
+    def draw_condition(self, table: Table) -> Condition:
         """Draw a condition that at least one row of the table meets."""
         return draw_condition(table, self.split, self.draw)
 
-    def named_table(self) -> Table:
+    def draw_named_table(self) -> Table:
         """Draw a table whose rows have labels."""
         return self.draw.pick((self.database.place, self.database.subject, self.database.item))
 
-    def owner(self) -> Table:
+    def draw_owner(self) -> Table:
         """Draw a table that has events."""
         return self.draw.pick((self.database.subject, self.database.item))
 
     def select_events(self, owner: Table, holds: Callable[[Row], bool]) -> list[Row]:
-        """Return the events of all `owner` rows that meet a condition."""
+        """Return the events of all `draw_owner` rows that meet a condition."""
         event = self.database.event
         key = event.find_place("reference", owner.name)
         owners = {row[0] for row in owner.rows if holds(row)}

@@ -1,4 +1,4 @@
-"""Questions about the first row or value by some measure. There is always one winner."""
+"""Questions for the row or value that ranks first. Each has exactly one winner."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from gymposium_worlds.tables.questions.wordings import EARLIEST, FEWEST, GREATES
 
 def ask_overall(asker: Asker) -> TableQuestion | None:
     """Ask which row of a table has the greatest or the least value."""
-    table = asker.named_table()
+    table = asker.draw_named_table()
     column = asker.draw.pick(table.select_columns("integer", "decimal", "date"))
     return _ask_superlative(asker, "superlative.all", table, column, table.rows)
 
 
 def ask_filtered(asker: Asker) -> TableQuestion | None:
     """Ask which row that meets a condition has the greatest or the least value."""
-    table = asker.named_table()
-    column, where = asker.draw.pick(table.select_columns("integer", "decimal", "date")), asker.condition(table)
+    table = asker.draw_named_table()
+    column, where = asker.draw.pick(table.select_columns("integer", "decimal", "date")), asker.draw_condition(table)
     rows = [row for row in table.rows if where.holds(row)]
     if len(rows) < 2:
         return None

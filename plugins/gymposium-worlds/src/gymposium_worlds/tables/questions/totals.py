@@ -39,7 +39,7 @@ def format_average(asker: Asker, rows: Sequence[Row], table: Table, column: Colu
 def ask_count(asker: Asker) -> TableQuestion | None:
     """Ask how many rows meet a condition."""
     table = asker.draw.pick(asker.database.tables)
-    where = asker.condition(table)
+    where = asker.draw_condition(table)
     count = Answer("integer", str(sum(map(where.holds, table.rows))))
     return asker.ask("count.where", count, plural=table.plural, where=where.words)
 
@@ -47,7 +47,7 @@ def ask_count(asker: Asker) -> TableQuestion | None:
 def ask_sum(asker: Asker) -> TableQuestion | None:
     """Ask for the sum of a column over the rows that meet a condition."""
     table = asker.draw.pick(asker.database.tables)
-    where, column = asker.condition(table), asker.draw.pick(table.select_columns("integer", "decimal"))
+    where, column = asker.draw_condition(table), asker.draw.pick(table.select_columns("integer", "decimal"))
     rows = [row for row in table.rows if where.holds(row)]
     answer, after = format_sum(sum_cells(rows, table, column), column)
     return asker.ask("sum.where", answer, after, column=column.phrase, plural=table.plural, where=where.words)
@@ -56,7 +56,7 @@ def ask_sum(asker: Asker) -> TableQuestion | None:
 def ask_average(asker: Asker) -> TableQuestion | None:
     """Ask for the average of a column over the rows that meet a condition."""
     table = asker.draw.pick(asker.database.tables)
-    where, column = asker.condition(table), asker.draw.pick(table.select_columns("integer", "decimal"))
+    where, column = asker.draw_condition(table), asker.draw.pick(table.select_columns("integer", "decimal"))
     rows = [row for row in table.rows if where.holds(row)]
     if (found := format_average(asker, rows, table, column)) is None:
         return None

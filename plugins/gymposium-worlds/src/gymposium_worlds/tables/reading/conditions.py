@@ -43,7 +43,7 @@ def translate_condition(words: str, table: TableShape) -> str:
     while words:
         for pattern, sql in _CONDITIONS:
             found = pattern.match(words)
-            column = None if found is None else table.column(found["column"])
+            column = None if found is None else table.find_column(found["column"])
             if found is not None and column is not None:
                 more = {"text": quote_text(found["value"]), "last": quote_text(found.groupdict().get("last") or "")}
                 parts.append(sql.format(column=column, value=found["value"], **more))

@@ -14,11 +14,11 @@ from gymposium_worlds.tables.reading.shapes import Shapes, TableShape
 
 
 class UnknownForm(GymposiumError):
-    """Error for words without a known form."""
+    """Error for text that matches no known question form."""
 
 
 class MissingColumn(GymposiumError):
-    """Error for a question about something that no table has a column for."""
+    """Error for a question about a column that no table has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,99 +45,101 @@ def read_question(text: str, shapes: Shapes) -> Plan:
     for form, pattern in PATTERNS:
         if (found := pattern.fullmatch(text)) is not None:
             try:
-                return _ParsedQuestion(found, shapes).plan(form)
+                return _ParsedQuestion(found, shapes).make_plan(form)
             except UnknownForm:  # the words match this form by accident
                 continue
     raise UnknownForm(f"No known form of question: {text[:200]!r}.")
 
 
 class _ParsedQuestion:
-    """A question that has a form, and its parts."""
+    """The named parts of a question that matches a form."""
 
     def __init__(self, found: re.Match[str], shapes: Shapes) -> None:
         self._words = {name: words for name, words in found.groupdict().items() if words is not None}
         self._shapes = shapes
 
-    def plan(self, form: str) -> Plan:
+    def make_plan(self, form: str) -> Plan:
         places = int(self._words["places"]) if "places" in self._words else None
         descending = self._words.get("most") not in _LEAST
         match form:
             case "named":
-                table = self._table("noun")
-                return Plan("value", self._column(table), self._source([table], self._named(table)))
+                table = self._find_table("noun")
+                return Plan("value", self._find_column(table), self._join_tables([table], self._match_name(table)))
             case "numbered":
-                table = self._table("noun")
-                return Plan("value", self._column(table), self._source([table], self._numbered(table)))
+                table = self._find_table("noun")
+                return Plan("value", self._find_column(table), self._join_tables([table], self._match_id(table)))
             case "reverse":
-                table = self._table("noun")
-                same = f"{self._column(table)} = {quote_text(self._words['name'])}"
-                return Plan("value", table.label, self._source([table], same))
+                table = self._find_table("noun")
+                same = f"{self._find_column(table)} = {quote_text(self._words['name'])}"
+                return Plan("value", table.label, self._join_tables([table], same))
             case "owner":
-                table, owner = self._table("noun"), self._table("owner")
-                return Plan("value", self._column(owner), self._source([table, owner], self._numbered(table)))
+                table, owner = self._find_table("noun"), self._find_table("owner")
+                return Plan("value", self._find_column(owner), self._join_tables([table, owner], self._match_id(table)))
             case "extreme":
-                table = self._table("plural" if "plural" in self._words else "noun")
-                value, source = self._column(table), self._source([table], self._where(table))
+                table = self._find_table("plural" if "plural" in self._words else "noun")
+                value, source = self._find_column(table), self._join_tables([table], self._match_condition(table))
                 return Plan("extreme", value, source, label=table.label, descending=descending)
             case "common":
-                table = self._table("plural")
-                value = self._column(table)
-                return Plan("common", value, self._source([table]), label=value, descending=descending)
+                table = self._find_table("plural")
+                value = self._find_column(table)
+                return Plan("common", value, self._join_tables([table]), label=value, descending=descending)
             case "most":
-                table, owner = self._table("plural"), self._table("noun")
-                return Plan("common", f"{owner.name}.id", self._source([table, owner]), label=owner.label)
+                table, owner = self._find_table("plural"), self._find_table("noun")
+                return Plan("common", f"{owner.name}.id", self._join_tables([table, owner]), label=owner.label)
             case _:
-                return self._total(form, places)
+                return self._plan_total(form, places)
 
-    def _total(self, form: str, places: int | None) -> Plan:
+    def _plan_total(self, form: str, places: int | None) -> Plan:
         """Return the plan of a count, a sum or an average."""
-        table = self._table("plural")
+        table = self._find_table("plural")
         kind, _, how = form.partition("_")
-        value = "*" if kind == "count" else self._column(table)
+        value = "*" if kind == "count" else self._find_column(table)
         if how == "":
-            source = self._source([table], self._where(table))
+            source = self._join_tables([table], self._match_condition(table))
         elif how == "owned":
-            owner = self._table("owners" if "owners" in self._words else "noun")
-            source = self._source([table, owner], self._named(owner) or self._where(owner))
+            owner = self._find_table("owners" if "owners" in self._words else "noun")
+            source = self._join_tables([table, owner], self._match_name(owner) or self._match_condition(owner))
         elif how == "place":
-            owner, place = self._table("owners"), self._table("noun")
-            source = self._source([table, owner, place], self._named(place))
+            owner, place = self._find_table("owners"), self._find_table("noun")
+            source = self._join_tables([table, owner, place], self._match_name(place))
         elif how == "both":
-            one, other = self._table("owners"), self._table("others")
-            source = self._source([table, one, other], self._where(one), self._where(other, "other_where"))
+            one, other = self._find_table("owners"), self._find_table("others")
+            source = self._join_tables(
+                [table, one, other], self._match_condition(one), self._match_condition(other, "other_where")
+            )
         elif how == "different":
-            owner = self._table("noun")
-            value = f"DISTINCT {table.name}.{table.references[self._table('others').name]}"
-            source = self._source([table, owner], self._named(owner))
+            owner = self._find_table("noun")
+            value = f"DISTINCT {table.name}.{table.references[self._find_table('others').name]}"
+            source = self._join_tables([table, owner], self._match_name(owner))
         else:
-            owner, other = self._table("noun"), self._table("other_noun")
-            value = f"{value} * {self._column(other, 'other_column')}"
-            source = self._source([table, owner, other], self._named(owner))
+            owner, other = self._find_table("noun"), self._find_table("other_noun")
+            value = f"{value} * {self._find_column(other, 'other_column')}"
+            source = self._join_tables([table, owner, other], self._match_name(owner))
         kinds: dict[str, Literal["count", "sum", "average"]] = {"count": "count", "sum": "sum", "average": "average"}
         return Plan(kinds[kind], value, source, places)
 
-    def _table(self, part: str) -> TableShape:
+    def _find_table(self, part: str) -> TableShape:
         words = self._words[part]
         found = next((one for one in self._shapes.values() if words in (one.plural, *one.nouns)), None)
         if found is None:
             raise UnknownForm(f"No table has rows called {words!r}.")
         return found
 
-    def _column(self, table: TableShape, part: str = "column") -> str:
-        if (column := table.column(self._words[part])) is None:
+    def _find_column(self, table: TableShape, part: str = "column") -> str:
+        if (column := table.find_column(self._words[part])) is None:
             raise MissingColumn(f"{table.name} has no column for {self._words[part]!r}.")
         return column
 
-    def _named(self, table: TableShape) -> str:
+    def _match_name(self, table: TableShape) -> str:
         return f"{table.label} = {quote_text(self._words['name'])}" if "name" in self._words else ""
 
-    def _numbered(self, table: TableShape) -> str:
+    def _match_id(self, table: TableShape) -> str:
         return f"{table.name}.id = {self._words['id']}"
 
-    def _where(self, table: TableShape, part: str = "where") -> str:
+    def _match_condition(self, table: TableShape, part: str = "where") -> str:
         return translate_condition(self._words[part], table) if part in self._words else ""
 
-    def _source(self, tables: Sequence[TableShape], *conditions: str) -> str:
+    def _join_tables(self, tables: Sequence[TableShape], *conditions: str) -> str:
         """Return the query from FROM on. Each table after the first is joined to an earlier one."""
         joins = [f"FROM {tables[0].name}"]
         for n, table in enumerate(tables[1:], start=1):

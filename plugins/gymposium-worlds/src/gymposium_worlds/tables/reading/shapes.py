@@ -12,7 +12,7 @@ _DECLARATION = re.compile(r"(\w+) (\w+)(?: REFERENCES (\w+)\(id\)| PRIMARY KEY)?
 
 @dataclass(frozen=True, slots=True)
 class TableShape:
-    """A table."""
+    """A table's name, columns and references."""
 
     name: str
     columns: Mapping[str, str]
@@ -35,7 +35,7 @@ class TableShape:
         """Return the full name of the label column, which is the first text column."""
         return f"{self.name}.{next(name for name, kind in self.columns.items() if kind == 'TEXT')}"
 
-    def column(self, words: str) -> str | None:
+    def find_column(self, words: str) -> str | None:
         """Return the full name of the column that the words name, or None."""
         name = words.replace(" ", "_")
         return f"{self.name}.{name}" if name in self.columns else None

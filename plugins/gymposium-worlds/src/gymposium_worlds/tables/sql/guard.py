@@ -1,4 +1,4 @@
-"""Limits on what a query may do, and how much of it."""
+"""Limits on what a query may access, and on its steps and time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Guard:
     """Authorizer and progress handler of a connection that runs one query at a time."""
 
     def __init__(self, connection: sqlite3.Connection, tables: Collection[str]) -> None:
-        """Put the limits into force. `tables` holds the lower-case names of readable tables."""
+        """Install the limits. `tables` holds the lower-case names of readable tables."""
         self._tables = SCHEMA | set(tables)
         self._parts: frozenset[str] = frozenset()
         self._calls, self._deadline = 0, 0.0
@@ -62,9 +62,9 @@ class Guard:
         for limit, value in _LIMITS.items():
             connection.setlimit(limit, value)
         connection.set_authorizer(self._authorize)
-        connection.set_progress_handler(self._count, _EVERY)
+        connection.set_progress_handler(self._count_steps, _EVERY)
 
-    def begin(self, statement: Statement) -> None:
+    def reset(self, statement: Statement) -> None:
         """Reset the limits before a query."""
         self._parts = statement.parts
         self._calls, self._deadline = 0, time.thread_time() + MAX_SECONDS
@@ -89,7 +89,7 @@ class Guard:
             self.refusal = self.refusal or "Only the tables of the database can be read; nothing else is available."
         return sqlite3.SQLITE_DENY
 
-    def _count(self) -> bool:
+    def _count_steps(self) -> bool:
         """Count steps, and return whether the query must stop."""
         self._calls += 1
         self.is_out_of_steps = self._calls * _EVERY >= self.most_steps

@@ -1,4 +1,4 @@
-"""The parts of WITH in a statement, and how often SQLite would copy them.
+"""Common table expressions (parts of WITH) in a statement, and how often SQLite would copy them.
 
 SQLite copies a part for each use before a query runs, and no limit applies then. If each part uses the previous one
 twice, a few hundred characters make millions of copies.

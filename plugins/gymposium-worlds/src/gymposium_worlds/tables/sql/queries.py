@@ -1,4 +1,4 @@
-"""Queries: from SQL to rows, the same on every replay."""
+"""Query runner whose results are the same on every replay."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Cell = int | float | str | bytes | None
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Result of a query."""
+    """A query's result."""
 
     columns: tuple[str, ...]
     rows: list[tuple[Cell, ...]]
@@ -30,7 +30,7 @@ class Rows:
 
 
 class QueryRunner:
-    """Queries on one database.
+    """A runner of queries on one database.
 
     Rows are in the order of the query's ORDER BY. Without one, rows are sorted by their columns, NULL first, then
     numbers, text and blobs, because SQLite promises no order. SQLite decides the order of rows that ORDER BY leaves
@@ -48,13 +48,13 @@ class QueryRunner:
         """Run a query. Raises `QueryRefusal` if it is not allowed, is wrong or exceeds a limit, and `WorldFailure`
         after the CPU time limit."""
         statement = read_statement(sql, self._names)
-        self._guard.begin(statement)
+        self._guard.reset(statement)
         try:
             with closing(self._connection.execute(statement.sql)) as cursor:
                 columns = tuple(name for name, *_ in cursor.description)
                 rows = cursor.fetchmany(MAX_ROWS + 1)
         except sqlite3.Error as error:
-            raise self._refused(error) from error
+            raise self._explain_error(error) from error
         is_complete = len(rows) <= MAX_ROWS
         if not statement.is_ordered:
             if not is_complete:
@@ -66,7 +66,7 @@ class QueryRunner:
         """Close the connection, which deletes the database."""
         self._connection.close()
 
-    def _refused(self, error: sqlite3.Error) -> Exception:
+    def _explain_error(self, error: sqlite3.Error) -> Exception:
         guard = self._guard
         if guard.is_out_of_time and not guard.is_out_of_steps:
             return WorldFailure("A query took too long to reach its limit on steps.")

@@ -6,4 +6,4 @@ from gymposium.errors import GymposiumError
 
 
 class QueryRefusal(GymposiumError):
-    """Rejected or stopped query. The message tells the player why."""
+    """A rejected or stopped query. The message tells the player why."""

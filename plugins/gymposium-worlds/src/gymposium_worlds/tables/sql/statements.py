@@ -19,7 +19,7 @@ _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufeff]")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Statement that passed the checks."""
+    """A statement that passed the checks."""
 
     sql: str
     parts: frozenset[str]
