@@ -50,7 +50,7 @@ def test_retries_are_counted_in_each_decision_and_for_each_seat() -> None:
     tally = FailureTally(FailurePolicy.parse("retry(2)"))
     for _ in range(3):
         tally.next_decision()
-        assert [tally.failed(seat, can_draw=True) for seat in (0, 0, 1, 0)] == ["again", "again", "again", "forfeit"]
+        assert [tally.count_failure(seat, can_draw=True) for seat in (0, 0, 1, 0)] == ["again", "again", "again", "forfeit"]
     assert tally.penalties == {}
 
 
@@ -59,15 +59,15 @@ def test_penalties_are_counted_in_the_whole_match() -> None:
     outcomes = []
     for _ in range(3):
         tally.next_decision()
-        outcomes += [tally.failed(1, can_draw=True), tally.failed(0, can_draw=False)]
+        outcomes += [tally.count_failure(1, can_draw=True), tally.count_failure(0, can_draw=False)]
     assert outcomes == ["again"] * 4 + ["forfeit"] * 2
     assert tally.penalties == {0: 0.5, 1: 0.5}
 
 
 def test_forfeit_and_random() -> None:
-    assert FailureTally(FailurePolicy("forfeit")).failed(0, can_draw=True) == "forfeit"
-    assert FailureTally(FailurePolicy("random")).failed(0, can_draw=True) == "random"
-    assert FailureTally(FailurePolicy("random")).failed(0, can_draw=False) == "forfeit"  # nothing to draw from
+    assert FailureTally(FailurePolicy("forfeit")).count_failure(0, can_draw=True) == "forfeit"
+    assert FailureTally(FailurePolicy("random")).count_failure(0, can_draw=True) == "random"
+    assert FailureTally(FailurePolicy("random")).count_failure(0, can_draw=False) == "forfeit"  # nothing to draw from
 
 
 def test_who_forfeits_gets_the_least_and_the_others_share_it() -> None:
