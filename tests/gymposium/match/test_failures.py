@@ -50,7 +50,12 @@ def test_retries_are_counted_in_each_decision_and_for_each_seat() -> None:
     tally = FailureTally(FailurePolicy.parse("retry(2)"))
     for _ in range(3):
         tally.next_decision()
-        assert [tally.count_failure(seat, can_draw=True) for seat in (0, 0, 1, 0)] == ["again", "again", "again", "forfeit"]
+        assert [tally.count_failure(seat, can_draw=True) for seat in (0, 0, 1, 0)] == [
+            "again",
+            "again",
+            "again",
+            "forfeit",
+        ]
     assert tally.penalties == {}
 
 
