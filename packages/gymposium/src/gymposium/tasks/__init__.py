@@ -4,8 +4,7 @@ Each task is a single-seat match. Players, records, evaluation, boards and train
 author writes a `Tasks` and a `World`, and `tool_game` makes the game.
 """
 
-from gymposium.tasks.game import ToolGame, recorded_tool_game, tool_game
-from gymposium.tasks.match import ToolMatch
+from gymposium.tasks.game import ToolGame, ToolMatch, recorded_tool_game, tool_game
 from gymposium.tasks.protocol import Result, Tasks, World
 from gymposium.tasks.tools import Call, Tool
 
