@@ -19,24 +19,17 @@ SECONDS = 60.0
 T = TypeVar("T")
 
 
-class _Desk:
-    """The event loop of all worlds."""
-
-    def __init__(self) -> None:
-        self.loop = BackgroundLoop("gymposium worlds")
-        self.places = asyncio.Semaphore(AT_ONCE)
-
-
 @cache
-def _desk() -> _Desk:
-    return _Desk()
+def _shared_loop() -> tuple[BackgroundLoop, asyncio.Semaphore]:
+    """Return the event loop of all worlds, and the slots for their coroutines."""
+    return BackgroundLoop("gymposium worlds"), asyncio.Semaphore(AT_ONCE)
 
 
 def start(coroutine: Coroutine[Any, Any, T]) -> Future[T]:
     """Run a world's coroutine in the shared loop when a slot is free.
 
     Exceptions from a world become `WorldFailure`; gymposium's own errors are unchanged."""
-    return _desk().loop.submit(_run_in_slot(coroutine))
+    return _shared_loop()[0].submit(_run_in_slot(coroutine))
 
 
 async def run_limited(coroutine: Coroutine[Any, Any, T], what: str) -> T:
@@ -52,7 +45,7 @@ async def run_limited(coroutine: Coroutine[Any, Any, T], what: str) -> T:
 
 
 async def _run_in_slot(coroutine: Coroutine[Any, Any, T]) -> T:
-    async with _desk().places:
+    async with _shared_loop()[1]:
         try:
             return await coroutine
         except GymposiumError:
