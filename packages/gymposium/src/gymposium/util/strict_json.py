@@ -55,17 +55,19 @@ def bounded_json(text: str) -> Any:
 
 def check_depth(value: Any) -> None:
     """Raise `ValueError` if a value is nested deeper than `DEEPEST`."""
-    level = _containers([value])
-    for _ in range(DEEPEST):
-        level = [inner for outer in level for inner in _containers(outer)]
-        if not level:
-            return
-    raise ValueError("it is nested too deeply")
+    if measure_depth(value) > DEEPEST:
+        raise ValueError("it is nested too deeply")
 
 
-def _containers(outer: dict[str, Any] | list[Any]) -> list[dict[str, Any] | list[Any]]:
-    values = outer.values() if isinstance(outer, dict) else outer
-    return [value for value in values if isinstance(value, dict | list)]
+def measure_depth(value: Any) -> int:
+    """Return how many objects and lists of a JSON value are nested in each other."""
+    depth = -1
+    level: list[Any] = [[value]]
+    while level:
+        depth += 1
+        inner = (one for outer in level for one in (outer.values() if isinstance(outer, dict) else outer))
+        level = [one for one in inner if isinstance(one, dict | list | tuple)]
+    return depth
 
 
 def build_object(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from types import NoneType
 from typing import Any, Protocol
 
 from gymposium.errors import UnknownName
@@ -272,22 +273,12 @@ def _get_list(schema: Mapping[str, Any], keyword: str) -> Sequence[Any]:
     return value if isinstance(value, list | tuple) else ()
 
 
+_JSON_TYPES = {NoneType: "null", bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
+
+
 def _name_json_type(value: Any) -> str:
     """Return the JSON type of a value."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-    return "object"
+    return _JSON_TYPES.get(type(value), "object")
 
 
 def _resolve_pointer(reference: str, whole: Mapping[str, Any]) -> Any:

@@ -9,7 +9,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from jsonschema import (
@@ -23,10 +23,9 @@ from jsonschema import (
 )
 from jsonschema.exceptions import SchemaError
 from referencing.exceptions import Unresolvable
-from referencing.jsonschema import EMPTY_REGISTRY, SchemaResource, specification_with
+from referencing.jsonschema import EMPTY_REGISTRY, Schema, SchemaResource, specification_with
 
-from gymposium.tasks.tools.references import ReferenceResolver, find_outside_references
-from gymposium.tasks.tools.samples import ValueSampler
+from gymposium.tasks.tools.samples import REFERENCES, ValueSampler
 
 _DRAFTS: dict[str, Any] = {
     "draft-04": Draft4Validator,
@@ -41,6 +40,8 @@ _DRAFT = re.compile(r"https?://json-schema\.org/(draft[-/][0-9-]+)/schema#?")
 _UNCHECKABLE = (re.error, Unresolvable, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Exceptions from `jsonschema` for a dangling reference or one to a non-schema, for a pattern in another dialect than
 Python's, and for numbers beyond floating point."""
+_DANGLING = (Unresolvable, LookupError, TypeError, ValueError, AttributeError)
+"""Exceptions from `referencing` for a reference to nothing or to a non-schema."""
 _LONGEST_REASON = 200
 
 
@@ -57,7 +58,8 @@ def find_invalidity(text: str) -> str | None:
         return str(error.message)[:_LONGEST_REASON]
     except RecursionError:
         return "it is nested too deeply"
-    outside = next(find_outside_references(_make_resource(kind, document)), None)
+    resource = _make_resource(kind, document)
+    outside = next(_find_outside(resource, EMPTY_REGISTRY.resolver_with_root(resource)), None)
     return None if outside is None else f"it refers to {outside[:80]!r}, which is not in it"
 
 
@@ -78,7 +80,7 @@ def sample(text: str, words: Sequence[str], rng: random.Random) -> dict[str, Any
     """Return a random object. It matches the schema if such an object is found in a few tries."""
     document = json.loads(text)
     kind = _find_draft(document) or Draft202012Validator
-    resolve = ReferenceResolver.within(_make_resource(kind, document))
+    resolve = partial(_resolve, EMPTY_REGISTRY.resolver_with_root(_make_resource(kind, document)))
     sampler = ValueSampler(document, resolve, words, rng, lone_references=kind in _LONE_REFERENCES)
     return sampler.draw(lambda value: objection(text, value) is None)
 
@@ -119,3 +121,28 @@ def _skip_failing(check: Callable[..., Iterator[Any] | None]) -> Callable[..., I
             return
 
     return checked
+
+
+def _resolve(resolver: Any, reference: str) -> Schema | None:
+    """Return the schema at a reference within the document, or None if there is none."""
+    try:
+        found: Any = resolver.lookup(reference).contents
+    except _DANGLING:
+        return None
+    return found if isinstance(found, dict | bool) else None
+
+
+def _find_outside(resource: SchemaResource, resolver: Any) -> Iterator[str]:
+    """Yield the references to other documents."""
+    contents: Any = resource.contents
+    for keyword in REFERENCES if isinstance(contents, dict) else ():
+        reference = contents.get(keyword)
+        if isinstance(reference, str) and not reference.startswith("#"):
+            try:
+                resolver.lookup(reference)
+            except Unresolvable:
+                yield reference
+            except _DANGLING:
+                continue  # it points to a non-schema in this document
+    for below in resource.subresources():
+        yield from _find_outside(below, resolver.in_subresource(below))

@@ -29,7 +29,7 @@ _LONGEST = 3
 """Maximum length of an unbounded list."""
 _LARGEST = 10_000
 """Maximum length of a generated text or list."""
-_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _FORMATS = {
     "date": "2024-03-05",
     "time": "12:30:00Z",
@@ -127,7 +127,7 @@ class ValueSampler:
             if schema is True:
                 return {}
             flat: dict[str, Any] = dict(schema)
-            if keyword := next((one for one in _REFERENCES if one in flat), None):
+            if keyword := next((one for one in REFERENCES if one in flat), None):
                 reference = str(flat.pop(keyword))
                 found = None if reference in followed else self._resolve(reference)
                 followed.add(reference)  # a self-reference constrains nothing

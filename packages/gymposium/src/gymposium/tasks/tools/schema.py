@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
 from gymposium.errors import MissingExtra
-from gymposium.tasks.tools.plain import is_plain
 from gymposium.util.isolated import CallFailed, Child
+from gymposium.util.strict_json import measure_depth
 
 SECONDS = 2.0
 """CPU time limit in seconds for evaluating a schema that is not plain."""
@@ -23,6 +23,15 @@ _MOST_LATE = 3
 """Maximum number of timeouts before a schema is no longer evaluated."""
 _LONGEST = 200_000
 _DEEPEST = 100
+
+_ANNOTATIONS = frozenset(
+    "$schema title description default examples format deprecated readOnly writeOnly $comment required enum const type "
+    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems minProperties "
+    "maxProperties".split()
+)
+"""Fast keywords without subschemas."""
+_MOST_PLAIN, _DEEPEST_PLAIN = 500, 6
+"""Maximum number of subschemas, and of levels. A choice evaluates its options twice, so time doubles per level."""
 
 T = TypeVar("T")
 
@@ -43,7 +52,7 @@ class Schema:
             raise ValueError(f"the schema is not JSON ({type(error).__name__}: {error})") from None
         if len(self._text) > _LONGEST:
             raise ValueError(f"the schema has {len(self._text):,} characters, more than {_LONGEST:,}")
-        if (depth := _measure_depth(document)) > _DEEPEST:
+        if (depth := measure_depth(document)) > _DEEPEST:
             raise ValueError(f"the schema is nested {depth} deep, more than {_DEEPEST}")
         self._document = document
         self._late = 0
@@ -51,7 +60,7 @@ class Schema:
     @cached_property
     def is_plain(self) -> bool:
         """Whether the schema's size bounds its evaluation time."""
-        return is_plain(self._document)
+        return _is_plain(self._document)
 
     def check(self) -> None:
         """Raise `ValueError` if the schema is invalid, names an unknown draft, or refers to another document."""
@@ -109,13 +118,42 @@ def _lower_first(error: CallFailed) -> str:
     return text[0].lower() + text[1:]
 
 
-def _measure_depth(document: Any) -> int:
-    """Return the nesting depth of objects and lists."""
-    depth, level = 0, [document]
-    while level := [
-        value
-        for one in level
-        for value in (one.values() if isinstance(one, Mapping) else one if isinstance(one, list | tuple) else ())
-    ]:
-        depth += 1
-    return depth
+def _is_plain(schema: Any) -> bool:
+    """Return whether a schema is small and has no references, patterns or other slow keywords."""
+    count, level = 0, [schema]
+    for _ in range(_DEEPEST_PLAIN):
+        below: list[Any] = []
+        for one in level:
+            if isinstance(one, Mapping):
+                if not all(_is_plain_keyword(key, value) for key, value in one.items()):
+                    return False
+                below += _list_subschemas(one)
+            elif not isinstance(one, bool):
+                return False
+        count += len(below)
+        if count > _MOST_PLAIN:
+            return False
+        if not below:
+            return True
+        level = below
+    return False
+
+
+def _is_plain_keyword(key: str, value: Any) -> bool:
+    match key:
+        case "properties":
+            return isinstance(value, Mapping)
+        case "anyOf" | "oneOf":
+            return isinstance(value, list | tuple)
+        case "items" | "additionalProperties":
+            return isinstance(value, Mapping | bool)
+    return key in _ANNOTATIONS
+
+
+def _list_subschemas(schema: Mapping[str, Any]) -> Iterator[Any]:
+    yield from schema.get("properties", {}).values()
+    for key in ("anyOf", "oneOf"):
+        yield from schema.get(key, ())
+    for key in ("items", "additionalProperties"):
+        if key in schema:
+            yield schema[key]
