@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
 from gymposium.errors import GymposiumError, NoSampler
 from gymposium.games.protocol import Game, Match, Observation, Style
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from gymposium.players.identity import Identity
+
+T = TypeVar("T")
 
 FinishReason = Literal["stop", "length", "context"]
 
@@ -143,13 +145,16 @@ class MatchContext:
             self._worlds[seat] = Worlds(self.game, seat)
         return self._worlds[seat]
 
-    def fail(self, error: Exception) -> NoReturn:
-        """Raise the appropriate error after the match raised `error` while a player looked at it.
+    def look(self, view: Callable[[Match], T]) -> T:
+        """Return a view of the match for a player.
 
-        For an engine error, this is the result of `make_engine_error`; gymposium's own errors are unchanged."""
-        if self._make_engine_error is None or isinstance(error, GymposiumError):
-            raise error
-        raise self._make_engine_error(error) from error
+        If the game's engine fails, raises the result of `make_engine_error`. Gymposium's own errors are unchanged."""
+        try:
+            return view(self.match)
+        except Exception as error:
+            if self._make_engine_error is None or isinstance(error, GymposiumError):
+                raise
+            raise self._make_engine_error(error) from error
 
     def ask(self, seat: int, reason: str | None = None) -> Ask:
         """Return the seat's next ask."""
@@ -194,32 +199,20 @@ class Ask:
     @property
     def legal_actions(self) -> list[int]:
         """Return the indices of the legal moves in the action space, ascending; [] for free text."""
-        try:
-            return self._context.match.legal_actions(self.seat)
-        except Exception as error:  # noqa: BLE001 - an engine may raise anything
-            self._context.fail(error)
+        return self._context.look(lambda match: match.legal_actions(self.seat))
 
     @property
     def view(self) -> str:
         """Return the seat's view (`Match.view`), a key that is equal for positions it cannot tell apart."""
-        try:
-            return self._context.match.view(self.seat)
-        except Exception as error:  # noqa: BLE001 - an engine may raise anything
-            self._context.fail(error)
+        return self._context.look(lambda match: match.view(self.seat))
 
     def tensor(self) -> np.ndarray:
         """Return the seat's observation as float32, with shape `game.tensor_shape`."""
-        try:
-            return self._context.match.tensor(self.seat)
-        except Exception as error:  # noqa: BLE001 - an engine may raise anything
-            self._context.fail(error)
+        return self._context.look(lambda match: match.tensor(self.seat))
 
     def observe(self, style: Style = "full") -> Observation:
         """Return the position as text, limited to what the seat may see."""
-        try:
-            observation = self._context.match.observe(self.seat, style)
-        except Exception as error:  # noqa: BLE001 - an engine may raise anything
-            self._context.fail(error)
+        observation = self._context.look(lambda match: match.observe(self.seat, style))
         if self._legal is None and observation.legal_moves is not None:
             self._legal = observation.legal_moves.copy()
         return observation
@@ -250,10 +243,7 @@ def legal_moves(ask: Ask) -> list[str] | None:
 
     They are listed once per decision. Players get copies, so modifying a copy makes no move legal."""
     if ask._legal is None:
-        try:
-            ask._legal = ask._context.match.legal_moves(ask.seat)
-        except Exception as error:  # noqa: BLE001 - an engine may raise anything
-            ask._context.fail(error)
+        ask._legal = ask._context.look(lambda match: match.legal_moves(ask.seat))
     return ask._legal
 
 
