@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from gymposium.errors import BadOption
-from gymposium.match.guard import Answer, Guard, PlayerFailure
+from gymposium.match.guard import Answer, Guard, PlayerFailure, collect_replies
 from gymposium.match.match import RunningMatch, prompt_hash
 from gymposium.match.opening import open_match
 from gymposium.match.promises import BrokenPromise
 from gymposium.match.result import FORFEIT, EngineError, GameRefused, MatchJob, MatchResult, Turn, check_integer
-from gymposium.match.rounds import ask_players, collect_replies, rounds
+from gymposium.match.rounds import ask_players, rounds
 from gymposium.match.streaming import streaming
 from gymposium.match.watchdog import Watchdog
 

@@ -47,6 +47,12 @@ Answer = Reply | PlayerFailure | None
 """The answer to an ask; None if the watchdog fired."""
 
 
+def collect_replies(player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> Sequence[Reply | None]:
+    """Return one player's replies to its asks, in order, or None for each if the watchdog fired."""
+    replies = ask_player(player, asks) if watchdog is None else watchdog.act(player, asks)
+    return [None] * len(asks) if replies is None else replies
+
+
 class Guard:
     """A wrapper that asks players and turns their exceptions into answers."""
 
@@ -57,8 +63,7 @@ class Guard:
         ask is answered as if it were alone."""
         before = [ask.rng.getstate() for ask in asks]
         try:
-            replies = ask_player(player, asks) if watchdog is None else watchdog.act(player, asks)
-            return [None] * len(asks) if replies is None else list(replies)
+            return list(collect_replies(player, asks, watchdog))
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a third-party player may raise anything
             if len(asks) == 1:
                 return [PlayerFailure.from_error(error, asks[0], player)]

@@ -57,15 +57,12 @@ class MatchJob:
         for player in self.players:
             if not hasattr(player, "act"):
                 raise WrongType("MatchJob: each player", "a player, such as make_player('random')", player)
-        policy: object = self.on_illegal
-        if not isinstance(policy, FailurePolicy):
-            raise WrongType("MatchJob: on_illegal", "a policy, such as FailurePolicy.parse('random')", policy)
+        example = "a policy, such as FailurePolicy.parse('random')"
+        check_type("MatchJob: on_illegal", self.on_illegal, FailurePolicy, example)
         check_type("MatchJob: id", self.id, str, "text")
         check_integer("MatchJob: seed", self.seed)
         check_integer("MatchJob: player_seed", 0 if self.player_seed is None else self.player_seed)
-        check_integer("MatchJob: opening", self.opening)
-        if self.opening < 0:
-            raise BadOption(f"MatchJob: opening={self.opening}: give 0 or more random plies.")
+        check_integer("MatchJob: opening", self.opening, least=0)
 
     @property
     def seed_for_players(self) -> int:

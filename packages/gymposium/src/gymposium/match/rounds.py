@@ -7,13 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from gymposium.match.guard import Answer, Guard
+from gymposium.match.guard import Answer, Guard, collect_replies
 from gymposium.match.match import RunningMatch
 from gymposium.match.result import EngineError, MatchJob, MatchResult
-from gymposium.match.waiting import JobQueue
 from gymposium.match.watchdog import Watchdog
-from gymposium.players.asking import ask_player
-from gymposium.players.protocol import Ask, Player, Reply
+from gymposium.players.protocol import Ask, Player
+
+
+class JobQueue:
+    """Jobs in starting order. A job waits while `at_once` matches, or its game's maximum (`Bounded`), are open."""
+
+    def __init__(self, jobs: Iterable[MatchJob], at_once: int) -> None:
+        self._jobs = iter(jobs)
+        self._at_once = at_once
+        self._deferred: MatchJob | None = None
+
+    def take(self, open_matches: int) -> MatchJob | None:
+        """Return the next job if it may start beside this number of open matches.
+
+        Returns None if it has to wait, or if no jobs are left."""
+        if open_matches >= self._at_once:
+            return None
+        job, self._deferred = self._deferred or next(self._jobs, None), None
+        bound = None if job is None else getattr(job.game, "at_once", None)  # of `Bounded`
+        if bound is not None and open_matches >= bound:
+            self._deferred, job = job, None
+        return job
 
 
 def rounds(
@@ -82,12 +101,6 @@ def ask_players(matches: Iterable[RunningMatch], watchdog: Watchdog | None = Non
     for player, asks, places in desks.values():
         for (answers, index), answer in zip(places, collect_answers(player, asks, watchdog, guard), strict=True):
             answers[index] = answer
-
-
-def collect_replies(player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> Sequence[Reply | None]:
-    """Return one player's replies to its asks, in order, or None for each if the watchdog fired."""
-    replies = ask_player(player, asks) if watchdog is None else watchdog.act(player, asks)
-    return [None] * len(asks) if replies is None else replies
 
 
 def collect_answers(

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 from gymposium.match.guard import Answer, Guard, PlayerFailure
 from gymposium.match.match import RunningMatch
 from gymposium.match.result import EngineError, MatchJob, MatchResult
-from gymposium.match.rounds import collect_answers, result_or_raise
-from gymposium.match.waiting import JobQueue
+from gymposium.match.rounds import JobQueue, collect_answers, result_or_raise
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.asking import blame_errors, check_replies
 from gymposium.players.protocol import Ask, Concurrent, Player, Reply

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from queue import Empty, SimpleQueue
+from concurrent.futures import Future, wait
 
 from gymposium.errors import BadOption
 from gymposium.players.asking import ask_player
@@ -41,21 +41,17 @@ class Watchdog:
             if overdue.is_alive():
                 return None
             del self._overdue[id(player)]
-        done: SimpleQueue[Sequence[Reply] | BaseException] = SimpleQueue()
+        done: Future[Sequence[Reply]] = Future()
 
         def answer() -> None:
             try:
-                done.put(ask_player(player, asks))
+                done.set_result(ask_player(player, asks))
             except BaseException as error:  # noqa: BLE001 - re-raised in the calling thread
-                done.put(error)
+                done.set_exception(error)
 
         thread = threading.Thread(target=answer, name=f"player {player.name}", daemon=True)
         thread.start()
-        try:
-            replies = done.get(timeout=limit)
-        except Empty:
+        if not wait([done], limit).done:
             self._overdue[id(player)] = thread
             return None
-        if isinstance(replies, BaseException):
-            raise replies
-        return replies
+        return done.result()
