@@ -7,9 +7,16 @@ from typing import Any
 
 import numpy as np
 from gymnasium import Space
-from gymnasium.error import ResetNeeded
 
-from gymposium.envs.options import METADATA, SharedOptions, check_open, check_options, choose_seed, render_text
+from gymposium.envs.options import (
+    METADATA,
+    SharedOptions,
+    check_open,
+    check_options,
+    choose_seed,
+    render_text,
+    require_table,
+)
 from gymposium.envs.table import Table, new_match_id
 from gymposium.envs.views import describe_position
 from gymposium.errors import BadOption
@@ -100,9 +107,7 @@ class AgentsEnv:
 
     def _open_table(self) -> Table:
         """Return the current match's table. Raises `ResetNeeded` before the first one."""
-        if self._table is None:
-            raise ResetNeeded("There is no match yet. Call reset() first.")
-        return self._table
+        return require_table(self._table)
 
     def _answer(self, replies: Mapping[int, Reply]) -> dict[str, float]:
         """Play one reply from each asked seat, and return each agent's reward. Raises `EngineError`."""

@@ -7,8 +7,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from gymposium.envs.learner import LearnerOptions, LearnerTable, require_table
-from gymposium.envs.options import METADATA, check_open, draw_seed, parse_action
+from gymposium.envs.learner import LearnerOptions, LearnerTable
+from gymposium.envs.options import METADATA, check_open, draw_seed, parse_action, require_table
 from gymposium.games.protocol import Game, Match
 from gymposium.match import MatchResult
 

@@ -144,10 +144,3 @@ class LearnerTable(Table):
     def __reduce__(self) -> tuple[object, ...]:
         fields = {name: getattr(self, name) for name in LearnerTable.__slots__}
         return *super().__reduce__(), (None, fields)
-
-
-def require_table(table: LearnerTable | None) -> LearnerTable:
-    """Return the table of the current match. Raises `ResetNeeded` before the first match."""
-    if table is None:
-        raise ResetNeeded("There is no match yet. Call reset() first.")
-    return table

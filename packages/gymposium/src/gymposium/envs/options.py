@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from gymnasium import logger
-from gymnasium.error import ClosedEnvironmentError, InvalidAction
+from gymnasium.error import ClosedEnvironmentError, InvalidAction, ResetNeeded
 from gymnasium.utils.seeding import np_random
 
-from gymposium.envs.table import OutsideSeat, make_reply
+from gymposium.envs.table import OutsideSeat, Table, make_reply
 from gymposium.envs.views import Views
 from gymposium.errors import BadOption, BadParameter, UnknownName, WrongType
 from gymposium.games.protocol import Game, Style
@@ -19,6 +19,8 @@ from gymposium.games.registry import find_spec, is_registered, load_game, split_
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Reply
 from gymposium.replies.reading import get_reader
+
+T = TypeVar("T", bound=Table)
 
 METADATA: dict[str, Any] = {"render_modes": ["ansi", "human"], "render_fps": 4}
 
@@ -109,6 +111,13 @@ def check_open(closed: bool) -> None:
     """Raise Gymnasium's `ClosedEnvironmentError` if the environment is closed. PettingZoo has no such error."""
     if closed:
         raise ClosedEnvironmentError("The environment is closed. Make a new one.")
+
+
+def require_table(table: T | None) -> T:
+    """Return the table of the current match. Raises `ResetNeeded` before the first match."""
+    if table is None:
+        raise ResetNeeded("There is no match yet. Call reset() first.")
+    return table
 
 
 def choose_seed(seed: int | None, rng: np.random.Generator | None) -> tuple[int, np.random.Generator]:

@@ -83,9 +83,6 @@ class Moves(Discrete):
     It contains every text, such as `"b2"`, because the policy `on_illegal` handles texts that are not moves. Samples
     are indices, so masks and classical learners work as with any `Discrete`."""
 
-    def __init__(self, n: int, *, seed: int | np.random.Generator | None = None) -> None:
-        super().__init__(n, seed=seed)
-
     def contains(self, x: Any) -> bool:
         return isinstance(x, str) or super().contains(x)
 

@@ -17,8 +17,8 @@ from gymnasium.spaces import Dict, Space
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from gymposium.envs.learner import KEYWORDS, LearnerOptions, LearnerTable, require_table
-from gymposium.envs.options import METADATA, check_open, check_options, choose_seed, parse_action
+from gymposium.envs.learner import KEYWORDS, LearnerOptions, LearnerTable
+from gymposium.envs.options import METADATA, check_open, check_options, choose_seed, parse_action, require_table
 from gymposium.envs.spaces import UnicodeText
 from gymposium.envs.table import Table, advance_tables
 from gymposium.errors import BadOption

@@ -53,16 +53,12 @@ async def read_body(headers: Headers, receive: Receive, *, most: int, seconds: f
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
     """Return a `receive` that repeats the body, and then what follows it."""
-    first = True
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
-    async def again() -> Message:
-        nonlocal first
-        if first:
-            first = False
-            return {"type": "http.request", "body": body, "more_body": False}
-        return await receive()
+    async def receive_again() -> Message:
+        return waiting.pop() if waiting else await receive()
 
-    return again
+    return receive_again
 
 
 def read_json_object(request: Request, *, empty: bool = False) -> dict[str, Any]:

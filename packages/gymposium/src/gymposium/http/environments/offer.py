@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from gymposium.envs.learner import LearnerOptions
 from gymposium.errors import BadOption, UnknownName
@@ -16,6 +16,8 @@ from gymposium.match.watchdog import Watchdog
 from gymposium.players.asking import blame_errors
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, Concurrent, Player, Reply
+
+T = TypeVar("T")
 
 OPTIONS = ("game", "opponent", "prompt", "reply", "seat")
 """Options that a client may set for a match, in addition to `seed` and `episode_id`."""
@@ -81,9 +83,7 @@ class EnvOffer:
 
     def game(self, name: object) -> Game:
         """Return the game with this name. Raises `UnknownName` if it is not offered."""
-        if isinstance(name, str) and name in self.games:
-            return self.games[name]
-        raise UnknownName("game on this server", str(name)[:80], self.games)
+        return _find_offered("game", name, self.games)
 
     def choose_options(self, game: str, given: dict[str, Any]) -> LearnerOptions:
         """Return the options of a match of this game, or of the client's choice.
@@ -97,10 +97,12 @@ class EnvOffer:
         return LearnerOptions(played, opponent=opponents, on_illegal=self.on_illegal, **given)
 
     def _choose_opponents(self, names: object, count: int) -> list[Player]:
-        chosen = [self._choose_opponent(name) for name in (names if isinstance(names, list) else [names])]
-        return chosen if isinstance(names, list) else chosen * count
+        if isinstance(names, list):
+            return [_find_offered("opponent", name, self.opponents) for name in names]
+        return [_find_offered("opponent", names, self.opponents)] * count
 
-    def _choose_opponent(self, name: object) -> Player:
-        if isinstance(name, str) and name in self.opponents:
-            return self.opponents[name]
-        raise UnknownName("opponent on this server", str(name)[:80], self.opponents)
+
+def _find_offered(kind: str, name: object, offered: Mapping[str, T]) -> T:
+    if isinstance(name, str) and name in offered:
+        return offered[name]
+    raise UnknownName(f"{kind} on this server", str(name)[:80], offered)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from gymposium.envs.learner import LearnerTable
@@ -57,12 +58,11 @@ class EnvSession:
         self._table, self._name, self._steps = None, options.game.name, 0
         self._episode = number if episode is None else episode
 
-        def begin() -> LearnerTable:
-            table = LearnerTable.open(options, seed, seat, number)
+        with self._contain_failures():
+            self._table = table = LearnerTable.open(options, seed, seat, number)
             table.advance()
-            return table
-
-        self._table = table = self._run_step(begin)
+        if table.error is not None:
+            self._break_off(table)
         if table.played is not None:  # the match ended before this seat was asked
             return self._outcome(table)
         text, info = table.observe()
@@ -76,14 +76,11 @@ class EnvSession:
         table = self._table
         if table is None or table.needs_reset:
             raise WireError("EXECUTION_ERROR", "There is no match in progress. Send reset first.")
-
-        def play() -> LearnerTable:
+        self._steps += 1
+        with self._contain_failures():
             table.step(Reply(text))
             table.advance()
-            return table
-
-        self._steps += 1
-        return self._outcome(self._run_step(play))
+        return self._outcome(table)
 
     def close(self) -> None:
         """Release what an unfinished match holds, such as a server."""
@@ -110,22 +107,19 @@ class EnvSession:
         info.pop("tools", None)  # they are in the first observation
         return self._observation(text, info, reward, done=done)
 
-    def _run_step(self, step: Callable[[], LearnerTable]) -> LearnerTable:
-        """Run a step and return the table.
+    @contextmanager
+    def _contain_failures(self) -> Iterator[None]:
+        """End the match if a player or an engine raises in the block, and raise `WireError`.
 
-        An exception from a player or an engine ends the match. It is not shown to the client, because it may reveal
-        hidden information."""
+        The client does not see the exception, because it may reveal hidden information."""
         try:
-            table = step()
+            yield
         except Exception as error:  # noqa: BLE001 - players and engines may raise anything
             self._table = None
             if is_actionable(error) and not isinstance(error, EngineError):
                 raise WireError("EXECUTION_ERROR", str(error)) from None
             _log.exception("A player failed in a match of %s.", self._name)
             raise WireError("EXECUTION_ERROR", "A player of this match failed. Send reset to begin another.") from None
-        if table.error is not None:
-            self._break_off(table)
-        return table
 
     def _break_off(self, table: LearnerTable) -> None:
         """Record a match that broke off, and raise `WireError`, because it has no reward."""
