@@ -98,7 +98,8 @@ class Host:
 
     def load_all(self) -> None:
         """Load the installed plugins, those in the user's file, and inherited ones."""
-        self._add_installed()
+        for offer in list_offers():
+            self._add(_load_plugin(offer), partial(_import_enabled_offer, offer))
         for path in (Path(realpath(path)) for path in load_user_file().plugins):
             self._add(Plugin(path.stem, str(path)), partial(_import_chosen_file, path))
         for path in plugin_files():
@@ -202,10 +203,6 @@ class Host:
     def all_complaints(self) -> list[str]:
         """Return one line per broken plugin, plus the `complaints`."""
         return [*(_complaint(plugin) for plugin in self.plugins if plugin.status == "broken"), *self.complaints]
-
-    def _add_installed(self) -> None:
-        for offer in list_offers():
-            self._add(_load_plugin(offer), partial(_import_unless_refused, offer))
 
     def _check_switches(self) -> None:
         """Warn about unknown plugin names in the switches."""
@@ -335,12 +332,10 @@ def is_switched_off(names: Set[str]) -> bool:
     return not chosen or not names.isdisjoint(map(normalize_name, without))
 
 
-def _import_unless_refused(offer: Offer) -> Any:
-    """Import the plugin, unless it is switched off or its metadata cannot be read."""
+def _import_enabled_offer(offer: Offer) -> Any:
+    """Import the plugin, unless it is switched off. Raises `PluginError` like `_import_offer`."""
     if is_switched_off(offer.names):
         raise _PluginSwitchedOff
-    if offer.error:
-        raise PluginError(offer.error)
     return _import_offer(offer)
 
 
