@@ -30,8 +30,8 @@ from gymposium.match.failures import compute_forfeit_returns
 from gymposium.players.random import RandomPlayer
 from gymposium.util.streams import stream
 from gymposium_arena.outcomes import MatchOutcome
-from gymposium_arena.ratings.bootstrap import deal_weights, generator
-from gymposium_arena.ratings.luck import less_luck
+from gymposium_arena.ratings.bootstrap import draw_deal_weights, make_generator
+from gymposium_arena.ratings.luck import correct_for_luck
 from gymposium_arena.ratings.returns import compute_means, sum_returns
 
 GAMES = {"kuhn_poker": 1.7, "leduc_poker": 1.5, "liars_dice(dice_sides=4)": None}
@@ -67,7 +67,7 @@ def measured(name: str, deals: int, number: int, opponent: str) -> Row:
         rng = stream(number, name, opponent, repeat)
         outcomes = list(_outcomes(policy, other, known, corrector, deals, rng))
         (low, high), (less_low, less_high) = (
-            _interval(some, repeat, deals, game.utility_range) for some in (outcomes, less_luck(outcomes))
+            _interval(some, repeat, deals, game.utility_range) for some in (outcomes, correct_for_luck(outcomes))
         )
         plain_held += low <= truth <= high
         held += less_low <= truth <= less_high
@@ -88,7 +88,7 @@ def _interval(
     outcomes: Sequence[MatchOutcome], seed: int, deals: int, bounds: tuple[float, float]
 ) -> tuple[float, float]:
     returns = sum_returns(outcomes, ["a", "b"])
-    means = compute_means(returns, deal_weights(generator(seed, "luck"), SAMPLES, deals), bounds)
+    means = compute_means(returns, draw_deal_weights(make_generator(seed, "luck"), SAMPLES, deals), bounds)
     return float(means.low[0]), float(means.high[0])
 
 

@@ -29,10 +29,10 @@ from gymposium.analysis.exact.graph import OVER, Graph, build_graph
 from gymposium.players.distribution import MoveDistribution
 from gymposium.util.streams import stream
 from gymposium_arena.outcomes import MatchOutcome
-from gymposium_arena.ratings.bootstrap import deal_weights, generator, interval
-from gymposium_arena.ratings.comparisons import compare
-from gymposium_arena.ratings.completed import Decisions, completed, effective
-from gymposium_arena.ratings.evidence import from_game
+from gymposium_arena.ratings.bootstrap import compute_interval, draw_deal_weights, make_generator
+from gymposium_arena.ratings.comparisons import compare_players
+from gymposium_arena.ratings.completed import Decisions, compute_effective_number, weight_completed_matches
+from gymposium_arena.ratings.evidence import sum_game
 from gymposium_arena.ratings.fit import rate
 from gymposium_arena.ratings.newton import fit_many
 from gymposium_arena.ratings.scale import POINTS
@@ -159,25 +159,27 @@ def measured(world: str, repeats: int) -> Row:
     for repeat in range(repeats):
         board = simulated(WORLDS[world], stream(repeat, world))
         match, deal, player, features, failed = zip(*board.rows, strict=True)
-        found = completed(
+        found = weight_completed_matches(
             Decisions(np.array(match), np.array(deal), np.array(player), np.array(features), np.array(failed)),
             len(board.outcomes),
             len(NAMES),
         )
-        sizes.append(effective(found.weights) / len(board.outcomes))
+        sizes.append(compute_effective_number(found.weights) / len(board.outcomes))
         for way in ways:
             weights = {
                 "plain": np.ones(len(board.outcomes)),
                 "unweighted": (found.weights > 0).astype(float),
                 "play": found.weights,
             }[way]
-            counted = compare(board.outcomes, NAMES, weights)
-            alike = effective(np.bincount([int(one.group) for one in board.outcomes], weights, minlength=DEALS))
-            ratings = rate(
-                from_game(counted, deal_weights(generator(repeat, "play"), SAMPLES, DEALS, alike)),
-                generator(repeat, "prior"),
+            counted = compare_players(board.outcomes, NAMES, weights)
+            alike = compute_effective_number(
+                np.bincount([int(one.group) for one in board.outcomes], weights, minlength=DEALS)
             )
-            low, high = interval(ratings.samples)
+            ratings = rate(
+                sum_game(counted, draw_deal_weights(make_generator(repeat, "play"), SAMPLES, DEALS, alike)),
+                make_generator(repeat, "prior"),
+            )
+            low, high = compute_interval(ratings.samples)
             for number in FAIL:
                 held[way].append(float(low[number] <= truth()[number] <= high[number]))
                 widths[way].append(float(high[number] - low[number]))

@@ -35,15 +35,15 @@ from choix import ilsr_pairwise_dense
 
 from benchmarks.report import RESULTS, about, table, write
 from gymposium_arena.outcomes import MatchOutcome
-from gymposium_arena.ratings.bootstrap import SAMPLES, deal_weights, generator, interval
-from gymposium_arena.ratings.comparisons import Comparisons, Floats, compare
-from gymposium_arena.ratings.evidence import Evidence, from_game, from_games
+from gymposium_arena.ratings.bootstrap import SAMPLES, compute_interval, draw_deal_weights, make_generator
+from gymposium_arena.ratings.comparisons import Comparisons, Floats, compare_players
+from gymposium_arena.ratings.evidence import Evidence, sum_game, sum_games
 from gymposium_arena.ratings.fit import Ratings, rate
-from gymposium_arena.ratings.flip import EQUAL, find_flip
+from gymposium_arena.ratings.flip import TOLERANCE, find_flip
 from gymposium_arena.ratings.newton import fit_many
 from gymposium_arena.ratings.payoff import compute_payoff
-from gymposium_arena.ratings.prior import drawn, expected
-from gymposium_arena.ratings.ranks import FEWEST, places, surely_above
+from gymposium_arena.ratings.prior import compute_prior, draw_prior
+from gymposium_arena.ratings.ranks import FEWEST, assign_places, find_surely_above
 from gymposium_arena.ratings.returns import GameReturns, compute_means
 from gymposium_arena.ratings.scale import POINTS
 
@@ -136,13 +136,14 @@ WORLDS = (
 def rated(world: World, seed: int, samples: int = SAMPLES) -> tuple[Ratings, Evidence, Floats, Floats]:
     """Return ratings of simulated players, their evidence, and the ends of the first game's pay-off intervals."""
     rng = np.random.default_rng([seed, WORLDS.index(world) if world in WORLDS else len(WORLDS)])
-    games = [compare(world.outcomes(game, rng), world.names) for game in range(len(world.steps))]
+    games = [compare_players(world.outcomes(game, rng), world.names) for game in range(len(world.steps))]
     weights = [
-        deal_weights(generator(seed, "deals", number), samples, len(game.deals)) for number, game in enumerate(games)
+        draw_deal_weights(make_generator(seed, "deals", number), samples, len(game.deals))
+        for number, game in enumerate(games)
     ]
-    evidence = from_game(games[0], weights[0]) if len(games) == 1 else from_games(games, weights)
-    payoff = compute_payoff(games[0], weights[0], generator(seed, "payoff"))
-    return rate(evidence, generator(seed, "prior")), evidence, payoff.low, payoff.high
+    evidence = sum_game(games[0], weights[0]) if len(games) == 1 else sum_games(games, weights)
+    payoff = compute_payoff(games[0], weights[0], make_generator(seed, "payoff"))
+    return rate(evidence, make_generator(seed, "prior")), evidence, payoff.low, payoff.high
 
 
 def coverage(world: World, repeats: int, seed: int, samples: int = SAMPLES) -> dict[str, Any]:
@@ -153,9 +154,9 @@ def coverage(world: World, repeats: int, seed: int, samples: int = SAMPLES) -> d
     held, ranked, paid, wrong, one_sided, widths = [], [], [], 0, 0, []
     for repeat in range(repeats):
         found, _, pay_low, pay_high = rated(world, seed + repeat, samples)
-        low, high = interval(found.samples)
-        above = surely_above(found.samples, np.full(world.players, world.groups))
-        for i, place in enumerate(places(found.values.tolist(), above)):
+        low, high = compute_interval(found.samples)
+        above = find_surely_above(found.samples, np.full(world.players, world.groups))
+        for i, place in enumerate(assign_places(found.values.tolist(), above)):
             assert place is not None, "all players met each other"
             # players of equal strength may have any of their ranks
             best = 1 + int((truth > truth[i]).sum())
@@ -231,7 +232,7 @@ def returns_coverage(board: str, deals: int, repeats: int, seed: int) -> dict[st
         rng = np.random.default_rng([seed + repeat, deals])
         paid = np.stack([RETURNS[kind](rng, deals) for kind in kinds], axis=1)
         returns = GameReturns(names, tuple(map(str, range(deals))), paid, np.ones_like(paid), none, none)
-        weights = deal_weights(generator(seed + repeat, "deals"), SAMPLES, deals)
+        weights = draw_deal_weights(make_generator(seed + repeat, "deals"), SAMPLES, deals)
         means = compute_means(returns, weights, (-limit, limit))
         held += ((means.low <= 0.0) & (means.high >= 0.0)).tolist()
         wrong += bool(means.above.any())
@@ -255,21 +256,23 @@ def run_speed(given: argparse.Namespace) -> bool:
     world = World("speed", (0.5,) * 6, players=10)
     rng = np.random.default_rng(given.seed)
     outcomes = [list(world.outcomes(game, rng)) for game in range(6)]
-    games, counting = _timed(lambda: [compare(told, world.names) for told in outcomes])
-    weights = [deal_weights(generator(0, "deals", i), SAMPLES, len(game.deals)) for i, game in enumerate(games)]
+    games, counting = _timed(lambda: [compare_players(told, world.names) for told in outcomes])
+    weights = [
+        draw_deal_weights(make_generator(0, "deals", i), SAMPLES, len(game.deals)) for i, game in enumerate(games)
+    ]
 
     def all_at_once() -> list[Evidence]:
-        evidence = [from_game(game, drawn) for game, drawn in zip(games, weights, strict=True)]
-        evidence.append(from_games(games, weights))
+        evidence = [sum_game(game, drawn) for game, drawn in zip(games, weights, strict=True)]
+        evidence.append(sum_games(games, weights))
         for number, one in enumerate(evidence):
-            rate(one, generator(0, "prior", number))
+            rate(one, make_generator(0, "prior", number))
         return evidence
 
     evidence, rating = _timed(all_at_once)
     one = evidence[0]
-    prior = expected(one.met)
+    prior = compute_prior(one.met)
     start = fit_many((one.pairs + prior)[None])[0]
-    again = one.pairs_drawn + drawn(one.met, SAMPLES, generator(0, "prior"))
+    again = one.pairs_drawn + draw_prior(one.met, SAMPLES, make_generator(0, "prior"))
     together, newton = _timed(lambda: fit_many(again, start=start))
     apart, choix = _timed(lambda: np.stack([ilsr_pairwise_dense(pairs, initial_params=start) for pairs in again]))
     differ = float(np.abs(together - apart).max())
@@ -305,12 +308,14 @@ def run_flip(given: argparse.Namespace) -> bool:
         seed += 1
         world = World("flip", (0.02 + 0.02 * (seed % 8),), players=3, groups=20 + seed % 41)
         outcomes = list(world.outcomes(0, np.random.default_rng([given.seed, seed])))
-        game = compare(outcomes, world.names)
+        game = compare_players(outcomes, world.names)
         fewest = _fewest(game)
         if fewest is None:
             continue
-        weights = deal_weights(generator(0, "deals"), 50, len(game.deals))
-        found = find_flip(rate(from_game(game, weights), generator(0, "prior")), partial(from_game, game), world.groups)
+        weights = draw_deal_weights(make_generator(0, "deals"), 50, len(game.deals))
+        found = find_flip(
+            rate(sum_game(game, weights), make_generator(0, "prior")), partial(sum_game, game), world.groups
+        )
         if found is not None and len(found.deals) == fewest:
             equal += 1
         else:
@@ -325,17 +330,17 @@ def run_flip(given: argparse.Namespace) -> bool:
 def _fewest(game: Comparisons) -> int | None:
     """Return the fewest deals, up to `MOST_REMOVED`, whose removal changes the leader, by a fit for every set."""
     whole = game.points.sum(axis=0)
-    prior, pairs = expected(whole + whole.T > 0.0), game.pairs.sum(axis=0)
+    prior, pairs = compute_prior(whole + whole.T > 0.0), game.pairs.sum(axis=0)
     strengths = fit_many((pairs + prior)[None])[0]
     first = int(np.argmax(strengths))
-    if np.sort(strengths)[-2] > strengths[first] - EQUAL:
+    if np.sort(strengths)[-2] > strengths[first] - TOLERANCE:
         return None
     for size in range(1, MOST_REMOVED + 1):
         sets = np.array(list(combinations(range(len(game.deals)), size)))
         for begin in range(0, len(sets), 4096):
             removed = game.pairs[sets[begin : begin + 4096]].sum(axis=1)
             found = fit_many(pairs - removed + prior)
-            if (found[:, first] < found.max(axis=1) - EQUAL).any():
+            if (found[:, first] < found.max(axis=1) - TOLERANCE).any():
                 return size
     return None
 

@@ -20,7 +20,7 @@ from benchmarks.cpu_time import cpu_seconds
 from benchmarks.report import RESULTS, about, table, write
 from gymposium.runs.executors.local import LocalExecutor
 from gymposium_arena.board import Board
-from gymposium_arena.results.file import results_of, write_results
+from gymposium_arena.results.file import compute_results, write_results
 from gymposium_arena.suite import parse_suite
 from gymposium_arena.tournament import run_tournament
 from gymposium_arena.verify import verify_board
@@ -50,10 +50,10 @@ def main() -> None:
     games = "".join(f'[[games]]\nname = "{game}"\n' for game in GAMES)
     suite = parse_suite(f'name = "speed"\ngroups = {groups}\nplayers = [{names}]\n{games}')
     with tempfile.TemporaryDirectory() as folder:
-        board = Board.begin(Path(folder) / "board", suite)
+        board = Board.open_or_create(Path(folder) / "board", suite)
         with closing(LocalExecutor(given.jobs)) as executor:
             play = timed(lambda: run_tournament(board, executor))
-        write_results(board, results_of(board))
+        write_results(board, compute_results(board))
         found = []
         with closing(LocalExecutor(given.jobs)) as executor:
             check = timed(lambda: found.append(verify_board(board, executor=executor)))

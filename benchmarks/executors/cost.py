@@ -17,7 +17,7 @@ from gymposium.runs.executors.local import LocalExecutor
 from gymposium.runs.executors.protocol import Executor, RunPart
 from gymposium_arena.board import Board
 from gymposium_arena.matches import MatchesFile
-from gymposium_arena.schedule import lineups
+from gymposium_arena.schedule import make_lineups
 from gymposium_arena.suite import parse_suite
 from gymposium_arena.tournament import LineupMatches
 
@@ -85,9 +85,9 @@ def driver(nodes: Nodes) -> dict[str, Any]:
 def _lineup(folder: Path, player: str) -> tuple[LineupMatches, Board]:
     """Return the only lineup of a board: a player against greedy play, in many deals."""
     text = f'name = "cost"\ngroups = 100_000\nplayers = ["greedy", "{player}"]\n[[games]]\nname = "tic_tac_toe"'
-    board = Board.begin(folder / "board", parse_suite(text))
+    board = Board.open_or_create(folder / "board", parse_suite(text))
     entries = board.entries()
-    [lineup] = lineups(board.suite, entries)
+    [lineup] = make_lineups(board.suite, entries)
     return LineupMatches(lineup, tuple(entries)), board
 
 

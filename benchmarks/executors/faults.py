@@ -89,7 +89,7 @@ def new_board(path: Path, seed: int, fault: str) -> Board:
     hangs = fault == "a player hangs"
     names = ", ".join(f'"{player}"' for player in ("random", "mcts-10", "hanging" if hangs else "greedy"))
     suite = SUITE.format(seed=seed, players=names)
-    return Board.begin(path, parse_suite(suite if hangs else suite + SECOND_GAME))
+    return Board.open_or_create(path, parse_suite(suite if hangs else suite + SECOND_GAME))
 
 
 def content(board: Board) -> dict[str, bytes]:

@@ -23,7 +23,7 @@ from gymposium.runs.executors.local import LocalExecutor
 from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry
 from gymposium_arena.exact_file import write_exact
-from gymposium_arena.results.file import results_of, write_results
+from gymposium_arena.results.file import compute_results, write_results
 from gymposium_arena.suite import parse_suite
 from gymposium_arena.tournament import run_tournament
 from gymposium_arena.verify import verify_board
@@ -50,14 +50,14 @@ MEASURED = Path("entries/random/exact.json")
 
 def make_board(path: Path, seed: int) -> None:
     """Make a board of two own players and a submission, with results and measured figures."""
-    board = Board.begin(path, parse_suite(SUITE.format(seed=seed)))
+    board = Board.open_or_create(path, parse_suite(SUITE.format(seed=seed)))
     board.add("mcts-2", seed, label="A submission", by="Somebody", made="2026-01-02")
     with closing(LocalExecutor(1)) as executor:
         complete = run_tournament(board, executor).complete
     if not complete:
         raise GymposiumError("The board to tamper with could not be played.")
     write_exact(board, board.entries()[0])
-    write_results(board, results_of(board))
+    write_results(board, compute_results(board))
 
 
 def is_found(path: Path) -> bool:
@@ -134,7 +134,7 @@ def sealed(change: dict[str, Any], file: Path = SUBMITTED) -> Way:
 
     def tamper(board: Path) -> None:
         entry = Entry.model_validate_json((board / file).read_bytes())
-        (board / file).write_text(entry.model_copy(update=change).sealed().text())
+        (board / file).write_text(entry.model_copy(update=change).seal().text())
 
     return tamper
 

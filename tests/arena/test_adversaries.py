@@ -12,10 +12,10 @@ from gymposium.games.registry import load_game
 from gymposium.players.identity import Identity
 from gymposium.players.random import RandomPlayer
 from gymposium_arena.board import Board
-from gymposium_arena.results.file import results_of, write_results
-from gymposium_arena.results.words import mean
-from gymposium_arena.schedule import lineups
-from gymposium_arena.site.build import build
+from gymposium_arena.results.file import compute_results, write_results
+from gymposium_arena.results.words import format_mean
+from gymposium_arena.schedule import make_lineups
+from gymposium_arena.site.build import write_site
 from gymposium_arena.suite import parse_suite
 
 from .playing import play_board
@@ -37,16 +37,16 @@ players = ["{open_adversary(str(path)).name}", "random", "mcts-10"]
 [[games]]
 name = "kuhn_poker"
 """
-    made = Board.begin(tmp_path / "board", parse_suite(suite))
+    made = Board.open_or_create(tmp_path / "board", parse_suite(suite))
     assert play_board(made).complete
     return made
 
 
 def test_an_adversary_meets_its_target_alone_and_is_not_ranked(board: Board, tmp_path: Path) -> None:
     adversary, target, search = (entry.player for entry in board.entries())
-    met = [lineup.players for lineup in lineups(board.suite, board.entries())]
+    met = [lineup.players for lineup in make_lineups(board.suite, board.entries())]
     assert met == [(adversary, target), (target, search)]
-    results = results_of(board, samples=200)
+    results = compute_results(board, samples=200)
     (game,) = results.games
     assert game.players == [target, search]
     assert game.matches == 80
@@ -69,20 +69,20 @@ def test_a_target_that_has_changed_is_said_to_have(board: Board, tmp_path: Path)
         update={"revision": target.revision.model_copy(update={"files": {"adapter.safetensors": "sha256:1"}})}
     )
     assert trained.has_changed_since(adversary)
-    found = results_of(board, samples=50)
+    found = compute_results(board, samples=50)
     (game,) = found.games
     changed = game.adversaries[0].model_copy(update={"target_changed": True})
     game = game.model_copy(update={"adversaries": [changed]})
     write_results(board, found.model_copy(update={"games": [game]}))
-    build(board, tmp_path / "site")
+    write_site(board, tmp_path / "site")
     page = (tmp_path / "site" / "games" / "kuhn_poker.html").read_text()
     assert "files have changed since the adversary was fitted" in page
 
 
 def test_pages_show_it_beside_its_target(board: Board, tmp_path: Path) -> None:
-    write_results(board, results_of(board, samples=50))
-    build(board, tmp_path / "site")
+    write_results(board, compute_results(board, samples=50))
+    write_site(board, tmp_path / "site")
     page = (tmp_path / "site" / "games" / "kuhn_poker.html").read_text()
     assert "An adversary was fitted to one opponent" in page
-    found = results_of(board, samples=50).games[0].adversaries[0].returned
-    assert f"gets {mean(found)} a match from" in page
+    found = compute_results(board, samples=50).games[0].adversaries[0].returned
+    assert f"gets {format_mean(found)} a match from" in page

@@ -17,7 +17,7 @@ SUITE = parse_suite(TEXT)
 
 @pytest.fixture
 def board(tmp_path: Path) -> Board:
-    return Board.begin(tmp_path / "board", SUITE)
+    return Board.open_or_create(tmp_path / "board", SUITE)
 
 
 def test_a_board_begins_with_the_suite_s_own_players(board: Board) -> None:
@@ -26,12 +26,12 @@ def test_a_board_begins_with_the_suite_s_own_players(board: Board) -> None:
         (0, "random", 0, True),
         (1, "greedy", 0, True),
     ]
-    assert Board.begin(board.path, SUITE).entries() == Board(board.path).entries() == board.entries()
+    assert Board.open_or_create(board.path, SUITE).entries() == Board(board.path).entries() == board.entries()
 
 
 def test_another_suite_needs_another_board(board: Board) -> None:
     with pytest.raises(BadOption, match=r"it has 'groups = 40' instead of 'groups = 41'\. .* another --out"):
-        Board.begin(board.path, parse_suite("groups = 41\n" + TEXT))
+        Board.open_or_create(board.path, parse_suite("groups = 41\n" + TEXT))
 
 
 def test_a_player_is_entered_once_and_last(board: Board) -> None:
@@ -79,13 +79,13 @@ def test_a_player_that_cannot_play_the_board_s_game_is_not_entered(
     player: str, game: str, why: str, tmp_path: Path
 ) -> None:
     """Neither by a suite nor later, and nothing is written."""
-    board = Board.begin(tmp_path / "board", parse_suite(f'name = "s"\n[[games]]\nname = "{game}"\n'))
+    board = Board.open_or_create(tmp_path / "board", parse_suite(f'name = "s"\n[[games]]\nname = "{game}"\n'))
     with pytest.raises(BadOption, match=f"{player} cannot be entered in {game}: .*{why}"):
         board.add(player, 0)
     assert board.entries() == []
     if player != "cfr-5" or game != "phantom_ttt":
         with pytest.raises(BadOption, match="cannot be entered"):
-            Board.begin(
+            Board.open_or_create(
                 tmp_path / "other", parse_suite(f'name = "s"\nplayers = ["{player}"]\n[[games]]\nname = "{game}"\n')
             )
         assert not (tmp_path / "other").exists()
@@ -107,7 +107,7 @@ def test_an_entry_that_cannot_be_is_refused(board: Board) -> None:
 
 
 def test_two_tournaments_do_not_share_a_board(board: Board) -> None:
-    with board.locked(), pytest.raises(BadOption, match="is running"), Board(board.path).locked():
+    with board.lock(), pytest.raises(BadOption, match="is running"), Board(board.path).lock():
         pass
-    with board.locked():
+    with board.lock():
         pass

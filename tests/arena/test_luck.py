@@ -13,12 +13,12 @@ from gymposium.games.registry import load_game
 from gymposium.players.random import RandomPlayer
 from gymposium_arena.board import Board
 from gymposium_arena.outcomes import MatchOutcome
-from gymposium_arena.ratings.bootstrap import deal_weights, generator
-from gymposium_arena.ratings.luck import less_luck
+from gymposium_arena.ratings.bootstrap import draw_deal_weights, make_generator
+from gymposium_arena.ratings.luck import correct_for_luck
 from gymposium_arena.ratings.returns import compute_means, sum_returns
-from gymposium_arena.results.file import results_of, write_results
+from gymposium_arena.results.file import compute_results, write_results
 from gymposium_arena.results.make import pays_amounts
-from gymposium_arena.site.build import build
+from gymposium_arena.site.build import write_site
 from gymposium_arena.suite import parse_suite
 
 from .playing import play_board
@@ -26,7 +26,7 @@ from .playing import play_board
 
 def make_board(tmp_path: Path, games: str, groups: int = 60) -> Board:
     suite = f'name = "poker"\ngroups = {groups}\nplayers = ["random", "mcts-20", "cfr-50"]\n{games}'
-    made = Board.begin(tmp_path / "board", parse_suite(suite))
+    made = Board.open_or_create(tmp_path / "board", parse_suite(suite))
     assert play_board(made).complete
     return made
 
@@ -38,7 +38,7 @@ def board(tmp_path: Path) -> Board:
 
 
 def test_a_pairing_of_known_policies_has_its_exact_value(board: Board) -> None:
-    (game,) = results_of(board, samples=200).games
+    (game,) = compute_results(board, samples=200).games
     assert game.luck is not None
     assert (game.luck.table, game.luck.known) == ("cfr-1000", ["random", "cfr-50"])
     rows = {(row.player, row.opponent): row for row in game.luck.pairs}
@@ -55,7 +55,7 @@ def test_a_pairing_of_known_policies_has_its_exact_value(board: Board) -> None:
 
 
 def test_a_board_of_poker_alone_is_ordered_by_what_is_won(board: Board, tmp_path: Path) -> None:
-    results = results_of(board, samples=200)
+    results = compute_results(board, samples=200)
     assert results.joint is None
     (game,) = results.games
     assert game.board is not None
@@ -63,7 +63,7 @@ def test_a_board_of_poker_alone_is_ordered_by_what_is_won(board: Board, tmp_path
     assert won == sorted(won, reverse=True)
     assert game.board.flip is None
     write_results(board, results)
-    build(board, tmp_path / "site", replays=1)
+    write_site(board, tmp_path / "site", replays=1)
     index = (tmp_path / "site" / "index.html").read_text()
     assert "mean return, less luck" in index
     assert "There is no joint board" not in index
@@ -74,7 +74,7 @@ def test_a_board_of_poker_alone_is_ordered_by_what_is_won(board: Board, tmp_path
 
 def test_other_boards_stay_as_they_are(tmp_path: Path) -> None:
     both = '[[games]]\nname = "kuhn_poker"\n[[games]]\nname = "tic_tac_toe"\nplayers = ["random", "mcts-20"]'
-    results = results_of(make_board(tmp_path, both, groups=4), samples=100)
+    results = compute_results(make_board(tmp_path, both, groups=4), samples=100)
     assert results.joint is not None
     assert [game.luck is None for game in results.games] == [False, True]
 
@@ -102,9 +102,9 @@ def test_intervals_hold_the_truth_and_are_never_much_wider(noise: float) -> None
                 digest = f"{number}-{deal}-{seats}"
                 outcomes.append(MatchOutcome("g", str(deal), seats, (plain, -plain), None, digest, corrected))
         found = []
-        for some in (outcomes, less_luck(outcomes)):
+        for some in (outcomes, correct_for_luck(outcomes)):
             returns = sum_returns(some, ["a", "b"])
-            found.append(compute_means(returns, deal_weights(generator(number, "test"), 300, 60), (-9, 9)))
+            found.append(compute_means(returns, draw_deal_weights(make_generator(number, "test"), 300, 60), (-9, 9)))
         plain_means, less = found
         held += less.low[0] <= 0.3 <= less.high[0]
         widths.append((less.high[0] - less.low[0]) / (plain_means.high[0] - plain_means.low[0]))
@@ -114,4 +114,4 @@ def test_intervals_hold_the_truth_and_are_never_much_wider(noise: float) -> None
 
 def test_few_deals_are_not_corrected() -> None:
     outcomes = [MatchOutcome("g", str(n), ("a", "b"), (n, -n), None, str(n), (0.0, 0.0)) for n in range(9)]
-    assert less_luck(outcomes) == outcomes
+    assert correct_for_luck(outcomes) == outcomes

@@ -14,7 +14,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.records import Record
 from gymposium.replies.reading import READERS, Reader
-from gymposium_arena.outcomes import MatchOutcome, distinct, read_outcomes
+from gymposium_arena.outcomes import MatchOutcome, drop_duplicates, read_outcomes
 
 
 class First:
@@ -67,20 +67,20 @@ def test_equal_matches_of_players_who_draw_nothing_count_once() -> None:
     """Forty openings of one move on nine squares give nine different matches."""
     outcomes = [*read_outcomes(records("tic_tac_toe", (First(), First()), range(40), opening=1))]
     assert len(outcomes) == 40
-    assert len(distinct(outcomes)) == 9
+    assert len(drop_duplicates(outcomes)) == 9
 
 
 def test_equal_matches_that_were_drawn_by_lot_all_count() -> None:
     """Kuhn poker has thirty possible courses. Counting each once would make likely courses look rare."""
     poker = [*read_outcomes(records("kuhn_poker", (make_player("random"), make_player("random")), range(100)))]
-    assert len(distinct(poker)) == 100
+    assert len(drop_duplicates(poker)) == 100
     dealt = [*read_outcomes(records("kuhn_poker", (First(), First()), range(100)))]
-    assert len(distinct(dealt)) == 100
+    assert len(drop_duplicates(dealt)) == 100
 
 
 def test_a_record_that_stands_there_twice_counts_once() -> None:
     played = records("kuhn_poker", (make_player("random"), First()), range(5))
-    assert len(distinct(read_outcomes(played + played))) == 5
+    assert len(drop_duplicates(read_outcomes(played + played))) == 5
 
 
 @given(st.integers(0, 99))
@@ -89,5 +89,5 @@ def test_the_order_of_records_says_nothing(seed: int) -> None:
         MatchOutcome("g", str(i % 3), ("a", "b"), (1.0, -1.0), None, str(i // 2)) for i in range(8)
     ]  # the same matches on different deals
     shuffled = random.Random(seed).sample(outcomes, len(outcomes))
-    assert distinct(shuffled) == distinct(outcomes)
-    assert len(distinct(outcomes)) == 4
+    assert drop_duplicates(shuffled) == drop_duplicates(outcomes)
+    assert len(drop_duplicates(outcomes)) == 4

@@ -15,12 +15,12 @@ from gymposium.players.protocol import Ask, Reply
 from gymposium.records import Record
 from gymposium.replies.reading import READERS
 from gymposium_arena.failing import GameDecisions
-from gymposium_arena.outcomes import MatchOutcome, distinct, read_outcomes
-from gymposium_arena.ratings.bootstrap import deal_weights, generator
-from gymposium_arena.ratings.comparisons import compare
+from gymposium_arena.outcomes import MatchOutcome, drop_duplicates, read_outcomes
+from gymposium_arena.ratings.bootstrap import draw_deal_weights, make_generator
+from gymposium_arena.ratings.comparisons import compare_players
 from gymposium_arena.results.model import PlayStanding
-from gymposium_arena.results.play import play_result
-from gymposium_arena.results.words import play as in_words
+from gymposium_arena.results.play import make_play_result
+from gymposium_arena.results.words import format_play as in_words
 
 
 class Careless:
@@ -50,20 +50,20 @@ def board(fails: float, deals: int = 60) -> tuple[GameDecisions, list[MatchOutco
     decisions, records = GameDecisions(Reviews()), [Record.from_match(played) for played in play(jobs)]
     for record in records:
         decisions.add(Path("nowhere.jsonl"), record)
-    return decisions, distinct(read_outcomes(records))
+    return decisions, drop_duplicates(read_outcomes(records))
 
 
 def rated(fails: float) -> dict[str, PlayStanding]:
     decisions, outcomes = board(fails)
     names = ["random", "careless", "mcts-20"]
-    found = play_result(
+    found = make_play_result(
         decisions,
         outcomes,
         names,
         names,
-        lambda deals, alike: deal_weights(generator(0, "test"), 200, deals, alike),
-        generator(0, "prior"),
-        lambda deals: deal_weights(generator(0, "shares"), 200, len(deals)),
+        lambda deals, alike: draw_deal_weights(make_generator(0, "test"), 200, deals, alike),
+        make_generator(0, "prior"),
+        lambda deals: draw_deal_weights(make_generator(0, "shares"), 200, len(deals)),
     )
     assert not found.reviewed
     return {row.player: row for row in found.players}
@@ -90,14 +90,14 @@ def test_who_hardly_ever_replies_is_not_rated() -> None:
 def test_weights_count() -> None:
     names = ["a", "b"]
     outcomes = [MatchOutcome("g", str(n), ("a", "b"), (1, -1) if n else (-1, 1), None, str(n)) for n in range(3)]
-    plain, weighted = compare(outcomes, names), compare(outcomes, names, [3.0, 0.5, 0.0])
+    plain, weighted = compare_players(outcomes, names), compare_players(outcomes, names, [3.0, 0.5, 0.0])
     assert plain.points.sum(axis=0).tolist() == [[0, 2], [1, 0]]
     assert weighted.points.sum(axis=0).tolist() == [[0, 0.5], [3, 0]]
     assert weighted.deals == ("0", "1")
-    assert np.array_equal(compare(outcomes, names, [1.0] * 3).pairs, plain.pairs)
+    assert np.array_equal(compare_players(outcomes, names, [1.0] * 3).pairs, plain.pairs)
 
 
 @pytest.mark.parametrize(("alike", "wider"), [(None, False), (30.0, False), (8.0, True)])
 def test_fewer_effective_deals_spread_more(alike: float | None, wider: bool) -> None:
-    plain, other = (deal_weights(generator(0, "test"), 500, 30, number) for number in (None, alike))
+    plain, other = (draw_deal_weights(make_generator(0, "test"), 500, 30, number) for number in (None, alike))
     assert (other.std() > plain.std()) == wider

@@ -13,7 +13,7 @@ from gymposium.errors import BadRecord
 from gymposium.match.ending import Ending
 from gymposium_arena.board import Board
 from gymposium_arena.exact_file import exact_path, write_exact
-from gymposium_arena.results.file import read_results, results_of, results_text, write_results
+from gymposium_arena.results.file import compute_results, format_results, read_results, write_results
 from gymposium_arena.results.model import GameResult, Results
 from gymposium_arena.suite import parse_suite
 
@@ -56,14 +56,14 @@ groups = 1
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    board = Board.begin(tmp_path_factory.mktemp("boards") / "small", parse_suite(SUITE))
+    board = Board.open_or_create(tmp_path_factory.mktemp("boards") / "small", parse_suite(SUITE))
     assert play_board(board, workers=1).complete
     return board.path
 
 
 @pytest.fixture(scope="module")
 def results(played: Path) -> Results:
-    return results_of(Board(played), samples=200)
+    return compute_results(Board(played), samples=200)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ players = ["random"]
 [[games]]
 name = "blackjack"
 """
-    unrated = results_of(Board.begin(tmp_path / "alone", parse_suite(alone)), samples=10).method.notes
+    unrated = compute_results(Board.open_or_create(tmp_path / "alone", parse_suite(alone)), samples=10).method.notes
     assert not any("Elo" in note for note in unrated)
     assert any("Elo" in note for note in results.method.notes)
     assert any("bootstrap" in note for note in unrated)
@@ -116,9 +116,9 @@ def test_only_who_played_all_games_is_on_the_joint_board(results: Results) -> No
 
 def test_one_game_is_rated_once(tmp_path: Path) -> None:
     head = 'name = "one"\ngroups = 2\nplayers = ["random", "greedy"]\n'
-    board = Board.begin(tmp_path / "one", parse_suite(f'{head}[[games]]\nname = "tic_tac_toe"\n'))
+    board = Board.open_or_create(tmp_path / "one", parse_suite(f'{head}[[games]]\nname = "tic_tac_toe"\n'))
     assert play_board(board, workers=1).complete
-    results = results_of(board, samples=10)
+    results = compute_results(board, samples=10)
     assert (results.joint, results.joint_lacks) == (None, {})
     assert game(results, "tic_tac_toe").board is not None
     assert not any("joint board" in note for note in results.method.notes)
@@ -209,14 +209,14 @@ def test_conduct_is_counted_from_the_records(played: Path, results: Results) -> 
 
 
 def test_equal_records_give_equal_bytes_and_read_back(board: Board, results: Results) -> None:
-    again = results_of(board, samples=200)
-    assert results_text(again) == results_text(results)
+    again = compute_results(board, samples=200)
+    assert format_results(again) == format_results(results)
     assert read_results(write_results(board, again)) == results
 
 
 def test_the_schema_says_all_that_stands_there(results: Results) -> None:
     schema = Results.model_json_schema()
-    data = json.loads(results_text(results))
+    data = json.loads(format_results(results))
     assert set(data) == set(schema["properties"]) == set(schema["required"]) | {"format"}
     data["games"][0]["board"]["standings"][0]["rating"] = "high"
     with pytest.raises(ValueError, match="rating"):
@@ -226,7 +226,7 @@ def test_the_schema_says_all_that_stands_there(results: Results) -> None:
 def test_a_torn_line_is_left_out_and_told(board: Board, results: Results) -> None:
     file = next(board.path.glob("entries/*/matches/kuhn_poker/*.jsonl"))
     file.write_bytes(file.read_bytes()[:-20])
-    torn = results_of(board, samples=20)
+    torn = compute_results(board, samples=20)
     assert torn.unreadable == 1
     assert game(torn, "kuhn_poker").matches == game(results, "kuhn_poker").matches - 1
 
@@ -244,14 +244,14 @@ def test_a_match_that_broke_off_is_counted_apart_until_it_is_played(board: Board
     )
     for lines, errors, matches in (([broken, *others], 1, 11), ([broken, first, *others], 0, 12)):
         file.write_text("".join(f"{line}\n" for line in lines))
-        result = game(results_of(board, samples=20), "kuhn_poker")
+        result = game(compute_results(board, samples=20), "kuhn_poker")
         assert (result.errors, result.matches, result.forfeits) == (errors, matches, 0)
 
 
 def test_a_record_listed_twice_counts_once(board: Board, results: Results) -> None:
     file = next(board.path.glob("entries/*/matches/kuhn_poker/*.jsonl"))
     file.write_text(file.read_text() * 2)
-    result = game(results_of(board, samples=200), "kuhn_poker")
+    result = game(compute_results(board, samples=200), "kuhn_poker")
     assert result.duplicates == 12
     assert result.board == game(results, "kuhn_poker").board
 
@@ -259,15 +259,15 @@ def test_a_record_listed_twice_counts_once(board: Board, results: Results) -> No
 def test_a_match_of_somebody_else_is_refused(board: Board) -> None:
     file = next(board.path.glob("entries/*/matches/kuhn_poker/*.jsonl"))
     file.write_text(file.read_text().replace('"mcts-10"', '"mcts-9999"'))
-    with pytest.raises(BadRecord, match=r"kuhn_poker between .*mcts-9999.*, which this board does not have"):
-        results_of(board, samples=20)
+    with pytest.raises(BadRecord, match=r"kuhn_poker between .*mcts-9999.*is not on this board"):
+        compute_results(board, samples=20)
 
 
 def test_a_board_without_matches_has_results_too(tmp_path: Path) -> None:
-    results = results_of(Board.begin(tmp_path / "empty", parse_suite(SUITE)), samples=20)
+    results = compute_results(Board.open_or_create(tmp_path / "empty", parse_suite(SUITE)), samples=20)
     assert results.joint is None
     assert all(one.board is None and not one.players for one in results.games)
-    assert Results.model_validate_json(results_text(results)) == results
+    assert Results.model_validate_json(format_results(results)) == results
 
 
 def test_what_was_measured_beside_an_entry_is_shown(board: Board, results: Results) -> None:
@@ -280,10 +280,10 @@ def test_what_was_measured_beside_an_entry_is_shown(board: Board, results: Resul
     content = json.loads(path.read_text())
     content["games"]["kuhn_poker"]["exploitability"] = 0.25
     path.write_text(json.dumps(content))
-    assert game(results_of(board, samples=20), "kuhn_poker").yardsticks.players[0].exploitability == 0.25
+    assert game(compute_results(board, samples=20), "kuhn_poker").yardsticks.players[0].exploitability == 0.25
     exact_path(board, entry).write_text(json.dumps(content))
     with pytest.raises(BadRecord, match="belongs to random, not to mcts-10"):
-        results_of(board, samples=20)
+        compute_results(board, samples=20)
 
 
 def test_results_that_cannot_be_read_say_how_to_make_them(tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ from gymposium.analysis.review.update import review_file
 from gymposium.errors import BadRecord
 from gymposium.runs.executors.local import LocalExecutor
 from gymposium_arena.board import Board
-from gymposium_arena.results.file import results_of, write_results
-from gymposium_arena.site.build import build
+from gymposium_arena.results.file import compute_results, write_results
+from gymposium_arena.site.build import write_site
 from gymposium_arena.suite import parse_suite
 from gymposium_arena.verify import verify_board
 
@@ -42,7 +42,7 @@ def executor() -> Iterator[LocalExecutor]:
 @pytest.fixture
 def board(tmp_path: Path, executor: LocalExecutor) -> Board:
     """A board with reviews of all its matches."""
-    made = Board.begin(tmp_path / "board", parse_suite(SUITE))
+    made = Board.open_or_create(tmp_path / "board", parse_suite(SUITE))
     assert play_board(made).complete
     for file in made.files():
         review_file(file, None, executor)
@@ -50,7 +50,7 @@ def board(tmp_path: Path, executor: LocalExecutor) -> Board:
 
 
 def test_what_players_lost_per_move(board: Board) -> None:
-    tic_tac_toe, kuhn = results_of(board, samples=100).games
+    tic_tac_toe, kuhn = compute_results(board, samples=100).games
     assert tic_tac_toe.lost is not None
     assert kuhn.lost is not None
     assert (tic_tac_toe.lost.judge, kuhn.lost.judge) == ("exact", "cfr-1000")
@@ -64,14 +64,14 @@ def test_what_players_lost_per_move(board: Board) -> None:
 def test_a_board_without_reviews_says_nothing(board: Board) -> None:
     for file in board.files():
         review_path(file).unlink()
-    assert [game.lost for game in results_of(board, samples=100).games] == [None, None]
+    assert [game.lost for game in compute_results(board, samples=100).games] == [None, None]
 
 
 def test_reviews_of_one_game_are_by_one_judge(board: Board, executor: LocalExecutor) -> None:
     kuhn = [file for file in board.files() if "kuhn" in str(file)]
     assert len(kuhn) == 1
     review_file(kuhn[0], "cfr-20", executor)
-    lost = results_of(board, samples=100).games[1].lost
+    lost = compute_results(board, samples=100).games[1].lost
     assert lost is not None
     assert lost.judge == "cfr-20"
     board.add("mcts-5", None)
@@ -80,12 +80,12 @@ def test_reviews_of_one_game_are_by_one_judge(board: Board, executor: LocalExecu
     for file in new:
         review_file(file, "cfr-21", executor)
     with pytest.raises(BadRecord, match=r"was reviewed by .* but other matches of kuhn_poker by"):
-        results_of(board, samples=100)
+        compute_results(board, samples=100)
 
 
 def test_pages_show_them(board: Board, tmp_path: Path) -> None:
-    write_results(board, results_of(board, samples=100))
-    site = build(board, tmp_path / "site", replays=2)
+    write_results(board, compute_results(board, samples=100))
+    site = write_site(board, tmp_path / "site", replays=2)
     page = (tmp_path / "site" / site.game_path("tic_tac_toe")).read_text()
     assert "What the moves gave away" in page
     assert "judged by exact" in page

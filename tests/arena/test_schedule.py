@@ -12,9 +12,9 @@ from gymposium import make_player
 from gymposium.errors import BadOption
 from gymposium.match import MatchJob
 from gymposium.players.protocol import Player
-from gymposium_arena.entries import Entry, new_entry, own_entry
-from gymposium_arena.schedule import Lineup, jobs, lineups
-from gymposium_arena.slugs import joint_slug, slug
+from gymposium_arena.entries import Entry, make_entry, make_own_entry
+from gymposium_arena.schedule import Lineup, make_jobs, make_lineups
+from gymposium_arena.slugs import join_slugs, make_slug
 from gymposium_arena.suite import Suite, parse_suite
 
 NAMES = ["random", "greedy", "mcts-3", "mcts-5", "mcts-10", "mcts-25"]
@@ -35,7 +35,7 @@ suites = st.builds(
 
 
 def own_entries(suite: Suite) -> list[Entry]:
-    return [own_entry(suite, player) for player in suite.players]
+    return [make_own_entry(suite, player) for player in suite.players]
 
 
 def cast(lineup: Lineup) -> list[Player]:
@@ -48,15 +48,18 @@ def list_facts(job: MatchJob) -> tuple[object, ...]:
 
 
 def schedule(suite: Suite, entries: list[Entry]) -> dict[str, list[tuple[object, ...]]]:
-    return {lineup.id: [list_facts(job) for job in jobs(lineup, cast(lineup))] for lineup in lineups(suite, entries)}
+    return {
+        lineup.id: [list_facts(job) for job in make_jobs(lineup, cast(lineup))]
+        for lineup in make_lineups(suite, entries)
+    }
 
 
 @given(suites)
 @settings(max_examples=40, deadline=None)
 def test_every_player_gets_every_seat_of_every_deal_once(suite: Suite) -> None:
-    for lineup in lineups(suite, own_entries(suite)):
+    for lineup in make_lineups(suite, own_entries(suite)):
         seats: dict[int, Counter[tuple[int, str]]] = defaultdict(Counter)
-        for job in jobs(lineup, cast(lineup)):
+        for job in make_jobs(lineup, cast(lineup)):
             seats[job.seed].update(enumerate(player.name for player in job.players))
         assert len(seats) == lineup.game.groups
         for players in seats.values():
@@ -80,7 +83,7 @@ def test_a_new_entry_changes_nothing_that_was_there(suite: Suite, seed: int) -> 
     entries = own_entries(suite)
     before = schedule(suite, entries)
     games = [game.name for game in suite.games]
-    more = new_entry(suite, "mcts-25", len(entries), seed, own=False, games=games[:1])
+    more = make_entry(suite, "mcts-25", len(entries), seed, own=False, games=games[:1])
     if "mcts-25" in suite.players:
         return
     after = schedule(suite, [*entries, more])
@@ -90,7 +93,7 @@ def test_a_new_entry_changes_nothing_that_was_there(suite: Suite, seed: int) -> 
             assert all("mcts-25" in names for _, _, names, *_ in matches)
             assert all(game == games[0] for _, game, *_ in matches)
     assert (
-        schedule(suite, [*entries, new_entry(suite, "mcts-25", len(entries), None, own=False, games=games)]) == before
+        schedule(suite, [*entries, make_entry(suite, "mcts-25", len(entries), None, own=False, games=games)]) == before
     )
 
 
@@ -102,8 +105,8 @@ def test_of_three_seats_everybody_before_sits_equally_often(count: int, most: in
         'name = "universal_poker(players=3)"\n'
     )
     game = suite.games[0].name
-    entries = [new_entry(suite, f"mcts-{n + 1}", n, seed, own=True, games=[game]) for n in range(count + 1)]
-    tables = [one.players[:-1] for one in lineups(suite, entries) if one.players[-1] == entries[-1].player]
+    entries = [make_entry(suite, f"mcts-{n + 1}", n, seed, own=True, games=[game]) for n in range(count + 1)]
+    tables = [one.players[:-1] for one in make_lineups(suite, entries) if one.players[-1] == entries[-1].player]
     sat = Counter(player for table in tables for player in table)
     assert len(set(tables)) == len(tables) == min(most, len([*combinations(range(count), 2)]))
     assert max(sat.values()) - min(sat[entry.player] for entry in entries[:-1]) <= 2
@@ -111,7 +114,7 @@ def test_of_three_seats_everybody_before_sits_equally_often(count: int, most: in
 
 def test_pairings_of_a_game_share_deals_and_differ_in_all_else() -> None:
     suite = parse_suite('name = "s"\nplayers = ["random", "greedy", "mcts-3"]\n[[games]]\nname = "leduc_poker"\n')
-    planned = [[*jobs(lineup, cast(lineup))] for lineup in lineups(suite, own_entries(suite))]
+    planned = [[*make_jobs(lineup, cast(lineup))] for lineup in make_lineups(suite, own_entries(suite))]
     assert len(planned) == 3
     assert len({tuple(job.seed for job in matches) for matches in planned}) == 1
     assert len({job.player_seed for matches in planned for job in matches}) == 3 * 80
@@ -119,7 +122,7 @@ def test_pairings_of_a_game_share_deals_and_differ_in_all_else() -> None:
 
 def test_openings_are_for_those_who_draw_nothing() -> None:
     suite = parse_suite('name = "s"\nplayers = ["hold-20", "hold-9", "random"]\n[[games]]\nname = "pig"\nopening = 4\n')
-    planned = {lineup.players: [*jobs(lineup, cast(lineup))] for lineup in lineups(suite, own_entries(suite))}
+    planned = {lineup.players: [*make_jobs(lineup, cast(lineup))] for lineup in make_lineups(suite, own_entries(suite))}
     assert {names: {job.opening for job in matches} for names, matches in planned.items()} == {
         ("hold-20", "hold-9"): {4},
         ("hold-20", "random"): {0},
@@ -129,18 +132,18 @@ def test_openings_are_for_those_who_draw_nothing() -> None:
 
 def test_a_player_that_calls_itself_otherwise_is_refused() -> None:
     suite = parse_suite('name = "s"\nplayers = ["random", "greedy"]\n[[games]]\nname = "tic_tac_toe"\n')
-    [lineup] = lineups(suite, own_entries(suite))
+    [lineup] = make_lineups(suite, own_entries(suite))
     with pytest.raises(BadOption, match="'greedy' is not a canonical name"):
-        jobs(lineup, [PLAYERS["random"]] * 2)
+        make_jobs(lineup, [PLAYERS["random"]] * 2)
 
 
 @given(st.lists(st.text(max_size=80), min_size=2, unique=True))
 def test_slugs_are_safe_in_any_file_system_and_keep_texts_apart(texts: list[str]) -> None:
-    slugs = [slug(text) for text in texts]
+    slugs = [make_slug(text) for text in texts]
     assert len(set(slugs)) == len(texts)
-    for one in [*slugs, joint_slug(slugs * 20)]:
+    for one in [*slugs, join_slugs(slugs * 20)]:
         assert one
         assert set(one) <= set("abcdefghijklmnopqrstuvwxyz0123456789_.-")
         assert not one.startswith(("-", "."))
         assert len(one) < 240
-    assert [slug(name) for name in NAMES] == NAMES
+    assert [make_slug(name) for name in NAMES] == NAMES

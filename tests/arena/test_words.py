@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gymposium_arena.results.model import Interval, Place, RatedBoard, Standing
-from gymposium_arena.results.words import names, paid_less
+from gymposium_arena.results.words import find_paid_less, make_display_names
 
 
 def standing(player: str, rank: int | None, low: float | None, high: float | None) -> Standing:
@@ -35,7 +35,7 @@ def test_a_label_that_could_be_somebody_else_s_does_not_stand_alone() -> None:
         "lm:d": "lm:e",
         "lm:e": "E",
     }
-    assert names(given) == {
+    assert make_display_names(given) == {
         "exact": "exact",
         "lm:a": "exact (lm:a)",
         "lm:b": "Best (lm:b)",
@@ -53,9 +53,9 @@ def test_who_wins_often_and_little_is_named() -> None:
         standing("badly", 4, -2.0, -1.2),
         standing("nobody knows", None, 5.0, 6.0),
     ]
-    assert paid_less(board(*rows)) == {"often": ["well"]}
-    assert paid_less(board(*rows[1:])) == {}
+    assert find_paid_less(board(*rows)) == {"often": ["well"]}
+    assert find_paid_less(board(*rows[1:])) == {}
 
 
 def test_without_intervals_nothing_is_sure() -> None:
-    assert paid_less(board(standing("one", 1, None, None), standing("two", 2, 1.0, 2.0))) == {}
+    assert find_paid_less(board(standing("one", 1, None, None), standing("two", 2, 1.0, 2.0))) == {}

@@ -23,7 +23,7 @@ from gymposium.plugins.host import host
 from gymposium.runs.executors.protocol import ExecutorStart, PartDone, RunPart
 from gymposium_arena.tournament import Tournament, run_tournament
 from gymposium_arena.verify import verify_board
-from gymposium_testing.subjects import named_subjects
+from gymposium_testing.subjects import find_subjects
 
 pytest.importorskip("ray", reason="ray is not installed: tox run -m peers")
 psutil = pytest.importorskip("psutil")
@@ -82,7 +82,7 @@ def test_boards_of_a_cluster_are_equal_whatever_fails(
 
 def test_the_conformance_kit_passes(nodes: faults.Nodes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", nodes.address)
-    [subject] = named_subjects("ray")
+    [subject] = find_subjects("ray")
     checks = list(subject.checks())
     assert len(checks) == 3
     for check in checks:

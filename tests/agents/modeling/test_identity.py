@@ -26,9 +26,9 @@ from gymposium_agents.chat.tokens import Sampling, TokenRequest, TurnTokens
 from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_agents.players.player import LanguageModelPlayer, make_engine_player
 from gymposium_arena.board import Board
-from gymposium_arena.entries import Entry, PlayerMismatch, make_entrant
+from gymposium_arena.entries import Entry, PlayerMismatch, make_entered_player
 from gymposium_arena.matches import MatchesFile
-from gymposium_arena.schedule import jobs, lineups
+from gymposium_arena.schedule import make_jobs, make_lineups
 from gymposium_arena.suite import parse_suite
 from gymposium_arena.verify import verify_board
 
@@ -55,11 +55,11 @@ def board(model_directory: Path, adapter_directory: Path, folder: Path) -> Board
     model, adapter = folder / "model", folder / "adapter"
     shutil.copytree(model_directory, model)
     shutil.copytree(adapter_directory, adapter)
-    found = Board.begin(folder / "board", parse_suite(SUITE))
+    found = Board.open_or_create(folder / "board", parse_suite(SUITE))
     found.add(f"lm:{model}@{adapter}?temperature=0.7&max_tokens=4&context=full", 7)
     entries = {entry.player: entry for entry in found.entries()}
-    for lineup in lineups(found.suite, [*entries.values()]):
-        planned = [*jobs(lineup, [make_entrant(entries[player]) for player in lineup.players])]
+    for lineup in make_lineups(found.suite, [*entries.values()]):
+        planned = [*make_jobs(lineup, [make_entered_player(entries[player]) for player in lineup.players])]
         places = {job.id: place for place, job in enumerate(planned)}
         played = sorted(play(planned, guard=Guard()), key=lambda one: places[one.job.id])
         with MatchesFile(found, lineup) as file:
@@ -90,7 +90,7 @@ def test_it_replies_the_same_to_the_token_when_it_is_asked_again(board: Board) -
     silent = verify_board(board)
     assert silent.findings == []
     [told] = [one for one in silent.players if one.player.startswith("lm:")]
-    assert (told.asked, told.behind()) == (0, "follow from its seed; not repeated (--rerun N repeats some)")
+    assert (told.asked, told.describe_evidence()) == (0, "follow from its seed; not repeated (--rerun N repeats some)")
     asked = verify_board(board, rerun=4)
     assert asked.findings == []
     [told] = [one for one in asked.players if one.player.startswith("lm:")]
@@ -119,7 +119,7 @@ def test_other_weights_or_tokenizers_under_its_name_are_found(board: Board, fold
     with put_back(file):
         file.write_bytes(whole + b"\n")
         with pytest.raises(PlayerMismatch, match="differs from its entry: revision files"):
-            make_entrant(entry)
+            make_entered_player(entry)
 
 
 @contextmanager

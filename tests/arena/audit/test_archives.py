@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gymposium_arena.audit.archives import MOST_LISTED, members
+from gymposium_arena.audit.archives import MAX_DIRECTORY_BYTES, read_members
 from gymposium_arena.audit.audit import audit_logs
 from gymposium_arena.audit.budget import Budget
 from gymposium_arena.audit.episode import BadLog
@@ -27,18 +27,18 @@ def zipped(path: Path, content: bytes, method: int) -> Path:
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_only_samples_are_read(tmp_path: Path, method: int) -> None:
     path = zipped(tmp_path / "log.eval", b'{"a": 1}', method)
-    assert list(members(path, 1000, Budget())) == [("samples/0_epoch_1.json", b'{"a": 1}')]
+    assert list(read_members(path, 1000, Budget())) == [("samples/0_epoch_1.json", b'{"a": 1}')]
 
 
 def test_an_archive_of_inspect_ai_has_its_samples() -> None:
     pytest.importorskip("zstandard", reason='zstandard is not installed: pip install "gymposium-arena[audit]"')
-    assert [name for name, data in members(LOG, 10**6, Budget()) if isinstance(data, bytes)] == [
+    assert [name for name, data in read_members(LOG, 10**6, Budget()) if isinstance(data, bytes)] == [
         f"samples/{number}_epoch_1.json" for number in range(6)
     ]
 
 
 def read_content(path: Path, limit: int = 1000) -> str:
-    (_, content), *_ = members(path, limit, Budget())
+    (_, content), *_ = read_members(path, limit, Budget())
     assert isinstance(content, BadLog)
     return str(content)
 
@@ -54,10 +54,10 @@ def test_large_parts_are_refused_whatever_their_header_says(tmp_path: Path) -> N
 def test_damage_is_named(tmp_path: Path) -> None:
     path = zipped(tmp_path / "log.eval", b'{"a": 1}', zipfile.ZIP_STORED)
     path.write_bytes(path.read_bytes().replace(b'"a": 1', b'"a": 2'))
-    assert "does not match its checksum" in read_content(path)
+    assert "checksum mismatch" in read_content(path)
     path.write_bytes(b"PK\x03\x04 and no more")
     with pytest.raises(BadLog, match="truncated"):
-        list(members(path, 1000, Budget()))
+        list(read_members(path, 1000, Budget()))
 
 
 def test_a_damaged_frame_is_named(tmp_path: Path) -> None:
@@ -113,15 +113,15 @@ def test_the_list_of_parts_is_bounded_before_it_is_read(tmp_path: Path) -> None:
     whole = path.read_bytes()
     entry = whole[whole.index(b"PK\x01\x02") : -22]
     end = b"PK\x05\x06\0\0\0\0" + (65_535).to_bytes(2, "little") * 2
-    listed = entry * (MOST_LISTED // len(entry) + 1)
+    listed = entry * (MAX_DIRECTORY_BYTES // len(entry) + 1)
     path.write_bytes(listed + end + len(listed).to_bytes(4, "little") + bytes(6))
     with pytest.raises(BadLog, match=f"central directory has {len(listed)} bytes"):
-        list(members(path, 1000, Budget()))
+        list(read_members(path, 1000, Budget()))
     fewer = entry * 1000
     path.write_bytes(fewer + end + len(fewer).to_bytes(4, "little") + bytes(6))
     budget = Budget(size=len(fewer) - 1)
     with pytest.raises(BadLog, match="reading stopped"):
-        list(members(path, 1000, budget))
+        list(read_members(path, 1000, budget))
 
 
 @pytest.mark.parametrize(("at", "value"), [(6, 255), (9, 8), (46, 255)], ids=["version", "flag", "name"])
@@ -143,4 +143,4 @@ def test_an_archive_without_samples_is_told(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("notes.txt", b"nothing")
     with pytest.raises(BadLog, match="has no samples"):
-        list(members(path, 1000, Budget()))
+        list(read_members(path, 1000, Budget()))

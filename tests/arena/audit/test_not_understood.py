@@ -31,7 +31,7 @@ from gymposium_arena.audit.logged_match import LoggedMatch, NeedsIsolation
         ),
         (
             '{"format": "textarena-episode-1", "env": "Breakthrough-v0", "num_players": 2}',
-            "the rules of Breakthrough-v0 (supported: TicTacToe-v0",
+            "unsupported environment 'Breakthrough-v0' (supported: TicTacToe-v0",
         ),
         (
             '{"header": {"game_string": "bargaining(instances_file=/etc/passwd)"}, "transitions": []}',

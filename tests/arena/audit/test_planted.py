@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gymposium_arena.audit import audit_logs
-from gymposium_arena.audit.archives import members
+from gymposium_arena.audit.archives import read_members
 from gymposium_arena.audit.budget import Budget
 
 from .planted import PLANTED, Corruption, written
@@ -30,7 +30,7 @@ def honest(form: str) -> list[Any]:
     path = LOGS / FILES[form]
     if form == "inspect":
         pytest.importorskip("zstandard", reason='zstandard is not installed: pip install "gymposium-arena[audit]"')
-        return [json.loads(data) for _, data in members(path, 10**7, Budget()) if isinstance(data, bytes)]
+        return [json.loads(data) for _, data in read_members(path, 10**7, Budget()) if isinstance(data, bytes)]
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 

@@ -8,9 +8,9 @@ from itertools import combinations, count
 import numpy as np
 
 from gymposium_arena.outcomes import MatchOutcome
-from gymposium_arena.ratings.bootstrap import deal_weights, generator
-from gymposium_arena.ratings.comparisons import compare
-from gymposium_arena.ratings.evidence import from_game, from_games
+from gymposium_arena.ratings.bootstrap import draw_deal_weights, make_generator
+from gymposium_arena.ratings.comparisons import compare_players
+from gymposium_arena.ratings.evidence import sum_game, sum_games
 from gymposium_arena.ratings.fit import Ratings, rate
 
 _NUMBERS = count()
@@ -50,13 +50,15 @@ def tournament(
 
 def rated(outcomes: Sequence[MatchOutcome], players: Sequence[str], samples: int = 200) -> Ratings:
     """Rates the players of one game."""
-    game = compare(outcomes, players)
-    weights = deal_weights(generator(0, "deals"), samples, len(game.deals))
-    return rate(from_game(game, weights), generator(0, "prior"))
+    game = compare_players(outcomes, players)
+    weights = draw_deal_weights(make_generator(0, "deals"), samples, len(game.deals))
+    return rate(sum_game(game, weights), make_generator(0, "prior"))
 
 
 def rated_jointly(games: Sequence[Sequence[MatchOutcome]], players: Sequence[str], samples: int = 200) -> Ratings:
     """Rates the players over several games of equal weight."""
-    counted = [compare(outcomes, players) for outcomes in games]
-    weights = [deal_weights(generator(0, "deals", i), samples, len(game.deals)) for i, game in enumerate(counted)]
-    return rate(from_games(counted, weights), generator(0, "prior"))
+    counted = [compare_players(outcomes, players) for outcomes in games]
+    weights = [
+        draw_deal_weights(make_generator(0, "deals", i), samples, len(game.deals)) for i, game in enumerate(counted)
+    ]
+    return rate(sum_games(counted, weights), make_generator(0, "prior"))

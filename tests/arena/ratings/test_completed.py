@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from gymposium_arena.ratings.completed import Decisions, completed, effective
+from gymposium_arena.ratings.completed import Decisions, compute_effective_number, weight_completed_matches
 
 Chance = Callable[[int, int], float]
 """The probability of failing in a turn of a match of one kind."""
@@ -35,7 +35,7 @@ def simulated(chance_of: Chance, matches: int = 4000, seed: int = 1) -> tuple[De
 
 def test_without_failures_every_match_counts_once() -> None:
     decisions, kinds, _ = simulated(lambda turn, kind: 0.0, matches=50)
-    found = completed(decisions, len(kinds), 1)
+    found = weight_completed_matches(decisions, len(kinds), 1)
     assert found.weights.tolist() == [1.0] * 50
     assert found.failing.tolist() == [0.0]
 
@@ -51,12 +51,12 @@ def test_without_failures_every_match_counts_once() -> None:
 )
 def test_weights_restore_what_failures_took_away(chance: Chance) -> None:
     decisions, kinds, done = simulated(chance)
-    found = completed(decisions, len(kinds), 1)
+    found = weight_completed_matches(decisions, len(kinds), 1)
     assert (found.weights > 0).tolist() == done.tolist()
     assert found.weights.sum() == pytest.approx(len(kinds), rel=0.06)
     share = float(found.weights @ kinds) / found.weights.sum()
     assert share == pytest.approx(kinds.mean(), abs=0.03)
-    assert effective(found.weights) < done.sum() + 1e-9
+    assert compute_effective_number(found.weights) < done.sum() + 1e-9
 
 
 def test_unweighted_they_would_be_others() -> None:
@@ -67,7 +67,7 @@ def test_unweighted_they_would_be_others() -> None:
 
 def test_a_player_that_hardly_ever_replies_is_found_out() -> None:
     decisions, kinds, _ = simulated(lambda turn, kind: 0.97 if turn == 2 else 0.0, matches=1000)
-    assert completed(decisions, len(kinds), 1).failing[0] > 0.9
+    assert weight_completed_matches(decisions, len(kinds), 1).failing[0] > 0.9
 
 
 def test_only_players_that_fail_have_a_regression() -> None:
@@ -75,9 +75,9 @@ def test_only_players_that_fail_have_a_regression() -> None:
     player = decisions.match % 2
     failed = decisions.failed & (player == 1)
     two = Decisions(decisions.match, decisions.deal, player, decisions.features, failed)
-    assert completed(two, len(kinds), 2).failing[0] == 0.0
+    assert weight_completed_matches(two, len(kinds), 2).failing[0] == 0.0
 
 
 @pytest.mark.parametrize(("weights", "found"), [([1, 1, 1, 1], 4.0), ([4, 0, 0, 0], 1.0), ([], 0.0), ([3, 1], 1.6)])
 def test_effective_number(weights: list[float], found: float) -> None:
-    assert effective(weights) == pytest.approx(found)
+    assert compute_effective_number(weights) == pytest.approx(found)

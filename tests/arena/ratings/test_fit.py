@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.optimize import minimize
 
 from gymposium_arena.outcomes import MatchOutcome
-from gymposium_arena.ratings.comparisons import Floats, compare
+from gymposium_arena.ratings.comparisons import Floats, compare_players
 from gymposium_arena.ratings.newton import fit_many
 
 from .made_up import match, tournament
@@ -58,7 +58,7 @@ def seated(seats: st.SearchStrategy[int]) -> st.SearchStrategy[MatchOutcome]:
 @settings(max_examples=25)
 def test_matches_of_two_to_four_with_ties(outcomes: list[MatchOutcome]) -> None:
     expected = written_out(outcomes, 0.2)
-    game = compare(outcomes, NAMES)
+    game = compare_players(outcomes, NAMES)
     pairs = game.pairs.sum(axis=0) + 0.2 * (1 - np.eye(len(NAMES)))
     asked, wins = game.asked.sum(axis=0), game.wins.sum(axis=0)
     assert (game.chosen.sum(axis=1).tolist(), game.chosen.sum(axis=0).tolist()) == (
@@ -72,7 +72,7 @@ def test_matches_of_two_to_four_with_ties(outcomes: list[MatchOutcome]) -> None:
 @settings(max_examples=25)
 def test_matches_of_two(outcomes: list[MatchOutcome]) -> None:
     expected = written_out(outcomes, 0.2)
-    pairs = compare(outcomes, NAMES).points.sum(axis=0) + 0.2 * (1 - np.eye(len(NAMES)))
+    pairs = compare_players(outcomes, NAMES).points.sum(axis=0) + 0.2 * (1 - np.eye(len(NAMES)))
     fitted = fit_many(pairs[None])[0]
     assert fitted == pytest.approx(expected, abs=1e-4)
     assert fitted == pytest.approx(ilsr_pairwise_dense(pairs, max_iter=10_000, tol=1e-9), abs=1e-7)
@@ -94,14 +94,14 @@ def test_many_samples_at_once_are_what_each_is_alone_however_lopsided(counts: li
 def test_strengths_come_back_from_many_matches() -> None:
     true = {"a": -1.0, "b": -0.4, "c": 0.0, "d": 0.3, "e": 1.1}
     for seats in (2, 3):
-        game = compare(tournament(true, 150, seed=seats, seats=seats), NAMES)
+        game = compare_players(tournament(true, 150, seed=seats, seats=seats), NAMES)
         pairs, asked, wins = game.pairs.sum(axis=0), game.asked.sum(axis=0), game.wins.sum(axis=0)
         fitted = fit_many(pairs[None], game.sets, asked[None], wins[None])[0]
         assert fitted == pytest.approx(list(true.values()), abs=0.2)
 
 
 def test_a_forfeit_stands_last_whatever_it_had_been_paid() -> None:
-    game = compare([match("a", "b", "c", paid=(5.0, 1.0, 1.0), forfeit=0)], NAMES)
+    game = compare_players([match("a", "b", "c", paid=(5.0, 1.0, 1.0), forfeit=0)], NAMES)
     assert game.points[0, 0].tolist() == [0.0] * 5
     assert game.points[0, 1, 0] == game.points[0, 2, 0] == 1.0
     assert game.points[0, 1, 2] == game.points[0, 2, 1] == 0.5

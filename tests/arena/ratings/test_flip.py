@@ -11,23 +11,23 @@ import pytest
 from tests.arena.ratings.made_up import tournament, won
 
 from gymposium_arena.outcomes import MatchOutcome
-from gymposium_arena.ratings.bootstrap import deal_weights, generator
-from gymposium_arena.ratings.comparisons import Comparisons, compare
-from gymposium_arena.ratings.evidence import Evidence, from_game
+from gymposium_arena.ratings.bootstrap import draw_deal_weights, make_generator
+from gymposium_arena.ratings.comparisons import Comparisons, compare_players
+from gymposium_arena.ratings.evidence import Evidence, sum_game
 from gymposium_arena.ratings.fit import rate
 from gymposium_arena.ratings.flip import Flip, find_flip
 from gymposium_arena.ratings.newton import fit_many
-from gymposium_arena.ratings.prior import expected
+from gymposium_arena.ratings.prior import compute_prior
 
 
 def collect_evidence(game: Comparisons) -> partial[Evidence]:
-    return partial(from_game, game)
+    return partial(sum_game, game)
 
 
 def flip(outcomes: Sequence[MatchOutcome], players: Sequence[str]) -> tuple[Flip | None, Comparisons]:
-    game = compare(outcomes, players)
-    weights = deal_weights(generator(0, "deals"), 50, len(game.deals))
-    ratings = rate(from_game(game, weights), generator(0, "prior"))
+    game = compare_players(outcomes, players)
+    weights = draw_deal_weights(make_generator(0, "deals"), 50, len(game.deals))
+    ratings = rate(sum_game(game, weights), make_generator(0, "prior"))
     return find_flip(ratings, collect_evidence(game), len(game.deals)), game
 
 
@@ -35,7 +35,7 @@ def first_without(game: Comparisons, removed: Sequence[int]) -> set[str]:
     """Who is first without these deals, by a fit of its own; equals are all first."""
     kept = [deal for deal in range(len(game.deals)) if deal not in removed]
     met = game.points.sum(axis=0) + game.points.sum(axis=0).T > 0.0
-    strengths = fit_many((game.pairs[kept].sum(axis=0) + expected(met))[None])[0]
+    strengths = fit_many((game.pairs[kept].sum(axis=0) + compute_prior(met))[None])[0]
     return {game.players[int(i)] for i in np.flatnonzero(strengths > strengths.max() - 1e-6)}
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gymposium_arena.ratings.bootstrap import deal_weights, generator, interval
-from gymposium_arena.ratings.comparisons import compare
-from gymposium_arena.ratings.payoff import compute_payoff, over_games
-from gymposium_arena.ratings.ranks import surely_above
+from gymposium_arena.ratings.bootstrap import compute_interval, draw_deal_weights, make_generator
+from gymposium_arena.ratings.comparisons import compare_players
+from gymposium_arena.ratings.payoff import average_payoffs, compute_payoff
+from gymposium_arena.ratings.ranks import find_surely_above
 from gymposium_arena.ratings.scale import POINTS
 
 from .made_up import match, rated, tournament, won
@@ -20,7 +20,7 @@ def test_ratings_lie_in_their_intervals() -> None:
     held = []
     for seed in range(40):
         ratings = rated([*tournament(LADDER, 15, seed)], [*LADDER])
-        low, high = interval(ratings.samples)
+        low, high = compute_interval(ratings.samples)
         for i, strength in enumerate(LADDER.values()):
             if i:
                 lower = ratings.bounds[i] == "at most" or low[i] <= POINTS * strength
@@ -30,11 +30,11 @@ def test_ratings_lie_in_their_intervals() -> None:
 
 def test_equals_are_seldom_told_apart_and_unequals_are() -> None:
     wrong = [
-        surely_above(rated([*tournament(EQUALS, 15, seed)], [*EQUALS]).samples, np.full(len(EQUALS), 15)).any()
+        find_surely_above(rated([*tournament(EQUALS, 15, seed)], [*EQUALS]).samples, np.full(len(EQUALS), 15)).any()
         for seed in range(30)
     ]
     assert np.mean(wrong) <= 0.2
-    above = surely_above(rated([*tournament(LADDER, 30, seed=1)], [*LADDER]).samples, np.full(len(LADDER), 30))
+    above = find_surely_above(rated([*tournament(LADDER, 30, seed=1)], [*LADDER]).samples, np.full(len(LADDER), 30))
     assert above[4, :4].all()
     assert above[3, :3].all()
     assert not np.triu(above).any()
@@ -53,7 +53,7 @@ def test_cards_that_decide_alone_make_intervals_wide() -> None:
     alone = [match(*m.players, paid=m.utilities, deal=str(number)) for number, m in enumerate(same)]
 
     def width(outcomes: list) -> float:  # type: ignore[type-arg]
-        low, high = interval(rated(outcomes, names).samples[:, 5])
+        low, high = compute_interval(rated(outcomes, names).samples[:, 5])
         return float(high - low)
 
     assert width(same) > 1.5 * width(alone)
@@ -62,16 +62,20 @@ def test_cards_that_decide_alone_make_intervals_wide() -> None:
 def test_shares_of_points_lie_in_their_intervals() -> None:
     held = []
     for seed in range(40):
-        game = compare(tournament({"random": 0.0, "a": 2.0}, 20, seed), ("random", "a"))
-        payoff = compute_payoff(game, deal_weights(generator(seed, "deals"), 300, 20), generator(seed, "payoff"))
+        game = compare_players(tournament({"random": 0.0, "a": 2.0}, 20, seed), ("random", "a"))
+        payoff = compute_payoff(
+            game, draw_deal_weights(make_generator(seed, "deals"), 300, 20), make_generator(seed, "payoff")
+        )
         held.append(payoff.low[1, 0] <= 1 / (1 + np.exp(-2.0)) <= payoff.high[1, 0])
     assert np.mean(held) >= 0.85
 
 
 def test_a_pairing_that_was_always_won_says_how_little_that_is() -> None:
     for deals, least, most in ((2, 0.1, 0.4), (40, 0.9, 0.97)):
-        game = compare(won("a", "b", deals), ("a", "b"))
-        payoff = compute_payoff(game, deal_weights(generator(0, "deals"), 1000, deals), generator(0, "payoff"))
+        game = compare_players(won("a", "b", deals), ("a", "b"))
+        payoff = compute_payoff(
+            game, draw_deal_weights(make_generator(0, "deals"), 1000, deals), make_generator(0, "payoff")
+        )
         assert least < payoff.low[0, 1] < most
         assert payoff.high[0, 1] == payoff.share[0, 1] == 1.0
         assert payoff.low[1, 0] == 0.0
@@ -80,10 +84,10 @@ def test_a_pairing_that_was_always_won_says_how_little_that_is() -> None:
 
 def test_the_joint_matrix_is_the_mean_over_games_in_which_two_met() -> None:
     players = ("a", "b", "c")
-    first = compare(won("a", "b", 5) + won("b", "c", 5), players)
-    second = compare(won("b", "a", 5), players)
-    weights = deal_weights(generator(0, "deals"), 50, 5)
-    joint = over_games([compute_payoff(game, weights, generator(0, "payoff")) for game in (first, second)])
+    first = compare_players(won("a", "b", 5) + won("b", "c", 5), players)
+    second = compare_players(won("b", "a", 5), players)
+    weights = draw_deal_weights(make_generator(0, "deals"), 50, 5)
+    joint = average_payoffs([compute_payoff(game, weights, make_generator(0, "payoff")) for game in (first, second)])
     assert (joint.share[0, 1], joint.share[1, 2]) == (0.5, 1.0)
     assert np.isnan(joint.share[0, 2])
     assert joint.wins[0, 1] == joint.losses[0, 1] == 10

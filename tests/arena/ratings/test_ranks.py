@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from gymposium_arena.ratings.bootstrap import deal_weights, generator
-from gymposium_arena.ratings.comparisons import compare
-from gymposium_arena.ratings.cycles import cycles
+from gymposium_arena.ratings.bootstrap import draw_deal_weights, make_generator
+from gymposium_arena.ratings.comparisons import compare_players
+from gymposium_arena.ratings.cycles import find_cycles
 from gymposium_arena.ratings.payoff import compute_payoff
-from gymposium_arena.ratings.ranks import FEWEST, Place, places, surely, surely_above
+from gymposium_arena.ratings.ranks import FEWEST, Place, assign_places, find_signs, find_surely_above
 
 from .made_up import won
 
@@ -25,22 +25,26 @@ def above(n: int, *pairs: tuple[int, int]) -> np.ndarray:
 
 
 def test_ranks_with_ranges_and_groups() -> None:
-    ranked = places([10.0, 30.0, 20.0, math.nan], above(4, (1, 0)))
+    ranked = assign_places([10.0, 30.0, 20.0, math.nan], above(4, (1, 0)))
     assert ranked == [Place(3, 2, 3, "b"), Place(1, 1, 2, "a"), Place(2, 1, 3, "ab"), None]
 
 
 def test_all_apart_and_all_alike() -> None:
     every = above(3, (0, 1), (0, 2), (1, 2))
-    assert [place and place.group for place in places([3.0, 2.0, 1.0], every)] == ["a", "b", "c"]
-    assert [place and (place.best, place.worst) for place in places([3.0, 2.0, 1.0], every)] == [(1, 1), (2, 2), (3, 3)]
-    assert [place and place.group for place in places([3.0, 2.0, 1.0], above(3))] == ["a", "a", "a"]
+    assert [place and place.group for place in assign_places([3.0, 2.0, 1.0], every)] == ["a", "b", "c"]
+    assert [place and (place.best, place.worst) for place in assign_places([3.0, 2.0, 1.0], every)] == [
+        (1, 1),
+        (2, 2),
+        (3, 3),
+    ]
+    assert [place and place.group for place in assign_places([3.0, 2.0, 1.0], above(3))] == ["a", "a", "a"]
 
 
 @given(st.lists(st.booleans(), min_size=21, max_size=21))
 def test_a_letter_is_shared_by_those_that_cannot_be_told_apart_and_by_no_others(apart: list[bool]) -> None:
     upper = np.zeros((7, 7), dtype=bool)
     upper[np.triu_indices(7, 1)] = apart
-    ranked = places([7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0], upper)
+    ranked = assign_places([7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0], upper)
     for one, first in enumerate(ranked):
         for other, second in enumerate(ranked[one + 1 :], start=one + 1):
             assert first is not None
@@ -51,27 +55,27 @@ def test_a_letter_is_shared_by_those_that_cannot_be_told_apart_and_by_no_others(
 def test_one_comparison_is_an_interval_and_more_have_to_be_surer() -> None:
     rng = np.random.default_rng(0)
     noise = rng.normal(size=(4000, 30))
-    assert surely(noise[:, :1] + 2.2).tolist() == [1]
-    assert surely(noise[:, :1] - 2.2).tolist() == [-1]
-    assert surely(noise[:, :1] + 1.7).tolist() == [0]
-    assert surely(noise + 2.2).tolist() == [0] * 30
-    assert surely(noise + 4.0).tolist() == [1] * 30
-    assert surely(np.full((10, 2), np.nan)).tolist() == [0, 0]
+    assert find_signs(noise[:, :1] + 2.2).tolist() == [1]
+    assert find_signs(noise[:, :1] - 2.2).tolist() == [-1]
+    assert find_signs(noise[:, :1] + 1.7).tolist() == [0]
+    assert find_signs(noise + 2.2).tolist() == [0] * 30
+    assert find_signs(noise + 4.0).tolist() == [1] * 30
+    assert find_signs(np.full((10, 2), np.nan)).tolist() == [0, 0]
 
 
 def test_who_is_not_rated_is_above_nobody() -> None:
     samples = np.array([[0.0, 5.0, np.nan]] * 10) + np.arange(10)[:, None] * [0.0, 0.1, 0.1]
     enough = np.array([FEWEST, FEWEST, 100])
-    assert surely_above(samples, enough).tolist() == above(3, (1, 0)).tolist()
-    assert not surely_above(samples, np.array([FEWEST, FEWEST - 1, 100])).any()
+    assert find_surely_above(samples, enough).tolist() == above(3, (1, 0)).tolist()
+    assert not find_surely_above(samples, np.array([FEWEST, FEWEST - 1, 100])).any()
 
 
 def ring(deals: int) -> list[list[str]]:
     names = ("rock", "paper", "scissors", "well")
     outcomes = won("rock", "scissors", deals) + won("scissors", "paper", deals) + won("paper", "rock", deals)
-    game = compare(outcomes + won("well", "rock", deals), names)
-    payoff = compute_payoff(game, deal_weights(generator(0, "d"), 500, deals), generator(0, "p"))
-    return [[names[i] for i in cycle] for cycle in cycles(payoff.beats)]
+    game = compare_players(outcomes + won("well", "rock", deals), names)
+    payoff = compute_payoff(game, draw_deal_weights(make_generator(0, "d"), 500, deals), make_generator(0, "p"))
+    return [[names[i] for i in cycle] for cycle in find_cycles(payoff.beats)]
 
 
 def test_rock_paper_scissors_is_a_ring_where_it_is_sure() -> None:
@@ -89,4 +93,4 @@ def test_rock_paper_scissors_is_a_ring_where_it_is_sure() -> None:
     ],
 )
 def test_a_shortest_ring_for_each_knot(beats: np.ndarray, expected: list[tuple[int, ...]]) -> None:
-    assert cycles(beats) == expected
+    assert find_cycles(beats) == expected

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from gymposium_arena.outcomes import MatchOutcome, distinct
-from gymposium_arena.ratings.bootstrap import interval
+from gymposium_arena.outcomes import MatchOutcome, drop_duplicates
+from gymposium_arena.ratings.bootstrap import compute_interval
 
 from .made_up import match, rated, rated_jointly, tournament, won
 
@@ -45,9 +45,9 @@ def test_the_order_of_matches_and_seats_says_nothing(outcomes: list[MatchOutcome
     shuffled = [*outcomes]
     rng.shuffle(shuffled)  # type: ignore[attr-defined]
     turned = [replace(one, players=one.players[::-1], utilities=one.utilities[::-1]) for one in shuffled]
-    first = rated(distinct(outcomes), NAMES)
+    first = rated(drop_duplicates(outcomes), NAMES)
     for other in (shuffled, turned):
-        again = rated(distinct(other), NAMES)
+        again = rated(drop_duplicates(other), NAMES)
         assert again.values.tolist() == first.values.tolist()
         assert again.samples.tolist() == first.samples.tolist()
 
@@ -81,7 +81,7 @@ def test_who_never_lost_is_above_nobody_knows_how_far() -> None:
     few, many = (rated(won("better", "random", deals), ("random", "better")) for deals in (4, 40))
     for ratings in (few, many):
         assert ratings.bounds == ("interval", "at least")
-    low_of_few, low_of_many = (float(interval(ratings.samples)[0][1]) for ratings in (few, many))
+    low_of_few, low_of_many = (float(compute_interval(ratings.samples)[0][1]) for ratings in (few, many))
     # a player who loses 7 % of groups wins 40 of 40 with a probability of 1 in 20
     assert 0.0 < low_of_few < low_of_many
     assert 350 < low_of_many < 550
@@ -93,7 +93,7 @@ def test_who_never_won_is_below_and_those_above_are_known_among_themselves() -> 
         above + won("b", "random", 9) + won("c", "random", 9) + won("random", "a", 9), ("a", "random", "b", "c")
     )
     assert ratings.bounds == ("at most", "interval", "at least", "at least")
-    low, high = interval(ratings.samples[:, 3] - ratings.samples[:, 2])
+    low, high = compute_interval(ratings.samples[:, 3] - ratings.samples[:, 2])
     assert 0.0 < low < 174 < high < 350  # odds of e to 1
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from gymposium.records.scores import mean
 from gymposium_arena.outcomes import MatchOutcome
-from gymposium_arena.ratings.bootstrap import deal_weights, generator
+from gymposium_arena.ratings.bootstrap import draw_deal_weights, make_generator
 from gymposium_arena.ratings.ranks import FEWEST
 from gymposium_arena.ratings.returns import Means, compute_means, sum_returns
 
@@ -18,7 +18,7 @@ from .made_up import match
 
 def means(outcomes: list[MatchOutcome], players: tuple[str, ...]) -> Means:
     returns = sum_returns(outcomes, players)
-    return compute_means(returns, deal_weights(generator(0, "deals"), 500, len(returns.deals)), (-1e3, 1e3))
+    return compute_means(returns, draw_deal_weights(make_generator(0, "deals"), 500, len(returns.deals)), (-1e3, 1e3))
 
 
 def test_players_that_shared_their_deals_are_compared_on_them() -> None:
@@ -53,15 +53,15 @@ def test_an_interval_needs_more_than_one_deal() -> None:
 def test_partners_and_pairings_have_means_of_their_own() -> None:
     outcomes = [match("a", "b", paid=(3.0, 0.0)), match("b", "a", paid=(1.0, 1.0)), match("c", "a", paid=(0.0, 5.0))]
     returns = sum_returns(outcomes, ("a", "b", "c"))
-    assert returns.table()[0].tolist() == pytest.approx([math.nan, 2.0, 5.0], nan_ok=True)
-    assert returns.table()[1].tolist() == pytest.approx([0.5, math.nan, math.nan], nan_ok=True)
+    assert returns.pairing_means()[0].tolist() == pytest.approx([math.nan, 2.0, 5.0], nan_ok=True)
+    assert returns.pairing_means()[1].tolist() == pytest.approx([0.5, math.nan, math.nan], nan_ok=True)
     assert means([match("a", "a", paid=(2.0, 2.0)), match("a", "a", paid=(4.0, 4.0), deal="1")], ("a",)).values == [3.0]
 
 
 def test_equal_payments_are_no_certainty() -> None:
     outcomes = [match("a", "b", paid=(1.0, -1.0), deal=str(i)) for i in range(4)]
     returns = sum_returns(outcomes, ("a", "b"))
-    result = compute_means(returns, deal_weights(generator(0, "deals"), 500, 4), (-1.0, 1.0))
+    result = compute_means(returns, draw_deal_weights(make_generator(0, "deals"), 500, 4), (-1.0, 1.0))
     assert (result.high[0], result.low[1]) == (1.0, -1.0)
     assert result.low[0] == pytest.approx(-result.high[1])
     assert -0.3 < result.low[0] < -0.1
@@ -101,7 +101,7 @@ def test_constant_returns_have_the_same_interval_everywhere(deals: int) -> None:
     ]
     players = ("a", "b", "c")
     returns = sum_returns(outcomes, players)
-    found = compute_means(returns, deal_weights(generator(0, "deals"), 500, deals), (0.0, 1.0))
+    found = compute_means(returns, draw_deal_weights(make_generator(0, "deals"), 500, deals), (0.0, 1.0))
     wanted = mean([0.1] * deals, (0.0, 1.0))
     assert (found.low[1], found.high[1]) == pytest.approx((wanted.low, wanted.high))
     margin, wanted = found.margin(1, 0), mean([0.1] * deals, (-1.0, 1.0))

@@ -12,8 +12,8 @@ from tests.gymposium.conftest import chromium, look  # noqa: F401
 
 from gymposium.plugins.host import host
 from gymposium_arena.board import Board
-from gymposium_arena.results.file import results_of, write_results
-from gymposium_arena.site.build import build
+from gymposium_arena.results.file import compute_results, write_results
+from gymposium_arena.site.build import write_site
 from gymposium_arena.suite import parse_suite
 
 from ..playing import play_board
@@ -55,10 +55,10 @@ def plugin() -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def rated(plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The board with its results. One submitted player has a label."""
-    board = Board.begin(tmp_path_factory.mktemp("rated") / "board", parse_suite(SUITE))
+    board = Board.open_or_create(tmp_path_factory.mktemp("rated") / "board", parse_suite(SUITE))
     board.add("mcts-10", 9, ["tic_tac_toe"], label="Searcher <i>Ten</i>", by="Somebody", made="2026-01-02")
     assert play_board(board, 1).complete
-    write_results(board, results_of(board, samples=50))
+    write_results(board, compute_results(board, samples=50))
     return board.path
 
 
@@ -66,7 +66,7 @@ def rated(plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def site(rated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of the board, which no test changes."""
     out = tmp_path_factory.mktemp("sites") / "site"
-    build(Board(rated), out, replays=2)
+    write_site(Board(rated), out, replays=2)
     return out
 
 

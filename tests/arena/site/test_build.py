@@ -17,7 +17,7 @@ from tests.commands import run_command
 from gymposium.errors import BadOption, BadRecord
 from gymposium_arena.board import Board
 from gymposium_arena.results.file import results_file
-from gymposium_arena.site.build import build
+from gymposium_arena.site.build import write_site
 
 from .conftest import PLUGIN
 
@@ -27,7 +27,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_equal_boards_give_equal_bytes_wherever_they_lie(site: Path, board: Board, tmp_path: Path) -> None:
-    build(board, tmp_path / "again", replays=2)
+    write_site(board, tmp_path / "again", replays=2)
     assert contents(tmp_path / "again") == contents(site)
 
 
@@ -44,10 +44,10 @@ def test_the_board_can_be_taken_away_whole(site: Path, rated: Path, tmp_path: Pa
 
 def test_a_site_is_replaced_whole_and_anything_else_is_left_alone(board: Board, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    build(board, out, replays=1)
+    write_site(board, out, replays=1)
     (out / "stale.html").write_text("")
     assert list((out / "matches").iterdir())
-    build(board, out, replays=0)
+    write_site(board, out, replays=0)
     assert not (out / "stale.html").exists()
     assert not (out / "matches").exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["board", "out"]
@@ -56,7 +56,7 @@ def test_a_site_is_replaced_whole_and_anything_else_is_left_alone(board: Board, 
     (mine / "index.json").write_text('{"format": "mine"}')
     for there in (mine, mine / "index.json"):
         with pytest.raises(BadOption, match="this exists and is not a site"):
-            build(board, there)
+            write_site(board, there)
     assert contents(mine) == {"index.json": b'{"format": "mine"}'}
 
 
@@ -64,11 +64,11 @@ def test_results_of_other_matches_are_refused(board: Board, tmp_path: Path) -> N
     results = results_file(board).read_bytes()
     results_file(board).unlink()
     with pytest.raises(BadRecord, match="leaderboard rate"):
-        build(board, tmp_path / "out")
+        write_site(board, tmp_path / "out")
     results_file(board).write_bytes(results)
     next(board.path.glob("entries/mcts-5/matches/tic_tac_toe/*.jsonl")).unlink()
     with pytest.raises(BadRecord, match=r"does not match the matches now on the board.*leaderboard rate"):
-        build(board, tmp_path / "out")
+        write_site(board, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -78,28 +78,28 @@ def test_earlier_results_stand_beside_the_present_ones(board: Board, tmp_path: P
         row |= {"bound": "interval", "rating": 77.0, "low": 70.0, "high": 80.0}
     file = tmp_path / "2026-10.json"
     file.write_text(json.dumps(earlier))
-    build(board, tmp_path / "out", replays=0, earlier=[file])
+    write_site(board, tmp_path / "out", replays=0, earlier=[file])
     for page in ("index.html", "players/greedy.html"):
         shown = (tmp_path / "out" / page).read_text()
         table = shown[shown.index('<h2 id="history">') :].partition("</table>")[0]
         assert ">2026-10<" in table
         assert '<span title="77 [70, 80]">77</span>' in table
     with pytest.raises(BadOption, match="are not unique"):
-        build(board, tmp_path / "out", replays=0, earlier=[file, file])
+        write_site(board, tmp_path / "out", replays=0, earlier=[file, file])
     file.write_text(json.dumps(earlier | {"suite": earlier["suite"] | {"name": "other"}}))
     with pytest.raises(BadOption, match="its suite is other, not small"):
-        build(board, tmp_path / "out", replays=0, earlier=[file])
+        write_site(board, tmp_path / "out", replays=0, earlier=[file])
 
 
 def test_an_entry_cannot_publish_what_lies_elsewhere(board: Board, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("secret")
     (board.path / "entries" / "mcts-5" / "notes.txt").write_text("secret")
     out = tmp_path / "out"
-    build(board, out, replays=0)
+    write_site(board, out, replays=0)
     assert not any(b"secret" in content for content in contents(out).values())
     (board.path / "entries" / "mcts-5" / "exact.json").symlink_to(tmp_path / "secret")
     with pytest.raises(BadRecord, match=r"exact\.json is a link"):
-        build(board, out, replays=0)
+        write_site(board, out, replays=0)
 
 
 def test_the_command(board: Board) -> None:
@@ -144,7 +144,7 @@ def test_no_file_of_an_entry_stalls_or_fills_the_build(
     file.parent.mkdir(parents=True, exist_ok=True)
     make(file)
     with pytest.raises(BadRecord, match=f"{file.name} cannot be read"):
-        build(board, tmp_path / "out", replays=0)
+        write_site(board, tmp_path / "out", replays=0)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["board"]
 
 
@@ -153,9 +153,9 @@ def test_a_site_is_written_through_no_link(board: Board, tmp_path: Path) -> None
     victim.mkdir()
     for name in (".site.part", ".site.partial", ".site.00000000.partial"):
         (board.path / name).symlink_to(victim)
-    build(board, out, replays=0)
+    write_site(board, out, replays=0)
     shutil.rmtree(out)
     out.symlink_to(victim)
     with pytest.raises(BadOption, match="is a symbolic link"):
-        build(board, out, replays=0)
+        write_site(board, out, replays=0)
     assert not [*victim.iterdir()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, strategies as st
 
 from gymposium_arena.results.model import Interval, Place, Standing
-from gymposium_arena.site.charts import cost_plot, means_chart, ratings_chart
+from gymposium_arena.site.charts import make_cost_plot, make_means_chart, make_ratings_chart
 
 FIGURES = st.lists(st.floats(-5000, 5000), min_size=3, max_size=3).map(sorted)
 
@@ -13,7 +13,7 @@ FIGURES = st.lists(st.floats(-5000, 5000), min_size=3, max_size=3).map(sorted)
 @given(st.lists(FIGURES, min_size=1, max_size=6))
 def test_marks_stand_in_the_order_of_their_figures(rows: list[list[float]]) -> None:
     figures = {str(number): Interval(low=low, value=value, high=high) for number, (low, value, high) in enumerate(rows)}
-    chart = means_chart(figures)
+    chart = make_means_chart(figures)
     marks = []
     for number, (low, value, high) in enumerate(rows):
         bar = chart.bars[str(number)]
@@ -42,7 +42,7 @@ def test_the_unknown_end_is_open_and_zero_is_marked() -> None:
     )
     weak = sure.model_copy(update={"bound": "at most", "low": None, "high": -200.0})
     none = sure.model_copy(update={"bound": None, "rating": None, "low": None, "place": None})
-    chart = ratings_chart({"sure": sure, "weak": weak, "none": none})
+    chart = make_ratings_chart({"sure": sure, "weak": weak, "none": none})
     assert chart.bars.keys() == {"sure", "weak"}
     assert (chart.bars["sure"].at, chart.bars["sure"].right, chart.bars["sure"].open) == (None, "100", "right")
     assert (chart.bars["weak"].at, chart.bars["weak"].left, chart.bars["weak"].open) == (None, "0", "left")
@@ -50,7 +50,9 @@ def test_the_unknown_end_is_open_and_zero_is_marked() -> None:
 
 
 def test_cost_stands_on_a_logarithmic_axis_and_programs_are_lines() -> None:
-    plot = cost_plot({"best": 400.0, "dear": 300.0, "cheap": 100.0, "close": 395.0}, {"dear": 1000.0, "cheap": 10.0})
+    plot = make_cost_plot(
+        {"best": 400.0, "dear": 300.0, "cheap": 100.0, "close": 395.0}, {"dear": 1000.0, "cheap": 10.0}
+    )
     assert [tick.text for tick in plot.across] == ["10", "100", "1000"]
     dear, cheap = plot.points
     assert [(point.player, point.name) for point in (dear, cheap)] == [("dear", "left"), ("cheap", "right")]

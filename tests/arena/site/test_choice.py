@@ -10,8 +10,8 @@ import pytest
 from gymposium.match.ending import OVER, Ending
 from gymposium_arena.board import Board
 from gymposium_arena.results.file import read_results
-from gymposium_arena.site.choice import ExpectedPoints, choose, worst_losses
-from gymposium_arena.site.played import BoardMatches, PlayedLineup, PlayedMatch, read_played
+from gymposium_arena.site.choice import ExpectedPoints, choose_matches, find_worst_losses
+from gymposium_arena.site.played import BoardMatches, PlayedLineup, PlayedMatch, read_board_matches
 
 
 def match(number: int, *results: str, forfeit: int | None = None, counts: bool = True) -> PlayedMatch:
@@ -21,7 +21,7 @@ def match(number: int, *results: str, forfeit: int | None = None, counts: bool =
 
 @pytest.fixture(scope="module")
 def played(rated: Path) -> BoardMatches:
-    return read_played(Board(rated))
+    return read_board_matches(Board(rated))
 
 
 @pytest.fixture(scope="module")
@@ -31,14 +31,14 @@ def expected(rated: Path) -> ExpectedPoints:
 
 def chosen(matches: Sequence[PlayedMatch], expected: ExpectedPoints, most: int) -> list[str]:
     lineup = PlayedLineup("tic_tac_toe", ("random", "mcts-5"), [[one] for one in matches])
-    return choose([], [lineup], expected, most)
+    return choose_matches([], [lineup], expected, most)
 
 
 def test_forfeits_upsets_and_other_losses_in_turn_then_draws_and_no_match_twice(expected: ExpectedPoints) -> None:
     draw, loss, loss_2 = match(0, "draw", "draw"), match(1, "loss", "win"), match(6, "loss", "win")
     upset, again = match(2, "win", "loss"), match(3, "win", "loss", counts=False)
     forfeit, forfeit_2 = match(4, "loss", "win", forfeit=0), match(5, "loss", "win", forfeit=0)
-    assert expected.share(upset, "tic_tac_toe", 1) > 0.5
+    assert expected.compute_share(upset, "tic_tac_toe", 1) > 0.5
     order = [one.id for one in (forfeit, upset, loss, forfeit_2, loss_2, draw)]
     for most in range(8):
         assert chosen([draw, loss, upset, again, forfeit, forfeit_2, loss_2], expected, most) == order[:most]
@@ -46,10 +46,10 @@ def test_forfeits_upsets_and_other_losses_in_turn_then_draws_and_no_match_twice(
 
 def test_every_worst_loss_has_a_page(played: BoardMatches, expected: ExpectedPoints) -> None:
     players = sorted({player for lineup in played.lineups for player in lineup.players})
-    ids = choose(players, played.lineups, expected, 1)
+    ids = choose_matches(players, played.lineups, expected, 1)
     assert len(ids) == len(set(ids))
     for player in players:
-        losses = worst_losses(player, played.lineups, expected)
+        losses = find_worst_losses(player, played.lineups, expected)
         assert all(loss.match.players[loss.seat] == player for loss in losses)
         assert all(loss.match.results[loss.seat] == "loss" for loss in losses)
         forfeits = [loss.match.ending.seat == loss.seat for loss in losses]
@@ -58,4 +58,4 @@ def test_every_worst_loss_has_a_page(played: BoardMatches, expected: ExpectedPoi
             shares = [loss.share for loss, forfeit in zip(losses, forfeits, strict=True) if forfeit is kind]
             assert shares == sorted(shares, reverse=True)
         assert {loss.match.id for loss in losses[:12]} <= set(ids)
-    assert choose(players, played.lineups, expected, 0) == []
+    assert choose_matches(players, played.lineups, expected, 0) == []

@@ -11,13 +11,13 @@ import pytest
 from playwright.sync_api import expect
 from tests.gymposium.seen import troubles
 
-from gymposium_arena.slugs import slug
+from gymposium_arena.slugs import make_slug
 
 from .hostile_players import HOSTILE
 
 
 def test_every_kind_of_page_is_seen_as_it_should_be(look: Any, site: Path) -> None:
-    kinds = ["index.html", "games.html", "how.html", "data.html", "players.html", f"players/{slug(HOSTILE)}.html"]
+    kinds = ["index.html", "games.html", "how.html", "data.html", "players.html", f"players/{make_slug(HOSTILE)}.html"]
     kinds += ["games/tic_tac_toe.html", "games/coin_game.html", "pairings/random--mcts-5.html"]
     page = look.at((site / "index.html").as_uri())
     found = {}
@@ -76,7 +76,9 @@ def test_from_the_board_to_a_lost_match_and_back(look: Any, site: Path) -> None:
 
 def test_hostile_replies_are_shown_and_do_nothing(look: Any, site: Path) -> None:
     matches = sorted((site / "matches").rglob("*.html"))
-    lost = next(file for file in matches if "no legal move" in (text := file.read_text()) and slug(HOSTILE) in text)
+    lost = next(
+        file for file in matches if "no legal move" in (text := file.read_text()) and make_slug(HOSTILE) in text
+    )
     page = look.at(lost.as_uri())
     expect(page.locator(".verdict.head")).to_contain_text("forfeits")
     expect(page.locator("img[src=x], main script:not([type='application/json'])")).to_have_count(0)

@@ -16,10 +16,10 @@ import pytest
 from gymposium.records import Record
 from gymposium_arena.board import Board
 from gymposium_arena.results import words
-from gymposium_arena.results.file import read_results, results_of, write_results
+from gymposium_arena.results.file import compute_results, read_results, write_results
 from gymposium_arena.results.model import Results
-from gymposium_arena.site.build import build
-from gymposium_arena.slugs import slug
+from gymposium_arena.site.build import write_site
+from gymposium_arena.slugs import make_slug
 from gymposium_arena.suite import parse_suite
 
 from ..playing import play_board
@@ -113,7 +113,7 @@ def test_pages_run_only_the_scripts_that_step_and_sort(site: Path, pages: dict[P
 
 
 def test_hostile_names_are_shown_as_they_are_written(site: Path) -> None:
-    shown = see(site / "players" / f"{slug(HOSTILE)}.html").text
+    shown = see(site / "players" / f"{make_slug(HOSTILE)}.html").text
     assert "hostile:<script>document.title='owned'</script>\"'&␛[31m⟨U+202E⟩x" in shown
     ten = see(site / "players" / "mcts-10.html").text
     assert "Searcher <i>Ten</i>" in ten
@@ -139,10 +139,10 @@ def test_the_commands_that_make_a_board_enter_its_players(site: Path) -> None:
 
 def test_plugins_that_a_board_needs_are_named(tmp_path: Path) -> None:
     head = 'name = "tiles"\ngroups = 1\nplayers = ["random"]\n'
-    board = Board.begin(tmp_path / "board", parse_suite(f'{head}[[games]]\nname = "2048"\n'))
+    board = Board.open_or_create(tmp_path / "board", parse_suite(f'{head}[[games]]\nname = "2048"\n'))
     assert play_board(board, 1).complete
-    write_results(board, results_of(board, samples=5))
-    build(board, tmp_path / "site", replays=0)
+    write_results(board, compute_results(board, samples=5))
+    write_site(board, tmp_path / "site", replays=0)
     assert f"It needs gymposium-2048 {version('gymposium-2048')}." in plain(see(tmp_path / "site" / "how.html").text)
 
 
@@ -150,18 +150,18 @@ def test_the_board_says_what_the_results_say(site: Path, results: Results) -> No
     shown = plain(see(site / "index.html").text)
     assert results.joint is not None
     for row in results.joint.standings:
-        assert words.rating(row) in shown
-        assert words.rank(row.place) in shown
+        assert words.format_rating(row) in shown
+        assert words.format_rank(row.place) in shown
     assert "Not on the joint board: 1 player" in shown
     assert "Player Not played Searcher <i>Ten</i> Texas hold'em" in shown
     for game in results.games:
-        page = plain(see(site / "games" / f"{slug(game.game)}.html").text)
+        page = plain(see(site / "games" / f"{make_slug(game.game)}.html").text)
         for mean in game.means or ():
-            assert words.mean(mean.returned) in page
-            assert words.mean(mean.returned) in shown
+            assert words.format_mean(mean.returned) in page
+            assert words.format_mean(mean.returned) in shown
         for row in game.board.standings if game.board else ():
-            assert words.rating(row) in page
-        assert words.counts(game) in page
+            assert words.format_rating(row) in page
+        assert words.describe_counts(game) in page
 
 
 def test_the_first_table_says_who_leads_with_the_best_language_model(site: Path, results: Results) -> None:
@@ -172,9 +172,9 @@ def test_the_first_table_says_who_leads_with_the_best_language_model(site: Path,
         first = board.standings[0]
         label = next(one.label for one in results.players if one.player == first.player)
         model = next(row for row in board.standings if row.player == HOSTILE)
-        row = shown[shown.index(f"{title} {label} {words.rating(first)}") :]
-        assert row.index(words.rating(model)) < row.index(
-            f"rank {words.rank(model.place)} of {len(board.standings)} rating"
+        row = shown[shown.index(f"{title} {label} {words.format_rating(first)}") :]
+        assert row.index(words.format_rating(model)) < row.index(
+            f"rank {words.format_rank(model.place)} of {len(board.standings)} rating"
         )
     assert shown.index("Language models hostile:") < shown.index("Anchors: search and other programs")
 
@@ -188,7 +188,7 @@ def test_poker_is_ordered_by_what_is_won(site: Path, results: Results) -> None:
     assert won == sorted(won, reverse=True)
     shown = plain(see(site / "index.html").text)
     table = shown[shown.index("Texas hold'em : what is won") :]
-    places = [table.index(words.mean(row.returned)) for row in poker.board.standings]
+    places = [table.index(words.format_mean(row.returned)) for row in poker.board.standings]
     assert places == sorted(places)
 
 
@@ -230,7 +230,7 @@ def test_a_pairing_s_page_has_every_match_and_says_how_many_can_be_stepped_throu
 
 
 def test_worst_losses_and_conduct_stand_on_a_player_s_page(site: Path, results: Results) -> None:
-    page = plain(see(site / "players" / f"{slug(HOSTILE)}.html").text)
+    page = plain(see(site / "players" / f"{make_slug(HOSTILE)}.html").text)
     conduct = next(one.conduct for one in results.players if one.player == HOSTILE)
     assert conduct.forfeits
     assert conduct.replies["cut off"]
@@ -251,7 +251,7 @@ def test_unparsable_replies_are_shown_as_read_and_as_to_a_strict_reader(site: Pa
     conduct = next(one.conduct for one in results.players if one.player == HOSTILE)
     replies, strictly = sum(conduct.replies.values()), conduct.replies["unparsable"] + conduct.repaired
     assert conduct.repaired
-    page = plain(see(site / "players" / f"{slug(HOSTILE)}.html").text)
+    page = plain(see(site / "players" / f"{make_slug(HOSTILE)}.html").text)
     assert f"Repaired by its lenient reader {conduct.repaired} {conduct.repaired / replies:.1%}" in page
     assert f"Unparsable to a strict reader {strictly} {strictly / replies:.1%}" in page
     assert "lenient" not in plain(see(site / "players" / "random.html").text)
@@ -288,7 +288,7 @@ def test_what_is_uncertain_is_flagged(board: Board, tmp_path: Path) -> None:
     results["joint"]["cycles"] = [[best["player"], second["player"], "random"]]
     results["unreadable"] = 2
     (board.path / "results.json").write_text(json.dumps(results))
-    build(board, tmp_path / "out", replays=0)
+    write_site(board, tmp_path / "out", replays=0)
     shown = plain(see(tmp_path / "out" / "index.html").text)
     assert "≥ 123" in shown
     assert f"{best['player']} beats {second['player']} beats random beats {best['player']} ." in shown

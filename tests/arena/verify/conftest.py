@@ -10,7 +10,7 @@ import pytest
 
 from gymposium.plugins.host import host
 from gymposium_arena.board import Board
-from gymposium_arena.results.file import results_of, write_results
+from gymposium_arena.results.file import compute_results, write_results
 from gymposium_arena.suite import parse_suite
 
 from ..playing import play_board
@@ -45,11 +45,11 @@ def played(plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The board as played and rated, with three own players and two submissions."""
     folder = tmp_path_factory.mktemp("played")
     (folder / "weights.json").write_text("3")
-    board = Board.begin(folder / "board", parse_suite(SUITE))
+    board = Board.open_or_create(folder / "board", parse_suite(SUITE))
     board.add(f"weighted:{folder / 'weights.json'}", 11, label="By weights", by="Somebody", made="2026-01-02")
     board.add("secret", None, ["tic_tac_toe"])
     assert play_board(board, 1).complete
-    write_results(board, results_of(board))
+    write_results(board, compute_results(board))
     return board.path
 
 

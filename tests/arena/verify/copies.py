@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gymposium_arena.board import Board
-from gymposium_arena.schedule import Lineup, lineups
+from gymposium_arena.schedule import Lineup, make_lineups
 from gymposium_arena.verify import BoardVerification, Finding, verify_board
 
 
@@ -32,7 +32,7 @@ class Copy:
 
     def lineup(self, game: str, *players: str) -> Lineup:
         """The lineup of a game with these players, given by the beginnings of their names."""
-        planned = lineups(self.board.suite, self.board.entries())
+        planned = make_lineups(self.board.suite, self.board.entries())
         [lineup] = [
             one
             for one in planned

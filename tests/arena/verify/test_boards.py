@@ -16,11 +16,11 @@ from gymposium.records import compress_records
 from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry, read_entry
 from gymposium_arena.exact_file import write_exact
-from gymposium_arena.results.file import results_of, write_results
-from gymposium_arena.schedule import Lineup, lineups
-from gymposium_arena.site.build import build
+from gymposium_arena.results.file import compute_results, write_results
+from gymposium_arena.schedule import Lineup, make_lineups
+from gymposium_arena.site.build import write_site
 from gymposium_arena.verify import Finding
-from gymposium_arena.verify.lineup import MOST_FINDINGS
+from gymposium_arena.verify.lineup import MAX_FINDINGS
 
 from ..playing import play_board
 from .copies import Copy, put
@@ -67,25 +67,25 @@ def test_a_torn_file_is_read_to_its_last_whole_line_and_played_on(copy: Copy, pl
 
 def test_a_compressed_board_verifies_and_is_added_to(copy: Copy, plugin: Path, tmp_path: Path) -> None:
     board, plain = copy.board, copy.board.files()
-    results = results_of(board)
+    results = compute_results(board)
     packed = [compress_records(file) for file in plain]
     assert board.files() == packed
     verified = copy.verify()
     assert (verified.findings, verified.results, verified.matches) == ([], "agree", verified.planned)
-    assert results_of(board) == results
+    assert compute_results(board) == results
     board.add("mcts-3", 7, ["tic_tac_toe"])
     again = play_board(board, 1)
     assert (again.played, again.complete) == (sum(lineup.matches for lineup in added(board, "mcts-3")), True)
     assert {*board.files()} == {*packed, *map(board.matches_file, added(board, "mcts-3"))}
-    write_results(board, results_of(board))
+    write_results(board, compute_results(board))
     assert copy.findings() == []
-    build(board, tmp_path / "site", replays=1)
+    write_site(board, tmp_path / "site", replays=1)
     for file in board.files():
         assert (tmp_path / "site/board" / file.relative_to(board.path)).read_bytes() == file.read_bytes()
 
 
 def added(board: Board, player: str) -> list[Lineup]:
-    return [one for one in lineups(board.suite, board.entries()) if one.players[-1] == player]
+    return [one for one in make_lineups(board.suite, board.entries()) if one.players[-1] == player]
 
 
 def test_no_match_is_appended_to_a_compressed_file(copy: Copy, plugin: Path) -> None:
@@ -186,7 +186,7 @@ def test_an_entry_that_was_changed_is_found_by_its_digest(change: Any, copy: Cop
 def seal(copy: Copy, slug: str, **change: Any) -> None:
     """Change an entry and give it the right digest."""
     file = copy.board.entry_file(slug)
-    file.write_text(read_entry(file).model_copy(update=change).sealed().text())
+    file.write_text(read_entry(file).model_copy(update=change).seal().text())
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_code_of_another_version_is_not_asked_and_that_is_said(copy: Copy) -> No
     assert verification.findings == []
     [player] = [one for one in verification.players if one.player == "greedy"]
     assert player.asked == 0
-    assert "code version was '0.0.1'" in player.behind()
+    assert "code version was '0.0.1'" in player.describe_evidence()
 
 
 @contextmanager
@@ -265,7 +265,7 @@ def test_who_is_not_here_is_not_asked_and_the_rest_is_checked(copy: Copy) -> Non
         assert (verification.findings, verification.matches) == ([], 24)
         [player] = [one for one in verification.players if one.slug == entry.slug]
         assert player.asked == 0
-        assert "FileNotFoundError" in player.behind()
+        assert "FileNotFoundError" in player.describe_evidence()
         copy.edit(copy.file("kuhn_poker", "random", "weighted"), lambda data: data["returns"].reverse())
         assert [one.about for one in copy.findings(only=entry.slug)] == ["record"]
 
@@ -331,7 +331,7 @@ def test_the_problems_of_a_file_are_bounded(line: str, copy: Copy) -> None:
     copy.lines(copy.file("tic_tac_toe", "random", "mcts-5"), lambda lines: lines.extend([line] * 20_000))
     findings = copy.findings(only="mcts-5")
     assert any("the rest is unchecked" in finding.what for finding in findings)
-    assert len(findings) < 2 * MOST_FINDINGS
+    assert len(findings) < 2 * MAX_FINDINGS
 
 
 def _to_a_link(path: Path) -> None:

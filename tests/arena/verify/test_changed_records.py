@@ -27,8 +27,8 @@ def test_a_board_as_it_was_played_agrees(copy: Copy) -> None:
     for name, one in players.items():
         assert one.replies > 0
         assert one.asked == one.same == (0 if name == "secret" else one.replies)
-    assert players["secret"].behind() == "attested: cannot be repeated"
-    assert players["random"].behind() == "all repeated"
+    assert players["secret"].describe_evidence() == "attested: cannot be repeated"
+    assert players["random"].describe_evidence() == "all repeated"
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.records import Record, first_difference
 from gymposium_arena.board import Board
-from gymposium_arena.results.file import results_of, write_results
-from gymposium_arena.schedule import jobs
+from gymposium_arena.results.file import compute_results, write_results
+from gymposium_arena.schedule import make_jobs
 from gymposium_arena.suite import parse_suite
 
 from ..playing import play_board
@@ -56,7 +56,7 @@ def forge(copy: Copy, game: str, *players: str, liar: str = "-", failing: str = 
     """Replace a lineup's first match by one with a player that is not what it is called. Returns the place of the
     record as findings name it."""
     lineup = copy.lineup(game, *players)
-    job = next(jobs(lineup, [make_player(name) for name in lineup.players]))
+    job = next(make_jobs(lineup, [make_player(name) for name in lineup.players]))
     job = replace(job, players=[Liar(one) if one.name.startswith(liar) else one for one in job.players])
     [played] = play([job], guard=Saboteur(failing, failure))
     record = Record.from_match(played)
@@ -83,7 +83,7 @@ def test_search_that_is_not_sampled_is_taken_as_it_stands_and_that_is_said(copy:
     verification = copy.verify(only="mcts-5", sample=0)
     assert verification.findings == []
     [player] = [one for one in verification.players if one.player == "mcts-5"]
-    assert (player.asked, player.behind()) == (
+    assert (player.asked, player.describe_evidence()) == (
         0,
         "follow from its seed; not repeated (--sample N repeats some)",
     )
@@ -98,10 +98,10 @@ def test_nobody_can_foresee_which_searches_are_sampled(copy: Copy) -> None:
 
 def test_moves_of_those_whose_word_is_all_there_is_are_called_attested(copy: Copy) -> None:
     forge(copy, "tic_tac_toe", "random", "secret", liar="secret")
-    write_results(copy.board, results_of(copy.board))
+    write_results(copy.board, compute_results(copy.board))
     verification = copy.verify()
     [player] = [one for one in verification.players if one.player == "secret"]
-    assert player.behind() == "attested: cannot be repeated"
+    assert player.describe_evidence() == "attested: cannot be repeated"
     assert verification.findings == []
 
 
@@ -133,17 +133,17 @@ def test_a_failure_of_a_search_is_looked_at_in_every_match(copy: Copy) -> None:
     assert copy.findings(only="mcts-5", sample=1, seed=0)
     assert copy.findings(only="mcts-5", sample=1, seed=5)
     [player] = [one for one in copy.verify(only="mcts-5", sample=0).players if one.player == "mcts-5"]
-    assert player.on_its_word == 1
+    assert player.unchecked_failures == 1
 
 
 def test_failures_that_were_real_are_confirmed(plugin: Path, tmp_path: Path) -> None:
     """Players that raise, hang, or end their process, each alone at blackjack."""
     names = [f"failing-{how}" for how in ("raises", "hangs", "dies")]
     head = f'name = "failing"\ngroups = 2\nwatchdog = 1.0\nplayers = {json.dumps(names)}\n'
-    board = Board.begin(tmp_path / "board", parse_suite(f'{head}[[games]]\nname = "blackjack"\n'))
+    board = Board.open_or_create(tmp_path / "board", parse_suite(f'{head}[[games]]\nname = "blackjack"\n'))
     tournament = play_board(board, 2)
     assert tournament.complete
     assert tournament.faults["failing-hangs", "in blackjack it did not answer in time"] > 0
     verified = Copy(board.path).verify(sample=1)
     assert (verified.findings, verified.results) == ([], "absent")
-    assert [one.on_its_word for one in verified.players] == [0, 0, 0]
+    assert [one.unchecked_failures for one in verified.players] == [0, 0, 0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gymposium_arena.board import Board
-from gymposium_arena.results.file import results_of, write_results
+from gymposium_arena.results.file import compute_results, write_results
 from gymposium_arena.suite import parse_suite
 from gymposium_arena.verify import verify_board
 
@@ -26,9 +26,9 @@ players = ["random", "{UNIFORM}"]
 
 
 def played(path: Path) -> Board:
-    board = Board.begin(path, parse_suite(SUITE))
+    board = Board.open_or_create(path, parse_suite(SUITE))
     assert play_board(board).complete
-    write_results(board, results_of(board))
+    write_results(board, compute_results(board))
     return board
 
 

@@ -19,7 +19,7 @@ from gymposium.plugins.allowed import VARIABLE, VARIABLES, allow, allow_variable
 from gymposium.records import Record, RecordWriter, verify_file
 from gymposium.util.isolated import CallFailed, call_isolated
 from gymposium_arena.board import Board
-from gymposium_arena.entries import make_entrant, own_entry
+from gymposium_arena.entries import make_entered_player, make_own_entry
 from gymposium_arena.suite import parse_suite
 from gymposium_viewer.replays.story import build_story
 
@@ -211,15 +211,15 @@ def test_a_suite_is_a_file() -> None:
 
 def test_an_entry_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A player that a foreign board names is refused before the first match."""
-    board = Board.begin(tmp_path / "board", parse_suite(SUITE.format(player='"random"', game="tic_tac_toe")))
-    theirs = own_entry(board.suite, "random")
-    told = theirs.model_copy(update={"player": "sb3:a.zip", "slug": "sb3-a-zip", "number": 1, "own": False}).sealed()
+    board = Board.open_or_create(tmp_path / "board", parse_suite(SUITE.format(player='"random"', game="tic_tac_toe")))
+    theirs = make_own_entry(board.suite, "random")
+    told = theirs.model_copy(update={"player": "sb3:a.zip", "slug": "sb3-a-zip", "number": 1, "own": False}).seal()
     with pytest.raises(PermissionRequired):
-        make_entrant(told)
+        make_entered_player(told)
     monkeypatch.setattr(Board, "entries", lambda self: [theirs, told])
     with pytest.raises(PermissionRequired, match="--allow sb3:a"):
         play_board(board, 1)
     assert not list(board.path.glob("entries/*/matches/*"))
     allow("sb3:*")
     with pytest.raises(GymposiumError, match="There is no file"):
-        make_entrant(told)
+        make_entered_player(told)

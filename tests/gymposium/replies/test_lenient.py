@@ -1040,7 +1040,7 @@ def test_a_record_that_hides_a_lenient_reader_does_not_replay() -> None:
 def test_a_board_counts_repaired_replies() -> None:
     record, tally = chatty_record(), BoardTally()
     tally.add(record)
-    conduct = {player: tally.players[player].conduct() for player in record.players}
+    conduct = {player: tally.players[player].to_conduct() for player in record.players}
     assert conduct["chatty"].repaired == sum(turn["seat"] == 0 for turn in record.turns) > 0
     assert conduct["random"].repaired == 0
 

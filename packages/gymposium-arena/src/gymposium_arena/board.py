@@ -1,10 +1,10 @@
-"""A board: a folder with a suite, its entries and their matches. Everything else is derived from these files.
+"""A leaderboard's folder with a suite, its entries and their matches. All results derive from these files.
 
 BOARD/suite.toml
 BOARD/entries/<slug>/entry.json
 BOARD/entries/<slug>/matches/<game-slug>/<lineup-slug>.jsonl
 
-The files of matches may be compressed, as <lineup-slug>.jsonl.gz.
+Match files may be compressed, as <lineup-slug>.jsonl.gz.
 """
 
 from __future__ import annotations
@@ -21,18 +21,17 @@ from gymposium.records import Problem, Record, board_files, read_records
 from gymposium.runs.links import check_contained
 from gymposium.util.durable import replace_text
 from gymposium.util.plain_file import find_form, open_plain
-from gymposium_arena.entries import Entry, new_entry, own_entry, read_entry, refusal
+from gymposium_arena.entries import Entry, find_refusal, make_entry, make_own_entry, read_entry
 from gymposium_arena.schedule import Lineup
-from gymposium_arena.slugs import joint_slug, slug as slug_of
+from gymposium_arena.slugs import join_slugs, make_slug as slug_of
 from gymposium_arena.suite import Suite, read_suite
 
 
 class Board:
-    """A board on disk. `Board.begin` creates one, `Board(path)` opens one to read, `Board.to_write` opens one to
-    write."""
+    """A board on disk. `Board(path)` opens it for reading."""
 
     def __init__(self, path: Path) -> None:
-        """Raise `BadOption` if the folder is not a board or its suite cannot be read."""
+        """Raises `BadOption` if the folder is not a board or its suite is invalid."""
         self.path = path
         if not self.suite_file.is_file():
             raise BadOption(
@@ -42,62 +41,62 @@ class Board:
         self.suite = read_suite(self.suite_file)
 
     @classmethod
-    def to_write(cls, path: Path) -> Board:
-        """Open a board for writing. Raises `BadOption` also if a link in it points outside."""
+    def open_for_writing(cls, path: Path) -> Board:
+        """Open a board for writing. Raises `BadOption` if it is not a board, or if a link in it points outside."""
         board = cls(path)
         check_contained(path, "entries")
         return board
 
     @classmethod
-    def begin(cls, path: Path, suite: Suite) -> Board:
-        """Open the board of this suite in this folder, or create it with entries for the suite's own players. Raises
-        `BadOption` if the folder is the board of another suite, or if a link in it points outside."""
+    def open_or_create(cls, path: Path, suite: Suite) -> Board:
+        """Open a suite's board for writing, or create it with entries for the suite's own players.
+
+        Raises `BadOption` if the folder holds another suite's board, or if a link in it points outside."""
         file = path / "suite.toml"
         if not file.exists():
-            entries = [own_entry(suite, player) for player in suite.players]  # refused before anything is written
-            _write(file, suite.text())
+            entries = [make_own_entry(suite, player) for player in suite.players]  # may raise, so before any write
+            _write_file(file, suite.text())
             for entry in entries:
-                _write(path / "entries" / entry.slug / "entry.json", entry.text())
-        board = cls.to_write(path)
+                _write_file(path / "entries" / entry.slug / "entry.json", entry.text())
+        board = cls.open_for_writing(path)
         if board.suite != suite:
             raise BadOption(
-                f"{path} is the board of another suite: {_difference(board.suite, suite)} A changed suite needs a new "
-                f"board: choose another --out."
+                f"{path} is the board of another suite: {_describe_difference(board.suite, suite)} A changed suite "
+                f"needs a new board: choose another --out."
             )
         for player in suite.players:
             if not board.entry_file(slug_of(player)).exists():
-                board.write_entry(own_entry(suite, player))
+                board.write_entry(make_own_entry(suite, player))
         return board
 
     @property
     def suite_file(self) -> Path:
-        """Return the file of the suite."""
+        """The path of the suite's file."""
         return self.path / "suite.toml"
 
     def entry_file(self, slug: str) -> Path:
-        """Return the file of the entry with this slug."""
+        """Return the path of an entry's file."""
         return self.path / "entries" / slug / "entry.json"
 
     def matches_file(self, lineup: Lineup) -> Path:
-        """Return the file of a lineup's matches, compressed or not. Raises `BadOption` if both exist."""
+        """Return the path of a lineup's matches, compressed or not. Raises `BadOption` if both forms exist."""
         folder = self.path / "entries" / lineup.slugs[-1] / "matches" / slug_of(lineup.game.name)
-        return find_form(folder / f"{joint_slug(lineup.slugs)}.jsonl")
+        return find_form(folder / f"{join_slugs(lineup.slugs)}.jsonl")
 
     def entries(self) -> list[Entry]:
-        """Return all entries, by number. Raises `BadRecord` or `BadOption` for an entry that cannot be read or does not
-        fit the board."""
+        """Read all entries, sorted by number. Raises `BadRecord` or `BadOption` for an invalid entry."""
         entries = sorted(map(read_entry, self.path.glob("entries/*/entry.json")), key=lambda entry: entry.number)
         numbers = [entry.number for entry in entries]
         if numbers != list(range(len(entries))):
             raise BadOption(f"{self.path}: its entries are numbered {numbers}; they must count up from 0.")
         for entry in entries:
-            if why := refusal(entry, self.suite):
+            if why := find_refusal(entry, self.suite):
                 raise BadOption(f"Invalid entry {self.entry_file(entry.slug)}: {why}.")
         return entries
 
     def write_entry(self, entry: Entry) -> None:
-        """Write the file of an entry atomically."""
-        _write(self.entry_file(entry.slug), entry.text())
+        """Write an entry's file atomically."""
+        _write_file(self.entry_file(entry.slug), entry.text())
 
     def add(
         self,
@@ -109,10 +108,11 @@ class Board:
         by: str | None = None,
         made: str | None = None,
     ) -> Entry:
-        """Enter a player in last place, for these games or for all games of the suite. A player already on the board
-        keeps its entry. `label` is its display name, `by` the person who enters it, `made` the date.
+        """Append a player's entry, for these games or for all in the suite. A player on the board keeps its entry.
 
-        Raises `BadOption` if the player is on the board with other values."""
+        `label` is the display name, `by` the person who enters the player, and `made` the date.
+
+        Raises `BadOption` if the player is on the board with different values."""
         return self.add_all([player], seed, games, label=label, by=by, made=made)[0]
 
     def add_all(
@@ -125,7 +125,7 @@ class Board:
         by: str | None = None,
         made: str | None = None,
     ) -> list[Entry]:
-        """Enter players like `add`, or none of them if one is refused."""
+        """Append several entries like `add`, or none of them if one is invalid."""
         known = [game.name for game in self.suite.games]
         before = self.entries()
         entries, added = {entry.player: entry for entry in before}, list[Entry]()
@@ -139,7 +139,7 @@ class Board:
                         f"The suite {self.suite.name} has no game {unknown[0]}. Its games: {', '.join(known)}."
                     )
                 else:
-                    entries[player] = new_entry(
+                    entries[player] = make_entry(
                         self.suite, player, len(entries), seed,
                         own=False, games=games or known, label=label, by=by, made=made,
                     )  # fmt: skip
@@ -153,24 +153,25 @@ class Board:
         return added
 
     def files(self) -> list[Path]:
-        """Return all match files, sorted by name."""
+        """Return the paths of all match files, sorted by name."""
         return board_files(self.path)
 
     def records(self) -> Iterator[tuple[Path, Record | Problem]]:
-        """Yield every line of every match file, sorted by file name. Raises `BadRecord` for a match whose game or
-        players the board does not have."""
+        """Yield the path and content of every line in the match files, sorted by file name.
+
+        Raises `BadRecord` for a match of a game or player that is not on the board."""
         games, players = {game.name for game in self.suite.games}, {entry.player for entry in self.entries()}
         for file in self.files():
             for _, record in read_records(file):
                 if isinstance(record, Record) and not (record.game in games and players.issuperset(record.players)):
                     raise BadRecord(
-                        f"{file}: match {record.id} is {record.game} between {', '.join(record.players)}, which "
-                        f"this board does not have."
+                        f"{file}: match {record.id} is {record.game} between {', '.join(record.players)}, but the game "
+                        f"or a player is not on this board."
                     )
                 yield file, record
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Lock the board for one tournament. Raises `BadOption` if another tournament has locked it."""
         with open_plain(self.suite_file) as file:
             try:
@@ -180,31 +181,31 @@ class Board:
             yield
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     return ", ".join(sorted(map(str, value))) if isinstance(value, set) else str(value)
 
 
-def _write(path: Path, text: str) -> None:
+def _write_file(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_text(path, text)
 
 
 def _check_same(entry: Entry, seed: int | None, games: Sequence[str], label: str | None, by: str | None) -> None:
-    """Raise `BadOption` if a player is added again with other values."""
+    """Raise `BadOption` if these values differ from those in the player's entry."""
     given: dict[str, tuple[object, object]]
     given = {"--seed": (seed, entry.seed), "--label": (label, entry.label), "--by": (by, entry.by)}
     given["--game"] = ({*games} or None, {*entry.games})
     for option, (wanted, stored) in given.items():
         if wanted is not None and wanted != stored:
-            there = f"without {option}" if stored is None else f"with {_shown(stored)}"
+            there = f"without {option}" if stored is None else f"with {_format_value(stored)}"
             raise BadOption(
-                f"{option}: {entry.player} is already on the board {there}, not with {_shown(wanted)}. Leave out "
-                f"{option}."
+                f"{option}: {entry.player} is already on the board {there}, not with {_format_value(wanted)}. "
+                f"Leave out {option}."
             )
 
 
-def _difference(there: Suite, wanted: Suite) -> str:
-    """Return the first differing line of two suites, as a sentence."""
+def _describe_difference(there: Suite, wanted: Suite) -> str:
+    """Describe the first difference between two suites in a sentence."""
     pairs = zip(there.text().splitlines(), wanted.text().splitlines())
     one, other = next(((a, b) for a, b in pairs if a != b), ("fewer games", "more games"))
     return f"it has {one!r} instead of {other!r}."

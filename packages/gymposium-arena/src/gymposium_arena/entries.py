@@ -1,9 +1,8 @@
-"""Entries: the players of a board, each in a folder with its identity and its matches.
+"""Entries: a board's players, each in a folder with its identity and matches.
 
-`entry.json` is written before the first match and holds everything known about a player by then. Results and failed
-replies are never stored there; they are computed from the matches.
+`entry.json` is written before the first match and describes the player. Results are computed from the matches.
 
-The JSON schema of the file is made from these classes (`gymposium leaderboard verify --schema`).
+These classes define the file's JSON schema (`gymposium leaderboard verify --schema`).
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from gymposium.players.protocol import IdentifiedPlayer, Player, Repeats, check_
 from gymposium.records.record import versions
 from gymposium.replies.prompt import PROMPT_VERSION, get_prompt
 from gymposium.util.json_file import FileModel, read_model
-from gymposium_arena.slugs import slug
+from gymposium_arena.slugs import make_slug
 from gymposium_arena.suite import Suite
 
 
@@ -82,8 +81,7 @@ class Entry(FileModel):
     deterministic: bool
     """True if the player declares that it draws no random numbers."""
     repeats: Repeats | None
-    """How it can be asked again, if it declares that its replies follow from its seed. Null: the person who ran it
-    attests its replies."""
+    """How it can be rerun, if its replies follow from its seed. Null: the person who ran it attests its replies."""
     versions: dict[str, str]
     """Versions of the software at the time of entry."""
     by: str | None = None
@@ -95,12 +93,12 @@ class Entry(FileModel):
 
     @property
     def fitted_to(self) -> str | None:
-        """The player that this adversary was fitted to; None for any other player."""
+        """The target of an adversary; None for other players."""
         fact = self.revision.facts.get(FITTED_TO)
         return None if fact is None else str(fact)
 
     def has_changed_since(self, adversary: Entry) -> bool:
-        """Return whether this player's files differ from those that its adversary was fitted to."""
+        """Return whether this player's files have changed since the adversary was fitted to them."""
         return adversary.revision.facts.get(FITTED_FILES) != digest_of_files(self.revision.files)
 
     def meets(self, other: Entry) -> bool:
@@ -108,23 +106,23 @@ class Entry(FileModel):
         return self.fitted_to in (None, other.player) and other.fitted_to in (None, self.player)
 
     def text(self) -> str:
-        """Return the content of its file."""
+        """Serialize the entry to JSON."""
         return json.dumps(self.model_dump(mode="json"), indent=2) + "\n"
 
-    def sealed(self) -> Entry:
-        """Return a copy with the right digest."""
+    def seal(self) -> Entry:
+        """Return a copy with its digest recomputed."""
         fields = self.model_dump(mode="json", exclude={"number", "seed", "digest"})
         text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
         return self.model_copy(update={"digest": sha256(text.encode()).hexdigest()[:16]})
 
 
-def own_entry(suite: Suite, player: str) -> Entry:
-    """Return the entry of one of the suite's own players."""
+def make_own_entry(suite: Suite, player: str) -> Entry:
+    """Make the entry of one of the suite's own players."""
     games = [game.name for game in suite.games if player in game.players]
-    return new_entry(suite, player, suite.players.index(player), suite.seed, own=True, games=games)
+    return make_entry(suite, player, suite.players.index(player), suite.seed, own=True, games=games)
 
 
-def new_entry(
+def make_entry(
     suite: Suite,
     player: str,
     number: int,
@@ -136,17 +134,17 @@ def new_entry(
     by: str | None = None,
     made: str | None = None,
 ) -> Entry:
-    """Return a new entry without matches. The player is created to read its identity, so a model's weights are loaded.
+    """Make an entry. This creates the player to read its identity, and so loads a model's weights.
 
-    Raises like `make_player`, and `BadOption` if the player's name is not `player` or it cannot play one of the
+    Raises like `make_player`, and `BadOption` if `player` is not its canonical name or it cannot play one of the
     games."""
-    made_player = make_player(player)
+    entrant = make_player(player)
     for name in games:
-        _check_plays(made_player, load_game(name), tries=not own)
+        _check_plays(entrant, load_game(name), tries=not own)
     return Entry(
         number=number,
         player=player,
-        slug=slug(player),
+        slug=make_slug(player),
         label=label or player,
         own=own,
         seed=seed,
@@ -156,13 +154,14 @@ def new_entry(
         versions=dict(versions()),
         by=by,
         made=made,
-        **_described(made_player, player, games),
-    ).sealed()
+        **_describe_player(entrant, player, games),
+    ).seal()
 
 
 def _check_plays(player: Player, game: Game, *, tries: bool) -> None:
-    """Raise `BadOption` if the player refuses the game. With `tries`, a quick player of the core is also asked for the
-    first move of a match, because some see the size of a game only then."""
+    """Raise `BadOption` if the player refuses the game.
+
+    With `tries`, also ask quick built-in players for a first move, since some notice a game's size only then."""
     try:
         check_plays(player, game)
         is_core = check_player(player.name)[0].entry_point.startswith("gymposium.")
@@ -172,8 +171,8 @@ def _check_plays(player: Player, game: Game, *, tries: bool) -> None:
         raise BadOption(f"{player.name} cannot be entered in {game.name}: {error}") from error
 
 
-def _described(player: Player, text: str, games: Sequence[str]) -> dict[str, Any]:
-    """Return the entry fields that describe the player made from `text`."""
+def _describe_player(player: Player, text: str, games: Sequence[str]) -> dict[str, Any]:
+    """Return the entry fields that describe a player with the name `text`."""
     if player.name != text:
         raise BadOption(f"Player {text!r} is not a canonical name. Use {player.name!r}.")
     identity = player.identity() if isinstance(player, IdentifiedPlayer) else Identity()
@@ -189,13 +188,14 @@ def _described(player: Player, text: str, games: Sequence[str]) -> dict[str, Any
     }
 
 
-def make_entrant(entry: Entry) -> Player:
-    """Return the player of an entry, to play or to be asked again. Raises like `make_player`, `PermissionRequired` for
-    a player that only the user may name, and `PlayerMismatch` if the player here differs from the one that was
-    entered."""
+def make_entered_player(entry: Entry) -> Player:
+    """Make an entry's player.
+
+    Raises like `make_player`, `PermissionRequired` for a player that only the user may name, and `PlayerMismatch` if the
+    installed player differs from its entry."""
     check_named_player(entry.player)
     player = make_player(entry.player)
-    now = _described(player, entry.player, entry.games)
+    now = _describe_player(player, entry.player, entry.games)
     for name, is_now in now.items():
         if (was := getattr(entry, name)) != is_now:
             raise PlayerMismatch(entry, *_first_difference(name, was, is_now))
@@ -203,19 +203,19 @@ def make_entrant(entry: Entry) -> Player:
 
 
 class PlayerMismatch(GymposiumError):
-    """The player here differs from the one that was entered."""
+    """An installed player differs from its entry."""
 
     def __init__(self, entry: Entry, what: str, was: Any, is_now: Any) -> None:
         super().__init__(
             f"{entry.player} differs from its entry: {what} was {was!r}, but is {is_now!r} here. Restore the old "
             f"value, or enter the player under another name."
         )
-        self.code = what.startswith("revision code")
-        """Whether only the version of its code differs, so that it may still play alike."""
+        self.is_code_only = what.startswith("revision code")
+        """Whether the first difference is the version of its code, so that it may still play the same."""
 
 
 def _first_difference(name: str, was: Any, is_now: Any) -> tuple[str, Any, Any]:
-    """Return the first difference between two values: the keys that lead to it, and both values there."""
+    """Return the path of the first difference between two values, and both values there."""
     if isinstance(was, BaseModel):
         was, is_now = was.model_dump(), is_now.model_dump()
     if not isinstance(was, Mapping):
@@ -224,8 +224,8 @@ def _first_difference(name: str, was: Any, is_now: Any) -> tuple[str, Any, Any]:
     return _first_difference(f"{name} {key}", was.get(key), is_now.get(key))
 
 
-def refusal(entry: Entry, suite: Suite) -> str | None:
-    """Return why an entry cannot be on a board of this suite, or None."""
+def find_refusal(entry: Entry, suite: Suite) -> str | None:
+    """Return why an entry does not belong on a board of this suite, or None."""
     if entry.suite != suite.digest:
         return (
             f"it was made for the suite with digest {entry.suite}, but the board's is {suite.digest}: a changed suite "
@@ -245,14 +245,14 @@ def refusal(entry: Entry, suite: Suite) -> str | None:
 
 
 def read_entry(path: Path) -> Entry:
-    """Return the entry in a file. Raises `BadRecord` if the file cannot be read, and `BadOption` if it is in the wrong
+    """Read an entry. Raises `BadRecord` if the file is invalid or was changed, and `BadOption` if it is in the wrong
     folder."""
     entry = read_model(path, Entry, "entry", "Restore it, or enter the player again.")
-    if entry.slug != path.parent.name or entry.slug != slug(entry.player):
-        raise BadOption(f"{path}: the entry of {entry.player!r} belongs in the folder {slug(entry.player)!r}.")
-    if entry.sealed().digest != entry.digest:
+    if entry.slug != path.parent.name or entry.slug != make_slug(entry.player):
+        raise BadOption(f"{path}: the entry of {entry.player!r} belongs in the folder {make_slug(entry.player)!r}.")
+    if entry.seal().digest != entry.digest:
         raise BadRecord(
             f"{path} was changed after it was made: its digest is {entry.digest}, but its content has the digest "
-            f"{entry.sealed().digest}. Enter the player again on a new board."
+            f"{entry.seal().digest}. Enter the player again on a new board."
         )
     return entry

@@ -1,5 +1,4 @@
-"""`exact.json` beside an entry: figures by traversal for a player that takes minutes to measure, such as a language
-model."""
+"""Read and write `exact.json` beside an entry: exact figures of a slow player, such as a language model."""
 
 from __future__ import annotations
 
@@ -15,9 +14,9 @@ from gymposium.util.json_file import FileModel, read_model
 from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry
 from gymposium_arena.results.model import Measured
-from gymposium_arena.yardsticks import measured_in
+from gymposium_arena.yardsticks import measure_player
 
-_REMEDY = "Measure again, or remove it."
+_FIX = "Measure again, or remove it."
 
 
 class ExactFile(FileModel):
@@ -26,7 +25,7 @@ class ExactFile(FileModel):
     format: Literal["gymposium-exact-1"] = "gymposium-exact-1"
     player: str
     games: dict[str, Measured]
-    """The figures for each game that is small enough, by full name."""
+    """The figures by full name of a small game."""
 
 
 def exact_path(board: Board, entry: Entry) -> Path:
@@ -35,25 +34,27 @@ def exact_path(board: Board, entry: Entry) -> Path:
 
 
 def read_exact(board: Board, entry: Entry) -> Mapping[str, Measured]:
-    """Return a player's figures by game; empty if it has no file. Raises `BadRecord` if the file cannot be read."""
+    """Read a player's figures by game; empty without a file. Raises `BadRecord` if the file is invalid."""
     path = exact_path(board, entry)
     if not path.exists():
         return {}
-    content = read_model(path, ExactFile, "exact figures", _REMEDY)
+    content = read_model(path, ExactFile, "exact figures", _FIX)
     if content.player != entry.player:
-        raise BadRecord(f"{path} belongs to {content.player}, not to {entry.player}. {_REMEDY}")
+        raise BadRecord(f"{path} belongs to {content.player}, not to {entry.player}. {_FIX}")
     return content.games
 
 
 def write_exact(board: Board, entry: Entry) -> Path:
-    """Measure a player in all small enough games that it plays, and write the figures to its file.
+    """Measure a player in all of its small games, write `exact.json`, and return its path.
 
     Raises `BadOption` if there is nothing to measure."""
     check_named_player(entry.player)
     player = make_player(entry.player)
     if not isinstance(player, DistributionPlayer):
         raise BadOption(f"{entry.player} has no exact figures: it does not give the probabilities of its moves.")
-    measured = {game.name: measured_in(game.load(), player) for game in board.suite.games if game.name in entry.games}
+    measured = {
+        game.name: measure_player(game.load(), player) for game in board.suite.games if game.name in entry.games
+    }
     figures = {name: figure for name, figure in measured.items() if figure is not None}
     if not figures:
         raise BadOption(

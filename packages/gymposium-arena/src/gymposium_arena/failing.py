@@ -1,4 +1,4 @@
-"""The decisions in a board's matches, and which of them failed, for ratings of play alone."""
+"""Collect the decisions in a board's matches, with failures, to rate play separately from reliability."""
 
 from __future__ import annotations
 
@@ -18,34 +18,33 @@ from gymposium_arena.outcomes import MatchOutcome, read_outcomes
 from gymposium_arena.ratings.completed import Decisions
 
 Features = tuple[float, float, float, float, float]
-"""The turn, the log length of the observation, the number of legal moves, the seat, and the position's value (0 if
-unknown)."""
+"""Turn, log length of the observation, number of legal moves, seat, and the position's value (0 if unknown)."""
 
 
 @dataclass(slots=True)
 class GameDecisions:
-    """The decisions of one game's matches."""
+    """The decisions in one game's matches."""
 
     _reviews: Reviews
     reviewed: bool = True
-    """Whether every match has a review, so that positions' values are known."""
+    """Whether every match has a review with the values of its positions."""
     _rows: dict[tuple[tuple[str, ...], str], list[tuple[int, Features, bool]]] = field(default_factory=dict)
-    """For each match, by players and outcome digest: the seat, features and failure of each decision."""
+    """The seat, features and failure of each decision, by the match's players and outcome digest."""
 
     def add(self, matches: Path, record: Record) -> None:
-        """Add a finished match from a file. Raises `GymposiumError` if it cannot be replayed."""
+        """Add a finished match from a match file. Raises `GymposiumError` if it cannot be replayed."""
         _, review = self._reviews.find(matches, record)
         self.reviewed &= review is not None
         for outcome in read_outcomes([record]):
             how = (
-                call_isolated(_decisions, record, review)
+                call_isolated(_extract_decisions, record, review)
                 if needs_isolation(record.game)
-                else _decisions(record, review)
+                else _extract_decisions(record, review)
             )
             self._rows[outcome.players, outcome.digest] = how
 
     def count_decisions(self, outcomes: Sequence[MatchOutcome], players: Sequence[str]) -> Decisions:
-        """Return the decisions in these outcomes. `players` lists the players in index order."""
+        """Return the decisions in these outcomes as arrays. Player indices follow `players`."""
         deals = {group: number for number, group in enumerate(sorted({one.group for one in outcomes}))}
         index = {player: number for number, player in enumerate(players)}
         known = 5 if self.reviewed else 4
@@ -58,7 +57,7 @@ class GameDecisions:
         return Decisions(np.array(match), np.array(deal), np.array(player), np.array(features), np.array(failed))
 
 
-def _decisions(record: Record, review: MatchReview | None) -> list[tuple[int, Features, bool]]:
+def _extract_decisions(record: Record, review: MatchReview | None) -> list[tuple[int, Features, bool]]:
     worth: Mapping[tuple[int, int], float] = (
         {} if review is None else {(one.step, one.seat): one.before for one in review.decisions}
     )

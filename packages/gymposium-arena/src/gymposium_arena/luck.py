@@ -1,4 +1,4 @@
-"""Corrects the returns of a board's matches for luck, in games with chance that are small enough."""
+"""Correct the returns of a board's matches for luck, in small games of chance."""
 
 from __future__ import annotations
 
@@ -14,42 +14,43 @@ from gymposium.players.protocol import DistributionPlayer
 from gymposium.records import Record
 
 
-class Luck:
+class LuckCorrection:
     """The luck correction for one game's matches."""
 
     def __init__(self, game: Game, players: Collection[str]) -> None:
-        """Raise `TooLarge` if the game is not corrected. Computing the policies of the built-in players takes seconds;
-        nothing has to be loaded for them."""
+        """Compute the policies of built-in players, which takes seconds. Raises `TooLarge` if the game is too large or
+        has no chance."""
         check_small(game)
         if not game.spec.chance:
             raise TooLarge(f"{game.name} has no chance events, so there is no luck to correct for.")
         self.table: FixedTable = fixed_table(game)
         self._corrector = Corrector(self.table.policy)
         found = {player: _find_policy(game, player) for player in players}
-        self.known: Mapping[str, Policy] = {player: policy for player, policy in found.items() if policy is not None}
-        """The players whose policies are known."""
+        self.policies: Mapping[str, Policy] = {player: policy for player, policy in found.items() if policy is not None}
+        """The known policies by player."""
 
-    def corrected(self, record: Record) -> tuple[float, ...] | None:
-        """Return the corrected utilities of a finished match; None if it began with random moves. Raises `BadRecord` if
-        the record is not a match of the game, or if a known player cannot have played it."""
+    def correct(self, record: Record) -> tuple[float, ...] | None:
+        """Return the corrected utilities of a finished match; None if it has a random opening.
+
+        Raises `BadRecord` if the record belongs to another game, or contradicts a known policy."""
         if record.opening:
             return None
         first, second = record.players
-        known = (self.known.get(first), self.known.get(second))
+        known = (self.policies.get(first), self.policies.get(second))
         return self._corrector.corrected(record.events, record.utilities, known, record.ending.seat)
 
 
-def find_luck(game: Game, players: Collection[str]) -> Luck | None:
-    """Return the correction for a game's matches; None if it has none."""
+def make_luck_correction(game: Game, players: Collection[str]) -> LuckCorrection | None:
+    """Return a game's luck correction, or None if the game cannot be corrected."""
     try:
-        return Luck(game, players)
+        return LuckCorrection(game, players)
     except TooLarge:
         return None
 
 
 @lru_cache(maxsize=256)
 def _find_policy(game: Game, name: str) -> Policy | None:
-    """Return the policy of a built-in player that knows its move probabilities; None for any other."""
+    """Return the policy of a built-in player with exact move probabilities, or None."""
     player = make_core_player(name)
     if player is None or not isinstance(player, DistributionPlayer):
         return None

@@ -1,4 +1,4 @@
-"""The record file of a lineup; a tournament appends each finished match."""
+"""Append a tournament's matches to record files, one file per lineup."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from gymposium_arena.schedule import Lineup
 
 
 class MatchesFile(OrderedWriter):
-    """The record file of one lineup, open for a tournament.
+    """A lineup's record file, open for a tournament.
 
-    Opening it removes an incomplete last line, left behind by a killed tournament, so that its match is played
-    again."""
+    Opening it removes an incomplete last line, left by a killed tournament."""
 
     def __init__(self, board: Board, lineup: Lineup) -> None:
         self.numbers = lineup.numbers()
@@ -29,23 +28,23 @@ class MatchesFile(OrderedWriter):
     def _read(self) -> None:
         start, number = 0, -1
         for line in read_lines(self.path):
-            match_id, finished = _match_in(line)
+            match_id, finished = _parse_match(line)
             if finished:
                 self.finished.add(match_id)
-            # any other line stays, after the one before it
+            # an unknown line stays behind the line before it
             number = self._numbers.get(match_id, number)
             self._note(number, start, len(line))
             start += len(line)
 
 
-def check_whole(board: Board, lineup: Lineup) -> bool:
-    """Return whether a lineup's file is compressed, so that no match can be missing. Raises `BadOption` if one is, and
-    `BadRecord` if the file cannot be read."""
+def check_compressed(board: Board, lineup: Lineup) -> bool:
+    """Return whether a lineup's file is compressed. Raises `BadOption` if a compressed file lacks matches, and
+    `BadRecord` if it cannot be read."""
     path = board.matches_file(lineup)
     if not is_compressed(path):
         return False
     try:
-        finished = {match_id for match_id, finished in map(_match_in, read_lines(path)) if finished}
+        finished = {match_id for match_id, finished in map(_parse_match, read_lines(path)) if finished}
     except OSError as error:
         raise BadRecord(f"{path} cannot be read ({reason(error)}).") from error
     if missing := lineup.numbers().count_missing(finished):
@@ -57,15 +56,15 @@ def check_whole(board: Board, lineup: Lineup) -> bool:
     return True
 
 
-def _match_in(line: bytes) -> tuple[str, bool]:
-    """Return the id of the match in a line, and whether it is finished; an empty id if there is none."""
-    match _parsed(line):
+def _parse_match(line: bytes) -> tuple[str, bool]:
+    """Return a line's match id, and whether the match is finished; an empty id for an invalid line."""
+    match _parse_json(line):
         case {"format": format, "id": str(match_id), "ending": {"kind": kind}} if format == FORMAT:
             return match_id, kind != "broke off"
     return "", False
 
 
-def _parsed(line: bytes) -> Any:
+def _parse_json(line: bytes) -> Any:
     try:
         return strict_json(line.decode("utf-8-sig"))
     except ValueError:

@@ -1,7 +1,4 @@
-"""Match outcomes: the part of match records that ratings need.
-
-Tournaments write records and ratings read outcomes; neither depends on the other.
-"""
+"""Match outcomes: the part of a match record that ratings need."""
 
 from __future__ import annotations
 
@@ -20,21 +17,21 @@ class MatchOutcome:
     game: str
     """The game's full name."""
     group: str
-    """The bootstrap cluster of the match, shared by all matches on the same deal, regardless of players."""
+    """The bootstrap cluster: all matches on the same deal share it, regardless of players."""
     players: tuple[str, ...]
     """The player in each seat."""
     utilities: tuple[float, ...]
-    """The return of each seat, including a forfeit but no penalties."""
+    """The return of each seat, with forfeits but without penalties."""
     forfeit: int | None
-    """The seat that forfeited, or None."""
+    """The forfeiting seat, or None."""
     digest: str
-    """Outcomes with the same players in the same seats and equal digests are the same match."""
+    """Digest of the match: two outcomes with equal digests and players are duplicates."""
     corrected: tuple[float, ...] | None = None
-    """The utilities corrected for luck (`gymposium.analysis.exact.corrected`); None if not corrected."""
+    """Luck-corrected utilities (`gymposium.analysis.exact.corrected`), or None."""
 
 
 def read_outcomes(records: Iterable[Record]) -> Iterator[MatchOutcome]:
-    """Yield the outcomes of records, except matches that broke off, which have no result."""
+    """Yield the outcomes of the matches that did not break off."""
     for record in records:
         if record.ending.broke_off:
             continue
@@ -44,23 +41,22 @@ def read_outcomes(records: Iterable[Record]) -> Iterator[MatchOutcome]:
             players=tuple(record.players),
             utilities=record.utilities,
             forfeit=record.ending.seat,
-            digest=_digest(record),
+            digest=_compute_digest(record),
         )
 
 
-def _digest(record: Record) -> str:
-    """Return the digest that identifies repeated matches.
+def _compute_digest(record: Record) -> str:
+    """Return the digest that identifies duplicate matches.
 
-    If nothing in a match is random but its opening, matches with equal events are the same match.
-    Otherwise they are two equal random samples that both count, since dropping one would underweight
-    likely outcomes. A record that occurs twice always counts once."""
+    If only the opening is random, matches with equal events are duplicates. Otherwise they are equal random samples
+    that both count, since dropping one would underweight likely outcomes. Copies of a record are always duplicates."""
     random = record.opening == 0 or any(event.seat == CHANCE for event in record.events)
     inputs = repr((record.id if random else "", record.events, record.ending.seat))
     return blake2b(inputs.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def distinct(outcomes: Iterable[MatchOutcome]) -> list[MatchOutcome]:
-    """Return the outcomes without repeated matches, in an order independent of the order of `outcomes`."""
+def drop_duplicates(outcomes: Iterable[MatchOutcome]) -> list[MatchOutcome]:
+    """Drop duplicate matches, and return the rest in an order independent of the input order."""
     kept: dict[tuple[str, tuple[str, ...], str], MatchOutcome] = {}
     for outcome in outcomes:
         key = (outcome.game, outcome.players, outcome.digest)

@@ -1,4 +1,4 @@
-"""The specs in this distribution: the commands `leaderboard` and `audit`."""
+"""Register the commands `leaderboard` and `audit`."""
 
 from __future__ import annotations
 

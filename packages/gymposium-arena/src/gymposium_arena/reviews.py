@@ -1,4 +1,4 @@
-"""The reviews beside a board's matches, and what its players gave away according to them."""
+"""Summarize a board's match reviews: how much its players' decisions gave away."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from gymposium.errors import BadRecord
 from gymposium.plugins.command_line import command_line
 from gymposium.records import Record
 from gymposium_arena.outcomes import read_outcomes
-from gymposium_arena.results.model import Interval, LostResult, PlayerLost, rounded
+from gymposium_arena.results.model import Interval, LostResult, PlayerLost, round_figure
 
 _DIGITS = 6
 
 
 @dataclass(slots=True)
-class _Game:
+class _ReviewedGame:
     """A game's reviewed matches so far."""
 
     file: ReviewFile
@@ -27,20 +27,20 @@ class _Game:
 
 
 class BoardReviews:
-    """Counts what a board's players gave away, one record at a time. As in ratings, repeated matches count once, and
-    adversaries' matches do not count."""
+    """Players' losses by game, collected one record at a time. As in ratings, duplicates count once, and adversaries'
+    matches do not count."""
 
     def __init__(self, reviews: Reviews, adversaries: Collection[str]) -> None:
         self._reviews, self._adversaries = reviews, adversaries
-        self._games: dict[str, _Game] = {}
+        self._games: dict[str, _ReviewedGame] = {}
 
     def add(self, matches: Path, record: Record) -> None:
-        """Count a match if it has a review. Raises `BadRecord` if the reviews cannot be read, or if a game's reviews
-        are by different judges."""
+        """Add a match if it has a review. Raises `BadRecord` if a review file is invalid, or if a game's reviews are by
+        different judges."""
         file, review = self._reviews.find(matches, record)
         if file is None or review is None or not set(record.players).isdisjoint(self._adversaries):
             return
-        game = self._games.setdefault(record.game, _Game(file))
+        game = self._games.setdefault(record.game, _ReviewedGame(file))
         if (file.judge, file.table) != (game.file.judge, game.file.table):
             raise BadRecord(
                 f"{matches} was reviewed by {file.judge}, but other matches of {record.game} by {game.file.judge} or "
@@ -54,7 +54,7 @@ class BoardReviews:
                 game.tally.add(record.players, record.seed, review, *file.returns)
 
     def find_losses(self, game: str) -> LostResult | None:
-        """Return what the players gave away in a game; None if none of its matches was reviewed."""
+        """Return the players' losses in a game; None without reviews."""
         found = self._games.get(game)
         if found is None:
             return None
@@ -69,15 +69,17 @@ class BoardReviews:
                     matches=lost.matches,
                     moves=lost.moves,
                     per_move=Interval(
-                        value=rounded(lost.per_move, _DIGITS), low=_figure(lost.low), high=_figure(lost.high)
+                        value=round_figure(lost.per_move, _DIGITS),
+                        low=_round_figure(lost.low),
+                        high=_round_figure(lost.high),
                     ),
                     failures=lost.failures,
-                    per_failure=_figure(lost.per_failure),
+                    per_failure=_round_figure(lost.per_failure),
                 )
                 for lost in found.tally.players()
             ],
         )
 
 
-def _figure(value: float | None) -> float | None:
-    return None if value is None else rounded(value, _DIGITS)
+def _round_figure(value: float | None) -> float | None:
+    return None if value is None else round_figure(value, _DIGITS)

@@ -1,8 +1,8 @@
-"""The schedule: a suite and its entries become lineups, and a lineup becomes matches with their seeds.
+"""Schedule a board's matches: lineups from a suite and its entries, and matches with seeds from a lineup.
 
-This module plays no match and reads no file. A match group is one deal, played once with each player in each seat. Its
-deal follows only from the seed, the game and the group's number, so all lineups with one seed have the same deals. A
-new entry adds lineups with lower-numbered entries and changes no existing lineup.
+A match group is one deal, played once with each player in each seat. The deal follows from the seed, the game and the
+group's number, so all lineups with the same seed share their deals. A new entry adds lineups with earlier entries and
+changes no existing lineup.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from gymposium.players.protocol import Player, is_deterministic
 from gymposium.util.streams import stream
 from gymposium.util.visible import quantity
 from gymposium_arena.entries import Entry
-from gymposium_arena.slugs import joint_slug, slug
+from gymposium_arena.slugs import join_slugs, make_slug
 from gymposium_arena.suite import Suite, SuiteGame, plays_alone
 
 _PLACE = re.compile(r"([0-9]{1,18})-([0-9]{1,9})")
-"""The end of a match's id: its group and the rotation of seats."""
+"""The end of a match id: group and seat rotation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lineup:
-    """Players that meet in a game. Their matches are in one file, in the folder of the last player's entry."""
+    """The players of a series of matches in one game. The matches are in one file, in the last player's folder."""
 
     suite: Suite
     game: SuiteGame
@@ -46,8 +46,8 @@ class Lineup:
 
     @property
     def id(self) -> str:
-        """The lineup's id, which begins the ids of its matches: `quick/tic_tac_toe/random--mcts-25`."""
-        return f"{self.suite.name}/{slug(self.game.name)}/{joint_slug(self.slugs)}"
+        """The prefix of its match ids: `quick/tic_tac_toe/random--mcts-25`."""
+        return f"{self.suite.name}/{make_slug(self.game.name)}/{join_slugs(self.slugs)}"
 
     @property
     def matches(self) -> int:
@@ -55,12 +55,12 @@ class Lineup:
         return self.game.groups * self.rotations
 
     def match_id(self, number: int) -> str:
-        """Return the id of the match with this number, from 0: the lineup's id, the group and the rotation of seats."""
+        """Return a match id: the lineup's id, the group and the seat rotation. Numbers start at 0."""
         group, rotation = divmod(number, self.rotations)
         return f"{self.id}/{group}-{rotation}"
 
     def numbers(self) -> MatchNumbers:
-        """Return each match's number by its id."""
+        """Return a mapping from match ids to match numbers."""
         begin = f"{self.id}/"
 
         def find(match_id: str) -> int | None:
@@ -71,8 +71,8 @@ class Lineup:
         return MatchNumbers(self.matches, find, self.match_id)
 
 
-def lineups(suite: Suite, entries: Sequence[Entry]) -> list[Lineup]:
-    """Return all lineups of a board, game by game. Entries without a seed have none yet."""
+def make_lineups(suite: Suite, entries: Sequence[Entry]) -> list[Lineup]:
+    """Return a board's lineups, game by game, except those of entries without a seed."""
     planned: list[Lineup] = []
     for game in suite.games:
         loaded = game.load()
@@ -82,16 +82,16 @@ def lineups(suite: Suite, entries: Sequence[Entry]) -> list[Lineup]:
             if entry.seed is None:
                 continue
             earlier = [index for index in range(number) if entry.meets(playing[index])]
-            for opponents in _opponents(earlier, entry, entry.seed, loaded, game.lineups):
+            for opponents in _choose_opponents(earlier, entry, entry.seed, loaded, game.lineups):
                 table = [*(playing[index] for index in opponents), entry]
                 texts, slugs = tuple(one.player for one in table), tuple(one.slug for one in table)
                 planned.append(Lineup(suite, game, texts, slugs, entry.seed, rotations))
     return planned
 
 
-def unseated_games(suite: Suite, entries: Sequence[Entry]) -> dict[str, str]:
-    """Return the reason for each game of a suite that has no lineup: no entry has enough opponents for its seats."""
-    seated = {lineup.game.name for lineup in lineups(suite, entries)}
+def find_unseated_games(suite: Suite, entries: Sequence[Entry]) -> dict[str, str]:
+    """Return a warning for each game without a lineup, since no entry has enough opponents for its seats."""
+    seated = {lineup.game.name for lineup in make_lineups(suite, entries)}
     missing = {game.name: game.load().seats for game in suite.games if game.name not in seated}
     return {
         name: f"left out {name}: it has {quantity(seats, 'seat')}, but no player has "
@@ -100,10 +100,11 @@ def unseated_games(suite: Suite, entries: Sequence[Entry]) -> dict[str, str]:
     }
 
 
-def _opponents(earlier: Sequence[int], entry: Entry, seed: int, game: Game, most: int) -> list[tuple[int, ...]]:
-    """Return the opponents of an entry in each of its lineups, chosen from the `earlier` entries that it meets. It has
-    none if it plays alone, each one in a two-seat game, and a balanced sample of at most `most` combinations in a
-    larger game."""
+def _choose_opponents(earlier: Sequence[int], entry: Entry, seed: int, game: Game, most: int) -> list[tuple[int, ...]]:
+    """Choose an entry's opponents in each of its lineups, as indices from the `earlier` entries that it meets.
+
+    It has no opponents if it plays alone, meets each one in a two-seat game, and meets a balanced sample of at most
+    `most` combinations in a larger game."""
     if plays_alone(game):
         return [()]
     if game.seats == 2:
@@ -113,10 +114,12 @@ def _opponents(earlier: Sequence[int], entry: Entry, seed: int, game: Game, most
     seated: Counter[int] = Counter()
     chosen: set[tuple[int, ...]] = set()
     while len(chosen) < most:
-        # players seated least are called first, in random order
+        # prefer players with the fewest lineups, in random order
         lots = {index: rng.random() for index in earlier}
         waiting = sorted(earlier, key=lambda index: (seated[index], lots[index]))
-        fresh = _fresh(waiting[: 2 * size + 2], size, chosen, seated) or _fresh(waiting, size, chosen, seated)
+        fresh = _find_unchosen(waiting[: 2 * size + 2], size, chosen, seated) or _find_unchosen(
+            waiting, size, chosen, seated
+        )
         if fresh is None:
             break  # every combination is chosen
         chosen.add(fresh)
@@ -124,10 +127,10 @@ def _opponents(earlier: Sequence[int], entry: Entry, seed: int, game: Game, most
     return sorted(chosen)
 
 
-def _fresh(
+def _find_unchosen(
     waiting: Sequence[int], size: int, chosen: set[tuple[int, ...]], seated: Counter[int]
 ) -> tuple[int, ...] | None:
-    """Return the unchosen combination of `size` players that were seated least; None if all are chosen."""
+    """Return the unchosen combination of `size` players with the fewest lineups, or None."""
     tables = (tuple(sorted(table)) for table in combinations(waiting, size))
     return min(
         (table for table in tables if table not in chosen),
@@ -136,15 +139,16 @@ def _fresh(
     )
 
 
-def jobs(lineup: Lineup, players: Sequence[Player], numbers: Iterable[int] | None = None) -> Iterator[MatchJob]:
-    """Yield a lineup's matches with these numbers, by default all of them, group by group. `players` are the
-    lineup's players, in order. Raises `BadOption` for players with other names."""
-    job = job_maker(lineup, players)
+def make_jobs(lineup: Lineup, players: Sequence[Player], numbers: Iterable[int] | None = None) -> Iterator[MatchJob]:
+    """Yield a lineup's matches with these numbers, by default all. `players` are the lineup's players in order.
+
+    Raises `BadOption` for players with other names."""
+    job = make_job_factory(lineup, players)
     return map(job, range(lineup.matches) if numbers is None else numbers)
 
 
-def job_maker(lineup: Lineup, players: Sequence[Player]) -> Callable[[int], MatchJob]:
-    """Return the function that makes a lineup's match from its number. Raises like `jobs`."""
+def make_job_factory(lineup: Lineup, players: Sequence[Player]) -> Callable[[int], MatchJob]:
+    """Return a function from a match number to the lineup's match. Raises like `make_jobs`."""
     game = lineup.game.load()
     for text, player in zip(lineup.players, players, strict=True):
         if player.name != text:

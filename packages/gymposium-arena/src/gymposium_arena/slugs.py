@@ -1,4 +1,4 @@
-"""Slugs: names of games and players in file names and URLs."""
+"""Make slugs: names of games and players for file names and URLs."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import re
 from collections.abc import Iterable
 from hashlib import blake2b
 
-_LONGEST = 48
+_MAX_READABLE = 48
 """Maximum length of a slug's readable part, in characters."""
-_MOST = 180
-"""Maximum length of a file name without its suffix, in characters; file systems allow a little more."""
+_MAX_LENGTH = 180
+"""Maximum length of a file name without its suffix, in characters, below file systems' limits."""
 
 
-def slug(text: str) -> str:
+def make_slug(text: str) -> str:
     """Return the slug of a name, such as `goofspiel-num_cards-5-1c9f20e3`: lower-case letters, digits, `_`, `.` and
-    single hyphens. A valid slug is returned unchanged; other slugs end in a digest of the name, so that all differ."""
-    plain = re.sub(r"[^a-z0-9_.]+", "-", text.lower()).strip("-.")[:_LONGEST].strip("-.")
-    return plain if text and plain == text else f"{plain}-{_digest(text)}".lstrip("-")
+    single hyphens. Valid slugs are returned unchanged; others end in a digest of the name, so that slugs are unique."""
+    plain = re.sub(r"[^a-z0-9_.]+", "-", text.lower()).strip("-.")[:_MAX_READABLE].strip("-.")
+    return plain if text and plain == text else f"{plain}-{_compute_digest(text)}".lstrip("-")
 
 
-def joint_slug(slugs: Iterable[str]) -> str:
+def join_slugs(slugs: Iterable[str]) -> str:
     """Join several slugs, in order: `random--mcts-25`."""
     joined = "--".join(slugs)
-    return joined if len(joined) <= _MOST else f"{joined[:_LONGEST].rstrip('-.')}-{_digest(joined)}"
+    return joined if len(joined) <= _MAX_LENGTH else f"{joined[:_MAX_READABLE].rstrip('-.')}-{_compute_digest(joined)}"
 
 
-def _digest(text: str) -> str:
+def _compute_digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()

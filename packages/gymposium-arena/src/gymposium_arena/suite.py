@@ -1,4 +1,4 @@
-"""A suite: a board's games, their players, the number of matches and the rules for failures. Declared in TOML.
+"""A suite: a board's games, players, number of matches and failure policy, in TOML.
 
     name = "cards"
     players = ["random", "mcts-100"]
@@ -7,8 +7,7 @@
     name = "leduc_poker"
     players = ["random", "mcts-100", "cfr-200"]
 
-Omitted settings have defaults. A board stores its suite with all settings written out, so its matches do
-not depend on later defaults.
+A board stores its suite with all defaults written out, so that later defaults do not affect it.
 """
 
 from __future__ import annotations
@@ -36,16 +35,16 @@ _OPENING = 4
 
 @dataclass(frozen=True, slots=True)
 class SuiteGame:
-    """A game in a suite, with all settings resolved."""
+    """A game in a suite, with resolved settings."""
 
     name: str
     """The game's full name: `goofspiel(num_cards=5)`."""
     groups: int
     """Match groups per lineup."""
     opening: int
-    """Random plies that begin a group if all its players are deterministic."""
+    """Number of random opening moves in a group, if all its players are deterministic."""
     lineups: int
-    """Maximum number of each player's lineups with earlier entries, in games with more than two seats."""
+    """Maximum number of a player's lineups with earlier entries, in games with more than two seats."""
     players: tuple[str, ...]
     """The suite's own players that play this game."""
 
@@ -56,18 +55,18 @@ class SuiteGame:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """The declaration of a tournament."""
+    """A tournament's definition."""
 
     name: str
     title: str
     seed: int
     """The seed of the suite's own players."""
     watchdog: float
-    """Time limit for an answer, in seconds."""
+    """Time limit per answer, in seconds."""
     on_illegal: str
-    """The policy for replies that are not legal moves (`FailurePolicy`), as text."""
+    """The policy for illegal and unparsable replies (`FailurePolicy`), as text."""
     at_once: int
-    """Number of simultaneous matches, which bounds the size of a player's batch."""
+    """Number of simultaneous matches, which bounds a player's batch size."""
     games: tuple[SuiteGame, ...]
 
     @property
@@ -77,17 +76,19 @@ class Suite:
 
     @property
     def digest(self) -> str:
-        """Digest of all settings."""
+        """SHA-256 of all settings, shortened to 16 hex digits."""
         return sha256(self.text().encode()).hexdigest()[:16]
 
     def text(self) -> str:
-        """Return the suite as TOML with all settings written out; equal suites have equal texts."""
+        """Serialize the suite to TOML with all settings; equal suites have equal texts."""
         head = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "games"}
         tables = [{field.name: getattr(game, field.name) for field in fields(game)} for game in self.games]
-        return "\n[[games]]\n".join("".join(f"{k} = {_toml(v)}\n" for k, v in one.items()) for one in [head, *tables])
+        return "\n[[games]]\n".join(
+            "".join(f"{k} = {_format_toml(v)}\n" for k, v in one.items()) for one in [head, *tables]
+        )
 
-    def rules(self) -> str:
-        """Return the rules for failures, as sentences for readers of results."""
+    def describe_rules(self) -> str:
+        """Describe the failure policy in sentences."""
         return (
             f"The policy for a reply that is not a legal move is: {self.on_illegal}. A player that raises an error, "
             f"returns something that is not a reply, or does not answer within {self.watchdog:g} s, forfeits that "
@@ -114,7 +115,7 @@ class _SuiteTable:
 
 @dataclass(frozen=True, slots=True)
 class _GameTable:
-    """The settings under `[[games]]`; None means the suite's value."""
+    """The settings under `[[games]]`; None means the suite's setting."""
 
     name: str
     groups: int | None = None
@@ -124,7 +125,7 @@ class _GameTable:
 
 
 def read_suite(path: Path) -> Suite:
-    """Read a suite from a file. Raises `GymposiumError` with the file and the reason."""
+    """Read a suite from a file. Raises `BadOption` with the path and the reason."""
     try:
         return parse_suite(read_plain_text(path))
     except (OSError, UnicodeDecodeError) as error:
@@ -134,8 +135,8 @@ def read_suite(path: Path) -> Suite:
 
 
 def parse_suite(text: str) -> Suite:
-    """Parse a suite from TOML. Raises `GymposiumError` for unknown settings, games and players, with the nearest known
-    name, and for values out of range."""
+    """Parse a suite from TOML. Raises `GymposiumError` for unknown settings, games or players, and for values out of
+    range."""
     try:
         settings = strict_toml(text)
     except ValueError as error:
@@ -144,40 +145,43 @@ def parse_suite(text: str) -> Suite:
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise BadOption("no games. Add at least one [[games]] table.")
     suite = read_settings("the suite", _SuiteTable, settings)
-    games = [_game(suite, read_settings(f"game {number}", _GameTable, table)) for number, table in enumerate(tables, 1)]
+    games = [
+        _make_game(suite, read_settings(f"game {number}", _GameTable, table)) for number, table in enumerate(tables, 1)
+    ]
     if not _NAME.fullmatch(suite.name):
         raise BadOption(f"name = {suite.name!r}: use lower-case letters, digits and single hyphens.")
     if not suite.watchdog > 0:
         raise BadOption(f"watchdog = {suite.watchdog}: give a number of seconds greater than 0.")
-    _at_least(1, "at_once", suite.at_once)
-    _no_twins("games", [game.name for game in games])
+    _check_least(1, "at_once", suite.at_once)
+    _check_unique("games", [game.name for game in games])
     policy = str(FailurePolicy.parse(suite.on_illegal))
     return Suite(suite.name, suite.title, suite.seed, suite.watchdog, policy, suite.at_once, tuple(games))
 
 
-def _game(suite: _SuiteTable, table: _GameTable) -> SuiteGame:
+def _make_game(suite: _SuiteTable, table: _GameTable) -> SuiteGame:
     game = load_named_game(table.name)
     players = suite.players if table.players is None else table.players
-    _no_twins(f"players of {game.name}", players)
+    _check_unique(f"players of {game.name}", players)
     for player in players:
         if player == "human":
-            raise BadOption("a tournament cannot ask a person. Remove the player human.")
+            raise BadOption("the player 'human' cannot play tournaments. Remove it.")
         check_named_player(player)
     groups = suite.groups if table.groups is None else table.groups
     lineups = suite.lineups if table.lineups is None else table.lineups
-    opening = _opening(game, suite.opening) if table.opening is None else table.opening
-    _at_least(1, "groups", groups)
-    _at_least(1, "lineups", lineups)
-    _at_least(0, "opening", opening)
+    opening = _choose_opening(game, suite.opening) if table.opening is None else table.opening
+    _check_least(1, "groups", groups)
+    _check_least(1, "lineups", lineups)
+    _check_least(0, "opening", opening)
     if opening and game.spec.free_text:
         raise BadOption(f"{game.name} takes free text, so an opening cannot be drawn. Set opening = 0.")
     return SuiteGame(game.name, groups, opening, lineups, players)
 
 
-def _opening(game: Game, default: int | None) -> int:
-    """Return the length of the random opening. It is 0 if chance already varies the deals or a player plays alone,
-    since an opening only serves to vary matches of deterministic players. By default it is at most half of the longest
-    match, so that players decide the rest."""
+def _choose_opening(game: Game, default: int | None) -> int:
+    """Return the length of the random opening, which varies the matches of deterministic players.
+
+    It is 0 if chance already varies the deals or a player plays alone, and by default at most half of the longest
+    match."""
     if game.spec.chance or game.spec.free_text or plays_alone(game):
         return 0
     return min(_OPENING, game.max_decisions // 2) if default is None else default
@@ -188,12 +192,12 @@ def plays_alone(game: Game) -> bool:
     return game.seats == 1 or game.spec.utility == "cooperative"
 
 
-def _at_least(least: int, name: str, value: int) -> None:
+def _check_least(least: int, name: str, value: int) -> None:
     if value < least:
         raise BadOption(f"{name} = {value}: give {least} or more.")
 
 
-def _no_twins(what: str, names: Iterable[str]) -> None:
+def _check_unique(what: str, names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -201,9 +205,9 @@ def _no_twins(what: str, names: Iterable[str]) -> None:
         seen.add(name)
 
 
-def _toml(value: Any) -> str:
+def _format_toml(value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value)  # also a TOML string: TOML has all of JSON's escapes
     if isinstance(value, tuple):
-        return f"[{', '.join(map(_toml, value))}]"
+        return f"[{', '.join(map(_format_toml, value))}]"
     return repr(value)

@@ -1,7 +1,7 @@
-"""A tournament: plays a board's missing matches in an executor's workers.
+"""Play a board's missing matches in an executor's workers.
 
-It can be interrupted at any moment and run again: each match follows from the suite and its entry's seed, so the final
-files are the same.
+An interrupted tournament resumes with the same final files, since each match follows from the suite and its entry's
+seed.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from gymposium.players.protocol import Player
 from gymposium.runs.executors.cutting import Cut
 from gymposium.runs.executors.protocol import Executor, PartDone, RunPart
 from gymposium_arena.board import Board
-from gymposium_arena.entries import Entry, make_entrant
-from gymposium_arena.matches import MatchesFile, check_whole
-from gymposium_arena.schedule import Lineup, jobs, lineups
+from gymposium_arena.entries import Entry, make_entered_player
+from gymposium_arena.matches import MatchesFile, check_compressed
+from gymposium_arena.schedule import Lineup, make_jobs, make_lineups
 
 
 @dataclass(slots=True)
 class Tournament:
-    """A tournament's state, and in the end its result."""
+    """A tournament's progress and result."""
 
     planned: int
     """Number of matches on a complete board."""
@@ -34,23 +34,23 @@ class Tournament:
     played: int = 0
     """Matches finished in this run."""
     faults: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """Number of failures in this run, by player and kind: `("mcts-100", "in go it did not answer in time")`."""
+    """Failures in this run, by player and kind: `("mcts-100", "in go it did not answer in time")`."""
     broken: Counter[str] = field(default_factory=Counter)
-    """Number of matches that broke off, by reason; the next run plays them again."""
+    """Matches that broke off, by reason; the next run replays them."""
     torn: list[str] = field(default_factory=list)
-    """Ids of lineups whose files ended in an incomplete line; it was removed and its match played again."""
+    """Ids of lineups whose files ended in an incomplete line, which was removed."""
     unplayed: dict[str, str] = field(default_factory=dict)
-    """Why a lineup could not be finished, by lineup id."""
+    """Errors that stopped a lineup, by lineup id."""
 
     @property
     def complete(self) -> bool:
-        """Whether the board has all of its matches."""
+        """Whether the board has all its matches."""
         return self.finished == self.planned
 
 
 @dataclass(frozen=True, slots=True)
 class LineupMatches:
-    """A lineup's matches, as executors play them."""
+    """A lineup's matches, in the form that executors play."""
 
     lineup: Lineup
     entries: tuple[Entry, ...]
@@ -65,14 +65,14 @@ class LineupMatches:
         return self.lineup.players
 
     def make_player(self, name: str) -> Player:
-        return make_entrant(next(entry for entry in self.entries if entry.player == name))
+        return make_entered_player(next(entry for entry in self.entries if entry.player == name))
 
     def jobs(self, players: Sequence[Player], numbers: Sequence[int]) -> Iterator[MatchJob]:
-        return jobs(self.lineup, players, numbers)
+        return make_jobs(self.lineup, players, numbers)
 
     @property
     def depends_on_batches(self) -> bool:
-        """Whether replies may depend on their batch, as those of models do by rounding."""
+        """Whether replies may depend on their batch, as models' do by rounding."""
         return not all(entry.repeats in ("quickly", "slowly") for entry in self.entries)
 
 
@@ -81,12 +81,12 @@ def run_tournament(
 ) -> Tournament:
     """Play a board's missing matches. `watch` is called with the state after every change.
 
-    An entry without a seed gets one now from the operating system, so its author could not have known it. Compressed
-    files are complete and stay unchanged.
+    Entries without a seed get one from the operating system, so that their authors cannot choose it. Compressed files
+    stay unchanged.
 
-    Raises before the first match: `PermissionRequired` if an entry names a player that only the user may name, and
-    `BadOption` if a compressed file lacks matches."""
-    with board.locked():
+    Before the first match, raises `PermissionRequired` if an entry names a player that only the user may name, and `BadOption`
+    if a compressed file lacks matches."""
+    with board.lock():
         for entry in board.entries():
             check_named_player(entry.player)
         for entry in board.entries():
@@ -95,30 +95,30 @@ def run_tournament(
         entries = {entry.player: entry for entry in board.entries()}
         planned = [
             LineupMatches(lineup, tuple(entries[player] for player in lineup.players))
-            for lineup in lineups(board.suite, [*entries.values()])
+            for lineup in make_lineups(board.suite, [*entries.values()])
         ]
         state = Tournament(sum(matches.lineup.matches for matches in planned))
-        whole = {matches.id for matches in planned if check_whole(board, matches.lineup)}
+        whole = {matches.id for matches in planned if check_compressed(board, matches.lineup)}
         state.finished = sum(matches.lineup.matches for matches in planned if matches.id in whole)
         planned = [matches for matches in planned if matches.id not in whole]
-        files = _Files(board, state, watch)
+        files = _LineupFiles(board, state, watch)
         with closing(files):
-            # players are usually listed from weak to strong, so start with the slowest
-            for done in executor.run(files.parts(reversed(planned))):
+            # start with the slowest players, since they are usually listed from weak to strong
+            for done in executor.run(files.open_parts(reversed(planned))):
                 files.add(done)
     return state
 
 
-class _Files:
-    """The files of lineups in progress, and their missing parts."""
+class _LineupFiles:
+    """The open match files of a tournament."""
 
     def __init__(self, board: Board, state: Tournament, watch: Callable[[Tournament], None]) -> None:
         self._board, self._state, self._watch = board, state, watch
         self._open: dict[str, tuple[MatchesFile, Cut]] = {}
         """The file and parts of each lineup in progress, by lineup id."""
 
-    def parts(self, planned: Iterable[LineupMatches]) -> Iterator[RunPart]:
-        """Open one file after another, and yield its missing parts."""
+    def open_parts(self, planned: Iterable[LineupMatches]) -> Iterator[RunPart]:
+        """Open files one after another and yield their missing parts."""
         for matches in planned:
             lineup, suite = matches.lineup, matches.lineup.suite
             file = MatchesFile(self._board, lineup)
@@ -138,7 +138,7 @@ class _Files:
             self._close_if_done(lineup.id)
 
     def add(self, done: PartDone) -> None:
-        """Append a part's records to their file."""
+        """Append a finished part to its file."""
         lineup, state = done.part.matches.id, self._state
         file, cut = self._open[lineup]
         file.append(done.lines)

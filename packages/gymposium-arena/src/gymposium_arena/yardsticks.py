@@ -1,5 +1,4 @@
-"""Absolute yardsticks: figures of a game, or of a player in it, computed by traversal instead of play
-(`gymposium.analysis.exact`)."""
+"""Compute exact yardsticks of games and players by traversal (`gymposium.analysis.exact`)."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from gymposium.games.protocol import Game
 from gymposium.players.grammar import make_core_player
 from gymposium.players.protocol import DistributionPlayer, Player
 from gymposium.players.random import RandomPlayer
-from gymposium_arena.results.model import Measured, Yardsticks, rounded
+from gymposium_arena.results.model import Measured, Yardsticks, round_figure
 
 _DIGITS = 6
 
@@ -19,9 +18,10 @@ _DIGITS = 6
 def compute_yardsticks(
     game: Game, players: Sequence[str], measured: Mapping[str, Mapping[str, Measured]]
 ) -> Yardsticks:
-    """Return a game's yardsticks. `measured` holds the figures stored on the board, by player and game. The built-in
-    players are measured now, which takes seconds, since nothing has to be loaded for them."""
-    wins, gains = _optima(game)
+    """Return a game's yardsticks. `measured` holds stored figures by player and game.
+
+    Built-in players without stored figures are measured, which takes seconds."""
+    wins, gains = _find_optima(game)
     figures = (measured.get(name, {}).get(game.name) or _measure_core_player(game, name) for name in players)
     return Yardsticks(
         most_wins_against_random=wins,
@@ -31,9 +31,9 @@ def compute_yardsticks(
     )
 
 
-def measured_in(game: Game, player: Player) -> Measured | None:
-    """Return a player's figures in a game by traversal. None if the game is too large to traverse for a board, or if
-    the player does not give its move probabilities."""
+def measure_player(game: Game, player: Player) -> Measured | None:
+    """Return a player's figures in a game by traversal; None if the game is too large or the player gives no move
+    probabilities."""
     if not isinstance(player, DistributionPlayer):
         return None
     try:
@@ -46,35 +46,38 @@ def measured_in(game: Game, player: Player) -> Measured | None:
         player=player.name,
         exact=policy.exact,
         estimated=policy.estimated,
-        legal_mass=rounded(policy.legal_mass, _DIGITS),
-        win_rate_against_random=rounded(played.against_random.mean.win, _DIGITS),
-        return_against_random=rounded(played.against_random.mean.mean_return, _DIGITS),
-        exploitability=_figure(played.exploitability),
-        restricted_exploitability=None if restricted is None else _figure(restricted.exploitability),
+        legal_mass=round_figure(policy.legal_mass, _DIGITS),
+        win_rate_against_random=round_figure(played.against_random.mean.win, _DIGITS),
+        return_against_random=round_figure(played.against_random.mean.mean_return, _DIGITS),
+        exploitability=_round_figure(played.exploitability),
+        restricted_exploitability=None if restricted is None else _round_figure(restricted.exploitability),
     )
 
 
 @lru_cache(maxsize=256)
 def _measure_core_player(game: Game, name: str) -> Measured | None:
     player = make_core_player(name)
-    return None if player is None else measured_in(game, player)
+    return None if player is None else measure_player(game, player)
 
 
 @lru_cache(maxsize=256)
-def _optima(game: Game) -> tuple[float | None, float | None]:
-    """Return the highest win rate and mean return that any player can reach against random play. With hidden
-    information the return is that of the best response, and the win rate is unknown."""
+def _find_optima(game: Game) -> tuple[float | None, float | None]:
+    """Return the highest possible win rate and mean return against random play; None where unknown.
+
+    With chance or hidden information, only the return is known."""
     if game.seats != 2 or game.spec.free_text:
         return None, None
     try:
         if game.spec.information == "perfect" and not game.spec.chance:
             optima = optima_against_random(game)
-            return rounded(optima["most wins"].win, _DIGITS), rounded(optima["best return"].mean_return, _DIGITS)
+            return round_figure(optima["most wins"].win, _DIGITS), round_figure(
+                optima["best return"].mean_return, _DIGITS
+            )
         check_small(game)
-        return None, rounded(best_response(tabulate(game, RandomPlayer())).value.mean.mean_return, _DIGITS)
+        return None, round_figure(best_response(tabulate(game, RandomPlayer())).value.mean.mean_return, _DIGITS)
     except TooLarge:
         return None, None
 
 
-def _figure(value: float | None) -> float | None:
-    return None if value is None else rounded(value, _DIGITS)
+def _round_figure(value: float | None) -> float | None:
+    return None if value is None else round_figure(value, _DIGITS)

@@ -31,7 +31,7 @@ name = "blackjack"
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    made = Board.begin(tmp_path_factory.mktemp("boards") / "tiny", parse_suite(SUITE))
+    made = Board.open_or_create(tmp_path_factory.mktemp("boards") / "tiny", parse_suite(SUITE))
     assert play_board(made, workers=1).complete
     return made.path
 
@@ -109,7 +109,7 @@ def test_a_board_is_told_from_a_run(gymposium: Run, board: Path, verb: str) -> N
 
 
 def test_a_board_without_a_match_is_not_rated(gymposium: Run, tmp_path: Path) -> None:
-    Board.begin(tmp_path / "fresh", parse_suite(SUITE))
+    Board.open_or_create(tmp_path / "fresh", parse_suite(SUITE))
     done = gymposium("leaderboard", "rate", "fresh")
     assert done.returncode == 2
     assert "error: fresh: no matches to rate" in done.stderr

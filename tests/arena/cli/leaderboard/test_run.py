@@ -137,7 +137,7 @@ def test_killed_at_any_moment_and_run_again_the_files_are_the_same(gymposium: An
         "from gymposium_arena.tournament import run_tournament\n"
         "from gymposium.runs.executors.local import LocalExecutor\n"
         "if __name__ == '__main__':\n"
-        f"    board = Board.begin(Path('killed'), read_suite(Path({suite!r})))\n"
+        f"    board = Board.open_or_create(Path('killed'), read_suite(Path({suite!r})))\n"
         "    run_tournament(board, LocalExecutor(2), watch=lambda state: print(state.played, flush=True))\n"
     )
     script = tmp_path / "script.py"

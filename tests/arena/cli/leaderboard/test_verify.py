@@ -12,7 +12,7 @@ from tests.gymposium.cli.conftest import Run
 
 from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry
-from gymposium_arena.results.file import results_of, write_results
+from gymposium_arena.results.file import compute_results, write_results
 from gymposium_arena.suite import parse_suite
 
 SCHEMA = Path(__file__).parents[4] / "docs" / "reference" / "entry.schema.json"
@@ -30,9 +30,9 @@ name = "goofspiel(num_cards=3)"
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    board = Board.begin(tmp_path_factory.mktemp("boards") / "tiny", parse_suite(SUITE))
+    board = Board.open_or_create(tmp_path_factory.mktemp("boards") / "tiny", parse_suite(SUITE))
     assert play_board(board, workers=1).complete
-    write_results(board, results_of(board))
+    write_results(board, compute_results(board))
     return board.path
 
 
@@ -88,7 +88,7 @@ def test_the_published_schema_is_the_one_that_is_printed_and_entries_keep_to_it(
 
 
 def test_a_board_without_a_match_does_not_agree(gymposium: Run, tmp_path: Path) -> None:
-    Board.begin(tmp_path / "fresh", parse_suite(SUITE.replace(', "mcts-3"', "")))
+    Board.open_or_create(tmp_path / "fresh", parse_suite(SUITE.replace(', "mcts-3"', "")))
     done = gymposium("leaderboard", "verify", "fresh", "--jobs", "1")
     assert done.returncode == 1, done.stderr
     assert "error: No matches to verify" in done.stderr

@@ -1,9 +1,8 @@
-"""Audits of other libraries' logs: episodes are replayed by gymposium's rules and become gymposium records.
+"""Audit other libraries' logs: replay their episodes with gymposium's rules and convert them to records.
 
-`files` finds and reads log files within limits and imports nothing that a log names. Each format has a module that
-turns the JSON of a log into episodes: `inspect_ai`, `textarena`, `openspiel`, `kaggle`. These modules report events to
-a `logged_match`, the driver replays it, and every mismatch is reported. `report` counts results, and `ratings` rates
-the agents.
+`files` reads log files within limits and imports nothing that a log names. Each log format has a module that parses
+episodes: `inspect_ai`, `textarena`, `openspiel` or `kaggle`. It feeds their events to a `logged_match`, which the
+driver replays. `report` counts results, and `ratings` rates the agents.
 """
 
 from gymposium_arena.audit.audit import Audit, audit_logs

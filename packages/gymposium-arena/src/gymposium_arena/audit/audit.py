@@ -13,24 +13,24 @@ from gymposium.util.isolated import CallFailed, call_isolated
 from gymposium_arena.audit import inspect_ai, kaggle, openspiel, textarena
 from gymposium_arena.audit.budget import Budget
 from gymposium_arena.audit.episode import BadLog, Episode
-from gymposium_arena.audit.files import log_files, read_parts
+from gymposium_arena.audit.files import find_log_files, read_parts
 from gymposium_arena.audit.logged_match import NeedsIsolation
 
 
 class Format(Protocol):
-    """Protocol of the format modules."""
+    """Protocol of the log-format modules."""
 
     NAME: str
     """The library that writes the logs."""
 
     @property
-    def knows(self) -> Callable[[Mapping[str, Any]], bool]:
-        """Whether a JSON object is an episode of this format."""
+    def recognizes(self) -> Callable[[Mapping[str, Any]], bool]:
+        """Return whether a JSON object is an episode in this format."""
         ...
 
     @property
     def read(self) -> Callable[[Mapping[str, Any], Episode], None]:
-        """Fill in the episode of an object. Raises `BadLog` at the first mismatch."""
+        """Parse and replay a JSON object into `episode`. Raises `BadLog` at the first mismatch."""
         ...
 
 
@@ -39,30 +39,29 @@ FORMATS: tuple[Format, ...] = (inspect_ai, textarena, openspiel, kaggle)
 
 @dataclass(slots=True)
 class Audit:
-    """The episodes of some log files."""
+    """The audited episodes of a set of log files."""
 
     episodes: list[Episode] = field(default_factory=list)
 
     @property
     def records(self) -> list[Record]:
-        """The records of the episodes that match their logs and have a result."""
+        """The records of finished episodes that match their logs."""
         return [episode.record for episode in self.episodes if episode.agrees and episode.record is not None]
 
     @property
     def problems(self) -> list[tuple[str, str]]:
-        """Every mismatch: the place, and what is wrong there."""
+        """Every mismatch as its location and description."""
         return [(episode.where, problem) for episode in self.episodes for problem in episode.problems]
 
 
 def audit_logs(paths: Sequence[str | Path], *, agents: Sequence[str] = ()) -> Audit:
-    """Replay the episodes in log files and in folders of log files. `agents` names the agent in each seat for logs that
-    do not name them.
+    """Replay every episode in these log files and folders. `agents` names the agent in each seat if a log does not.
 
-    Raises `BadOption` for a path without logs, and `MissingExtra` if archives of inspect_ai cannot be read."""
+    Raises `BadOption` for a path without logs, and `MissingExtra` for `.eval` files without zstandard."""
     audit, budget = Audit(), Budget()
     first: dict[tuple[str, str], str] = {}
-    for path in log_files([Path(path) for path in paths]):
-        for episode in _episodes(path, tuple(agents), budget):
+    for path in find_log_files([Path(path) for path in paths]):
+        for episode in _read_episodes(path, tuple(agents), budget):
             audit.episodes.append(episode)
             if not episode.id:
                 continue
@@ -73,22 +72,22 @@ def audit_logs(paths: Sequence[str | Path], *, agents: Sequence[str] = ()) -> Au
     return audit
 
 
-def _episodes(path: Path, agents: tuple[str, ...], budget: Budget) -> Iterator[Episode]:
+def _read_episodes(path: Path, agents: tuple[str, ...], budget: Budget) -> Iterator[Episode]:
     for where, data in read_parts(path, budget):
         if isinstance(data, BadLog):
             yield Episode(where, "", "", problems=[str(data)])
             continue
-        form = next((form for form in FORMATS if form.knows(data)), None)
+        form = next((form for form in FORMATS if form.recognizes(data)), None)
         if form is None:
-            yield Episode(where, "", "", problems=[_unknown(data)])
+            yield Episode(where, "", "", problems=[_describe_unknown_format(data)])
         elif form is inspect_ai:
-            for place, sample in inspect_ai.split(data):
-                yield _episode(form, sample, f"{where}: {place}" if place else where, agents)
+            for place, sample in inspect_ai.split_samples(data):
+                yield _read_episode(form, sample, f"{where}: {place}" if place else where, agents)
         else:
-            yield _episode(form, data, where, agents)
+            yield _read_episode(form, data, where, agents)
 
 
-def _episode(form: Format, data: Mapping[str, Any], where: str, agents: tuple[str, ...]) -> Episode:
+def _read_episode(form: Format, data: Mapping[str, Any], where: str, agents: tuple[str, ...]) -> Episode:
     episode = Episode(where, form.NAME, where.rpartition("/")[2], agents)
     try:
         form.read(data, episode)
@@ -104,18 +103,18 @@ def _episode(form: Format, data: Mapping[str, Any], where: str, agents: tuple[st
 
 
 def _read_episode_in_process(name: str, data: Mapping[str, Any], where: str, agents: tuple[str, ...]) -> Episode:
-    """Run `_episode` in another process, given the name of the format."""
+    """Run `_read_episode` in a child process, where the format is passed by name."""
     (form,) = (form for form in FORMATS if name == form.NAME)
-    return _episode(form, data, where, agents)
+    return _read_episode(form, data, where, agents)
 
 
 def _check_record(episode: Episode) -> None:
-    """Check the record as `gymposium verify` does, whichever program wrote it."""
+    """Check the record as `gymposium verify` does."""
     if episode.record is not None and (difference := first_difference(episode.record)) is not None:
         episode.problems.append(difference)
 
 
-def _unknown(data: Mapping[str, Any]) -> str:
+def _describe_unknown_format(data: Mapping[str, Any]) -> str:
     if data.get("format") == FORMAT:
         return "this is a gymposium record: check it with gymposium verify"
     known = ", ".join(form.NAME for form in FORMATS)

@@ -1,4 +1,4 @@
-"""An episode in a log, as the audit found it."""
+"""The audit's result for one logged episode."""
 
 from __future__ import annotations
 
@@ -11,35 +11,34 @@ from gymposium.records import Record
 
 
 class BadLog(GymposiumError, ValueError):
-    """A log, or an episode in it, that cannot be read or breaks the rules of its game."""
+    """An unreadable log, or an episode that breaks the rules of its game."""
 
 
 @dataclass(slots=True)
 class Episode:
-    """An episode in a log."""
+    """A logged episode and its audit."""
 
     where: str
-    """The file, and the line, sample or entry in it."""
+    """Its file, with the line, sample or archive entry."""
     format: str
-    """The library that wrote the log: `textarena`."""
+    """The library that wrote the log, such as `textarena`."""
     id: str
-    """The episode's id: the one in the log, or one made from its place."""
+    """The episode's id from the log, or else its location."""
     agents: tuple[str, ...] = ()
     """The agent in each seat."""
     game: str = ""
     """The game's name in gymposium; empty if unknown."""
     record: Record | None = None
-    """The replayed episode; None if it could not be replayed."""
+    """The record of the replay; None if the replay failed or has no result."""
     problems: list[str] = field(default_factory=list)
-    """The mismatches, each with its place in the episode; empty if there are none."""
+    """The mismatches, each with its location in the episode."""
     unfinished: str = ""
-    """Why the episode has no result, if the log says so; empty otherwise."""
+    """Why the episode has no result; empty if it has one."""
     failures: Mapping[str, str] = field(default_factory=dict)
-    """The cause of failure of each agent whose failure ended the episode, by agent name."""
+    """The failures that ended the episode: the cause by agent."""
 
     def name_agents(self, names: Any, seats: int) -> None:
-        """Name the agents as the log does, if `names` is a list of strings. Otherwise keep the user's names, or number
-        the agents by seat."""
+        """Use the log's agent names if `names` is a list of strings, else the user's, else seat numbers."""
         if isinstance(names, list) and all(isinstance(name, str) for name in names):
             self.agents = tuple(names)
         elif not self.agents:
@@ -47,7 +46,7 @@ class Episode:
 
     @property
     def agrees(self) -> bool:
-        """Whether the replay reached the result that the log claims."""
+        """Whether the replay matches the log."""
         return not self.problems
 
 
@@ -56,8 +55,8 @@ def fail(reason: str) -> NoReturn:
     raise BadLog(reason)
 
 
-def entry(data: Any, key: str, kind: type | tuple[type, ...], place: str = "the episode") -> Any:
-    """Return the value of a key in a log object. Raises `BadLog` if it is missing or has another type."""
+def get_entry(data: Any, key: str, kind: type | tuple[type, ...], place: str = "the episode") -> Any:
+    """Return the value of a key in a JSON object. Raises `BadLog` if it is missing or not of type `kind`."""
     value = data.get(key) if isinstance(data, dict) else None
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is int):
         fail(f"{place}: {key!r} is missing or has the wrong type")

@@ -1,4 +1,4 @@
-"""Results and failures in audited episodes, counted by game and agent."""
+"""Count results and failures in audited episodes by game and agent."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from gymposium_arena.audit.episode import Episode
 
 @dataclass(slots=True)
 class AgentRow:
-    """One agent in one game."""
+    """An agent's results in a game."""
 
     game: str
     agent: str
     matches: int = 0
-    """Number of matching episodes with a result, counted once for each of the agent's seats."""
+    """Matching episodes with a result, counted once per seat of the agent."""
     results: Counter[str] = field(default_factory=Counter)
-    """Number of results `win`, `draw`, `loss` and `score`."""
+    """Counts of `win`, `draw`, `loss` and `score`."""
     returned: float = 0.0
     """Sum of the returns."""
     failures: Counter[str] = field(default_factory=Counter)
-    """Number of failures that ended an episode, by cause (`gymposium_arena.audit.logged_match.CAUSES`)."""
+    """Failures that ended an episode, by cause (`gymposium_arena.audit.logged_match.CAUSES`)."""
     retried: Counter[str] = field(default_factory=Counter)
-    """Number of retried replies, by cause."""
+    """Retried replies, by cause."""
 
 
 def make_rows(episodes: Iterable[Episode]) -> list[AgentRow]:
-    """Return the rows of all matching episodes, by game and agent."""
+    """Summarize all matching episodes in one row per game and agent."""
     rows: dict[tuple[str, str], AgentRow] = {}
     for episode in episodes:
         if not episode.agrees or not episode.game:
@@ -39,11 +39,11 @@ def make_rows(episodes: Iterable[Episode]) -> list[AgentRow]:
         for agent, cause in episode.failures.items():
             here[agent].failures[cause] += 1
         if episode.record is not None:
-            _count(episode.record, here)
+            _count_match(episode.record, here)
     return [rows[key] for key in sorted(rows)]
 
 
-def _count(record: Record, rows: Mapping[str, AgentRow]) -> None:
+def _count_match(record: Record, rows: Mapping[str, AgentRow]) -> None:
     for seat, agent in enumerate(record.players):
         row = rows[agent]
         row.matches += 1

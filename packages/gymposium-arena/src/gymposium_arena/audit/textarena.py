@@ -1,12 +1,11 @@
-"""TextArena episodes as gymposium-textarena writes them: lines in the format `textarena-episode-1`.
+"""Parse TextArena episodes written by gymposium-textarena: lines in the format `textarena-episode-1`.
 
-A line's digest covers the texts that TextArena showed. These are not in the line, so only TextArena can check it
-(`gymposium_textarena.replay`). A line names no agents.
+A line's digest covers the texts that TextArena showed. The line omits these, so only TextArena can check the digest
+(`gymposium_textarena.replay`). Agents have no names.
 
-Only games with the same rules are replayed: those in `GAMES`. Games with the same name may have other rules. In
-TextArena, pieces in Breakthrough capture but never step diagonally, captures are optional in Checkers, and Chess
-continues after a threefold repetition. These logs lack chance outcomes, so games with dice and cards cannot be
-replayed.
+Only the games in `GAMES` have the same rules and are replayed. Other games differ despite their names: in TextArena,
+Breakthrough pieces never step diagonally, Checkers captures are optional, and Chess ignores threefold repetition. Games
+with dice or cards cannot be replayed, since the logs lack chance outcomes.
 """
 
 from __future__ import annotations
@@ -22,27 +21,27 @@ from gymposium.games.openspiel.lookup import load_by_engine_name
 from gymposium.games.registry import load_game
 from gymposium.players.protocol import Reply
 from gymposium.util.visible import quantity
-from gymposium_arena.audit.episode import Episode, entry, fail
-from gymposium_arena.audit.logged_match import LoggedMatch, causes
+from gymposium_arena.audit.episode import Episode, fail, get_entry
+from gymposium_arena.audit.logged_match import LoggedMatch, find_causes
 
 NAME = "textarena"
 FORMAT = "textarena-episode-1"
 
-Act = Callable[[OpenSpielMatch, str], int | None]
-"""Reads an agent's text as TextArena does: the engine's action, legal or not, or None if the text has no move."""
+ActionParser = Callable[[OpenSpielMatch, str], int | None]
+"""Parses text as TextArena does. Returns the engine's action, legal or not, or None without a move."""
 
 
-def _cell(match: OpenSpielMatch, text: str) -> int | None:
+def _parse_cell(match: OpenSpielMatch, text: str) -> int | None:
     found = re.search(r"\[\s*(\d+)\s*\]", text)
     return None if found is None else int(found[1])
 
 
-def _column(match: OpenSpielMatch, text: str) -> int | None:
+def _parse_column(match: OpenSpielMatch, text: str) -> int | None:
     found = re.search(r".*\[(?:col\s*)?(\d+)\].*", text, re.IGNORECASE)
     return None if found is None else int(found[1])
 
 
-def _square(match: OpenSpielMatch, text: str) -> int | None:
+def _parse_square(match: OpenSpielMatch, text: str) -> int | None:
     legal = match.legal_actions(match.to_move()[0])
     if legal == [_PASS]:  # any text counts as a skip
         return _PASS
@@ -50,26 +49,26 @@ def _square(match: OpenSpielMatch, text: str) -> int | None:
     if found is None:
         return None
     row, column = int(found[1]), int(found[2])
-    return row * 8 + column if row < 8 and column < 8 else _NOWHERE
+    return row * 8 + column if row < 8 and column < 8 else _INVALID
 
 
-_PASS, _NOWHERE = 64, 1_000_000
+_PASS, _INVALID = 64, 1_000_000
 
 
-def _take(match: OpenSpielMatch, text: str) -> int | None:
+def _parse_nim_move(match: OpenSpielMatch, text: str) -> int | None:
     found = re.search(r"\[\s*(\d+)\s+(\d+)\s*\]", text.strip())
     if found is None:
         return None
     piles = len(str(match.game.engine.get_parameters()["pile_sizes"]).split(";"))
     pile, quantity = int(found[1]), int(found[2])
-    return (quantity - 1) * piles + pile if pile < piles and quantity > 0 else _NOWHERE
+    return (quantity - 1) * piles + pile if pile < piles and quantity > 0 else _INVALID
 
 
-def _nim(piles: str) -> Callable[[], OpenSpielGame]:
+def _make_nim_loader(piles: str) -> Callable[[], OpenSpielGame]:
     return lambda: load_by_engine_name(f"nim(is_misere=False,pile_sizes={piles})")
 
 
-def _named(name: str) -> Callable[[], OpenSpielGame]:
+def _make_loader(name: str) -> Callable[[], OpenSpielGame]:
     def load() -> OpenSpielGame:
         game = load_game(name)
         assert isinstance(game, OpenSpielGame), f"{name} is OpenSpiel's"
@@ -78,52 +77,53 @@ def _named(name: str) -> Callable[[], OpenSpielGame]:
     return load
 
 
-GAMES: Mapping[str, tuple[Callable[[], OpenSpielGame], Act]] = {
-    "TicTacToe-v0": (_named("tic_tac_toe"), _cell),
-    "ConnectFour-v0": (_named("connect_four"), _column),
-    "ConnectFour-v0-blind": (_named("connect_four"), _column),
-    "Othello-v0": (_named("othello"), _square),
-    "Othello-v0-hard": (_named("othello"), _square),
-    "Nim-v0": (_nim("3;4;5"), _take),
-    "Nim-v0-medium": (_nim("4;2;3;7"), _take),
-    "Nim-v0-large": (_nim("5;7;9;11;2"), _take),
+GAMES: Mapping[str, tuple[Callable[[], OpenSpielGame], ActionParser]] = {
+    "TicTacToe-v0": (_make_loader("tic_tac_toe"), _parse_cell),
+    "ConnectFour-v0": (_make_loader("connect_four"), _parse_column),
+    "ConnectFour-v0-blind": (_make_loader("connect_four"), _parse_column),
+    "Othello-v0": (_make_loader("othello"), _parse_square),
+    "Othello-v0-hard": (_make_loader("othello"), _parse_square),
+    "Nim-v0": (_make_nim_loader("3;4;5"), _parse_nim_move),
+    "Nim-v0-medium": (_make_nim_loader("4;2;3;7"), _parse_nim_move),
+    "Nim-v0-large": (_make_nim_loader("5;7;9;11;2"), _parse_nim_move),
 }
-"""Environments with the rules of an OpenSpiel game (textarena 0.7.4), without the suffixes `-raw` and `-train`. These
-suffixes change only what agents read."""
+"""Environments of textarena 0.7.4 with the same rules as an OpenSpiel game.
+
+The suffixes `-raw` and `-train` are left out, since they change only what agents read."""
 
 
-def knows(data: Mapping[str, Any]) -> bool:
+def recognizes(data: Mapping[str, Any]) -> bool:
     """Return whether this is a TextArena episode."""
     return data.get("format") == FORMAT
 
 
 def read(data: Mapping[str, Any], episode: Episode) -> None:
-    """Fill in the episode of a line. Raises `BadLog` at the first mismatch."""
-    env, seats = entry(data, "env", str), entry(data, "num_players", int)
+    """Parse and replay a line into `episode`. Raises `BadLog` at the first mismatch."""
+    env, seats = get_entry(data, "env", str), get_entry(data, "num_players", int)
     load, act = GAMES.get(re.sub(r"(-raw|-train)$", "", env), (None, None))
     if load is None or act is None:
-        fail(f"no game here has the rules of {env} (supported: {', '.join(GAMES)})")
+        fail(f"unsupported environment {env!r} (supported: {', '.join(GAMES)})")
     game = load()
     episode.game = game.name
     if seats != game.seats:
         fail(f"num_players is {seats}, but {env} has {game.seats} seats")
     episode.name_agents(None, game.seats)
-    seed, actions = entry(data, "seed", int), entry(data, "actions", list)
-    if re.fullmatch("[0-9a-f]{64}", entry(data, "digest", str)) is None:
+    seed, actions = get_entry(data, "seed", int), get_entry(data, "actions", list)
+    if re.fullmatch("[0-9a-f]{64}", get_entry(data, "digest", str)) is None:
         fail("its digest is not a SHA-256")
-    episode.id = _id(env, seed, actions)
-    told = LoggedMatch(game, episode.id, episode.agents, "retry(1)", seed)
+    episode.id = _make_id(env, seed, actions)
+    logged = LoggedMatch(game, episode.id, episode.agents, "retry(1)", seed)
     for number, action in enumerate(actions):
         match action:
             case [int(seat), str(text)] if seat in range(game.seats):
                 try:
-                    _tell(told, act, seat, text)
+                    _report_action(logged, act, seat, text)
                 except ValueError as error:
                     fail(f"action {number} ({text[:60]!r} of player {seat}): {error}")
             case _:
                 fail(f"action {number} is not [player, text]")
-    result, record = told.play({"textarena": entry(data, "version", str)})
-    rewards = _rewards(data.get("rewards"), game.seats)
+    result, record = logged.play({"textarena": get_entry(data, "version", str)})
+    rewards = _parse_rewards(data.get("rewards"), game.seats)
     if result.ending.broke_off:
         if rewards:
             fail(f"the rewards belong to a finished match, but {result.ending.detail}")
@@ -131,30 +131,30 @@ def read(data: Mapping[str, Any], episode: Episode) -> None:
         return
     if rewards != list(result.utilities):
         fail(f"the rewards are {rewards}, but the match pays {list(result.utilities)} ({result.ending.describe()})")
-    _check_info(data.get("game_info"), told, result.ending.seat)
-    episode.record, episode.failures = record, causes(record)
+    _check_info(data.get("game_info"), logged, result.ending.seat)
+    episode.record, episode.failures = record, find_causes(record)
 
 
-def _id(*parts: Any) -> str:
-    """Return an id for an episode; the log has none. Episodes with equal seeds and actions share it."""
+def _make_id(*parts: Any) -> str:
+    """Return an id for an episode, since the log has none. Equal seeds and actions give equal ids."""
     return f"textarena-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]}"
 
 
-def _tell(told: LoggedMatch, act: Act, seat: int, text: str) -> None:
-    match = told.match
+def _report_action(logged: LoggedMatch, act: ActionParser, seat: int, text: str) -> None:
+    match = logged.match
     if seat not in match.to_move():
-        told.moves({seat: -1}, {seat: text})  # raises
+        logged.add_moves({seat: -1}, {seat: text})  # raises
     action = act(match, text)
     if action is None:
-        told.failed(seat, told.unparsable(text))
+        logged.add_failure(seat, logged.make_unparsable(text))
     elif action in match.legal_actions(seat):
-        told.moves({seat: action}, {seat: text})
+        logged.add_moves({seat: action}, {seat: text})
     else:
-        told.failed(seat, Reply(text, action=action))
+        logged.add_failure(seat, Reply(text, action=action))
 
 
-def _rewards(rewards: Any, seats: int) -> list[float]:
-    """Return the rewards by seat; [] if the log has none."""
+def _parse_rewards(rewards: Any, seats: int) -> list[float]:
+    """Return the rewards by seat, or [] without rewards."""
     if rewards is None or rewards == {}:
         return []
     if not isinstance(rewards, dict) or rewards.keys() != {str(seat) for seat in range(seats)}:
@@ -162,11 +162,11 @@ def _rewards(rewards: Any, seats: int) -> list[float]:
     return [rewards[str(seat)] for seat in range(seats)]
 
 
-def _check_info(info: Any, told: LoggedMatch, forfeit: int | None) -> None:
-    """Check what TextArena notes about each player: whether its last move was invalid, and its number of turns."""
+def _check_info(info: Any, logged: LoggedMatch, forfeit: int | None) -> None:
+    """Check TextArena's `game_info`: whether each player's last move was invalid, and its number of turns."""
     if not isinstance(info, dict):
         return
-    for seat in range(told.game.seats):
+    for seat in range(logged.game.seats):
         noted = info.get(str(seat))
         if not isinstance(noted, dict):
             continue
@@ -174,6 +174,6 @@ def _check_info(info: Any, told: LoggedMatch, forfeit: int | None) -> None:
         if invalid is not None and invalid != (seat == forfeit):
             says = "ended the match with an invalid move" if invalid else "made no invalid move at the end"
             fail(f"game_info wrongly says that player {seat} {says}")
-        turns = sum(event.seat == seat for event in told.match.events) + (seat == forfeit)
+        turns = sum(event.seat == seat for event in logged.match.events) + (seat == forfeit)
         if noted.get("turn_count", turns) != turns:
             fail(f"game_info counts {quantity(noted['turn_count'], 'turn')} of player {seat}, but there are {turns}")

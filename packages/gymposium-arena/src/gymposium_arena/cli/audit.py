@@ -35,23 +35,21 @@ def command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Replay the episodes in other libraries' logs, report every mismatch, and rate the agents.
+    """Replay episodes from other libraries' logs, report mismatches, and rate the agents.
 
     Supported logs: inspect_ai (.eval or .json, from tasks that gymposium-inspect played), TextArena episodes (lines in
     the format textarena-episode-1), OpenSpiel 2 trajectories (pyspiel.Trajectory(state).to_string()), and
     kaggle-environments episodes (env.toJSON() of connectx and open_spiel_*). A file holds one JSON object, or one per
-    line. None of these libraries is needed, and nothing that a log names is imported or opened.
+    line. These libraries need not be installed, and nothing that a log names is imported or opened.
 
-    gymposium's own driver replays every move, failure and outcome of chance, and must reach the results that the log
-    claims. For each episode, the first mismatch is reported with its file, place and reason. Episodes with a mismatch
-    are left out of the tables and of --out.
+    gymposium's driver replays every move, failure and chance outcome, and compares the results with the log. The
+    first mismatch in each episode is reported. Episodes with a mismatch are left out of the tables and of --out.
 
-    The tables count results, and forfeits by cause: an illegal move, a reply without a move (unparsable), a truncated
-    reply, a timeout, a full context, a crash. Ratings are in Elo points with 95 % intervals, by game. The
-    agent called random, or else the first agent, is rated 0.
+    The tables count results, and forfeits by cause: illegal moves, replies without a move (unparsable), truncated
+    replies, timeouts, full contexts and crashes. Ratings are Elo points by game, with 95 % intervals. The agent
+    "random", or else the first agent, is rated 0.
 
-    The exit code is 0 if every episode matches, else 1. A log that ends early still matches: it is reported as
-    unfinished.
+    The exit code is 0 if every episode matches, else 1. A log that ends early matches, and is reported as unfinished.
 
     Examples:
 
@@ -74,16 +72,16 @@ def command(
         note(f"--agents does not apply to {quantity(named, 'episode')}: the logs name the agents.")
     rows, ratings = make_rows(audit.episodes), compute_ratings(audit.records)
     if to is not None:
-        _write(audit, to)
+        _write_records(audit, to)
     if as_json:
-        print_json(_data(audit, rows, ratings))
+        print_json(_to_json(audit, rows, ratings))
     else:
-        _print(audit, rows, ratings)
+        _print_audit(audit, rows, ratings)
     if audit.problems:
         raise typer.Exit(1)
 
 
-def _write(audit: Audit, folder: Path) -> None:
+def _write_records(audit: Audit, folder: Path) -> None:
     path = folder / "matches.jsonl"
     if path.exists():
         raise BadOption(f"{path} exists. Choose another folder with --out.")
@@ -92,7 +90,7 @@ def _write(audit: Audit, folder: Path) -> None:
     note(f"Written: {path}")
 
 
-def _data(audit: Audit, rows: Sequence[AgentRow], ratings: Sequence[Rating]) -> dict[str, Any]:
+def _to_json(audit: Audit, rows: Sequence[AgentRow], ratings: Sequence[Rating]) -> dict[str, Any]:
     return {
         "episodes": [
             {
@@ -126,7 +124,7 @@ def _data(audit: Audit, rows: Sequence[AgentRow], ratings: Sequence[Rating]) -> 
     }
 
 
-def _print(audit: Audit, rows: Sequence[AgentRow], ratings: Sequence[Rating]) -> None:
+def _print_audit(audit: Audit, rows: Sequence[AgentRow], ratings: Sequence[Rating]) -> None:
     console = out()
     for where, problem in audit.problems:
         show(console, f"{where}: {problem}", "red")
@@ -140,15 +138,15 @@ def _print(audit: Audit, rows: Sequence[AgentRow], ratings: Sequence[Rating]) ->
         if episode.agrees and episode.unfinished:
             show(console, f"unfinished: {episode.where}: {episode.unfinished}", "yellow")
     if rows:
-        console.print(_results_table(rows))
+        console.print(_make_results_table(rows))
     if any(row.failures or row.retried for row in rows):
-        console.print(_failures_table(rows))
+        console.print(_make_failures_table(rows))
     if ratings:
-        console.print(_ratings_table(ratings))
+        console.print(_make_ratings_table(ratings))
 
 
-def _results_table(rows: Sequence[AgentRow]) -> Table:
-    table = _table("game", "agent", "matches", "win", "draw", "loss", "mean return", title="Results")
+def _make_results_table(rows: Sequence[AgentRow]) -> Table:
+    table = _make_table("game", "agent", "matches", "win", "draw", "loss", "mean return", title="Results")
     for row in rows:
         mean = f"{row.returned / row.matches:+.3f}" if row.matches else "–"
         counts = (str(row.results[result]) for result in ("win", "draw", "loss"))
@@ -156,11 +154,11 @@ def _results_table(rows: Sequence[AgentRow]) -> Table:
     return table
 
 
-def _failures_table(rows: Sequence[AgentRow]) -> Table:
+def _make_failures_table(rows: Sequence[AgentRow]) -> Table:
     from gymposium_arena.audit.logged_match import CAUSES
 
     causes = [cause for cause in CAUSES if any(row.failures[cause] for row in rows)]
-    table = _table("game", "agent", *causes, "asked again", title="Forfeits by cause")
+    table = _make_table("game", "agent", *causes, "asked again", title="Forfeits by cause")
     for row in rows:
         if row.failures or row.retried:
             counts = [str(row.failures[cause]) for cause in causes]
@@ -169,14 +167,14 @@ def _failures_table(rows: Sequence[AgentRow]) -> Table:
     return table
 
 
-def _ratings_table(ratings: Sequence[Rating]) -> Table:
-    table = _table("game", "agent", "rating", "matches", title="Ratings with 95 % intervals")
+def _make_ratings_table(ratings: Sequence[Rating]) -> Table:
+    table = _make_table("game", "agent", "rating", "matches", title="Ratings with 95 % intervals")
     for row in ratings:
-        table.add_row(visible(row.game), visible(row.agent), _rating(row), str(row.matches))
+        table.add_row(visible(row.game), visible(row.agent), _format_rating(row), str(row.matches))
     return table
 
 
-def _rating(row: Rating) -> str:
+def _format_rating(row: Rating) -> str:
     if row.value is None:
         return "not enough data"
     if row.agent == row.anchor:
@@ -186,7 +184,7 @@ def _rating(row: Rating) -> str:
     return f"{row.value:.0f} [{row.low:.0f}, {row.high:.0f}]"
 
 
-def _table(*heads: str, title: str) -> Table:
+def _make_table(*heads: str, title: str) -> Table:
     table = Table(box=None, title=title, title_justify="left", title_style="bold")
     for head in heads:
         table.add_column(head, justify="left" if head in ("game", "agent") else "right", overflow="fold")

@@ -1,8 +1,7 @@
-"""Ratings from outcomes, fitted to all matches at once, so the order of matches does not matter.
+"""Ratings from outcomes, fitted to all matches at once and independent of their order.
 
-`comparisons` counts, by deal, which player scored against which. `evidence` sums these counts for one game, or for
-several games with equal weight. `fit` rates the players, using the `prior`; `newton` fits the counts and each
-`bootstrap` sample. `connectivity` finds which ratings the data determines, `ranks` which players can be told apart,
-and `cycles` which players beat each other in a cycle. `payoff` is the matrix of results by pairing. `returns` holds
-mean returns, for games without winners.
+`comparisons` counts scores by deal, and `evidence` sums them for one game or several. `fit` rates the players with a
+`prior`; `newton` fits the counts and each `bootstrap` sample. `connectivity` finds the ratings that the data
+determines, `ranks` the players that can be told apart, and `cycles` players that beat each other in turn. `payoff` is
+the matrix of results by pairing. `returns` holds mean returns for games without winners.
 """

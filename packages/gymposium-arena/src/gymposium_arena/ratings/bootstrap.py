@@ -25,51 +25,54 @@ SAMPLES = 1000
 """Default number of bootstrap samples."""
 
 
-def generator(seed: int, *key: str | int) -> np.random.Generator:
-    """Return a NumPy generator seeded from the named stream (`gymposium.util.streams`)."""
+def make_generator(seed: int, *key: str | int) -> np.random.Generator:
+    """Make a NumPy generator seeded from a named stream (`gymposium.util.streams`)."""
     return np.random.Generator(np.random.PCG64(stream(seed, "bootstrap", *key).getrandbits(128)))
 
 
-def deal_weights(rng: np.random.Generator, samples: int, deals: int, effective: float | None = None) -> Floats:
-    """Return positive weights for the deals in each sample, shape (samples, deals). `effective` is the effective number
-    of deals if their weights differ: with fewer, samples spread more."""
-    return np.asarray(exponential(rng, samples, deals) ** _power(deals if effective is None else int(effective)))
+def draw_deal_weights(rng: np.random.Generator, samples: int, deals: int, effective: float | None = None) -> Floats:
+    """Draw positive deal weights for each sample, shape (samples, deals).
+
+    `effective` is the effective number of deals, if their weights differ. Fewer deals give more spread."""
+    return np.asarray(
+        draw_exponential(rng, samples, deals) ** _find_power(deals if effective is None else int(effective))
+    )
 
 
-def exponential(rng: np.random.Generator, *shape: int) -> Floats:
-    """Return exponential variables of mean 1, of the given shape."""
+def draw_exponential(rng: np.random.Generator, *shape: int) -> Floats:
+    """Draw exponential variables of mean 1 in the given shape."""
     return -np.log1p(-rng.random(shape))
 
 
-def arcsine(rng: np.random.Generator, *shape: int) -> Floats:
-    """Return variables in [0, 1] from the arcsine distribution, which is Jeffreys' prior for a proportion."""
+def draw_arcsine(rng: np.random.Generator, *shape: int) -> Floats:
+    """Draw from the arcsine distribution on [0, 1], which is Jeffreys' prior for a proportion."""
     return np.sin(0.5 * np.pi * rng.random(shape)) ** 2
 
 
-def interval(samples: Floats) -> tuple[Floats, Floats]:
-    """Return the ends of the central 95 % of samples along the first axis; NaN for samples that are NaN."""
+def compute_interval(samples: Floats) -> tuple[Floats, Floats]:
+    """Return the ends of the central 95 % interval along the first axis; NaN for samples with NaN."""
     low, high = np.quantile(samples, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
     return low, high
 
 
-_MOST = 3.0
-"""Upper bound of the power. Reached with three deals or fewer, where no interval is reliable."""
+_MAX_POWER = 3.0
+"""Upper bound of the power, reached with three deals or fewer, where no interval is reliable."""
 
 
 @lru_cache(maxsize=64)
-def _power(deals: int) -> float:
-    """Return the power that makes the mean over this many deals spread like Student's t with the unbiased variance."""
+def _find_power(deals: int) -> float:
+    """Return the power that gives a mean over this many deals the spread of Student's t with the unbiased variance."""
     from scipy.optimize import brentq
     from scipy.special import gammaln
     from scipy.stats import norm, t
 
     if deals < 2:
-        return _MOST
+        return _MAX_POWER
     tail = (1 + CONFIDENCE) / 2
     wanted = (t.ppf(tail, deals - 1) / norm.ppf(tail)) ** 2 * (deals + 1) / (deals - 1)
 
     def too_wide(power: float) -> float:
-        """Return the squared coefficient of variation of an exponential variable to this power, minus the target."""
+        """Return the excess of an exponential power's squared coefficient of variation over the target."""
         return float(np.exp(gammaln(1 + 2 * power) - 2 * gammaln(1 + power)) - 1 - wanted)
 
-    return _MOST if too_wide(_MOST) < 0 else float(brentq(too_wide, 1.0, _MOST))
+    return _MAX_POWER if too_wide(_MAX_POWER) < 0 else float(brentq(too_wide, 1.0, _MAX_POWER))

@@ -1,4 +1,4 @@
-"""Connectivity of the results, which decides which rating differences they determine.
+"""Find the rating differences that results determine, from the connectivity of scores.
 
 A finite maximum-likelihood rating exists if the directed graph of scores, with an edge from each player to those it
 scored against, is strongly connected (Hunter, 2004, MM algorithms for generalized Bradley–Terry models, assumption 1).
@@ -15,19 +15,21 @@ from numpy.typing import NDArray
 from gymposium_arena.ratings.comparisons import Floats
 
 Bound = Literal["interval", "at least", "at most"]
-"""Which ends of a rating's interval exist: both, only the lower one, or only the upper one."""
+"""The ends that a rating's interval has: both, only the lower, or only the upper."""
 
 
 def find_component(met: NDArray[np.bool_], anchor: int) -> NDArray[np.int_]:
-    """Return the indices of the players in the connected component of `anchor`, ascending and with `anchor`. `met`,
-    shape (n, n), is True for players that have met."""
-    return np.flatnonzero(_reachable(met)[anchor])
+    """Return the ascending indices of the players connected with `anchor`, which is included.
+
+    `met`, shape (n, n), is True for two players that have met."""
+    return np.flatnonzero(_find_paths(met)[anchor])
 
 
-def bounds(points: Floats, anchor: int) -> list[Bound | None]:
-    """Return which ends of each player's distance from `anchor` exist, or None if no path of scores connects the two in
-    either direction. `points` has the shape (n, n)."""
-    paths = _reachable(points > 0.0)
+def find_bounds(points: Floats, anchor: int) -> list[Bound | None]:
+    """Return the known ends of each player's distance from `anchor`; None if no path of scores connects the two.
+
+    `points` has the shape (n, n)."""
+    paths = _find_paths(points > 0.0)
     known: dict[tuple[bool, bool], Bound | None] = {
         (True, True): "interval",
         (True, False): "at least",
@@ -37,8 +39,8 @@ def bounds(points: Floats, anchor: int) -> list[Bound | None]:
     return [known[bool(paths[player, anchor]), bool(paths[anchor, player])] for player in range(len(points))]
 
 
-def _reachable(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return the reachability in a directed graph, shape (n, n)."""
+def _find_paths(edges: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return whether a path leads from row to column in a directed graph, shape (n, n)."""
     from scipy.sparse.csgraph import shortest_path
 
     return np.asarray(np.isfinite(shortest_path(edges.astype(float), unweighted=True)))

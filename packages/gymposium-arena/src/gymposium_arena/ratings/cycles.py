@@ -1,4 +1,4 @@
-"""Cycles: players that beat each other in turn, like rock, paper and scissors; no ranking can show them."""
+"""Find cycles of players that beat each other in turn, like rock, paper and scissors."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def cycles(beats: NDArray[np.bool_]) -> list[tuple[int, ...]]:
-    """Return a shortest cycle of each strongly connected component with more than one player: each player beats the
-    next, and the last beats the first. `beats`, shape (n, n), is True where the row player surely beats the
-    column player."""
+def find_cycles(beats: NDArray[np.bool_]) -> list[tuple[int, ...]]:
+    """Return a shortest cycle in each strongly connected component with more than one player.
+
+    Each player in a cycle beats the next, and the last beats the first. `beats`, shape (n, n), is True where the row
+    player surely beats the column player."""
     from scipy.sparse.csgraph import connected_components
 
     number, component = connected_components(beats.astype(float), directed=True, connection="strong")
     knots = [np.flatnonzero(component == k).tolist() for k in range(number)]
     return sorted(
-        min((_cycle(beats, knot, start) for start in knot), key=lambda cycle: (len(cycle), cycle))
+        min((_find_cycle(beats, knot, start) for start in knot), key=lambda cycle: (len(cycle), cycle))
         for knot in knots
         if len(knot) > 1
     )
 
 
-def _cycle(beats: NDArray[np.bool_], members: Sequence[int], start: int) -> tuple[int, ...]:
-    """Return a shortest path from `start` back to itself inside a strongly connected component, by breadth-first
-    search."""
+def _find_cycle(beats: NDArray[np.bool_], members: Sequence[int], start: int) -> tuple[int, ...]:
+    """Return a shortest cycle through `start` in a strongly connected component, by breadth-first search."""
     paths: list[tuple[int, ...]] = [(start,)]
     reached: set[int] = set()
     for path in paths:

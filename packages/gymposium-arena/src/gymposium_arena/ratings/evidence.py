@@ -1,4 +1,4 @@
-"""The counts that ratings are fitted to, in total and per bootstrap sample, for one game or several."""
+"""Sum the counts that ratings are fitted to, for one game or several, in total and per bootstrap sample."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from numpy.typing import NDArray
 from gymposium_arena.ratings.comparisons import Comparisons, Floats
 
 EACH_GAME = 50.0
-"""Number of matches that each pairing counts for in each game of a joint board, however many were played."""
+"""Weight of each pairing in each game of a joint board, in matches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Counts as in `Comparisons`, summed over deals. Those named `*_drawn` weight the deals in each sample."""
+    """The counts in `Comparisons`, summed over deals; `*_drawn` are weighted sums per bootstrap sample."""
 
     players: tuple[str, ...]
     points: Floats
     """The row player's points against the column player, shape (n, n)."""
     pairs: Floats
-    """How often the row player was chosen from the two, shape (n, n)."""
+    """How often the row player was chosen over the column player, shape (n, n)."""
     chosen: Floats
-    """Choices of each player from each set, shape (sets, n)."""
+    """How often each player was chosen from each set, shape (sets, n)."""
     sets: NDArray[np.bool_]
-    """The sets of three or more players, shape (sets, n)."""
+    """Membership in the choice sets, shape (sets, n)."""
     pairs_drawn: Floats
     """Samples of `pairs`, shape (samples, n, n)."""
     asked_drawn: Floats
@@ -36,11 +36,11 @@ class Evidence:
 
     @property
     def met(self) -> NDArray[np.bool_]:
-        """Whether two players have been in a match together, shape (n, n)."""
+        """Whether two players have met in a match, shape (n, n)."""
         return np.asarray(self.points + self.points.T > 0.0)
 
-    def among(self, members: NDArray[np.int_]) -> Evidence:
-        """Restrict to `members`, given by index, which must form a connected component."""
+    def restrict(self, members: NDArray[np.int_]) -> Evidence:
+        """Restrict the evidence to a connected component, given by player indices."""
         kept = self.sets[:, members].any(axis=1)
         square = np.ix_(members, members)
         return Evidence(
@@ -55,8 +55,8 @@ class Evidence:
         )
 
 
-def from_game(game: Comparisons, weights: Floats) -> Evidence:
-    """Return the evidence from one game, with equal weight for every match. `weights`: shape (samples, deals)."""
+def sum_game(game: Comparisons, weights: Floats) -> Evidence:
+    """Sum the counts of one game, with equal weight for every match. `weights` has the shape (samples, deals)."""
     return Evidence(
         players=game.players,
         points=game.points.sum(axis=0),
@@ -69,16 +69,15 @@ def from_game(game: Comparisons, weights: Floats) -> Evidence:
     )
 
 
-def from_games(games: Sequence[Comparisons], weights: Sequence[Floats]) -> Evidence:
-    """Return the evidence from several games of equal weight.
+def sum_games(games: Sequence[Comparisons], weights: Sequence[Floats]) -> Evidence:
+    """Sum the counts of several games with equal weight.
 
-    Each pairing that met in a game counts as `EACH_GAME` matches of that game, won by its share of points. A match with
-    more than two players counts as comparisons of all pairs in it. All games must have the same players in the same
-    order."""
-    points = np.sum([EACH_GAME * _shares(game.points.sum(axis=0)) for game in games], axis=0)
+    In each game, a pairing that met counts as `EACH_GAME` matches, won by its share of points. A match of more than two
+    players counts as comparisons of all pairs. All games must have the same players in the same order."""
+    points = np.sum([EACH_GAME * _compute_shares(game.points.sum(axis=0)) for game in games], axis=0)
     pairs_drawn = np.sum(
         [
-            EACH_GAME * _shares(np.tensordot(weight, game.points, 1))
+            EACH_GAME * _compute_shares(np.tensordot(weight, game.points, 1))
             for game, weight in zip(games, weights, strict=True)
         ],
         axis=0,
@@ -96,7 +95,7 @@ def from_games(games: Sequence[Comparisons], weights: Sequence[Floats]) -> Evide
     )
 
 
-def _shares(points: Floats) -> Floats:
-    """Return the row player's share of each pairing's points; 0 for players that have not met."""
+def _compute_shares(points: Floats) -> Floats:
+    """Return the row player's share of each pairing's points; 0 without matches."""
     both = points + points.swapaxes(-1, -2)
     return np.divide(points, both, out=np.zeros_like(points), where=both > 0.0)

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from gymposium_arena.ratings.comparisons import Floats
-from gymposium_arena.ratings.connectivity import Bound, bounds, find_component
+from gymposium_arena.ratings.connectivity import Bound, find_bounds, find_component
 from gymposium_arena.ratings.evidence import Evidence
 from gymposium_arena.ratings.newton import fit_many
-from gymposium_arena.ratings.prior import drawn, expected
+from gymposium_arena.ratings.prior import compute_prior, draw_prior
 from gymposium_arena.ratings.scale import ANCHOR, POINTS
 
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """Ratings of n players. A rating and its samples are NaN if there is not enough data."""
+    """Ratings of n players. A rating and its samples are NaN without enough data."""
 
     players: tuple[str, ...]
     anchor: str
@@ -26,29 +26,30 @@ class Ratings:
     values: Floats
     """Shape (n), in Elo points."""
     samples: Floats
-    """Shape (samples, n), in Elo points: ratings of the bootstrap samples."""
+    """Ratings in the bootstrap samples, shape (samples, n), in Elo points."""
     bounds: tuple[Bound | None, ...]
-    """Which ends of each player's interval exist; None if there is not enough data."""
+    """The ends that each player's interval has; None without enough data."""
 
 
 def find_anchor(players: Sequence[str]) -> str:
-    """Return the player rated 0: `random`, or the first player if `random` is missing."""
+    """Return the player rated 0: `random`, or else the first player."""
     return ANCHOR if ANCHOR in players else players[0]
 
 
 def rate(evidence: Evidence, rng: np.random.Generator) -> Ratings:
-    """Return maximum-a-posteriori ratings with a fit to each bootstrap sample. The model is Bradley and Terry's for
-    matches of two, and Plackett and Luce's for matches of more."""
+    """Return maximum-a-posteriori ratings, with a fit per bootstrap sample.
+
+    The model is Bradley–Terry for two players in a match, Plackett–Luce for more."""
     n = len(evidence.players)
     anchor = find_anchor(evidence.players)
     joined = find_component(evidence.met, evidence.players.index(anchor))
-    here = evidence.among(joined)
+    here = evidence.restrict(joined)
     zero = here.players.index(anchor)
     asked, wins = here.chosen.sum(axis=1), here.chosen.sum(axis=0)
-    strengths = fit_many((here.pairs + expected(here.met))[None], here.sets, asked[None], wins[None])[0]
-    pairs = here.pairs_drawn + drawn(here.met, len(here.pairs_drawn), rng)
+    strengths = fit_many((here.pairs + compute_prior(here.met))[None], here.sets, asked[None], wins[None])[0]
+    pairs = here.pairs_drawn + draw_prior(here.met, len(here.pairs_drawn), rng)
     strength_samples = fit_many(pairs, here.sets, here.asked_drawn, here.wins_drawn, start=strengths)
-    bound_of = dict(zip(joined.tolist(), bounds(here.points, zero), strict=True))
+    bound_of = dict(zip(joined.tolist(), find_bounds(here.points, zero), strict=True))
     values, samples = np.full(n, math.nan), np.full((len(pairs), n), math.nan)
     values[joined] = POINTS * (strengths - strengths[zero])
     samples[:, joined] = POINTS * (strength_samples - strength_samples[:, [zero]])

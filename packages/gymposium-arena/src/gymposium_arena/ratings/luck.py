@@ -1,11 +1,11 @@
-"""Returns with less luck in them: corrected as far as this narrows a pairing's interval.
+"""Correct returns for luck, as far as this narrows a pairing's interval.
 
-A correction that fits a match badly widens the interval. So each pairing applies the share of the correction that
-minimizes the variance over deals (a regression on a control variate: Lavenberg and Welch, 1981, A Perspective on the
-Use of Control Variables). Each deal's share is estimated on other deals, so the mean has no bias.
+A poor correction widens the interval. So each pairing applies the share of the correction that minimizes the variance
+over deals (a regression on a control variate: Lavenberg and Welch, 1981, A Perspective on the Use of Control
+Variables). Each deal's share is estimated on other deals, so the mean is unbiased.
 
-After a good correction, the remainder is often zero in most matches and large in a few. An interval from matches
-without those few would be too narrow. So a little of the luck stays in; the more deals, the less.
+After a good correction, most matches have no remainder and a few have a large one. An interval from matches without
+those few would be too narrow. So a share of the luck is kept, which shrinks with the number of deals.
 """
 
 from __future__ import annotations
@@ -21,22 +21,23 @@ from gymposium_arena.outcomes import MatchOutcome
 
 FOLDS = 5
 FEWEST = 2 * FOLDS
-"""Fewest deals of a pairing whose returns are corrected."""
+"""Minimum number of deals for a pairing to be corrected."""
 KEPT = 2.0
-"""Share of the luck that stays in, times the square root of the number of deals. With 2, the intervals of ten
-policies in Kuhn and Leduc poker cover the truth nearly as often as plain ones; with 0, in 88 % of cases."""
+"""The kept share of the luck, times the square root of the number of deals.
+
+In Kuhn and Leduc poker with ten policies, 2 gives nearly the coverage of plain intervals, and 0 gives 88 %."""
 
 
-def less_luck(outcomes: Iterable[MatchOutcome]) -> list[MatchOutcome]:
-    """Return the outcomes of two-player matches with corrected utilities, ordered by pairing. Outcomes
-    without a correction are unchanged."""
+def correct_for_luck(outcomes: Iterable[MatchOutcome]) -> list[MatchOutcome]:
+    """Return the outcomes of two-player matches with corrected utilities, by pairing. Pairings with too few deals or
+    without corrections are unchanged."""
     pairings: defaultdict[tuple[str, ...], list[MatchOutcome]] = defaultdict(list)
     for outcome in outcomes:
         pairings[tuple(sorted(outcome.players))].append(outcome)
-    return [one for pairing in pairings.values() for one in _corrected(pairing)]
+    return [one for pairing in pairings.values() for one in _correct_pairing(pairing)]
 
 
-def _corrected(outcomes: Sequence[MatchOutcome]) -> list[MatchOutcome]:
+def _correct_pairing(outcomes: Sequence[MatchOutcome]) -> list[MatchOutcome]:
     player = min(outcomes[0].players)
     deals = {group: number for number, group in enumerate(sorted({one.group for one in outcomes}))}
     if len(deals) < FEWEST or any(one.corrected is None for one in outcomes):
@@ -51,19 +52,19 @@ def _corrected(outcomes: Sequence[MatchOutcome]) -> list[MatchOutcome]:
     shares = np.empty(len(deals))
     for fold in range(FOLDS):
         others = np.arange(len(deals)) % FOLDS != fold
-        shares[~others] = _share(plain[others] / counts[others], luck[others] / counts[others])
+        shares[~others] = _estimate_share(plain[others] / counts[others], luck[others] / counts[others])
     shares *= 1.0 - KEPT / math.sqrt(len(deals))
-    return [replace(one, utilities=_less(one, float(shares[deals[one.group]]))) for one in outcomes]
+    return [replace(one, utilities=_correct_outcome(one, float(shares[deals[one.group]]))) for one in outcomes]
 
 
-def _share(plain: np.ndarray, luck: np.ndarray) -> float:
+def _estimate_share(plain: np.ndarray, luck: np.ndarray) -> float:
     """Return the best share of the luck to remove, from 0 to 1."""
     plain, luck = plain - plain.mean(), luck - luck.mean()
     spread = float(luck @ luck)
     return 0.0 if spread == 0.0 else min(1.0, max(0.0, float(plain @ luck) / spread))
 
 
-def _less(outcome: MatchOutcome, share: float) -> tuple[float, ...]:
+def _correct_outcome(outcome: MatchOutcome, share: float) -> tuple[float, ...]:
     assert outcome.corrected is not None
     pairs = zip(outcome.utilities, outcome.corrected, strict=True)
     return tuple(plain - share * (plain - corrected) for plain, corrected in pairs)

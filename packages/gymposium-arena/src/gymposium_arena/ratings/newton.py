@@ -1,10 +1,10 @@
-"""Maximum-likelihood strengths for many sets of comparisons at once, by Newton's method.
+"""Fit maximum-likelihood strengths to a batch of comparison counts, by Newton's method.
 
-The models are Bradley and Terry's for comparisons of two and Plackett and Luce's for choices from larger sets. The
-samples of a bootstrap differ only in their counts, so one batched fit handles all of them. The negative log-likelihood
-is convex in the log-strengths. Each Newton step is damped by log(1 + r) / r, where r is the range of the step. This
-guarantees descent from any start (Bach, 2010, Self-concordant analysis for logistic regression; Sun and Tran-Dinh,
-2019, Generalized self-concordant functions, for the step).
+The model is Bradley–Terry for comparisons of two players, Plackett–Luce for choices from larger sets. One batch holds
+all bootstrap samples, which differ only in their counts. The negative log-likelihood is convex in the log-strengths.
+Each Newton step is damped by log(1 + r) / r, where r is its range, which guarantees descent from any start (Bach,
+2010, Self-concordant analysis for logistic regression; Sun and Tran-Dinh, 2019, Generalized self-concordant functions,
+for the step).
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from gymposium_arena.ratings.comparisons import Floats
 
-PRECISE = 1e-7
+TOLERANCE = 1e-7
 """Maximum change of a log-strength in the last step."""
 
-_MOST_STEPS = 100
+_MAX_STEPS = 100
 
 
 def fit_many(
@@ -41,24 +41,26 @@ def fit_many(
     counts = np.zeros((samples, 0)) if asked is None else asked
     here = np.tile(np.zeros(n) if start is None else start - start.mean(), (samples, 1))
     todo = np.arange(samples)
-    for _ in range(_MOST_STEPS):
-        step = _step(here[todo], between[todo], scored[todo], members, together, counts[todo])
+    for _ in range(_MAX_STEPS):
+        step = _compute_step(here[todo], between[todo], scored[todo], members, together, counts[todo])
         reach = np.ptp(step, axis=1)
         shorter = np.where(reach > 0.0, np.log1p(reach) / np.maximum(reach, np.finfo(float).tiny), 1.0)
         here[todo] += shorter[:, None] * step
-        todo = todo[reach > PRECISE]
+        todo = todo[reach > TOLERANCE]
         if not len(todo):
             return here
     raise ArithmeticError(
-        f"The fit did not converge in {_MOST_STEPS} steps: the graph of scores is not strongly connected."
+        f"The fit did not converge in {_MAX_STEPS} steps: the graph of scores is not strongly connected."
     )
 
 
-def _step(here: Floats, between: Floats, scored: Floats, members: Floats, together: Floats, counts: Floats) -> Floats:
-    """Return the Newton step of each sample, which solves curvature · step = scored − expected."""
+def _compute_step(
+    here: Floats, between: Floats, scored: Floats, members: Floats, together: Floats, counts: Floats
+) -> Floats:
+    """Return each sample's Newton step, which solves curvature · step = scored − expected."""
     samples, n = here.shape
     strength = np.exp(here)
-    # for pairs and larger sets alike: the expected number of choices of each player, and its derivatives
+    # the expected number of choices of each player and its derivatives, for pairs and for larger sets
     shared = between / (strength[:, :, None] + strength[:, None, :])
     expected = strength * shared.sum(axis=2)
     doubled = shared / (strength[:, :, None] + strength[:, None, :])

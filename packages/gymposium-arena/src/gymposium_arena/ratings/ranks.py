@@ -1,8 +1,7 @@
-"""Ranks with their ranges, and groups of players that cannot be told apart.
+"""Rank players with rank ranges, and group players that cannot be told apart.
 
-Ten players have 45 comparisons; if each were right with 95 % confidence, two would be wrong. So all
-comparisons hold jointly: on 95 % of boards, no player is placed above an equal or better one. All
-statements about ranks rest on this.
+Of the 45 comparisons between ten players, two would be wrong if each had 95 % confidence. So all comparisons hold
+jointly: on 95 % of boards, no player is surely above an equal or better one.
 """
 
 from __future__ import annotations
@@ -22,49 +21,51 @@ from gymposium_arena.ratings.scale import CONFIDENCE
 Above = NDArray[np.bool_]
 
 FEWEST = 15
-"""Fewest deals to place a player surely above or below another. With fewer, the bootstrap places players
-above equal ones on far more than 5 % of boards (`python -m benchmarks.ratings returns`)."""
+"""Minimum number of deals to place a player surely above or below another.
+
+With fewer, the bootstrap errs on far more than 5 % of boards (`python -m benchmarks.ratings returns`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The rank of a player, with its range and its groups."""
+    """A player's rank, with its range and groups."""
 
     rank: int
-    """The rank by value, from 1."""
+    """Rank by value, from 1."""
     best: int
-    """The best possible rank: one plus the number of players that are surely above."""
+    """Best possible rank: one plus the number of players surely above."""
     worst: int
-    """The worst possible rank: the number of players that are not surely below, this one included."""
+    """Worst possible rank: the number of players not surely below, this one included."""
     group: str
-    """The letters of the player's groups: players that share a letter cannot be told apart."""
+    """Letters of the player's groups; players that share a letter cannot be told apart."""
 
 
-def surely_above(samples: Floats, deals: NDArray[np.int_]) -> Above:
-    """Return whether the row player is surely above the column player, shape (n, n), judged from `samples` of their
-    values, shape (samples, n). A player with NaN, or with fewer than `FEWEST` of these `deals`, shape (n), is above
-    none."""
-    above = surely_positive_pairs(samples[:, :, None] - samples[:, None, :])
+def find_surely_above(samples: Floats, deals: NDArray[np.int_]) -> Above:
+    """Return whether the row player is surely above the column player, shape (n, n).
+
+    `samples` holds samples of the players' values, shape (samples, n), and `deals` their numbers of deals, shape (n).
+    A player with NaN or with fewer than `FEWEST` deals is neither above nor below any other."""
+    above = find_positive_pairs(samples[:, :, None] - samples[:, None, :])
     return above & (np.minimum.outer(deals, deals) >= FEWEST)
 
 
-def surely_positive_pairs(margins: Floats) -> Above:
-    """Return where the row's margin over the column is surely positive, shape (n, n). `margins` of shape (samples, n,
-    n) is antisymmetric in its last two axes. All entries hold jointly with 95 % confidence."""
+def find_positive_pairs(margins: Floats) -> Above:
+    """Return where the row's margin over the column is surely positive, shape (n, n), jointly with 95 % confidence.
+
+    `margins`, shape (samples, n, n), is antisymmetric in its last two axes."""
     n = margins.shape[1]
     one, other = np.triu_indices(n, 1)
-    sign = surely(margins[:, one, other])
+    sign = find_signs(margins[:, one, other])
     above = np.zeros((n, n), dtype=bool)
     above[one, other], above[other, one] = sign > 0, sign < 0
     return above
 
 
-def surely(differences: Floats) -> NDArray[np.int_]:
-    """Return the sign of each of k figures where it is sure: 1, -1, or 0 if it is neither or NaN. `differences` holds
-    samples of them, shape (samples, k). All signs hold jointly with 95 % confidence.
+def find_signs(differences: Floats) -> NDArray[np.int_]:
+    """Return the signs of k figures, jointly with 95 % confidence: 1, -1, or 0 if unsure or NaN.
 
-    A figure's distance from 0 is measured in units of the distance from its median to the end of its interval towards
-    0. It must exceed the largest such distance that the samples reach in any of the figures (a studentized
+    `differences` holds samples of the figures, shape (samples, k). A figure's distance from 0 is measured in units of
+    its interval's half towards 0. It must exceed the largest such distance of the samples in any figure (a studentized
     bootstrap of the maximum: Romano and Wolf, 2005, Exact and Approximate Stepdown Methods for Multiple Hypothesis
     Testing)."""
     known = ~np.isnan(differences).any(axis=0)
@@ -81,20 +82,19 @@ def surely(differences: Floats) -> NDArray[np.int_]:
     return sure
 
 
-def places(values: Sequence[float], above: Above) -> list[Place | None]:
-    """Return the places of players with these values, None where a value is NaN. Equal values keep their order."""
+def assign_places(values: Sequence[float], above: Above) -> list[Place | None]:
+    """Return the places of players with these values; None for NaN. Equal values keep their order."""
     ranked = sorted((i for i, value in enumerate(values) if not math.isnan(value)), key=lambda i: -values[i])
-    letters = _letters(ranked, above)
+    letters = _assign_letters(ranked, above)
     result: list[Place | None] = [None] * len(values)
     for rank, i in enumerate(ranked, start=1):
         result[i] = Place(rank, 1 + int(above[ranked, i].sum()), len(ranked) - int(above[i, ranked].sum()), letters[i])
     return result
 
 
-def _letters(ranked: Sequence[int], above: Above) -> dict[int, str]:
-    """Return each player's letters: one for each maximal group where no player is surely above another, from the top
-    (compact letter display: Piepho, 2004, An Algorithm for a Letter-Based Representation of All-Pairwise
-    Comparisons)."""
+def _assign_letters(ranked: Sequence[int], above: Above) -> dict[int, str]:
+    """Return each player's group letters, one per maximal group in which no player is surely above another (compact
+    letter display: Piepho, 2004, An Algorithm for a Letter-Based Representation of All-Pairwise Comparisons)."""
     groups: list[set[int]] = [set(ranked)]
     for better, one in enumerate(ranked):
         for other in ranked[better + 1 :]:

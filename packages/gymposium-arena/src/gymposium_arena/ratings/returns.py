@@ -1,10 +1,10 @@
-"""Mean returns, which compare players in games without a winner: solo, cooperative and general-sum games.
+"""Compare players by mean return in games without a winner: solo, cooperative and general-sum games.
 
-Players that met the same deals are compared on them: in each bootstrap sample a deal has the same weight for all
-players (a paired bootstrap).
+In each bootstrap sample a deal has the same weight for all players (a paired bootstrap), so players are compared on
+the deals that they share.
 
-With few deals the bootstrap is overconfident. With five, its 95 % intervals cover 89 % of means of normal returns and
-41 % of means of rare ones (`python -m benchmarks.ratings returns`). So below `FEWEST` deals, intervals are those of
+With few deals the bootstrap is overconfident: with five, its 95 % intervals cover 89 % of means of normal returns and
+41 % of means of rare ones (`python -m benchmarks.ratings returns`). So below `FEWEST` deals, intervals come from
 `gymposium.records.scores.mean`.
 """
 
@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 
 from gymposium.records.scores import Bounds, Estimate, are_equal, margin_bounds, mean, ratio_by_deal
 from gymposium_arena.outcomes import MatchOutcome
-from gymposium_arena.ratings.bootstrap import interval
+from gymposium_arena.ratings.bootstrap import compute_interval
 from gymposium_arena.ratings.comparisons import Floats, index_outcomes
-from gymposium_arena.ratings.ranks import FEWEST, Above, surely_above
+from gymposium_arena.ratings.ranks import FEWEST, Above, find_surely_above
 
 
 @dataclass(frozen=True, slots=True)
 class GameReturns:
-    """The returns of n players in one game, summed by deal and by pairing."""
+    """Returns of n players in one game, summed by deal and by pairing."""
 
     players: tuple[str, ...]
     deals: tuple[str, ...]
@@ -41,18 +41,17 @@ class GameReturns:
 
     @property
     def played(self) -> NDArray[np.int_]:
-        """Number of deals that each player played, shape (n)."""
+        """Number of deals per player, shape (n)."""
         return np.asarray(np.count_nonzero(self.seats, axis=0))
 
-    def table(self) -> Floats:
+    def pairing_means(self) -> Floats:
         """Return the row player's mean return in matches with the column's, shape (n, n); NaN if they have not met."""
-        return _quotient(self.paid_with, self.seats_with)
+        return _divide(self.paid_with, self.seats_with)
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """Mean returns of n players. A value is NaN without matches; samples and interval are NaN with fewer than two
-    deals."""
+    """Mean returns of n players. A value is NaN without matches; its samples are NaN with fewer than two deals."""
 
     values: Floats
     low: Floats
@@ -63,14 +62,14 @@ class Means:
     """Whether the row player is surely above the column player, shape (n, n)."""
     returns: GameReturns
     bounds: Bounds
-    """The least and greatest return of the game."""
+    """The game's least and greatest return."""
 
     def margin(self, one: int, other: int) -> Estimate:
-        """Return the mean of player `one` minus that of `other`, with its interval."""
+        """Return the difference of two players' means, by index, with its interval."""
         if one == other:
             return Estimate(0.0, 0.0, 0.0)
-        margin = _estimate(
-            _margins(self.returns, one, other),
+        margin = _estimate_mean(
+            _list_margins_by_deal(self.returns, one, other),
             self.samples[:, one] - self.samples[:, other],
             int(self.returns.played[[one, other]].min()),
             margin_bounds(self.bounds),
@@ -79,7 +78,7 @@ class Means:
 
 
 def sum_returns(outcomes: Iterable[MatchOutcome], players: Sequence[str]) -> GameReturns:
-    """Sum the returns in the outcomes of one game, for `players` in this order."""
+    """Sum the returns in one game's outcomes, with players in this order."""
     deals, indexed = index_outcomes(outcomes, players)
     n = len(players)
     paid, seats = np.zeros((len(deals), n)), np.zeros((len(deals), n))
@@ -95,54 +94,56 @@ def sum_returns(outcomes: Iterable[MatchOutcome], players: Sequence[str]) -> Gam
 
 
 def compute_means(returns: GameReturns, weights: Floats, bounds: Bounds) -> Means:
-    """Return mean returns with their intervals. `weights` holds the deal weights, shape (samples, deals); `bounds` are
-    the game's least and greatest return."""
-    values = _quotient(returns.paid.sum(axis=0), returns.seats.sum(axis=0))
-    samples = _quotient(weights @ returns.paid, weights @ returns.seats)
+    """Return mean returns with their intervals. `weights` holds deal weights, shape (samples, deals)."""
+    values = _divide(returns.paid.sum(axis=0), returns.seats.sum(axis=0))
+    samples = _divide(weights @ returns.paid, weights @ returns.seats)
     samples[:, returns.played < 2] = math.nan
     found = [
-        _estimate(_own(returns, i), samples[:, i], int(returns.played[i]), bounds) for i in range(len(returns.players))
+        _estimate_mean(_list_means_by_deal(returns, i), samples[:, i], int(returns.played[i]), bounds)
+        for i in range(len(returns.players))
     ]
     low, high = np.array([one.low for one in found]), np.array([one.high for one in found])
-    return Means(values, low, high, samples, _above(returns, samples, bounds), returns, bounds)
+    return Means(values, low, high, samples, _find_above(returns, samples, bounds), returns, bounds)
 
 
-def _estimate(by_deal: Sequence[float], samples: Floats, deals: int, bounds: Bounds) -> Estimate:
-    """Return the mean of the deals with its interval: by bootstrap, or by `scores.mean` if there are too few deals or
-    resampling shows no spread."""
+def _estimate_mean(by_deal: Sequence[float], samples: Floats, deals: int, bounds: Bounds) -> Estimate:
+    """Return the mean over deals with its bootstrap interval, or that of `scores.mean` for few deals or equal
+    returns."""
     estimate = mean(by_deal, bounds)
     if deals < FEWEST or are_equal(by_deal, bounds):
         return estimate
-    low, high = interval(samples)
+    low, high = compute_interval(samples)
     return replace(estimate, low=float(low), high=float(high))
 
 
-def _above(returns: GameReturns, samples: Floats, bounds: Bounds) -> Above:
-    """Return where the bootstrap and the interval of `scores.mean` agree. The bootstrap alone is overconfident for rare
-    returns: if none of the margins is negative, none of its samples is."""
-    above = surely_above(samples, returns.played)
+def _find_above(returns: GameReturns, samples: Floats, bounds: Bounds) -> Above:
+    """Return where both the bootstrap and `scores.mean` place the row player above the column player.
+
+    The bootstrap alone is overconfident for rare returns: without a negative margin, no sample is negative."""
+    above = find_surely_above(samples, returns.played)
     for one, other in np.argwhere(above):
-        above[one, other] = mean(_margins(returns, one, other), margin_bounds(bounds)).low > 0.0
+        above[one, other] = mean(_list_margins_by_deal(returns, one, other), margin_bounds(bounds)).low > 0.0
     return above
 
 
-def _own(returns: GameReturns, player: int) -> list[float]:
-    """Return one value for each deal that the player played; their mean is the player's mean return."""
+def _list_means_by_deal(returns: GameReturns, player: int) -> list[float]:
+    """Return a value for each of the player's deals; their mean is its mean return."""
     played = returns.seats[:, player] > 0.0
-    return _by_deal(returns, player, played) if played.any() else [math.nan]
+    return _divide_by_deal(returns, player, played) if played.any() else [math.nan]
 
 
-def _margins(returns: GameReturns, one: int, other: int) -> list[float]:
-    """Return one value for each deal that either played; their mean is the difference of the mean returns. If both
-    played every deal in the same number of seats, these are the differences on each deal."""
+def _list_margins_by_deal(returns: GameReturns, one: int, other: int) -> list[float]:
+    """Return a value for each deal that either player played; their mean is the difference of the mean returns.
+
+    If both have the same number of seats in every deal, these are the differences by deal."""
     played = np.asarray(returns.seats[:, [one, other]].any(axis=1))
-    pairs = zip(_by_deal(returns, one, played), _by_deal(returns, other, played), strict=True)
+    pairs = zip(_divide_by_deal(returns, one, played), _divide_by_deal(returns, other, played), strict=True)
     return [mine - theirs for mine, theirs in pairs]
 
 
-def _by_deal(returns: GameReturns, player: int, deals: NDArray[np.bool_]) -> list[float]:
+def _divide_by_deal(returns: GameReturns, player: int, deals: NDArray[np.bool_]) -> list[float]:
     return ratio_by_deal(returns.paid[deals, player].tolist(), returns.seats[deals, player].tolist())
 
 
-def _quotient(paid: Floats, seats: Floats) -> Floats:
+def _divide(paid: Floats, seats: Floats) -> Floats:
     return np.divide(paid, seats, out=np.full_like(paid, math.nan), where=seats > 0.0)

@@ -1,1 +1,1 @@
-"""`results.json`: everything that a leaderboard shows, derived only from a board's files."""
+"""`results.json`: all figures of a leaderboard, derived from the board's files."""

@@ -14,7 +14,7 @@ from gymposium.util.json_file import read_model
 from gymposium_arena.board import Board
 from gymposium_arena.exact_file import read_exact
 from gymposium_arena.failing import GameDecisions
-from gymposium_arena.luck import find_luck
+from gymposium_arena.luck import make_luck_correction
 from gymposium_arena.ratings.bootstrap import SAMPLES
 from gymposium_arena.results.make import make_results
 from gymposium_arena.results.model import Results
@@ -23,25 +23,25 @@ from gymposium_arena.reviews import BoardReviews
 from gymposium_arena.yardsticks import compute_yardsticks
 
 
-def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
-    """Compute the results of a board from its suite, entries and records. Equal boards give equal results.
+def compute_results(board: Board, *, samples: int = SAMPLES) -> Results:
+    """Compute a board's results from its suite, entries and records. Equal boards give equal results.
 
-    Raises `BadRecord` for a match whose game or players the board does not have."""
+    Raises `BadRecord` for a match of a game or player that is not on the board."""
     entries, tally, unreadable = board.entries(), BoardTally(), 0
     kept = Reviews()
     reviews = BoardReviews(kept, {entry.player for entry in entries if entry.fitted_to is not None})
     luck = {
-        game.name: find_luck(game.load(), [one.player for one in entries if game.name in one.games])
+        game.name: make_luck_correction(game.load(), [one.player for one in entries if game.name in one.games])
         for game in board.suite.games
     }
     for file, record in board.records():
         if isinstance(record, Record):
             found = None if record.ending.broke_off else luck[record.game]
-            tally.add(record, None if found is None else found.corrected(record))
+            tally.add(record, None if found is None else found.correct(record))
             reviews.add(file, record)
         else:
             unreadable += 1
-    decisions = _decisions(board, tally, kept)
+    decisions = _collect_decisions(board, tally, kept)
     measured = {entry.player: read_exact(board, entry) for entry in entries}
     yardsticks = {
         game.name: compute_yardsticks(game.load(), [one.player for one in entries if game.name in one.games], measured)
@@ -53,8 +53,8 @@ def results_of(board: Board, *, samples: int = SAMPLES) -> Results:
     )
 
 
-def _decisions(board: Board, tally: BoardTally, reviews: Reviews) -> Mapping[str, GameDecisions]:
-    """Return the decisions of the games in which a reply failed, by full name."""
+def _collect_decisions(board: Board, tally: BoardTally, reviews: Reviews) -> Mapping[str, GameDecisions]:
+    """Return the decisions in games with failed replies, by full name."""
     found = {
         name: GameDecisions(reviews)
         for name, game in tally.games.items()
@@ -71,23 +71,23 @@ def results_file(board: Board) -> Path:
     return board.path / "results.json"
 
 
-def results_text(results: Results) -> str:
-    """Return the content of the file; equal results give equal bytes."""
+def format_results(results: Results) -> str:
+    """Serialize results to JSON; equal results give equal bytes."""
     return json.dumps(results.model_dump(mode="json"), indent=1, ensure_ascii=True) + "\n"
 
 
 def write_results(board: Board, results: Results) -> Path:
-    """Write the results atomically and return the path."""
+    """Write `results.json` atomically and return its path."""
     path = results_file(board)
-    replace_text(path, results_text(results))
+    replace_text(path, format_results(results))
     return path
 
 
 def read_results(path: Path) -> Results:
-    """Read results from a file. Raises `BadRecord` if the file cannot be read."""
+    """Read results from a file. Raises `BadRecord` if the file is invalid."""
     return read_model(path, Results, "results", f"Make it with:  {rate_command(path.parent)}")
 
 
 def rate_command(board: Path) -> str:
-    """Return the shell command that makes the results of the board in this folder."""
+    """Return the shell command that rates a board."""
     return command_line("leaderboard", "rate", str(board))

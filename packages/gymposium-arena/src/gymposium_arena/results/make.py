@@ -1,4 +1,4 @@
-"""Compute a board's results from its tallied records. The order of the records does not matter."""
+"""Compute a board's results from tallied records, independent of their order."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import numpy as np
 from gymposium.games.protocol import Game
 from gymposium_arena.entries import Entry
 from gymposium_arena.failing import GameDecisions
-from gymposium_arena.luck import Luck
-from gymposium_arena.outcomes import MatchOutcome, distinct
-from gymposium_arena.ratings.bootstrap import SAMPLES, deal_weights, generator
-from gymposium_arena.ratings.comparisons import Comparisons, Floats, compare
-from gymposium_arena.ratings.evidence import EACH_GAME, Evidence, from_game, from_games
+from gymposium_arena.luck import LuckCorrection
+from gymposium_arena.outcomes import MatchOutcome, drop_duplicates
+from gymposium_arena.ratings.bootstrap import SAMPLES, draw_deal_weights, make_generator
+from gymposium_arena.ratings.comparisons import Comparisons, Floats, compare_players
+from gymposium_arena.ratings.evidence import EACH_GAME, Evidence, sum_game, sum_games
 from gymposium_arena.ratings.fit import find_anchor, rate
-from gymposium_arena.ratings.luck import less_luck
-from gymposium_arena.ratings.payoff import Payoff, compute_payoff, over_games
+from gymposium_arena.ratings.luck import correct_for_luck
+from gymposium_arena.ratings.payoff import Payoff, average_payoffs, compute_payoff
 from gymposium_arena.ratings.prior import VIRTUAL
 from gymposium_arena.ratings.returns import Means, compute_means, sum_returns
 from gymposium_arena.ratings.scale import CONFIDENCE
-from gymposium_arena.results.luck import luck_result
+from gymposium_arena.results.luck import make_luck_result
 from gymposium_arena.results.model import (
     AdversaryResult,
     Contender,
@@ -37,8 +37,8 @@ from gymposium_arena.results.model import (
     SuiteResult,
     Yardsticks,
 )
-from gymposium_arena.results.play import play_result
-from gymposium_arena.results.standings import estimate, make_board, means_of_players, table_of
+from gymposium_arena.results.play import make_play_result
+from gymposium_arena.results.standings import make_board, make_interval, make_means, make_returns_table
 from gymposium_arena.results.tally import BoardTally, GameTally
 from gymposium_arena.suite import Suite
 
@@ -72,7 +72,7 @@ from it, is taken out, as far as a table that was fixed before the match knows i
 """
 
 SEED = 0
-"""Seed of the bootstrap, fixed so that no one can choose a seed whose intervals they like."""
+"""Seed of the bootstrap, fixed so that no one can pick a favorable seed."""
 
 
 def make_results(
@@ -81,15 +81,16 @@ def make_results(
     tally: BoardTally,
     yardsticks: Mapping[str, Yardsticks],
     lost: Mapping[str, LostResult | None],
-    luck: Mapping[str, Luck | None],
+    luck: Mapping[str, LuckCorrection | None],
     decisions: Mapping[str, GameDecisions],
     *,
     unreadable: int = 0,
     samples: int = SAMPLES,
 ) -> Results:
-    """Return the results of a board with this suite and these entries, from tallied records. `yardsticks`, `lost` and
-    `luck` hold values by game, and `decisions` holds the games in which a reply failed. `unreadable` counts the
-    lines that are not records, and `samples` the bootstrap samples."""
+    """Compute a board's results from its suite, entries and tallied records.
+
+    `yardsticks`, `lost` and `luck` hold values by game, `decisions` only for games with failed replies. `unreadable` is
+    the number of lines that are not records, and `samples` the number of bootstrap samples."""
     players = [entry.player for entry in entries if entry.fitted_to is None]
     named = {entry.player: entry for entry in entries}
     fitted = {
@@ -99,11 +100,13 @@ def make_results(
         for target in [named.get(entry.fitted_to)]
     }
     games = [
-        _PlayedGame.of(game.load(), tally.games[game.name], fitted, luck[game.name], decisions.get(game.name), samples)
+        _PlayedGame.from_tally(
+            game.load(), tally.games[game.name], fitted, luck[game.name], decisions.get(game.name), samples
+        )
         for game in suite.games
     ]
     rivals = [game for game in games if game.kind == "versus"]
-    several = len(rivals) > 1  # a single game's own board already shows the order
+    several = len(rivals) > 1  # a single game needs no joint board
     lacks = {
         player: absent
         for player in players
@@ -139,27 +142,28 @@ def make_results(
                 label=entry.label,
                 slug=entry.slug,
                 number=entry.number,
-                conduct=tally.players[entry.player].conduct(),
+                conduct=tally.players[entry.player].to_conduct(),
             )
             for entry in entries
         ],
-        joint=_joint_board(complete, rivals) if several and len(complete) > 1 else None,
+        joint=_make_joint_board(complete, rivals) if several and len(complete) > 1 else None,
         joint_games=[game.game.name for game in rivals],
         joint_lacks=lacks,
-        games=[game.result(players, yardsticks[game.game.name], lost[game.game.name]) for game in games],
+        games=[game.make_result(players, yardsticks[game.game.name], lost[game.game.name]) for game in games],
         unreadable=unreadable,
     )
 
 
 def pays_amounts(game: Game) -> bool:
-    """Return whether a game has chance, hidden information and returns that are amounts, as in poker, not just wins.
-    Its players are ordered by how much they win, not by how often."""
+    """Return whether a game has chance, hidden information and returns above 1, as in poker.
+
+    Its players are ordered by how much they win instead of how often."""
     spec = game.spec
     return spec.chance and spec.information == "imperfect" and max(map(abs, game.utility_range)) > 1
 
 
 def find_kind(game: Game) -> Kind:
-    """Return the kind of a game, which decides how its players are compared."""
+    """Return a game's kind, which decides how its players are compared."""
     if game.seats == 1:
         return "solo"
     if game.spec.utility == "cooperative":
@@ -169,11 +173,11 @@ def find_kind(game: Game) -> Kind:
 
 @dataclass(frozen=True, slots=True)
 class _Target:
-    """The player that an adversary was fitted to."""
+    """An adversary's target."""
 
     player: str
     changed: bool
-    """Whether its files have changed since."""
+    """Whether its files have changed since the adversary was fitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,12 +188,12 @@ class _PlayedGame:
     kind: Kind
     tally: GameTally
     outcomes: Sequence[MatchOutcome]
-    """Outcomes without repeated matches and adversaries' matches."""
-    of_adversaries: Sequence[MatchOutcome]
+    """Outcomes without duplicates and without adversaries' matches."""
+    adversary_outcomes: Sequence[MatchOutcome]
     fitted: Mapping[str, _Target]
     """The target of each adversary."""
-    luck: Luck | None
-    """The correction for luck; None if returns were not corrected."""
+    luck: LuckCorrection | None
+    """The luck correction; None if the game has none."""
     decisions: GameDecisions | None
     """The matches' decisions; None if no reply failed."""
     matches: Counter[str]
@@ -197,53 +201,61 @@ class _PlayedGame:
     samples: int
 
     @classmethod
-    def of(
+    def from_tally(
         cls,
         game: Game,
         tally: GameTally,
         fitted: Mapping[str, _Target],
-        luck: Luck | None,
+        luck: LuckCorrection | None,
         decisions: GameDecisions | None,
         samples: int,
     ) -> _PlayedGame:
-        played = distinct(tally.outcomes)
+        played = drop_duplicates(tally.outcomes)
         outcomes = [outcome for outcome in played if fitted.keys().isdisjoint(outcome.players)]
         others = [outcome for outcome in played if not fitted.keys().isdisjoint(outcome.players)]
-        return cls(game, find_kind(game), tally, outcomes, others, fitted, luck, decisions, _matches(outcomes), samples)
+        return cls(
+            game, find_kind(game), tally, outcomes, others, fitted, luck, decisions, _count_matches(outcomes), samples
+        )
 
-    def between(self, players: Sequence[str]) -> list[MatchOutcome]:
-        """Return the matches in which only these players took part."""
+    def find_outcomes(self, players: Sequence[str]) -> list[MatchOutcome]:
+        """Return the matches between these players only."""
         return [outcome for outcome in self.outcomes if set(players).issuperset(outcome.players)]
 
-    def among(self, players: Sequence[str]) -> tuple[Comparisons, Floats, Payoff]:
-        """Return these players' comparisons, the deal weights, and the pay-off matrix."""
-        comparisons = compare(self.between(players), players)
-        weights = self.weights(comparisons.deals)
-        return comparisons, weights, compute_payoff(comparisons, weights, generator(SEED, "payoff", self.game.name))
+    def make_comparisons(self, players: Sequence[str]) -> tuple[Comparisons, Floats, Payoff]:
+        """Return these players' comparisons, deal weights and pay-off matrix."""
+        comparisons = compare_players(self.find_outcomes(players), players)
+        weights = self.draw_weights(comparisons.deals)
+        return (
+            comparisons,
+            weights,
+            compute_payoff(comparisons, weights, make_generator(SEED, "payoff", self.game.name)),
+        )
 
-    def weights(self, deals: Sequence[str]) -> Floats:
-        """Return the deal weights in each bootstrap sample, shape (samples, deals)."""
-        return deal_weights(generator(SEED, "deals", self.game.name), self.samples, len(deals))
+    def draw_weights(self, deals: Sequence[str]) -> Floats:
+        """Draw the deal weights of each bootstrap sample, shape (samples, deals)."""
+        return draw_deal_weights(make_generator(SEED, "deals", self.game.name), self.samples, len(deals))
 
     @property
     def by_return(self) -> bool:
-        """Whether its rivals are ordered by mean return rather than by rating."""
+        """Whether players are ordered by mean return instead of rating."""
         return self.kind == "versus" and pays_amounts(self.game)
 
-    def result(self, everybody: Sequence[str], yardsticks: Yardsticks, lost: LostResult | None) -> GameResult:
-        """Return the results of the game."""
+    def make_result(self, everybody: Sequence[str], yardsticks: Yardsticks, lost: LostResult | None) -> GameResult:
+        """Return the game's results."""
         game, versus = self.game, self.kind == "versus"
         players = [player for player in everybody if self.matches[player]]
         returns = sum_returns(self.outcomes, players)
-        means = self._means(self.outcomes, players) if players else None
-        corrected = None if self.luck is None or not players else self._means(less_luck(self.outcomes), players)
+        means = self._compute_means(self.outcomes, players) if players else None
+        corrected = (
+            None if self.luck is None or not players else self._compute_means(correct_for_luck(self.outcomes), players)
+        )
         board, several = None, False
         if versus and means is not None:
-            comparisons, weights, payoff = self.among(players)
-            ratings = rate(from_game(comparisons, weights), generator(SEED, "prior", game.name))
+            comparisons, weights, payoff = self.make_comparisons(players)
+            ratings = rate(sum_game(comparisons, weights), make_generator(SEED, "prior", game.name))
             several, deals = len(comparisons.sets) > 0, len(comparisons.deals)
             by = (corrected or means) if self.by_return else None
-            evidence = partial(from_game, comparisons)
+            evidence = partial(sum_game, comparisons)
             board = make_board(ratings, payoff, self.matches, deals, comparisons.played, evidence, means, corrected, by)
         return GameResult(
             game=game.name,
@@ -254,63 +266,68 @@ class _PlayedGame:
             model=None if board is None else "Plackett–Luce" if several else "Bradley–Terry",
             matches=len(self.outcomes),
             deals=len(returns.deals),
-            duplicates=len(self.tally.outcomes) - len(self.outcomes) - len(self.of_adversaries),
+            duplicates=len(self.tally.outcomes) - len(self.outcomes) - len(self.adversary_outcomes),
             errors=len(self.tally.broken - self.tally.finished),
             forfeits=sum(outcome.forfeit is not None for outcome in self.outcomes),
             board=board,
             by_return=self.by_return,
-            means=None
-            if versus or means is None
-            else means_of_players(returns, means, self.matches, find_anchor(everybody)),
-            returns=table_of(returns) if game.seats > 1 and self.kind != "cooperative" else None,
+            means=None if versus or means is None else make_means(returns, means, self.matches, find_anchor(everybody)),
+            returns=make_returns_table(returns) if game.seats > 1 and self.kind != "cooperative" else None,
             yardsticks=yardsticks,
-            adversaries=[*self._adversaries()],
+            adversaries=[*self._rate_adversaries()],
             lost=lost,
-            luck=None if self.luck is None else luck_result(self.luck, self.outcomes, players, self._means),
-            play=None if board is None or self.decisions is None else self._play(self.decisions, board, players),
+            luck=None
+            if self.luck is None
+            else make_luck_result(self.luck, self.outcomes, players, self._compute_means),
+            play=None if board is None or self.decisions is None else self._rate_play(self.decisions, board, players),
         )
 
-    def _play(self, decisions: GameDecisions, board: RatedBoard, players: Sequence[str]) -> PlayResult:
+    def _rate_play(self, decisions: GameDecisions, board: RatedBoard, players: Sequence[str]) -> PlayResult:
         def drawn(deals: int, alike: float) -> Floats:
-            return deal_weights(generator(SEED, "play", self.game.name), self.samples, deals, alike)
+            return draw_deal_weights(make_generator(SEED, "play", self.game.name), self.samples, deals, alike)
 
         order = [row.player for row in board.standings]
-        prior = generator(SEED, "prior", self.game.name)
-        return play_result(decisions, self.outcomes, players, order, drawn, prior, self.weights)
+        prior = make_generator(SEED, "prior", self.game.name)
+        return make_play_result(decisions, self.outcomes, players, order, drawn, prior, self.draw_weights)
 
-    def _means(self, outcomes: Sequence[MatchOutcome], players: Sequence[str]) -> Means:
+    def _compute_means(self, outcomes: Sequence[MatchOutcome], players: Sequence[str]) -> Means:
         returns = sum_returns(outcomes, players)
-        return compute_means(returns, self.weights(returns.deals), self.game.utility_range)
+        return compute_means(returns, self.draw_weights(returns.deals), self.game.utility_range)
 
-    def _adversaries(self) -> Iterator[AdversaryResult]:
+    def _rate_adversaries(self) -> Iterator[AdversaryResult]:
         for player, target in self.fitted.items():
-            between = [outcome for outcome in self.of_adversaries if set(outcome.players) == {player, target.player}]
+            between = [
+                outcome for outcome in self.adversary_outcomes if set(outcome.players) == {player, target.player}
+            ]
             if between:
-                means = self._means(between, [player, target.player])
+                means = self._compute_means(between, [player, target.player])
                 yield AdversaryResult(
                     player=player,
                     target=target.player,
                     target_changed=target.changed,
                     matches=len(between),
-                    returned=estimate(means.values[0], means.low[0], means.high[0]),
+                    returned=make_interval(means.values[0], means.low[0], means.high[0]),
                 )
 
 
-def _joint_board(players: Sequence[str], games: Sequence[_PlayedGame]) -> RatedBoard:
-    parts = [game.among(players) for game in games]
-    evidence = from_games([comparisons for comparisons, _, _ in parts], [weights for _, weights, _ in parts])
-    ratings = rate(evidence, generator(SEED, "prior", "joint"))
-    matches = _matches(outcome for game in games for outcome in game.between(players))
+def _make_joint_board(players: Sequence[str], games: Sequence[_PlayedGame]) -> RatedBoard:
+    parts = [game.make_comparisons(players) for game in games]
+    evidence = sum_games([comparisons for comparisons, _, _ in parts], [weights for _, weights, _ in parts])
+    ratings = rate(evidence, make_generator(SEED, "prior", "joint"))
+    matches = _count_matches(outcome for game in games for outcome in game.find_outcomes(players))
     played = [comparisons for comparisons, _, _ in parts]
     ends = np.cumsum([len(comparisons.deals) for comparisons in played])
 
     def weighted(weights: Floats) -> Evidence:
-        return from_games(played, np.split(weights, ends[:-1], axis=1))
+        return sum_games(played, np.split(weights, ends[:-1], axis=1))
 
-    payoff, deals = over_games([payoff for _, _, payoff in parts]), np.sum([game.played for game in played], axis=0)
+    payoff, deals = (
+        average_payoffs([payoff for _, _, payoff in parts]),
+        np.sum([game.played for game in played], axis=0),
+    )
     return make_board(ratings, payoff, matches, int(ends[-1]), deals, weighted)
 
 
-def _matches(outcomes: Iterable[MatchOutcome]) -> Counter[str]:
+def _count_matches(outcomes: Iterable[MatchOutcome]) -> Counter[str]:
     """Return the number of matches of each player."""
     return Counter(player for outcome in outcomes for player in set(outcome.players))

@@ -1,6 +1,6 @@
-"""The content of `results.json`: everything that a leaderboard shows, as plain data.
+"""The content of `results.json`, as pydantic models.
 
-The JSON schema of the file is made from these classes (`gymposium leaderboard rate --schema`).
+These classes define the file's JSON schema (`gymposium leaderboard rate --schema`).
 """
 
 from __future__ import annotations
@@ -341,6 +341,6 @@ class Results(FileModel):
     """Number of lines in record files that are not records."""
 
 
-def rounded(value: float, digits: int) -> float:
-    """Return a figure as stored, rounded to decimal digits and without a negative zero."""
+def round_figure(value: float, digits: int) -> float:
+    """Round a figure to decimal digits for storage, without a negative zero."""
     return round(float(value), digits) + 0.0

@@ -1,4 +1,4 @@
-"""Tallies of match records: outcomes by game and conduct by player, one record at a time."""
+"""Tally match records one at a time: outcomes by game and conduct by player."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gymposium_arena.results.model import Conduct
 
 @dataclass(slots=True)
 class PlayerTally:
-    """The conduct of one player so far."""
+    """A player's conduct so far."""
 
     matches: int = 0
     replies: Counter[str] = field(default_factory=Counter)
@@ -24,8 +24,8 @@ class PlayerTally:
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
-    def conduct(self) -> Conduct:
-        """Return the conduct as plain data."""
+    def to_conduct(self) -> Conduct:
+        """Convert to the model in `results.json`."""
         return Conduct(
             matches=self.matches,
             replies={kind: self.replies[kind] for kind in KINDS},
@@ -39,14 +39,14 @@ class PlayerTally:
 
 @dataclass(slots=True)
 class GameTally:
-    """The matches of one game so far."""
+    """A game's matches so far."""
 
     outcomes: list[MatchOutcome] = field(default_factory=list)
-    """Outcomes of all records, repeated matches included."""
+    """Outcomes of all records, duplicates included."""
     finished: set[str] = field(default_factory=set)
     """Ids of the matches with a result."""
     broken: set[str] = field(default_factory=set)
-    """Ids of matches that broke off, including those played again since."""
+    """Ids of matches that broke off, including those replayed since."""
     players: defaultdict[str, PlayerTally] = field(default_factory=lambda: defaultdict(PlayerTally))
     """Conduct in this game, by player."""
 
@@ -60,19 +60,19 @@ class BoardTally:
     """Conduct in all games, by player."""
 
     def add(self, record: Record, corrected: tuple[float, ...] | None = None) -> None:
-        """Count a record, with its luck-corrected utilities if known."""
+        """Add a record, with its luck-corrected utilities if known."""
         game = self.games[record.game]
         if record.ending.broke_off:
             game.broken.add(record.id)
             return
         game.finished.add(record.id)
         game.outcomes += (replace(outcome, corrected=corrected) for outcome in read_outcomes([record]))
-        _count(record, game.players)
-        _count(record, self.players)
+        _count_conduct(record, game.players)
+        _count_conduct(record, self.players)
 
 
-def _count(record: Record, players: defaultdict[str, PlayerTally]) -> None:
-    """Count the conduct of a finished match's players."""
+def _count_conduct(record: Record, players: defaultdict[str, PlayerTally]) -> None:
+    """Add a finished match to its players' conduct."""
     for name in dict.fromkeys(record.players):
         players[name].matches += 1
     for turn in record.turns:

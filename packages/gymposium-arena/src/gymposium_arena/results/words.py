@@ -1,4 +1,4 @@
-"""Results as text: ranks, ratings, means and counts as shown on terminals and pages."""
+"""Format results as text for terminals and pages."""
 
 from __future__ import annotations
 
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     )
 
 
-def names(labels: Mapping[str, str]) -> dict[str, str]:
-    """Return each player's display name: its label, followed by the player in brackets if the label is ambiguous.
-    Labels are chosen freely, so a label alone does not identify a player."""
+def make_display_names(labels: Mapping[str, str]) -> dict[str, str]:
+    """Return each player's display name: its label, with the player's name in brackets if labels are not unique."""
     taken = Counter(labels.values())
     taken.update(player for player, label in labels.items() if label != player)
     return {
@@ -38,24 +37,24 @@ def names(labels: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def rank(place: Place | None) -> str:
-    """Return a rank with its range: `3`, or `3 (2–4)`."""
+def format_rank(place: Place | None) -> str:
+    """Format a rank with its range: `3`, or `3 (2–4)`."""
     if place is None:
         return "–"
     return str(place.rank) if place.best == place.worst else f"{place.rank} ({place.best}–{place.worst})"
 
 
-def group(place: Place | None) -> str:
-    """Return the letters of a player's groups: players that share a letter cannot be told apart."""
+def format_group(place: Place | None) -> str:
+    """Return a player's group letters."""
     return "" if place is None else place.group
 
 
-def rating(row: Standing) -> str:
-    """Return a rating with its interval: `412 [380, 450]`, or `≥ 380`."""
-    return _elo(row.bound, row.rating, row.low, row.high)
+def format_rating(row: Standing) -> str:
+    """Format a rating with its interval: `412 [380, 450]`, or `≥ 380`."""
+    return _format_elo(row.bound, row.rating, row.low, row.high)
 
 
-def _elo(bound: Bound | None, value: float | None, low: float | None, high: float | None) -> str:
+def _format_elo(bound: Bound | None, value: float | None, low: float | None, high: float | None) -> str:
     if bound is None or value is None:
         return "not enough data"
     if bound == "at least":
@@ -65,8 +64,8 @@ def _elo(bound: Bound | None, value: float | None, low: float | None, high: floa
     return f"{value:.0f}" if low == high else f"{value:.0f} [{low:.0f}, {high:.0f}]"
 
 
-def mean(estimate: Interval | None) -> str:
-    """Return a mean with its interval: `0.25 [0.10, 0.40]`, or a dash."""
+def format_mean(estimate: Interval | None) -> str:
+    """Format a mean with its interval: `0.25 [0.10, 0.40]`, or a dash."""
     if estimate is None:
         return "–"
     if estimate.low is None or estimate.high is None:
@@ -74,14 +73,14 @@ def mean(estimate: Interval | None) -> str:
     return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
 
 
-def lost(row: PlayerLost) -> str:
-    """Return what a player gives away per move, with its interval: `0.012 [0.008, 0.016]`."""
+def format_loss(row: PlayerLost) -> str:
+    """Format a player's loss per move with its interval: `0.012 [0.008, 0.016]`."""
     value, low, high = row.per_move.value, row.per_move.low, row.per_move.high
     return f"{value:.3f}" if low is None or high is None else f"{value:.3f} [{low:.3f}, {high:.3f}]"
 
 
-def reviewed(lost: LostResult) -> str:
-    """Return how a game's moves were judged, as the beginning of a sentence."""
+def describe_review(lost: LostResult) -> str:
+    """Describe how a game's moves were judged, without a final period."""
     estimate = "" if lost.exact else ", which estimates"
     return (
         f"What the moves of {quantity(lost.matches, 'match')} gave away, as shares of the range "
@@ -90,52 +89,53 @@ def reviewed(lost: LostResult) -> str:
     )
 
 
-def play(row: PlayStanding) -> str:
-    """Return the rating of play alone, formatted like `rating`."""
-    return _elo(row.bound, row.rating, row.low, row.high)
+def format_play(row: PlayStanding) -> str:
+    """Format a rating of play alone, like `format_rating`."""
+    return _format_elo(row.bound, row.rating, row.low, row.high)
 
 
-def exactly(row: PairReturn) -> str:
-    """Return a corrected mean return: `-0.06 [-0.09, -0.03]`, or `-0.06 exactly`."""
-    return f"{row.corrected.value:.4f} exactly" if row.exact else mean(row.corrected)
+def format_corrected(row: PairReturn) -> str:
+    """Format a luck-corrected mean return: `-0.06 [-0.09, -0.03]`, or `-0.0612 exactly`."""
+    return f"{row.corrected.value:.4f} exactly" if row.exact else format_mean(row.corrected)
 
 
-def corrected(luck: LuckResult) -> str:
-    """Return how returns were corrected for luck, as the beginning of a sentence."""
+def describe_correction(luck: LuckResult) -> str:
+    """Describe how returns were corrected for luck, without a final period."""
     known = f", and the draws of {', '.join(luck.known)}" if luck.known else ""
     return f"Mean returns, corrected for luck: chance{known}, by the values of {luck.table}"
 
 
-def flip(board: RatedBoard) -> str | None:
-    """Return the flip distance of a board: `7 of 240 deals`; None if it has none."""
+def format_flip(board: RatedBoard) -> str | None:
+    """Format a board's flip distance: `7 of 240 deals`; None if it has none."""
     return None if board.flip is None else f"{board.flip.deals:,} of {board.flip.of:,} deals"
 
 
-def taken(adversary: AdversaryResult, labels: Mapping[str, str]) -> str:
-    """Return what an adversary gets from its target, as a sentence."""
+def describe_adversary(adversary: AdversaryResult, labels: Mapping[str, str]) -> str:
+    """Describe an adversary's mean return against its target in a sentence."""
     player, target = labels[adversary.player], labels[adversary.target]
-    return f"Fitted to one opponent, outside ratings: {player} gets {mean(adversary.returned)} a match from {target}."
+    gain = format_mean(adversary.returned)
+    return f"Fitted to one opponent, outside ratings: {player} gets {gain} a match from {target}."
 
 
-def paid_less(board: RatedBoard) -> dict[str, list[str]]:
-    """Return the players rated above others although their mean return is surely lower, each with those others. In
-    poker, for example, a player that wins many small pots and loses a few large ones wins most matches but loses
-    chips."""
+def find_paid_less(board: RatedBoard) -> dict[str, list[str]]:
+    """Return the players rated above others that have a surely higher mean return, each with those others.
+
+    In poker, for example, a player may win many small pots and lose a few large ones."""
     rows = [(row.player, row.returned) for row in board.standings if row.place is not None]
     better_paid = {
-        player: [other for other, more in rows[place + 1 :] if _surely_less(paid, more)]
+        player: [other for other, more in rows[place + 1 :] if _is_surely_less(paid, more)]
         for place, (player, paid) in enumerate(rows)
     }
     return {player: others for player, others in better_paid.items() if others}
 
 
-def _surely_less(one: Interval | None, other: Interval | None) -> bool:
+def _is_surely_less(one: Interval | None, other: Interval | None) -> bool:
     high, low = None if one is None else one.high, None if other is None else other.low
     return high is not None and low is not None and high < low
 
 
-def known(yardsticks: Yardsticks, labels: Mapping[str, str]) -> list[str]:
-    """Return a game's yardsticks as sentences that name players by their labels."""
+def describe_yardsticks(yardsticks: Yardsticks, labels: Mapping[str, str]) -> list[str]:
+    """Describe a game's yardsticks in sentences. `labels` holds display names by player."""
     wins, gains = yardsticks.most_wins_against_random, yardsticks.best_return_against_random
     sentences = []
     if wins is not None:
@@ -147,11 +147,13 @@ def known(yardsticks: Yardsticks, labels: Mapping[str, str]) -> list[str]:
             "exactly" if figures.exact else "estimated from samples" if figures.estimated else "illegal replies forfeit"
         )
         shown = f"wins {figures.win_rate_against_random:.3f}, mean return {figures.return_against_random:.3f}"
-        sentences.append(f"{labels[figures.player]} against random play, {kind}: {shown}{_exploitability(figures)}.")
+        sentences.append(
+            f"{labels[figures.player]} against random play, {kind}: {shown}{_describe_exploitability(figures)}."
+        )
     return sentences
 
 
-def _exploitability(figures: Measured) -> str:
+def _describe_exploitability(figures: Measured) -> str:
     if figures.exploitability is not None:
         return f"; exploitability {figures.exploitability:.3f}"
     if figures.restricted_exploitability is not None:
@@ -159,9 +161,8 @@ def _exploitability(figures: Measured) -> str:
     return ""
 
 
-def exploitable(yardsticks: Yardsticks) -> dict[str, str]:
-    """Return the exploitability of each player where known: `0.0469`, or `0.4504*` for its legal
-    moves alone."""
+def format_exploitability(yardsticks: Yardsticks) -> dict[str, str]:
+    """Format known exploitabilities by player: `0.0469`, or `0.4504*` for legal moves alone."""
     known = {}
     for figures in yardsticks.players:
         if figures.exploitability is not None:
@@ -171,8 +172,8 @@ def exploitable(yardsticks: Yardsticks) -> dict[str, str]:
     return known
 
 
-def counts(game: GameResult) -> str:
-    """Return the number of a game's matches, and how they ended, in words."""
+def describe_counts(game: GameResult) -> str:
+    """Describe the number of a game's matches and how they ended."""
     parts = [
         f"{quantity(game.matches, 'match')} on {quantity(game.deals, 'deal')}",
         f"{game.duplicates} repeated {plural(game.duplicates, 'match')} not counted" if game.duplicates else None,

@@ -1,4 +1,4 @@
-"""Select the matches that get a page: up to a limit, losses from most to least informative."""
+"""Select the matches to show on pages, most informative first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gymposium_arena.results.model import GameResult, Results
 from gymposium_arena.site.played import PlayedLineup, PlayedMatch
 
 LOSSES = 12
-"""Number of each player's worst losses that get a page."""
+"""Number of worst losses per player that get a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Loss:
     match: PlayedMatch
     seat: int
     share: float
-    """The player's usual share of points against these opponents. The higher, the less expected the loss."""
+    """The player's expected share of points against these opponents."""
 
     @property
     def opponents(self) -> list[str]:
@@ -31,18 +31,20 @@ class Loss:
 
 
 class ExpectedPoints:
-    """Expected point shares for each pair of players, from the payoff matrices."""
+    """Expected shares of points by pairing, from the pay-off matrices."""
 
     def __init__(self, results: Results) -> None:
-        self._shares: dict[str, dict[tuple[str, str], float]] = {game.game: _shares(game) for game in results.games}
+        self._shares: dict[str, dict[tuple[str, str], float]] = {
+            game.game: _collect_shares(game) for game in results.games
+        }
 
-    def share(self, match: PlayedMatch, game: str, seat: int) -> float:
-        """Return the mean usual share of a seat's player against the match's other players."""
+    def compute_share(self, match: PlayedMatch, game: str, seat: int) -> float:
+        """Return the expected share of a seat's player, averaged over the other players in the match."""
         shares, mine = self._shares[game], match.players[seat]
         return fmean(shares.get((mine, other), 0.5) for s, other in enumerate(match.players) if s != seat)
 
 
-def _shares(game: GameResult) -> dict[tuple[str, str], float]:
+def _collect_shares(game: GameResult) -> dict[tuple[str, str], float]:
     if game.board is None:
         return {}
     return {
@@ -53,34 +55,37 @@ def _shares(game: GameResult) -> dict[tuple[str, str], float]:
     }
 
 
-def choose(players: Sequence[str], lineups: Sequence[PlayedLineup], expected: ExpectedPoints, most: int) -> list[str]:
-    """Return the ids of the selected matches: at most `most` per lineup, and each player's worst losses; none if `most`
-    is 0."""
-    chosen = [match for lineup in lineups for match in _by_interest(lineup, expected)[:most]]
+def choose_matches(
+    players: Sequence[str], lineups: Sequence[PlayedLineup], expected: ExpectedPoints, most: int
+) -> list[str]:
+    """Return the ids of at most `most` matches per lineup, and of each player's worst losses; none if `most` is 0."""
+    chosen = [match for lineup in lineups for match in _sort_by_interest(lineup, expected)[:most]]
     if most:
         for player in players:
-            chosen += [loss.match for loss in worst_losses(player, lineups, expected)[:LOSSES]]
+            chosen += [loss.match for loss in find_worst_losses(player, lineups, expected)[:LOSSES]]
     return list(dict.fromkeys(match.id for match in chosen))
 
 
-def _by_interest(lineup: PlayedLineup, expected: ExpectedPoints) -> list[PlayedMatch]:
-    """Return a lineup's matches from most to least informative. In zero-sum games, the kinds of matches take turns:
-    forfeits, losses of the usual winner, losses of the usual loser; draws come last. For a player alone,
-    forfeits come first, then matches by return, lowest first."""
+def _sort_by_interest(lineup: PlayedLineup, expected: ExpectedPoints) -> list[PlayedMatch]:
+    """Return a lineup's matches from most to least informative.
+
+    In zero-sum games, forfeits, losses of the favorite and losses of the underdog alternate; draws come last. For a
+    player alone, forfeits come first, then matches by ascending return."""
     once = [match for match in lineup.matches if match.counts]
     if len(lineup.players) == 1:
         return sorted(once, key=lambda match: (match.ending.seat is None, fmean(match.returns)))
     kinds: defaultdict[tuple[bool, bool, float], list[PlayedMatch]] = defaultdict(list)
     for match in once:
-        lost = [expected.share(match, lineup.game, seat) for seat, how in enumerate(match.results) if how == "loss"]
+        lost = [
+            expected.compute_share(match, lineup.game, seat) for seat, how in enumerate(match.results) if how == "loss"
+        ]
         kinds[not lost, match.ending.seat is None, -max(lost, default=0.0)].append(match)
     turns = [(kind[0], turn, kind, match) for kind, matches in kinds.items() for turn, match in enumerate(matches)]
     return [match for *_, match in sorted(turns, key=lambda turn: turn[:3])]
 
 
-def worst_losses(player: str, lineups: Sequence[PlayedLineup], expected: ExpectedPoints) -> list[Loss]:
-    """Return a player's losses, from least to most expected; forfeits come last because they say little about its
-    moves."""
+def find_worst_losses(player: str, lineups: Sequence[PlayedLineup], expected: ExpectedPoints) -> list[Loss]:
+    """Return a player's losses from least to most expected, with forfeits last."""
     losses = []
     for lineup in lineups:
         if player not in lineup.players or len(lineup.players) == 1:
@@ -88,5 +93,5 @@ def worst_losses(player: str, lineups: Sequence[PlayedLineup], expected: Expecte
         for match in lineup.matches:
             seat = match.players.index(player)
             if match.counts and match.results[seat] == "loss":
-                losses.append(Loss(lineup.game, match, seat, expected.share(match, lineup.game, seat)))
+                losses.append(Loss(lineup.game, match, seat, expected.compute_share(match, lineup.game, seat)))
     return sorted(losses, key=lambda loss: (loss.match.ending.seat == loss.seat, -loss.share))

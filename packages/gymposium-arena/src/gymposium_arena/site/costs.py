@@ -1,4 +1,4 @@
-"""Strength against cost: tokens and seconds per reply beside a game's figures."""
+"""Compare strength with cost: tokens and seconds per reply in a game."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gymposium_arena.results.model import Conduct, GameResult
-from gymposium_arena.site.charts import Plot, cost_plot
+from gymposium_arena.site.charts import Plot, make_cost_plot
 from gymposium_arena.site.figures import PlayerFigure, name_measure, rank_figures
 from gymposium_arena.site.played import ReplyCosts
 
 
 @dataclass(frozen=True, slots=True)
 class CostRow:
-    """The cost of a language model's replies in a game."""
+    """A language model's cost per reply in a game."""
 
     figure: PlayerFigure
     tokens: float
-    """Tokens written per reply."""
+    """Written tokens per reply."""
     read: float
-    """Tokens read per reply."""
+    """Read tokens per reply."""
     seconds: float | None
     """Seconds per reply, if recorded."""
 
@@ -35,18 +35,19 @@ class Costs:
 
 
 def compute_costs(game: GameResult, conduct: Mapping[str, Conduct], spent: Mapping[str, ReplyCosts]) -> Costs | None:
-    """Return a game's costs; None if no player with a figure reports tokens. `conduct` and `spent` are those of the
-    game's players."""
+    """Return a game's costs, or None if no ranked player reports tokens. `conduct` and `spent` are by player."""
     figures = [figure for figure in rank_figures(game) if figure.value is not None]
-    rows = [row for figure in figures for row in _row(figure, conduct, spent)]
+    rows = [row for figure in figures for row in _make_rows(figure, conduct, spent)]
     if not rows:
         return None
     strengths = {figure.player: figure.value for figure in figures if figure.value is not None}
-    plot = cost_plot(strengths, {row.figure.player: row.tokens for row in rows})
+    plot = make_cost_plot(strengths, {row.figure.player: row.tokens for row in rows})
     return Costs(game, name_measure(game), plot, rows)
 
 
-def _row(figure: PlayerFigure, conduct: Mapping[str, Conduct], spent: Mapping[str, ReplyCosts]) -> Sequence[CostRow]:
+def _make_rows(
+    figure: PlayerFigure, conduct: Mapping[str, Conduct], spent: Mapping[str, ReplyCosts]
+) -> Sequence[CostRow]:
     behaved = conduct[figure.player]
     if not behaved.completion_tokens:
         return []

@@ -1,4 +1,4 @@
-"""A site's downloads: the board's unchanged files in one archive, with their digests."""
+"""Make a site's downloads: unchanged board files, their archive, and their digests."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ARCHIVE = "board.zip"
 INDEX = "index.json"
 FORMAT = "gymposium-site-1"
 
-_KINDS = (
+_PATTERNS = (
     "suite.toml",
     "results.json",
     "entries/*/entry.json",
@@ -26,15 +26,15 @@ _KINDS = (
     "entries/*/matches/*/*.jsonl",
     "entries/*/matches/*/*.jsonl.gz",
 )
-"""Patterns of the files that belong to a board. Other files are not published."""
+"""Patterns of published files."""
 
-_WHEN = (1980, 1, 1, 0, 0, 0)
+_DATE = (1980, 1, 1, 0, 0, 0)
 """Date of every file in the archive, fixed so that equal boards give equal bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A file of the site that copies a file of the board."""
+    """A copy of a board file on the site."""
 
     path: str
     """The path below the site's folder."""
@@ -48,23 +48,25 @@ class Download:
 
 
 def copy_board(board: Board, out: Path) -> list[Download]:
-    """Copy a board's files into a site. Raises `BadRecord` for a link, a file that is not regular, or a
-    line of gigabytes. A submitted entry must not publish other files on this machine."""
+    """Copy a board's files and their archive into a site.
+
+    Raises `BadRecord` for a link, a special file or a huge line, so that a submitted entry cannot publish other files
+    on this machine."""
     downloads = []
     with zipfile.ZipFile(out / ARCHIVE, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for file in sorted({file for kind in _KINDS for file in board.path.glob(kind)}):
+        for file in sorted({file for kind in _PATTERNS for file in board.path.glob(kind)}):
             name = file.relative_to(board.path).as_posix()
             inside = [file, *file.parents]
             if any(part.is_symlink() for part in inside[: inside.index(board.path)]):
                 raise BadRecord(f"{file} is a link. Replace it with the file itself.")
             copy = out / FOLDER / name
             copy.parent.mkdir(parents=True, exist_ok=True)
-            entry = zipfile.ZipInfo(f"{board.suite.name}/{name}", _WHEN)
+            entry = zipfile.ZipInfo(f"{board.suite.name}/{name}", _DATE)
             entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             entry.file_size = file.stat().st_size
             digest, size = sha256(), 0
             with open(copy, "wb") as copied, archive.open(entry, "w") as packed:
-                for part in _parts(file):
+                for part in _read_parts(file):
                     size += len(part)
                     digest.update(part)
                     copied.write(part)
@@ -73,9 +75,8 @@ def copy_board(board: Board, out: Path) -> list[Download]:
     return downloads
 
 
-def _parts(file: Path) -> Iterator[bytes]:
-    """Yield a board file's content in parts: its lines, unless it is compressed. Raises `BadRecord` for a file that
-    cannot be published."""
+def _read_parts(file: Path) -> Iterator[bytes]:
+    """Yield a board file by line, or in blocks if it is compressed. Raises `BadRecord` if it cannot be read."""
     try:
         if not is_compressed(file):
             yield from read_lines(file)
@@ -88,7 +89,7 @@ def _parts(file: Path) -> Iterator[bytes]:
 
 
 def write_index(board: Board, out: Path, files: Sequence[Download], pages: Mapping[str, str]) -> None:
-    """Write `index.json`, the site's content for programs."""
+    """Write `index.json`, which lists the site's files and matches for programs."""
     index = {
         "format": FORMAT,
         "suite": {"name": board.suite.name, "title": board.suite.title, "digest": board.suite.digest},

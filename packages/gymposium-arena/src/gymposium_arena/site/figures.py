@@ -1,4 +1,4 @@
-"""A player's value in each game as one figure: its rating, or its mean return if that decides the order."""
+"""Rank players by one figure per game: rating, or mean return if that decides the order."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ class PlayerFigure:
         return "?" if self.value is None else self.text.partition(" [")[0]
 
     @property
-    def behind(self) -> int:
-        """The number of other players that may be as good or better than this leader."""
+    def close_rivals(self) -> int:
+        """The number of players that may be as good or better than this leader."""
         return 0 if self.place is None else self.place.worst - 1
 
 
-def by_rating(board: RatedBoard) -> list[PlayerFigure]:
+def list_ratings(board: RatedBoard) -> list[PlayerFigure]:
     """Return a board's ratings, from best to worst."""
-    return [PlayerFigure(row.player, row.rating, words.rating(row), row.place) for row in board.standings]
+    return [PlayerFigure(row.player, row.rating, words.format_rating(row), row.place) for row in board.standings]
 
 
 def rank_figures(game: GameResult) -> list[PlayerFigure]:
-    """Return a game's figures, best first: ratings, or mean returns if these decide the order."""
+    """Return a game's figures from best to worst: ratings, or mean returns if these decide the order."""
     if game.board is not None and not game.by_return:
-        return by_rating(game.board)
+        return list_ratings(game.board)
     rows: Iterable[Standing | Mean] = game.means or () if game.board is None else game.board.standings
     figures = []
     for row in rows:
-        won = won_by(row)
-        figures.append(PlayerFigure(row.player, None if won is None else won.value, words.mean(won), row.place))
+        won = get_return(row)
+        figures.append(PlayerFigure(row.player, None if won is None else won.value, words.format_mean(won), row.place))
     return figures
 
 
-def won_by(row: Standing | Mean) -> Interval | None:
-    """Return a player's mean return, corrected for luck if known."""
+def get_return(row: Standing | Mean) -> Interval | None:
+    """Return a player's mean return, luck-corrected if known."""
     corrected = row.corrected if isinstance(row, Standing) else None
     return corrected or row.returned
 
@@ -65,14 +65,14 @@ def name_measure(game: GameResult) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Lead:
-    """Who leads in a game, or on the joint board."""
+    """The leading players in a game, or on the joint board."""
 
     game: GameResult | None
     """None for the joint board."""
     measure: str
     first: PlayerFigure
     model: PlayerFigure | None
-    """The best language model; None if none takes part."""
+    """The best language model, or None."""
     of: int
     """The number of players."""
 
@@ -80,7 +80,7 @@ class Lead:
     def from_figures(
         cls, game: GameResult | None, measure: str, figures: Sequence[PlayerFigure], models: Iterable[str]
     ) -> Lead | None:
-        """Return the lead among these figures; None if no player is ranked. `models` are the language models."""
+        """Return the lead among these figures, or None if no player is ranked. `models` names the language models."""
         ranked = [figure for figure in figures if figure.place is not None]
         if not ranked:
             return None
@@ -88,11 +88,11 @@ class Lead:
         return cls(game, measure, ranked[0], model, len(ranked))
 
 
-def in_order(
+def sort_players(
     players: Iterable[str], joint: Sequence[PlayerFigure], games: Mapping[str, Sequence[PlayerFigure]]
 ) -> list[str]:
-    """Return the players in the order of the joint board. Other players follow, ordered by the average share of
-    players ranked above them in their games."""
+    """Return the players in the order of the joint board, then others by the mean share of players ranked above them
+    in a game."""
     place = {figure.player: number for number, figure in enumerate(joint)}
     above: dict[str, list[float]] = {}
     for figures in games.values():

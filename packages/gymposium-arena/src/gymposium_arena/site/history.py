@@ -1,4 +1,4 @@
-"""Earlier results of a board beside the current ones."""
+"""Compare a board's current results with earlier ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from gymposium.errors import BadOption
 from gymposium_arena.results.file import read_results
 from gymposium_arena.results.model import Results
-from gymposium_arena.site.figures import PlayerFigure, by_rating, rank_figures
+from gymposium_arena.site.figures import PlayerFigure, list_ratings, rank_figures
 
 NOW = "now"
 """The name of the current results."""
@@ -17,7 +17,7 @@ NOW = "now"
 
 @dataclass(frozen=True, slots=True)
 class BoardVersion:
-    """A board's figures at one time."""
+    """A board's figures in one version of its results."""
 
     name: str
     joint: Mapping[str, PlayerFigure]
@@ -27,22 +27,22 @@ class BoardVersion:
 
     @classmethod
     def from_results(cls, name: str, results: Results) -> BoardVersion:
-        """Return the figures in these results."""
+        """Collect the figures in these results."""
         return cls(
             name,
-            {} if results.joint is None else _by_player(by_rating(results.joint)),
-            {game.game: _by_player(rank_figures(game)) for game in results.games},
+            {} if results.joint is None else _index_by_player(list_ratings(results.joint)),
+            {game.game: _index_by_player(rank_figures(game)) for game in results.games},
         )
 
     def find_figure(self, player: str, game: str | None) -> PlayerFigure | None:
-        """Return a player's figure in a game, or (None) on the joint board; None if it has none."""
+        """Return a player's figure in a game, or on the joint board if `game` is None; None if it has none."""
         return (self.joint if game is None else self.games.get(game, {})).get(player)
 
 
 def read_history(files: Sequence[Path], results: Results) -> list[BoardVersion]:
-    """Return the versions in earlier `results.json` files, named after the files, and the current one, oldest first.
+    """Return the versions in earlier `results.json` files, named after the files, and then the current one.
 
-    Raises `BadRecord` for a file that cannot be read, and `BadOption` for another suite or duplicate names."""
+    Raises `BadRecord` for an invalid file, and `BadOption` for another suite or duplicate names."""
     versions = []
     for file in files:
         earlier = read_results(file)
@@ -55,5 +55,5 @@ def read_history(files: Sequence[Path], results: Results) -> list[BoardVersion]:
     return [*versions, BoardVersion.from_results(NOW, results)]
 
 
-def _by_player(figures: Iterable[PlayerFigure]) -> dict[str, PlayerFigure]:
+def _index_by_player(figures: Iterable[PlayerFigure]) -> dict[str, PlayerFigure]:
     return {figure.player: figure for figure in figures}

@@ -1,4 +1,4 @@
-"""Render the pages of a site."""
+"""Render a site's pages."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from gymposium.replies.reading import LENIENT
 from gymposium_arena.entries import Entry
 from gymposium_arena.results import words
 from gymposium_arena.results.model import GameResult, Mean, Pairing, PlayerLost, RatedBoard, Standing
-from gymposium_arena.site.charts import Chart, means_chart, ratings_chart, shares_chart
-from gymposium_arena.site.choice import LOSSES, worst_losses
+from gymposium_arena.site.charts import Chart, make_means_chart, make_ratings_chart, make_shares_chart
+from gymposium_arena.site.choice import LOSSES, find_worst_losses
 from gymposium_arena.site.costs import Costs, compute_costs
-from gymposium_arena.site.figures import Lead, by_rating, in_order, name_measure, rank_figures, won_by
+from gymposium_arena.site.figures import Lead, get_return, list_ratings, name_measure, rank_figures, sort_players
 from gymposium_arena.site.played import PlayedLineup, PlayedMatch
-from gymposium_arena.site.seats import seat_lines
+from gymposium_arena.site.seats import make_seat_lines
 from gymposium_arena.site.site import Site
 
 MOVES: Mapping[str | None, str] = {
@@ -24,30 +24,30 @@ MOVES: Mapping[str | None, str] = {
     "up_to_rounding": "can be repeated up to rounding, by leaderboard verify --rerun",
     None: "are attested by the person who ran the player",
 }
-"""The evidence for a player's moves, by the player's own declaration (`Entry.repeats`)."""
+"""The evidence for a player's moves, by `Entry.repeats`."""
 
 
-def all_pages(site: Site) -> Iterator[tuple[str, str]]:
-    """Yield the path and HTML of each page, except `data.html` and match pages."""
-    yield "index.html", _index_page(site)
+def render_pages(site: Site) -> Iterator[tuple[str, str]]:
+    """Yield the path and HTML of every page except `data.html` and match pages."""
+    yield "index.html", _render_index(site)
     yield "games.html", site.render("games.html", "games.html")
     conduct = {player.player: player.conduct for player in site.results.players}
     yield "players.html", site.render("players.html", "players.html", conduct=conduct, lenient_readers=[*LENIENT])
     yield "how.html", site.render("how.html", "how.html", suite=site.board.suite)
     for game in site.results.games:
-        yield site.game_path(game.game), _game_page(site, game)
+        yield site.game_path(game.game), _render_game(site, game)
     for player in site.entries:
-        yield site.player_path(player), _player_page(site, player)
+        yield site.player_path(player), _render_player(site, player)
     met = {frozenset(pair) for lineup in site.played.lineups for pair in combinations(lineup.players, 2)}
     for one, other in combinations(site.entries, 2):
         if frozenset((one, other)) in met:
-            yield site.pairing_path(one, other), _pairing_page(site, one, other)
+            yield site.pairing_path(one, other), _render_pairing(site, one, other)
 
 
-def _index_page(site: Site) -> str:
-    """Return the board's page: who leads, every player's figures and costs, and how the board was made."""
+def _render_index(site: Site) -> str:
+    """Render the board's page: leaders, and every player's figures and costs."""
     results = site.results
-    joint = [] if results.joint is None else by_rating(results.joint)
+    joint = [] if results.joint is None else list_ratings(results.joint)
     figures = {game.game: rank_figures(game) for game in results.games}
     leads = [Lead.from_figures(None, "rating", joint, site.models)]
     leads += [Lead.from_figures(game, name_measure(game), figures[game.game], site.models) for game in results.games]
@@ -60,24 +60,24 @@ def _index_page(site: Site) -> str:
         joint_figures={figure.player: figure for figure in joint},
         leads=[lead for lead in leads if lead is not None],
         figures={name: {figure.player: figure for figure in found} for name, found in figures.items()},
-        kinds=[in_order(sorted(players, key=[*site.entries].index), joint, figures) for players in kinds],
-        boards=[(game, RatingChart.find_losses(game)) for game in results.games if game.by_return or rated == [game]],
-        costs=[costs for game in results.games if (costs := _costs(site, game)) is not None],
-        others=[(game, _chart_of_means(game.means)) for game in results.games if game.means],
+        kinds=[sort_players(sorted(players, key=[*site.entries].index), joint, figures) for players in kinds],
+        boards=[(game, RatingChart.from_game(game)) for game in results.games if game.by_return or rated == [game]],
+        costs=[costs for game in results.games if (costs := _compute_costs(site, game)) is not None],
+        others=[(game, _make_chart(game.means)) for game in results.games if game.means],
         matches=sum(game.matches for game in results.games),
     )
 
 
-def _costs(site: Site, game: GameResult) -> Costs | None:
+def _compute_costs(site: Site, game: GameResult) -> Costs | None:
     return compute_costs(game, site.played.conduct[game.game], site.played.spent_in[game.game])
 
 
-def _chart_of_means(means: Sequence[Mean]) -> Chart:
-    return means_chart({row.player: row.returned for row in means})
+def _make_chart(means: Sequence[Mean]) -> Chart:
+    return make_means_chart({row.player: row.returned for row in means})
 
 
-def _game_page(site: Site, game: GameResult) -> str:
-    """Return a game's page: its board, its pay-off matrix, its yardsticks and its rules."""
+def _render_game(site: Site, game: GameResult) -> str:
+    """Render a game's page: board, pay-off matrix, yardsticks and rules."""
     loaded = next(one for one in site.board.suite.games if one.name == game.game).load()
     rules = [loaded.rules(seat) for seat in range(loaded.seats)]
     return site.render(
@@ -87,71 +87,78 @@ def _game_page(site: Site, game: GameResult) -> str:
         spec=loaded.spec,
         loaded=loaded,
         rules=rules[:1] if len(set(rules)) == 1 else rules,
-        rated=None if game.board is None else RatingChart.find_losses(game),
-        means=_chart_of_means(game.means) if game.means else None,
-        costs=_costs(site, game),
+        rated=None if game.board is None else RatingChart.from_game(game),
+        means=_make_chart(game.means) if game.means else None,
+        costs=_compute_costs(site, game),
     )
 
 
-def _player_page(site: Site, player: str) -> str:
-    """Return a player's page: its identity, its conduct, and its results by game and opponent."""
+def _render_player(site: Site, player: str) -> str:
+    """Render a player's page: identity, conduct, and results by game and opponent."""
     entry, results = site.entries[player], site.results
-    rows = {game.game: _rows(game.board).get(player) for game in results.games if game.board is not None}
+    rows = {game.game: _index_standings(game.board).get(player) for game in results.games if game.board is not None}
     rated = {name: row for name, row in rows.items() if row is not None}
-    joint = None if results.joint is None else _rows(results.joint).get(player)
-    against = {} if results.joint is None or joint is None else _against(results.joint, player)
-    losses = worst_losses(player, site.played.lineups, site.expected)
+    joint = None if results.joint is None else _index_standings(results.joint).get(player)
+    against = {} if results.joint is None or joint is None else _get_pairings(results.joint, player)
+    losses = find_worst_losses(player, site.played.lineups, site.expected)
     alone = [lineup for lineup in site.played.lineups if lineup.players == (player,)]
     return site.render(
         "player.html",
         site.player_path(player),
         player=player,
         entry=entry,
-        facts=list(_facts(entry)),
+        facts=list(_list_facts(entry)),
         conduct=site.played.overall[player],
         lenient_readers=[*LENIENT],
         in_games={name: conduct[player] for name, conduct in site.played.conduct.items() if player in conduct},
         spent=site.played.spent[player],
         joint=joint,
         rated=rated,
-        chart=ratings_chart(rated),
+        chart=make_ratings_chart(rated),
         means={game.game: row for game in results.games for row in game.means or () if row.player == player},
         against=against,
-        shares=shares_chart(against),
+        shares=make_shares_chart(against),
         losses=losses[:LOSSES],
         lost=len(losses),
-        seats=list(seat_lines(player, site.played.lineups)),
-        alone=[(lineup, Pages.from_lineups(site, [lineup])) for lineup in alone],
+        seats=list(make_seat_lines(player, site.played.lineups)),
+        alone=[(lineup, PageCounts.from_lineups(site, [lineup])) for lineup in alone],
         measured=[(game, one) for game in results.games for one in game.yardsticks.players if one.player == player],
     )
 
 
-def _pairing_page(site: Site, one: str, other: str) -> str:
-    """Return a pairing's page: results against each other by game, and every match."""
+def _render_pairing(site: Site, one: str, other: str) -> str:
+    """Render a pairing's page: results by game, and every match."""
     meetings = []
     for game in site.results.games:
         if lineups := site.find_lineups(game.game, one, other):
-            share = None if game.board is None else _against(game.board, one).get(other)
-            chart = shares_chart({} if share is None else {"": share})
-            lines = list(_lines(lineups, one, other))
+            share = None if game.board is None else _get_pairings(game.board, one).get(other)
+            chart = make_shares_chart({} if share is None else {"": share})
+            lines = list(_make_group_lines(lineups, one, other))
             meetings.append(
-                Meeting(game, share, _returns(game, one, other), chart, lines, Pages.from_lineups(site, lineups))
+                Meeting(
+                    game,
+                    share,
+                    _get_mean_returns(game, one, other),
+                    chart,
+                    lines,
+                    PageCounts.from_lineups(site, lineups),
+                )
             )
-    joint = None if site.results.joint is None else _against(site.results.joint, one).get(other)
+    joint = None if site.results.joint is None else _get_pairings(site.results.joint, one).get(other)
     return site.render(
         "pairing.html",
         site.pairing_path(one, other),
         one=one,
         other=other,
         joint=joint,
-        chart=shares_chart({} if joint is None else {"": joint}),
+        chart=make_shares_chart({} if joint is None else {"": joint}),
         meetings=meetings,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class RatingChart:
-    """A board of rivals with its charts."""
+    """A rated board with its charts."""
 
     board: RatedBoard
     chart: Chart
@@ -160,31 +167,33 @@ class RatingChart:
     payoff: Mapping[str, Mapping[str, Pairing]]
     """The pay-off matrix by player and opponent."""
     by_return: bool
-    """True if the players are ordered by mean return; the chart then shows mean returns."""
+    """True if the order and the chart are by mean return."""
     exploitable: Mapping[str, str]
-    """The exploitability of each player where known, in words."""
+    """Known exploitabilities by player, as text."""
     lost: Mapping[str, PlayerLost]
-    """What each player's moves gave away, if matches were reviewed."""
+    """Players' losses, if matches were reviewed."""
 
     @classmethod
     def from_board(cls, board: RatedBoard) -> RatingChart:
-        """Make the chart of a board ordered by rating."""
+        """Chart a board ordered by rating."""
         order = [row.player for row in board.standings]
-        payoff = {player: _against(board, player) for player in order}
-        return cls(board, ratings_chart(_rows(board)), order, payoff, by_return=False, exploitable={}, lost={})
+        payoff = {player: _get_pairings(board, player) for player in order}
+        return cls(
+            board, make_ratings_chart(_index_standings(board)), order, payoff, by_return=False, exploitable={}, lost={}
+        )
 
     @classmethod
-    def find_losses(cls, game: GameResult) -> RatingChart:
-        """Make the chart of a zero-sum game."""
-        assert game.board is not None, "they are rivals"
+    def from_game(cls, game: GameResult) -> RatingChart:
+        """Chart a zero-sum game."""
+        assert game.board is not None, "a zero-sum game has a board"
         rated = cls.from_board(game.board)
         if not game.by_return:
             return rated
         return replace(
             rated,
-            chart=means_chart({row.player: won_by(row) for row in game.board.standings}),
+            chart=make_means_chart({row.player: get_return(row) for row in game.board.standings}),
             by_return=True,
-            exploitable=words.exploitable(game.yardsticks),
+            exploitable=words.format_exploitability(game.yardsticks),
             lost={one.player: one for one in game.lost.players} if game.lost else {},
         )
 
@@ -195,8 +204,8 @@ class RatingChart:
 
 
 @dataclass(frozen=True, slots=True)
-class Pages:
-    """Numbers of matches, and of matches with a page."""
+class PageCounts:
+    """Numbers of matches and of match pages."""
 
     matches: int
     shown: int
@@ -207,7 +216,7 @@ class Pages:
     """Number of matches with a loser and a page."""
 
     @classmethod
-    def from_lineups(cls, site: Site, lineups: Sequence[PlayedLineup]) -> Pages:
+    def from_lineups(cls, site: Site, lineups: Sequence[PlayedLineup]) -> PageCounts:
         """Count the matches of these lineups."""
         matches = [match for lineup in lineups for match in lineup.matches]
         lost = [match for match in matches if "loss" in match.results]
@@ -228,7 +237,7 @@ class GroupLine:
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """Two players' results in one game."""
+    """Two players' results against each other in a game."""
 
     game: GameResult
     share: Pairing | None
@@ -236,21 +245,21 @@ class Meeting:
     """Each player's mean return in matches with the other, in games without winners."""
     chart: Chart
     lines: Sequence[GroupLine]
-    pages: Pages
+    pages: PageCounts
 
 
-def _rows(board: RatedBoard) -> dict[str, Standing]:
+def _index_standings(board: RatedBoard) -> dict[str, Standing]:
     return {row.player: row for row in board.standings}
 
 
-def _against(board: RatedBoard, player: str) -> dict[str, Pairing]:
+def _get_pairings(board: RatedBoard, player: str) -> dict[str, Pairing]:
     """Return a player's row of the pay-off matrix, in the order of the standings."""
     row = board.payoff[board.players.index(player)] if player in board.players else []
     pairings = {other: pairing for other, pairing in zip(board.players, row) if pairing is not None}
     return {row.player: pairings[row.player] for row in board.standings if row.player in pairings}
 
 
-def _returns(game: GameResult, one: str, other: str) -> tuple[float, float] | None:
+def _get_mean_returns(game: GameResult, one: str, other: str) -> tuple[float, float] | None:
     if game.returns is None or game.board is not None or not {one, other} <= set(game.players):
         return None
     i, j = game.players.index(one), game.players.index(other)
@@ -258,7 +267,7 @@ def _returns(game: GameResult, one: str, other: str) -> tuple[float, float] | No
     return None if mine is None or theirs is None else (mine, theirs)
 
 
-def _lines(lineups: Sequence[PlayedLineup], one: str, other: str) -> Iterator[GroupLine]:
+def _make_group_lines(lineups: Sequence[PlayedLineup], one: str, other: str) -> Iterator[GroupLine]:
     for lineup in lineups:
         others = [player for player in lineup.players if player not in (one, other)]
         for group in lineup.groups:
@@ -266,8 +275,8 @@ def _lines(lineups: Sequence[PlayedLineup], one: str, other: str) -> Iterator[Gr
             yield GroupLine(group[0].group, others, sorted(seated, key=lambda cell: cell[1:]))
 
 
-def _facts(entry: Entry) -> Iterator[tuple[str, str]]:
-    """Yield a player's identity, line by line."""
+def _list_facts(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Yield a player's identity as names and values."""
     prompt = entry.prompt
     yield "Code", " ".join(entry.revision.code.values())
     yield from entry.revision.files.items()

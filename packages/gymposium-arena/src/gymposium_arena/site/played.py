@@ -1,4 +1,4 @@
-"""The matches of a board as its site shows them, read in one pass over the records."""
+"""Read a board's matches for its site, in one pass over the records."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ class PlayedMatch:
 
     id: str
     seed: int
-    """The match seed, shared by all matches in a group."""
+    """The deal's seed, shared by all matches in a group."""
     players: tuple[str, ...]
     """The player in each seat."""
     returns: tuple[float, ...]
     results: tuple[str, ...]
     ending: Ending
     counts: bool
-    """False if the match repeats an earlier one; equal matches count once."""
+    """False for a duplicate of an earlier match."""
 
     @property
     def group(self) -> str:
-        """The number of its group, from its id."""
+        """The group number from its id."""
         return self.id.rpartition("/")[2].rpartition("-")[0] or self.id
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlayedLineup:
-    """A lineup's finished matches, which are in one file."""
+    """A lineup's finished matches, from one file."""
 
     game: str
     players: tuple[str, ...]
@@ -55,7 +55,7 @@ class PlayedLineup:
 
 @dataclass(slots=True)
 class ReplyCosts:
-    """Time and cost of a player's replies, as far as recorded."""
+    """Recorded time and cost of a player's replies."""
 
     seconds: float = 0.0
     timed: int = 0
@@ -65,7 +65,7 @@ class ReplyCosts:
     """Number of replies with a recorded cost."""
 
     def add(self, turn: Mapping[str, Any]) -> None:
-        """Count a reply."""
+        """Add a reply."""
         if "seconds" in turn:
             self.seconds += turn["seconds"]
             self.timed += 1
@@ -89,10 +89,10 @@ class BoardMatches:
     spent_in: Mapping[str, Mapping[str, ReplyCosts]]
     """Time and cost by game and player."""
     versions: Mapping[str, tuple[str, ...]]
-    """Versions of the software that played, by name. Matches added later may add versions."""
+    """Versions of the software that played, by name."""
 
     def check(self, results: Results, board: Board) -> None:
-        """Raise `BadRecord` unless the board's results belong to these matches."""
+        """Raise `BadRecord` unless the results belong to these matches."""
         wrong = [one.player for one in results.players if one.conduct != self.overall.get(one.player)]
         if wrong or {game.game for game in results.games} != set(self.conduct):
             raise BadRecord(
@@ -101,8 +101,8 @@ class BoardMatches:
             )
 
 
-def read_played(board: Board) -> BoardMatches:
-    """Read a board's matches. Lines that are not records are left out; the results count them."""
+def read_board_matches(board: Board) -> BoardMatches:
+    """Read a board's matches. Lines that are not records are skipped."""
     players = [entry.player for entry in board.entries()]
     games = [game.name for game in board.suite.games]
     tally = BoardTally()
@@ -139,23 +139,23 @@ def read_played(board: Board) -> BoardMatches:
         matches[file].append(match)
         lineup_of.setdefault(file, (record.game, frozenset(record.players)))
     lineups = [
-        PlayedLineup(game, tuple(player for player in players if player in seated), _groups(matches[file]))
+        PlayedLineup(game, tuple(player for player in players if player in seated), _group_by_deal(matches[file]))
         for file, (game, seated) in lineup_of.items()
     ]
     place = {player: number for number, player in enumerate(players)}
     lineups.sort(key=lambda lineup: (games.index(lineup.game), [place[player] for player in lineup.players]))
     return BoardMatches(
         lineups,
-        {game: {player: one.conduct() for player, one in tally.games[game].players.items()} for game in games},
-        {player: tally.players[player].conduct() for player in players},
+        {game: {player: one.to_conduct() for player, one in tally.games[game].players.items()} for game in games},
+        {player: tally.players[player].to_conduct() for player in players},
         {player: spent[player] for player in players},
         {game: dict(spent_in[game]) for game in games},
         {name: tuple(sorted(versions[name])) for name in sorted(versions)},
     )
 
 
-def _groups(matches: Iterable[PlayedMatch]) -> list[list[PlayedMatch]]:
-    """Return the matches in groups that share a deal."""
+def _group_by_deal(matches: Iterable[PlayedMatch]) -> list[list[PlayedMatch]]:
+    """Group matches by deal."""
     groups: defaultdict[int, list[PlayedMatch]] = defaultdict(list)
     for match in matches:
         groups[match.seed].append(match)

@@ -1,4 +1,4 @@
-"""A player's results by opponent and seat."""
+"""Summarize a player's results by opponent and seat."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymposium_arena.site.played import PlayedLineup, PlayedMatch
 
 @dataclass(frozen=True, slots=True)
 class SeatLine:
-    """A player's matches against one opponent in one game from one seat. Repeated matches count once."""
+    """A player's results in one game against one opponent from one seat, without duplicates."""
 
     game: str
     opponent: str
@@ -27,8 +27,8 @@ class SeatLine:
     """The mean return."""
 
 
-def seat_lines(player: str, lineups: Iterable[PlayedLineup]) -> Iterator[SeatLine]:
-    """Yield a player's lines: by game, then by opponent, then by seat, each in lineup order."""
+def make_seat_lines(player: str, lineups: Iterable[PlayedLineup]) -> Iterator[SeatLine]:
+    """Yield a player's lines by game and opponent in lineup order, then by seat."""
     met: defaultdict[tuple[str, str], defaultdict[int, list[PlayedMatch]]] = defaultdict(lambda: defaultdict(list))
     for lineup in lineups:
         for opponent in lineup.players:

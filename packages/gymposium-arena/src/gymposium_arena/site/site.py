@@ -1,4 +1,4 @@
-"""The data for all pages of a site, and the pages' paths."""
+"""A site's data and page paths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gymposium_arena.results.model import GameResult, Results
 from gymposium_arena.site.choice import ExpectedPoints
 from gymposium_arena.site.history import BoardVersion
 from gymposium_arena.site.played import BoardMatches, PlayedLineup
-from gymposium_arena.slugs import joint_slug, slug
+from gymposium_arena.slugs import join_slugs, make_slug
 from gymposium_viewer.pages import Tab, render
 from gymposium_viewer.titles import game_title
 
@@ -35,7 +35,7 @@ TABS = (
 
 @dataclass(frozen=True)
 class Site:
-    """A board with all data that its pages show."""
+    """A board with the data for its pages."""
 
     board: Board
     results: Results
@@ -44,9 +44,9 @@ class Site:
     played: BoardMatches
     expected: ExpectedPoints
     pages: Mapping[str, str]
-    """The paths of single-match pages, by match id."""
+    """Paths of match pages by match id."""
     versions: Sequence[BoardVersion]
-    """The results by version, oldest first; the last one is current."""
+    """Versions of the results, oldest first; the last one is current."""
 
     @cached_property
     def games(self) -> Mapping[str, GameResult]:
@@ -55,12 +55,12 @@ class Site:
 
     @cached_property
     def names(self) -> Mapping[str, str]:
-        """Each player's display name; no two are equal."""
-        return words.names({player: entry.label for player, entry in self.entries.items()})
+        """Unique display names by player."""
+        return words.make_display_names({player: entry.label for player, entry in self.entries.items()})
 
     @cached_property
     def titles(self) -> Mapping[str, str]:
-        """Each game's title by full name, with its parameters if another game has the same title."""
+        """Game titles by full name, with parameters if titles are not unique."""
         shared = Counter(game.title for game in self.results.games)
         return {
             game.game: game.title if shared[game.title] == 1 else game_title(game.game) for game in self.results.games
@@ -73,7 +73,7 @@ class Site:
 
     @cached_property
     def plugins(self) -> list[str]:
-        """The plugin distributions and files that the board's games come from, gymposium excluded."""
+        """The plugin distributions and files that provide the board's games, except gymposium."""
         owners = [host().owner(game.load().spec) for game in self.board.suite.games]
         return sorted(
             {
@@ -85,7 +85,7 @@ class Site:
 
     @property
     def commands(self) -> list[str]:
-        """The shell commands that reproduce the board and its entered players, except its folder."""
+        """The shell commands that reproduce the board with its entered players."""
         begin, name = ["leaderboard"], self.board.suite.name
         entered = [
             [*begin, "run", "--out", name, "--add", entry.player, *self._options(entry)]
@@ -102,7 +102,7 @@ class Site:
 
     @cached_property
     def _plugin_files(self) -> list[Path]:
-        """The names of the one-file plugins that the board's games and players come from."""
+        """File names of the one-file plugins that provide the board's games and players."""
         forms = host().opponents.values()
         specs: list[Spec] = [game.load().spec for game in self.board.suite.games]
         specs += [form for form in forms if any(form.parse(player) is not None for player in self.entries)]
@@ -110,7 +110,7 @@ class Site:
         return sorted({Path(Path(one.source).name) for one in owners if one.source.endswith(".py")})
 
     def _options(self, entry: Entry) -> list[str]:
-        """Return the options that entered a player."""
+        """Return the command-line options to enter a player."""
         every = {game.name for game in self.board.suite.games} == set(entry.games)
         return [
             *([] if every else [part for game in entry.games for part in ("--game", game)]),
@@ -124,29 +124,28 @@ class Site:
         return render(f"board/{template}", path, TABS, __package__, site=self, words=words, **values)
 
     def has_figure(self, player: str, game: str | None) -> bool:
-        """Return whether any version has a player's figure in a game, or (None) on the joint board."""
+        """Return whether any version has a player's figure in a game, or on the joint board if `game` is None."""
         return any(version.find_figure(player, game) for version in self.versions)
 
     def game_path(self, game: str) -> str:
         """Return the path of a game's page."""
-        return f"games/{slug(game)}.html"
+        return f"games/{make_slug(game)}.html"
 
     def anchor(self, game: str) -> str:
         """Return the id of a game's section on other pages."""
-        return slug(game)
+        return make_slug(game)
 
     def player_path(self, player: str) -> str:
         """Return the path of a player's page."""
         return f"players/{self.entries[player].slug}.html"
 
     def pairing_path(self, one: str, other: str) -> str:
-        """Return the path of two players' page, given in either order."""
+        """Return the path of two players' page, in either order."""
         pair = sorted((self.entries[one], self.entries[other]), key=lambda entry: entry.number)
-        return f"pairings/{joint_slug(entry.slug for entry in pair)}.html"
+        return f"pairings/{join_slugs(entry.slug for entry in pair)}.html"
 
     def lineup_path(self, lineup: PlayedLineup) -> str:
-        """Return the path of the page that lists a lineup's matches: its player's if it plays alone, or that of its
-        first two players."""
+        """Return the path of the page with a lineup's matches: of its first two players, or of its only player."""
         first, *others = lineup.players
         return self.pairing_path(first, others[0]) if others else self.player_path(first)
 

@@ -22,11 +22,11 @@ from gymposium.util.visible import quantity
 from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry
 from gymposium_arena.exact_file import exact_path
-from gymposium_arena.schedule import lineups
+from gymposium_arena.schedule import make_lineups
 from gymposium_arena.verify.entries import check_entries
 from gymposium_arena.verify.exact import check_exact
 from gymposium_arena.verify.files import check_files
-from gymposium_arena.verify.findings import BoardVerification, Finding, PlayerVerified, ResultsState
+from gymposium_arena.verify.findings import BoardVerification, Finding, PlayerVerification, ResultsState
 from gymposium_arena.verify.lineup import LineupCheck, LineupVerification, check_lineup
 from gymposium_arena.verify.no_answer_claims import check_claim
 from gymposium_arena.verify.player_pool import PlayerPool
@@ -34,7 +34,7 @@ from gymposium_arena.verify.results import check_results
 from gymposium_arena.verify.reviews import check_reviews
 
 SAMPLE = 8
-"""Default number of matches per lineup that ask players that search again."""
+"""Default number of matches per lineup in which search players are rerun."""
 
 
 def verify_board(
@@ -49,11 +49,11 @@ def verify_board(
 ) -> BoardVerification:
     """Verify a board.
 
-    `only` is an entry's slug: check only its matches, and no results. Players that search are
-    asked again in `sample` matches per lineup, open-weight models in `rerun` matches. Claims that a player did not
-    answer are checked in `sample` matches per lineup. The matches are drawn from `seed`, by default from the
-    operating system, so the board's author cannot know them. `executor` replays the lineups, by default this
-    process. `watch` is called with the numbers of checked and planned matches."""
+    `only` is an entry's slug: check only its matches, and no results. Search players are rerun in `sample` matches per
+    lineup, open-weight models in `rerun`. Claims that a player did not answer are checked in `sample` matches per
+    lineup. `seed` draws these matches; by default it comes from the operating system, so the board's author cannot
+    predict them. `executor` replays the lineups, by default in this process. `watch` is called with the numbers of
+    checked and planned matches."""
     entries, findings = check_entries(board)
     if only is not None and only not in {entry.slug for entry in entries}:
         if not board.entry_file(only).exists():
@@ -67,7 +67,7 @@ def verify_board(
             {"slowly": sample, "up_to_rounding": rerun},
             secrets.randbits(48) if seed is None else seed,
         )
-        for lineup in lineups(board.suite, entries)
+        for lineup in make_lineups(board.suite, entries)
         if only is None or lineup.slugs[-1] == only
     ]
     verification = BoardVerification(planned=sum(check.lineup.matches for check in checks))
@@ -79,7 +79,7 @@ def verify_board(
             beside = stack.enter_context(ProcessPoolExecutor(1, spawn_context(), begin_worker))
             with ctrl_c_waits():
                 results = beside.submit(check_results, board).result
-        for number, one in _checked(board, checks, executor):
+        for number, one in _check_lineups(board, checks, executor):
             checked[number] = one
             watch(sum(done.matches for done in checked.values()), verification.planned)
         if only is None:
@@ -91,13 +91,13 @@ def verify_board(
         verification.add(checked[number].findings)
         claims = checked[number].no_answer_claims
         chosen = stream(check.seed, "claims", check.lineup.id).sample(claims, min(sample, len(claims)))
-        total.on_its_word.update(player for match, seat, player in claims if (match, seat, player) not in chosen)
+        total.unchecked_failures.update(player for match, seat, player in claims if (match, seat, player) not in chosen)
         for match, seat, _ in chosen:
-            if how := check_claim(_read(board, check), match, seat):
+            if how := check_claim(_read_content(board, check), match, seat):
                 verification.add([Finding("reply", f"{check.where} (match {match})", how)])
     verification.matches, verification.broken = total.matches, total.broken
     verification.players = [
-        PlayerVerified(
+        PlayerVerification(
             entry.player,
             entry.label,
             entry.slug,
@@ -106,7 +106,7 @@ def verify_board(
             asked=total.asked[entry.player],
             same=total.same[entry.player],
             tied=total.tied[entry.player],
-            on_its_word=total.on_its_word[entry.player],
+            unchecked_failures=total.unchecked_failures[entry.player],
             why_not=total.why_not.get(entry.player, ""),
         )
         for entry in entries
@@ -117,7 +117,7 @@ def verify_board(
         for versions, count in total.other_versions.items()
     ]
     affected = [entry for entry in entries if only in (None, entry.slug)]
-    verification.add(_attested(affected))
+    verification.add(_check_attested(affected))
     verification.add(check_files(board, entries, {board.path / check.where for check in checks}, only))
     _check_exact(verification, board, affected, rerun)
     for check in checks:
@@ -126,48 +126,49 @@ def verify_board(
     return verification
 
 
-def _checked(
+def _check_lineups(
     board: Board, checks: Sequence[LineupCheck], executor: Executor | None
 ) -> Iterator[tuple[int, LineupVerification]]:
-    """Verify lineups, and yield each result with the lineup's index once it is ready."""
+    """Verify lineups and yield each finished result with its lineup's index."""
     if executor is None:
         players = PlayerPool()
-        yield from ((number, check_lineup(_read(board, check), players)) for number, check in enumerate(checks))
+        yield from ((number, check_lineup(_read_content(board, check), players)) for number, check in enumerate(checks))
         return
-    # players are usually listed from weak to strong, so start with the slowest lineups
+    # start with the slowest lineups, since players are usually listed from weak to strong
     last = len(checks) - 1
-    for place, one in executor.map(_check, (_read(board, check) for check in reversed(checks))):
+    for place, one in executor.map(_check_in_worker, (_read_content(board, check) for check in reversed(checks))):
         yield last - place, one
 
 
-_MOST_BYTES = 2**30
-"""Maximum size of a match file, unpacked."""
+_MAX_BYTES = 2**30
+"""Maximum unpacked size of a match file."""
 
 
-def _read(board: Board, check: LineupCheck) -> LineupCheck:
-    """Return the check with its file's content; without it if the file or one of its folders is a link."""
+def _read_content(board: Board, check: LineupCheck) -> LineupCheck:
+    """Return the check with its file's content, or unchanged if the file is missing or behind a link."""
     file = board.path / check.where
     if not (file.is_file() and Path(realpath(file)) == Path(realpath(board.path)) / check.where):
         return check
     try:
-        return replace(check, content=read_content(file, _MOST_BYTES))
+        return replace(check, content=read_content(file, _MAX_BYTES))
     except OSError as error:
         return replace(check, unreadable=reason(error))
 
 
-def _check(check: LineupCheck) -> LineupVerification:
-    return check_lineup(check, _players())
+def _check_in_worker(check: LineupCheck) -> LineupVerification:
+    return check_lineup(check, _get_player_pool())
 
 
 @cache
-def _players() -> PlayerPool:
-    """Return the players of this process."""
+def _get_player_pool() -> PlayerPool:
+    """Return this process's player pool."""
     return PlayerPool()
 
 
-def _attested(entries: Sequence[Entry]) -> list[Finding]:
-    """Return findings about attested entries. Their players are created if that needs no permission, but not
-    asked: a player that could be asked again must not be entered as attested."""
+def _check_attested(entries: Sequence[Entry]) -> list[Finding]:
+    """Return findings about attested entries: a player that could be rerun must not be entered as attested.
+
+    Their players are created, if that needs no permission, but not asked."""
     pool = PlayerPool()
     for entry in entries:
         if entry.repeats is None:
@@ -176,7 +177,7 @@ def _attested(entries: Sequence[Entry]) -> list[Finding]:
 
 
 def _check_exact(verification: BoardVerification, board: Board, entries: Sequence[Entry], rerun: int) -> None:
-    """Recompute the figures in `exact.json` files for players that can be asked again."""
+    """Check the `exact.json` files of players that can be rerun."""
     pool = PlayerPool()
     for entry in entries:
         if not exact_path(board, entry).exists():

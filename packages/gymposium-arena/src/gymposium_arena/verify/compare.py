@@ -1,4 +1,4 @@
-"""Compare a record with the match that the schedule plans under its id."""
+"""Compare a record with its scheduled match."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from gymposium.records import Record
 from gymposium_arena.entries import Entry
 
 
-def unplanned(record: Record, job: MatchJob, entries: Mapping[str, Entry]) -> str | None:
-    """Return the first difference between a record and the planned match with this id, or None. `entries` holds the
-    entries of its players, by player."""
+def find_difference(record: Record, job: MatchJob, entries: Mapping[str, Entry]) -> str | None:
+    """Return the first difference between a record and its scheduled match, or None. `entries` is by player."""
     game = job.game.name
     if record.game == game and record.game_version != job.game.spec.version:
         return (
             f"made with version {record.game_version} of {record.game}, but here it has version "
             f"{job.game.spec.version}: its rules or rewards differ"
         )
-    prompts = [_prompt(entries[player.name], game) for player in job.players]
+    prompts = [_make_prompt(entries[player.name], game) for player in job.players]
     heads = {
         "game": (record.game, game),
         "players": (record.players, [player.name for player in job.players]),
@@ -40,7 +39,7 @@ def unplanned(record: Record, job: MatchJob, entries: Mapping[str, Entry]) -> st
     return None
 
 
-def _prompt(entry: Entry, game: str) -> dict[str, Any]:
-    """Return an entry's prompt as it appears in records."""
+def _make_prompt(entry: Entry, game: str) -> dict[str, Any]:
+    """Return an entry's prompt in the form of records."""
     prompt = entry.prompt
     return {"style": prompt.style, "reader": prompt.reader, "version": prompt.version, "hash": prompt.digests.get(game)}

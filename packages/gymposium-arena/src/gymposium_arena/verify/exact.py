@@ -1,4 +1,4 @@
-"""Compare `exact.json` beside an entry with recomputed figures."""
+"""Compare an entry's `exact.json` with recomputed figures."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gymposium_arena.results.model import Measured
 from gymposium_arena.verify.files import check_plain
 from gymposium_arena.verify.findings import Finding
 from gymposium_arena.verify.player_pool import PlayerPool
-from gymposium_arena.yardsticks import measured_in
+from gymposium_arena.yardsticks import measure_player
 
 _ROUNDING = 1e-3
-"""Maximum difference in open-weight figures that rounding on another machine may cause."""
+"""Tolerance for rounding of open-weight models on another machine."""
 
 
 def check_exact(board: Board, entry: Entry, pool: PlayerPool) -> tuple[bool, list[Finding]]:
-    """Recompute the figures in an entry's `exact.json`. Returns whether that was possible, and the differences."""
+    """Recompute the figures in an entry's `exact.json`. Returns whether that was possible, and the findings."""
     where = str(exact_path(board, entry).relative_to(board.path))
     try:
         check_plain(exact_path(board, entry))
@@ -36,11 +36,11 @@ def check_exact(board: Board, entry: Entry, pool: PlayerPool) -> tuple[bool, lis
     return True, [
         Finding("results", where, f"in {name}, {what}")
         for name, figures in stored.items()
-        for what in _differences(entry, figures, measured_in(load_game(name), player))
+        for what in _compare_figures(entry, figures, measure_player(load_game(name), player))
     ]
 
 
-def _differences(entry: Entry, stored: Measured, again: Measured | None) -> Iterator[str]:
+def _compare_figures(entry: Entry, stored: Measured, again: Measured | None) -> Iterator[str]:
     if again is None:
         yield "it has figures, but the player cannot be measured in this game"
         return

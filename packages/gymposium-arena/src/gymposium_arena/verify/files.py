@@ -1,4 +1,4 @@
-"""Check a board's files: each must be a regular file that belongs to a board."""
+"""Check that a board contains only regular files that belong to it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry
 from gymposium_arena.verify.findings import Finding
 
-_BESIDE = frozenset([".git", ".gitattributes", ".github", ".gitignore", "LICENSE", "README.md"])
-"""Names allowed beside the suite, for a board that is a repository."""
+_REPOSITORY_FILES = frozenset([".git", ".gitattributes", ".github", ".gitignore", "LICENSE", "README.md"])
+"""Names allowed beside the suite, for a board in a repository."""
 
 
 def check_files(board: Board, readable: Iterable[Entry], expected: set[Path], only: str | None) -> Iterator[Finding]:
-    """Yield links, special files, and files and folders that do not belong to the board. `expected` holds the match
-    files of `readable` entries; match files of other entries are not checked. `only` is the slug of the entry to check,
-    or None for all."""
+    """Yield links, special files, and files and folders that do not belong to the board.
+
+    `expected` holds the match files of `readable` entries; match files of other entries are not checked. `only` is the
+    slug of the entry to check, or None for all."""
     entries = board.path / "entries"
     folders = {entries, *(parent for file in expected for parent in file.parents)}
     known = {entries / entry.slug for entry in readable}
@@ -44,7 +45,7 @@ def check_files(board: Board, readable: Iterable[Entry], expected: set[Path], on
 
 
 def _belongs(path: Path, board: Board, entry: Path | None) -> bool:
-    """Return whether a file other than matches belongs to the board, or to an entry's folder."""
+    """Return whether a file without matches belongs to the board or to an entry's folder."""
     if entry is None:
         return path.parent == board.path and path.name in ("suite.toml", "results.json")
     return path.parent == entry and path.name in ("entry.json", "exact.json")
@@ -57,18 +58,18 @@ def _find_entry(path: Path, entries: Path) -> Path | None:
 
 
 def _walk(top: Path) -> Iterator[Path]:
-    """Yield all files and folders below `top`, sorted by name; links are not followed."""
+    """Yield all files and folders below `top`, sorted by name, without following links."""
     for folder, folders, files in os.walk(top):
         here = Path(folder)
         if here == top and (top / "suite.toml").exists():
-            folders[:] = [name for name in folders if name not in _BESIDE]
-            files = [name for name in files if name not in _BESIDE]
+            folders[:] = [name for name in folders if name not in _REPOSITORY_FILES]
+            files = [name for name in files if name not in _REPOSITORY_FILES]
         folders.sort()
         yield from (here / name for name in sorted([*folders, *files]))
 
 
 def check_plain(path: Path) -> None:
-    """Raise `BadRecord` unless the path is a regular file of strict JSON without duplicate keys."""
+    """Raise `BadRecord` unless the path is a regular file with strict JSON."""
     if path.is_symlink() or not path.is_file():
         raise BadRecord(f"{path} is not a regular file")
     try:

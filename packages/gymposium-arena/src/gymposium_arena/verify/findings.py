@@ -27,7 +27,7 @@ class Finding:
 
 
 @dataclass(slots=True)
-class PlayerVerified:
+class PlayerVerification:
     """The verification of one player's replies."""
 
     player: str
@@ -38,18 +38,18 @@ class PlayerVerified:
     replies: int = 0
     """Number of replies in finished matches."""
     asked: int = 0
-    """Number of replies that the player was asked to repeat."""
+    """Number of replies that were rerun."""
     same: int = 0
-    """Number of repeated replies that were equal."""
+    """Number of rerun replies that were equal."""
     tied: int = 0
-    """Number of repeated replies that differed by a tie: the player declared both equally likely, up to rounding."""
-    on_its_word: int = 0
-    """Number of recorded crashes and missing answers that were not checked."""
+    """Number of rerun replies that differed by a tie: both were equally likely up to rounding."""
+    unchecked_failures: int = 0
+    """Number of unchecked crashes and missing answers."""
     why_not: str = ""
-    """Why the player could not be asked again; empty if it could."""
+    """Why the player could not be rerun; empty if it could."""
 
-    def behind(self) -> str:
-        """Return the evidence for its replies, in words."""
+    def describe_evidence(self) -> str:
+        """Describe the evidence for its replies."""
         if self.why_not:
             return f"not asked again: {self.why_not}"
         if self.repeats is None:
@@ -64,22 +64,22 @@ class PlayerVerified:
 
 @dataclass(slots=True)
 class BoardVerification:
-    """A board's verification."""
+    """The verification of a board."""
 
     planned: int = 0
-    """Number of matches that the schedule plans."""
+    """Number of scheduled matches."""
     matches: int = 0
-    """Number of planned matches that are on the board and were replayed."""
+    """Number of replayed matches."""
     broken: int = 0
-    """Number of matches that broke off; not counted in `matches`."""
-    players: list[PlayerVerified] = field(default_factory=list)
+    """Number of matches that broke off, which are not in `matches`."""
+    players: list[PlayerVerification] = field(default_factory=list)
     """The players in the order of their entries."""
     results: ResultsState = "not compared"
     findings: list[Finding] = field(default_factory=list)
-    """The inconsistencies, each once."""
+    """The inconsistencies, without duplicates."""
     notes: list[str] = field(default_factory=list)
     """Remarks that are not inconsistencies."""
 
     def add(self, findings: Iterable[Finding]) -> None:
-        """Add findings without duplicates, since several processes may find the same."""
+        """Add findings, without duplicates from several processes."""
         self.findings = [*dict.fromkeys([*self.findings, *findings])]

@@ -1,7 +1,7 @@
-"""Check, each in a separate process, claims that a player did not answer or ended its process.
+"""Check claims that a player did not answer or ended its process.
 
-Such a claim wins the match for the other side, and a record with it is consistent. So the match is replayed up to
-that decision, and the player is asked as in the tournament, with the same time limit.
+A false claim would win the match for the other side with a consistent record. So each claim's match is replayed in a
+separate process up to that decision, and the player is asked with the tournament's time limit.
 """
 
 from __future__ import annotations
@@ -17,44 +17,45 @@ from gymposium.players.protocol import Ask, Player
 from gymposium.records import Record, Script, silences
 from gymposium.runs.executors.starting import begin_worker, ctrl_c_waits
 from gymposium.util.child_process import spawn_context
-from gymposium_arena.verify.lineup import LineupCheck, planned_jobs
+from gymposium_arena.verify.lineup import LineupCheck, make_job_finder
 from gymposium_arena.verify.player_pool import PlayerPool
-from gymposium_arena.verify.replay import AskingScripts, RecordedPlayer, difference
+from gymposium_arena.verify.replay import RecordedPlayer, RerunScripts, describe_difference
 
-_ASKED = "asked"
-"""Message: the player is being asked now."""
+_ASKING = "asked"
+"""The message that the player is being asked."""
 
 
 def check_claim(check: LineupCheck, match: str, seat: int) -> str | None:
-    """Ask a player again at the decision where it reportedly failed. Returns the difference as a sentence, or
-    None if the player fails again in any way."""
+    """Ask a player again at the decision where it reportedly failed.
+
+    Returns the difference as a sentence, or None if the player fails again in any way."""
     context = spawn_context()
     ours, theirs = context.Pipe()
-    process = context.Process(target=_ask, args=(theirs, check, match, seat), daemon=True)
+    process = context.Process(target=_ask_again, args=(theirs, check, match, seat), daemon=True)
     with ctrl_c_waits():
         process.start()
     theirs.close()
     try:
-        if (before := _received(ours)) != _ASKED:
+        if (before := _receive(ours)) != _ASKING:
             return before
-        return _received(ours) if ours.poll(check.lineup.suite.watchdog) else None
+        return _receive(ours) if ours.poll(check.lineup.suite.watchdog) else None
     finally:
         process.kill()
         process.join()
 
 
-def _received(connection: Connection) -> str | None:
-    """Return the next message from the process, or None if it ended."""
+def _receive(connection: Connection) -> str | None:
+    """Return the child process's next message, or None if it ended."""
     try:
         return cast(str | None, connection.recv())
     except EOFError:
         return None
 
 
-def _ask(connection: Connection, check: LineupCheck, match: str, seat: int) -> None:
+def _ask_again(connection: Connection, check: LineupCheck, match: str, seat: int) -> None:
     begin_worker()
     pool = PlayerPool()
-    job = planned_jobs(check, pool)(match)
+    job = make_job_finder(check, pool)(match)
     assert job is not None, "only claims in planned matches are checked"
     record = next(one for _, one in check.records() if isinstance(one, Record) and one.id == match)
     seats = [pool.seat(check.entries[player.name], asked=number == seat) for number, player in enumerate(job.players)]
@@ -63,8 +64,8 @@ def _ask(connection: Connection, check: LineupCheck, match: str, seat: int) -> N
     connection.send(next(iter(guard.differences.values()), None))
 
 
-class _ClaimGuard(AskingScripts):
-    """A guard that asks one player again throughout the match, and last for the reportedly missing answer."""
+class _ClaimGuard(RerunScripts):
+    """A guard that reruns one player throughout the match, up to its reportedly missing answer."""
 
     def __init__(self, scripts: dict[str, Script], last: Answer, connection: Connection) -> None:
         super().__init__(scripts)
@@ -74,11 +75,11 @@ class _ClaimGuard(AskingScripts):
         recorded = super().answers(player, asks, watchdog)
         assert isinstance(player, RecordedPlayer)
         if player.player is not None and recorded == [self._last] and not self.differences:
-            self._connection.send(_ASKED)
+            self._connection.send(_ASKING)
             [now] = Guard().answers(player.player, asks)
-            if how := difference(self._last, now):
+            if how := describe_difference(self._last, now):
                 self.differences[asks[0].key, asks[0].seat] = f"seat {asks[0].seat} ({player.name}) {how}"
         return recorded
 
-    def _may(self, ask: Ask, answer: Answer) -> bool:
-        return answer != self._last and super()._may(ask, answer)
+    def _may_ask(self, ask: Ask, answer: Answer) -> bool:
+        return answer != self._last and super()._may_ask(ask, answer)

@@ -1,7 +1,7 @@
-"""Players that are asked again in replays: the driver replays the recorded match with the recorded replies.
+"""Rerun players while their recorded matches are replayed.
 
-A player is asked again with the same random streams at the same decisions. Its reply is compared with the record and
-not played, so each reply is judged separately.
+A player is asked again with the same random streams at the same decisions. Its reply is compared with the recorded
+one, which is played, so each reply is judged separately.
 """
 
 from __future__ import annotations
@@ -17,41 +17,40 @@ from gymposium.records import ScriptedPlayer, Scripts
 
 _GUARD = Guard()
 _DIED = "its process ended ("
-"""Beginning of the text that a tournament records for a player that ended its process."""
+"""Prefix of the recorded text for a player that ended its process."""
 
 
 @dataclass(slots=True, eq=False)
 class RecordedPlayer(ScriptedPlayer):
-    """A player as its entry describes it, in a replayed match."""
+    """A player in a replayed match, as described in its entry."""
 
     deterministic: bool = False
     player: Player | None = None
-    """The player to ask again; None if it is not asked."""
+    """The player to rerun, or None."""
 
 
-def needs_a_process(answer: Answer) -> bool:
-    """Return whether a player that repeats this answer would end this process or block it."""
+def needs_process(answer: Answer) -> bool:
+    """Return whether repeating this answer would end or block this process."""
     return answer is None or (isinstance(answer, PlayerFailure) and answer.text.startswith(_DIED))
 
 
 @dataclass(slots=True)
-class AskingScripts(Scripts):
-    """A guard that gives the driver the recorded answers and also asks players again."""
+class RerunScripts(Scripts):
+    """A guard that returns the recorded answers and reruns players."""
 
     differences: dict[tuple[str, int], str] = field(default_factory=dict)
-    """The first difference between a player's reply and the recorded one, by match and seat. The player is not asked
-    again in that match, since its memory may differ from then on."""
+    """The first difference between a player's reply and the recorded one, by match and seat. The player is not rerun
+    after it, since its memory may differ."""
     asked: Counter[str] = field(default_factory=Counter)
-    """Number of repeated replies, by player."""
+    """Number of rerun replies by player."""
     same: Counter[str] = field(default_factory=Counter)
-    """Number of repeated replies that equal the recorded ones, by player."""
+    """Number of rerun replies that equal the recorded ones, by player."""
     ties: set[tuple[str, int]] = field(default_factory=set)
-    """Match and seat of replies that differ from the recorded ones by a tie. The player is not asked again in that
-    match, as after a difference."""
+    """Match and seat of replies that differ by a tie. The player is not rerun after it, as after a difference."""
     tied: Counter[str] = field(default_factory=Counter)
     """Number of ties, by player."""
     unreachable: dict[str, str] = field(default_factory=dict)
-    """Why a player could no longer be asked, by player."""
+    """Why a player became unreachable, by player."""
 
     def answers(self, player: Player, asks: Sequence[Ask], watchdog: Watchdog | None = None) -> list[Answer]:
         recorded = Scripts.answers(self, player, asks)
@@ -60,7 +59,7 @@ class AskingScripts(Scripts):
         return recorded
 
     def _ask(self, player: Player, asks: Sequence[Ask], recorded: Sequence[Answer]) -> None:
-        pairs = [(ask, answer) for ask, answer in zip(asks, recorded, strict=True) if self._may(ask, answer)]
+        pairs = [(ask, answer) for ask, answer in zip(asks, recorded, strict=True) if self._may_ask(ask, answer)]
         if not pairs or player.name in self.unreachable:
             return
         answers = _GUARD.answers(player, [ask for ask, _ in pairs])
@@ -69,7 +68,7 @@ class AskingScripts(Scripts):
                 self.unreachable[player.name] = now.text  # a server is gone
                 return
             self.asked[player.name] += 1
-            if (how := difference(answer, now)) is None:
+            if (how := describe_difference(answer, now)) is None:
                 self.same[player.name] += 1
             elif _is_tie(player, ask, now, answer):
                 self.tied[player.name] += 1
@@ -77,53 +76,54 @@ class AskingScripts(Scripts):
             else:
                 self.differences[ask.key, ask.seat] = f"seat {ask.seat} ({player.name}) {how}"
 
-    def _may(self, ask: Ask, answer: Answer) -> bool:
-        """Return whether the player is asked again here: its answer is recorded, and no difference is known."""
+    def _may_ask(self, ask: Ask, answer: Answer) -> bool:
+        """Return whether to rerun the player: its answer is recorded, and no earlier one differs."""
         seat = (ask.key, ask.seat)
         known = seat in self.differences or seat in self.ties
         missing = isinstance(answer, PlayerFailure) and not answer.own
-        return not known and not missing and not needs_a_process(answer)
+        return not known and not missing and not needs_process(answer)
 
 
 def _is_tie(player: Player, ask: Ask, now: Answer, recorded: Answer) -> bool:
-    """Return whether rounding decides between a player's reply and the recorded one, as the player declares."""
+    """Return whether the player declares its reply and the recorded one equally likely up to rounding."""
     if not (isinstance(player, TieReporter) and isinstance(now, Reply) and isinstance(recorded, Reply)):
         return False
     return player.is_tie(ask, now, recorded)
 
 
-def difference(recorded: Answer, now: Answer) -> str | None:
-    """Return the difference between a player's answer and the recorded one, as the end of a sentence, or None. Any
-    error confirms a recorded crash, since its text may differ on another machine."""
+def describe_difference(recorded: Answer, now: Answer) -> str | None:
+    """Describe how a player's answer differs from the recorded one, as the end of a sentence, or return None.
+
+    Any error confirms a recorded crash, since its text may differ on another machine."""
     if isinstance(recorded, Reply) and isinstance(now, Reply):
-        if recorded.text == now.text and recorded.usage is now.usage is None and _plain(recorded) and _plain(now):
-            return None  # a shortcut for almost all replies
-        before, after = _described(recorded), _described(now)
+        if recorded.text == now.text and recorded.usage is now.usage is None and _is_plain(recorded) and _is_plain(now):
+            return None  # the fast path for almost all replies
+        before, after = _describe_reply(recorded), _describe_reply(now)
         return None if before == after else f"{before}, but asked again {after}"
     if isinstance(recorded, Reply):
         failure = now.text if isinstance(now, PlayerFailure) else "no answer"
-        return f"{_described(recorded)}, but asked again fails: {failure}"
+        return f"{_describe_reply(recorded)}, but asked again fails: {failure}"
     if isinstance(now, Reply):
         failed = "to have crashed" if isinstance(recorded, PlayerFailure) else "not to have answered in time"
-        return f"is said {failed}, but asked again {_described(now)}"
+        return f"is said {failed}, but asked again {_describe_reply(now)}"
     return None
 
 
-def _plain(reply: Reply) -> bool:
+def _is_plain(reply: Reply) -> bool:
     return reply.action is None and reply.finish_reason == "stop"
 
 
-def _described(reply: Reply) -> str:
-    """Return all recorded facts about a reply, in words."""
+def _describe_reply(reply: Reply) -> str:
+    """Describe everything that is recorded about a reply."""
     if reply.finish_reason == "context":
         return "has no context left to reply"
     replies = f"replies {reply.text!r}" if reply.action is None else f"replies with action {reply.action}"
     cut_off = ", cut off" if reply.finish_reason == "length" else ""
-    return f"{replies}{cut_off}{_spent(reply.usage)}"
+    return f"{replies}{cut_off}{_describe_usage(reply.usage)}"
 
 
-def _spent(usage: Usage | None) -> str:
-    """Return the repeatable part of a reply's usage: its token counts, and whether time and cost are recorded."""
+def _describe_usage(usage: Usage | None) -> str:
+    """Describe the repeatable part of a reply's usage: token counts, and whether time and cost are recorded."""
     if usage is None:
         return ""
     counted = (usage.prompt_tokens, usage.completion_tokens) != (None, None)

@@ -1,4 +1,4 @@
-"""Compare results.json with the results recomputed from the records."""
+"""Compare `results.json` with recomputed results."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium_arena.board import Board
-from gymposium_arena.results.file import read_results, results_file, results_of
+from gymposium_arena.results.file import compute_results, read_results, results_file
 from gymposium_arena.verify.files import check_plain
 from gymposium_arena.verify.findings import Finding, ResultsState
 
-_SHOWN = 12
-"""Maximum number of differences that are listed."""
+_MAX_SHOWN = 12
+"""Maximum number of listed differences."""
 
 
 def check_results(board: Board) -> tuple[ResultsState, list[Finding]]:
@@ -24,28 +24,28 @@ def check_results(board: Board) -> tuple[ResultsState, list[Finding]]:
         return "absent", []
     try:
         check_plain(path)
-        stored, again = (results.model_dump(mode="json") for results in (read_results(path), results_of(board)))
+        stored, again = (results.model_dump(mode="json") for results in (read_results(path), compute_results(board)))
     except GymposiumError as error:
         return "differ", [Finding("results", path.name, str(error))]
-    differences = list(islice(_differences("", stored, again), _SHOWN + 1))
-    if len(differences) > _SHOWN:
-        differences[_SHOWN] = "and more"
+    differences = list(islice(_find_differences("", stored, again), _MAX_SHOWN + 1))
+    if len(differences) > _MAX_SHOWN:
+        differences[_MAX_SHOWN] = "and more"
     findings = [Finding("results", path.name, what) for what in differences]
     return ("differ" if findings else "agree"), findings
 
 
-def _differences(where: str, stored: Any, again: Any) -> Iterator[str]:
-    """Yield the places where two JSON values differ, with both values."""
+def _find_differences(where: str, stored: Any, again: Any) -> Iterator[str]:
+    """Yield a description of each difference between two JSON values."""
     if isinstance(stored, dict) and isinstance(again, dict) and stored.keys() == again.keys():
         for key in stored:
-            yield from _differences(f"{where}.{key}".lstrip("."), stored[key], again[key])
+            yield from _find_differences(f"{where}.{key}".lstrip("."), stored[key], again[key])
     elif isinstance(stored, list) and isinstance(again, list) and len(stored) == len(again):
         for index, (one, other) in enumerate(zip(stored, again)):
-            yield from _differences(f"{where}.{index}", one, other)
+            yield from _find_differences(f"{where}.{index}", one, other)
     elif stored != again:
-        yield f"{where} is {_short(stored)}, but the records give {_short(again)}"
+        yield f"{where} is {_shorten(stored)}, but the records give {_shorten(again)}"
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= 80 else f"{text[:79]}…"

@@ -1,4 +1,4 @@
-"""Compare the reviews beside matches with new reviews."""
+"""Compare stored reviews with recomputed ones."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from gymposium_arena.verify.files import check_plain
 from gymposium_arena.verify.findings import Finding
 
 _ROUNDING = 1e-6
-"""Maximum difference in a decision's value that rounding on another machine may cause."""
+"""Tolerance for rounding of a decision's value on another machine."""
 
 
 def check_reviews(board: Board, matches: Path, sample: int, seed: int) -> Iterator[Finding]:
-    """Review a file's matches again and yield what differs: every match if the judge is exact, or else `sample` of
+    """Review a file's matches again and yield the differences: all matches if the judge is exact, or else `sample` of
     them, drawn from `seed`."""
     path = review_path(matches)
     where = str(path.relative_to(board.path))
@@ -50,11 +50,11 @@ def check_reviews(board: Board, matches: Path, sample: int, seed: int) -> Iterat
         again = review_or_why(stored.judge, records[match])
         if isinstance(again, str):
             yield Finding("results", f"{where} (match {match})", again)
-        elif not _alike(stored.matches[match], again):
+        elif not _are_close(stored.matches[match], again):
             yield Finding("results", f"{where} (match {match})", "its review differs from the judge's")
 
 
-def _alike(one: MatchReview, other: MatchReview) -> bool:
+def _are_close(one: MatchReview, other: MatchReview) -> bool:
     """Return whether two reviews are equal up to rounding."""
     if len(one.decisions) != len(other.decisions) or one.unjudged != other.unjudged:
         return False

@@ -1,5 +1,5 @@
-"""Episodes of kaggle-environments. `steps` is shared by all environments; `connectx` and `open_spiel` are games."""
+"""Parse kaggle-environments episodes: `steps` for all environments, `connectx` and `open_spiel` for their games."""
 
-from gymposium_arena.audit.kaggle.episodes import NAME, knows, read
+from gymposium_arena.audit.kaggle.episodes import NAME, read, recognizes
 
-__all__ = ["NAME", "knows", "read"]
+__all__ = ["NAME", "read", "recognizes"]

@@ -1,4 +1,4 @@
-"""`connectx` episodes of kaggle-environments: Connect Four on boards of any size."""
+"""Parse kaggle-environments' `connectx` episodes: Connect Four on boards of any size."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.registry import load_game
 from gymposium.match import MatchResult
-from gymposium_arena.audit.episode import entry, fail
+from gymposium_arena.audit.episode import fail, get_entry
 from gymposium_arena.audit.kaggle.steps import State, Steps, list_statuses
 
 _STATUS = {"timed out": "TIMEOUT", "crashed": "ERROR", "no legal move": "INVALID"}
 
 
 class ConnectX(Steps):
-    """The steps of a `connectx` episode. Each holds the board."""
+    """The steps of a `connectx` episode; each shows the board."""
 
-    first = 1
+    first_move_step = 1
     running_reward = 0
 
-    def begin(self) -> None:
+    def report_start(self) -> None:
         self.check_step(0)
 
     def make_game(self) -> OpenSpielGame:
-        settings = entry(self.data, "configuration", dict)
-        self.rows, self.columns, inarow = (entry(settings, key, int, "the configuration") for key in _SIZES)
+        settings = get_entry(self.data, "configuration", dict)
+        self.rows, self.columns, inarow = (get_entry(settings, key, int, "the configuration") for key in _SIZES)
         try:
             game = load_game("connect_four", rows=self.rows, columns=self.columns, x_in_row=inarow)
         except BadParameter as error:
@@ -38,7 +38,7 @@ class ConnectX(Steps):
 
     def check_step(self, number: int) -> None:
         shown = self.steps[number][0]["observation"].get("board")
-        board = self._board()
+        board = self._render_board()
         if shown != board:
             what = (
                 "has no board"
@@ -47,10 +47,10 @@ class ConnectX(Steps):
             )
             fail(f"the observation {what}")
 
-    def _board(self) -> list[int]:
-        """Return the board after the reported moves as connectx shows it: rows from the top, 1 and 2 for the seats."""
+    def _render_board(self) -> list[int]:
+        """Return the current board in connectx's encoding: rows from the top, 1 and 2 for the seats, 0 for empty."""
         board = [0] * (self.rows * self.columns)
-        for number, column in enumerate(self.told.match.state.history()):
+        for number, column in enumerate(self.logged.match.state.history()):
             row = max(r for r in range(self.rows) if board[r * self.columns + column] == 0)
             board[row * self.columns + column] = number % 2 + 1
         return board

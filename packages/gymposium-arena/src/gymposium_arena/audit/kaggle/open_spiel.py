@@ -1,4 +1,4 @@
-"""Episodes of kaggle-environments' `open_spiel_*` environments."""
+"""Parse kaggle-environments' `open_spiel_*` episodes."""
 
 from __future__ import annotations
 
@@ -9,60 +9,60 @@ from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.openspiel.lookup import load_by_engine_name
 from gymposium.match import MatchResult
 from gymposium.util.strict_json import strict_json
-from gymposium_arena.audit.episode import entry, fail
+from gymposium_arena.audit.episode import fail, get_entry
 from gymposium_arena.audit.kaggle.steps import State, Steps, list_statuses
 
 _LOSS = -1
-"""The reward of the failing seat; the others get 1."""
+"""The failing seat's reward; the others get 1."""
 
 
 class OpenSpielSteps(Steps):
-    """The steps of an `open_spiel_*` episode, checked against the engine's own list of actions."""
+    """The steps of an `open_spiel_*` episode, checked against the engine's action history."""
 
-    first = 2
-    """In step 1 the environment draws the first chance outcome; agents are asked, but do not move."""
+    first_move_step = 2
+    """In step 1 the environment draws the first chance outcome, and agents' actions are ignored."""
     running_reward = None
 
     def make_game(self) -> OpenSpielGame:
-        info = entry(self.data, "info", dict)
+        info = get_entry(self.data, "info", dict)
         if info.get("initialActions"):
             fail("it begins with opening-book moves that no agent made")
-        self.history = [_parsed(action) for action in entry(info, "actionHistory", list, "info")]
+        self.history = [_parse_action(action) for action in get_entry(info, "actionHistory", list, "info")]
         self.at = 0
-        name = entry(info, "openSpielGameStringResolved", str, "info")
+        name = get_entry(info, "openSpielGameStringResolved", str, "info")
         return load_by_engine_name(re.sub(r"^([a-z0-9_]+)_proxy\b", r"\1", name).replace("()", ""))
 
     def get_action(self, state: State) -> Any:
         action = state["action"]
         return action.get("submission") if isinstance(action, dict) else action
 
-    def begin(self) -> None:
-        self._tell_chance()
+    def report_start(self) -> None:
+        self._report_chance()
 
-    def _tell_chance(self) -> None:
-        while self.told.match.state.is_chance_node():
-            action = self._next()
+    def _report_chance(self) -> None:
+        while self.logged.match.state.is_chance_node():
+            action = self._take_action()
             if type(action) is not int:
                 fail(f"info.actionHistory has {action} at a chance node")
-            self.told.chance(action)
+            self.logged.add_chance(action)
 
-    def _next(self) -> Any:
+    def _take_action(self) -> Any:
         if self.at == len(self.history):
             fail(f"info.actionHistory ends after {self.at} actions, but the episode continues")
         self.at += 1
         return self.history[self.at - 1]
 
-    def after(self, number: int) -> None:
-        # this step's moves are the last ones reported
-        told = self.told.match.state.history()
+    def report_after(self, number: int) -> None:
+        # the most recent moves belong to this step
+        moves = self.logged.match.state.history()
         before = sum(len(action) if isinstance(action, list) else 1 for action in self.history[: self.at])
-        noted, mine = self._next(), told[before:]
+        noted, mine = self._take_action(), moves[before:]
         if (noted if isinstance(noted, list) else [noted]) != mine:
             fail(f"the agents submit {mine}, but info.actionHistory has {noted}")
-        self._tell_chance()
+        self._report_chance()
 
     def check_step(self, number: int) -> None:
-        match = self.told.match
+        match = self.logged.match
         for seat, state in enumerate(self.steps[number]):
             seen = state["observation"]
             here = {
@@ -73,12 +73,12 @@ class OpenSpielSteps(Steps):
             for key, value in here.items():
                 if seen.get(key) != value:
                     fail(f"the observation of seat {seat} has {key} {seen.get(key)}, but it should be {value}")
-            shown = _history_in(seen.get("serializedGameAndState"))
+            shown = _parse_history(seen.get("serializedGameAndState"))
             if shown is not None and shown != match.state.history():
                 fail(
                     f"the state shown to seat {seat} has the history {shown}, but it should be {match.state.history()}"
                 )
-            applied = entry(state, "info", dict, f"seat {seat}").get("actionApplied")
+            applied = get_entry(state, "info", dict, f"seat {seat}").get("actionApplied")
             if applied is not None and applied != self.get_action(state):
                 fail(f"info.actionApplied of seat {seat} is {applied}, but it submitted {self.get_action(state)}")
 
@@ -103,8 +103,8 @@ class OpenSpielSteps(Steps):
             fail(f"the statuses are {statuses}, but {ending.describe()}")
 
 
-def _parsed(action: Any) -> Any:
-    """Return an action of `info.actionHistory`: an integer, or the list of a joint action."""
+def _parse_action(action: Any) -> Any:
+    """Parse an entry of `info.actionHistory`: an integer, or a list for a joint action."""
     try:
         value = strict_json(action) if isinstance(action, str) else None
     except ValueError:
@@ -114,12 +114,12 @@ def _parsed(action: Any) -> Any:
     return value
 
 
-def _history_in(serialized: Any) -> list[int] | None:
-    """Return the actions in a serialized state; None if it has another form. Nothing in it is unpickled."""
+def _parse_history(serialized: Any) -> list[int] | None:
+    """Return the actions in a serialized state, or None if its format is unknown. Nothing is unpickled."""
     if not isinstance(serialized, str):
         return None
     state = serialized.partition("[State]\n")[2].split("\n")
-    if state[0].startswith("history="):  # kaggle-environments wraps the engine's game in its own
+    if state[0].startswith("history="):  # kaggle-environments' wrapper around the engine's game
         pairs = filter(None, state[0].removeprefix("history=").split(","))
         actions = [pair.rpartition(":")[2] for pair in pairs]
     else:

@@ -1,4 +1,4 @@
-"""The steps of a kaggle-environments episode, shared by all its environments."""
+"""Replay the steps of a kaggle-environments episode, in any environment."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gymposium_arena.audit.logged_match import LoggedMatch
 
 State = Mapping[str, Any]
 
-FAILED = {"TIMEOUT": "timed out", "ERROR": "crashed", "INVALID": "illegal"}
-"""The cause of failure for each status of a failed agent."""
+FAILURE_CAUSES = {"TIMEOUT": "timed out", "ERROR": "crashed", "INVALID": "illegal"}
+"""The failure cause for each status of a failed agent."""
 _GAVE_UP = -2
-"""The action that an `open_spiel_*` agent submits to report its failure."""
+"""The action that stands for an agent's failure in `open_spiel_*`."""
 
 
 def list_statuses(step: Sequence[State]) -> list[str]:
@@ -28,77 +28,77 @@ def list_statuses(step: Sequence[State]) -> list[str]:
 class Steps(ABC):
     """The steps of an episode, reported to a `LoggedMatch`."""
 
-    first: int
-    """Number of the first step with moves by agents."""
+    first_move_step: int
+    """Number of the first step in which agents move."""
     running_reward: float | None
-    """The reward of every agent in steps before the end."""
+    """Every agent's reward before the last step."""
 
     def __init__(self, data: State, steps: Sequence[Sequence[State]], episode: Episode) -> None:
         self.data, self.steps = data, steps
         self.game = self.make_game()
         seed = data["configuration"].get("seed") if isinstance(data["configuration"], dict) else None
         seed = seed if type(seed) is int else None
-        self.told = LoggedMatch(self.game, episode.id, episode.agents, seed=seed)
-        self.early: dict[str, str] = {}
-        """The causes of failure of agents that failed before their first turn, by name."""
+        self.logged = LoggedMatch(self.game, episode.id, episode.agents, seed=seed)
+        self.early_failures: dict[str, str] = {}
+        """Failures before an agent's first turn: the cause by agent."""
 
     @abstractmethod
     def make_game(self) -> OpenSpielGame:
-        """Return the game of the episode. Raises `BadLog` if no game has these rules."""
+        """Return the episode's game. Raises `BadLog` if no game has these rules."""
 
     @abstractmethod
     def get_action(self, state: State) -> Any:
-        """Return what an agent submitted: an integer if it is an action."""
+        """Return an agent's submission; an integer unless it is invalid."""
 
     @abstractmethod
     def check_step(self, number: int) -> None:
-        """Check what the log says about the position after a step. Raises `BadLog`."""
+        """Check the logged position after a step. Raises `BadLog` on a mismatch."""
 
     @abstractmethod
     def check_end(self, result: MatchResult) -> None:
-        """Check the rewards and statuses at the end. Raises `BadLog`."""
+        """Check the final rewards and statuses. Raises `BadLog` on a mismatch."""
 
-    def begin(self) -> None:
-        """Report what happens before the first move: nothing, by default."""
+    def report_start(self) -> None:
+        """Report events before the first move; none by default."""
         return
 
-    def after(self, number: int) -> None:
-        """Report what happens after the moves of a step: nothing, by default."""
+    def report_after(self, number: int) -> None:
+        """Report events after a step's moves; none by default."""
         return
 
-    def tell(self) -> LoggedMatch:
-        """Return the match that the steps report. Raises `BadLog` with the number of the first step that breaks the
-        rules."""
-        self.begin()
+    def report(self) -> LoggedMatch:
+        """Report all steps and return the match. Raises `BadLog` with the number of the first invalid step."""
+        self.report_start()
         for number in range(1, len(self.steps)):
             try:
-                self._tell_step(number)
-                self._check_running(number)
+                self._report_step(number)
+                self._check_running_rewards(number)
             except ValueError as error:
                 fail(f"step {number}: {error}")
-            if self.early:
+            if self.early_failures:
                 break
-        return self.told
+        return self.logged
 
-    def _tell_step(self, number: int) -> None:
-        match, step = self.told.match, self.steps[number]
+    def _report_step(self, number: int) -> None:
+        match, step = self.logged.match, self.steps[number]
         asked = match.to_move()
-        if number < self.first:
-            self._note_early(step)
-            if not self.early:
+        if number < self.first_move_step:
+            self._find_early_failures(step)
+            if not self.early_failures:
                 self.check_step(number)
             return
         active = tuple(s for s, state in enumerate(self.steps[number - 1]) if state["status"] == "ACTIVE")
         if active != asked:
-            fail(f"the statuses say that seats {list(active)} are to move, but the rules say {self.told.to_move()}")
+            to_move = self.logged.describe_to_move()
+            fail(f"the statuses say that seats {list(active)} are to move, but the rules say {to_move}")
         actions = {seat: self.get_action(step[seat]) for seat in asked}
         ends = "ACTIVE" not in list_statuses(step)
-        failed = self._failures(step, actions) if ends else {}
+        failed = self._find_failures(step, actions) if ends else {}
         for seat, answer in failed.items():
-            self.told.failed(seat, answer)
+            self.logged.add_failure(seat, answer)
         if failed:
             for seat in actions.keys() - failed.keys():  # its move came too late to count
-                self.told.answers.append((seat, Reply(str(actions[seat]), action=actions[seat])))
+                self.logged.answers.append((seat, Reply(str(actions[seat]), action=actions[seat])))
             if number + 1 < len(self.steps):
                 fail(f"seat {min(failed)} fails, but the episode continues")
             self.check_step(number)
@@ -106,29 +106,32 @@ class Steps(ABC):
         for seat in asked:
             if type(actions[seat]) is not int:
                 fail(f"seat {seat} moves {actions[seat]!r}, which is not an action, but the episode continues")
-        self.told.moves(actions, {seat: str(action) for seat, action in actions.items()})
-        self.after(number)
+        self.logged.add_moves(actions, {seat: str(action) for seat, action in actions.items()})
+        self.report_after(number)
         self.check_step(number)
 
-    def _check_running(self, number: int) -> None:
+    def _check_running_rewards(self, number: int) -> None:
         rewards = [state["reward"] for state in self.steps[number]]
-        if self.told.match.state.is_terminal() or number + 1 == len(self.steps):
+        if self.logged.match.state.is_terminal() or number + 1 == len(self.steps):
             return
         if any(reward != self.running_reward for reward in rewards):
             fail(f"the rewards are {rewards} before the end, but should be {self.running_reward}")
 
-    def _note_early(self, step: Sequence[State]) -> None:
+    def _find_early_failures(self, step: Sequence[State]) -> None:
         if failed := {
-            self.told.agents[seat]: FAILED[state["status"]]
+            self.logged.agents[seat]: FAILURE_CAUSES[state["status"]]
             for seat, state in enumerate(step)
-            if state["status"] in FAILED and state["action"] is None
+            if state["status"] in FAILURE_CAUSES and state["action"] is None
         }:
-            self.early = failed
+            self.early_failures = failed
 
-    def _failures(self, step: Sequence[State], actions: Mapping[int, Any]) -> dict[int, Reply | PlayerFailure | None]:
-        """Return how the seats to move failed in the last step. An illegal move is a failure, whatever the status says:
-        some environments end such an episode as `DONE`."""
-        match = self.told.match
+    def _find_failures(
+        self, step: Sequence[State], actions: Mapping[int, Any]
+    ) -> dict[int, Reply | PlayerFailure | None]:
+        """Return the failed answers by seat in the last step.
+
+        An illegal move counts as a failure whatever its status: some environments end such an episode as `DONE`."""
+        match = self.logged.match
         failed: dict[int, Reply | PlayerFailure | None] = {}
         for seat, action in actions.items():
             status = step[seat]["status"]
@@ -139,7 +142,7 @@ class Steps(ABC):
             elif status == "ERROR" and action in (None, _GAVE_UP):
                 failed[seat] = PlayerFailure("the log says ERROR", own=True)
             elif type(action) is not int:
-                failed[seat] = self.told.unparsable(repr(action))
+                failed[seat] = self.logged.make_unparsable(repr(action))
             elif action not in match.legal_actions(seat):
                 failed[seat] = Reply(str(action), action=action)
         return failed

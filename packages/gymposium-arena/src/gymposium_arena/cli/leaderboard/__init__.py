@@ -1,4 +1,4 @@
-"""The command `gymposium leaderboard`: one module per subcommand. Optional dependencies are imported when needed."""
+"""The command `gymposium leaderboard`, with one module per subcommand."""
 
 from __future__ import annotations
 

@@ -25,8 +25,7 @@ def build_site(
         int | None,
         typer.Option(
             min=0,
-            help="Make pages for this many matches per lineup: forfeits, upsets and other losses in turn; default: 6. "
-            "The records have all matches",
+            help="Make pages for this many matches per lineup: forfeits, upsets and other losses in turn; default: 6",
         ),
     ] = None,
     earlier: Annotated[
@@ -34,17 +33,16 @@ def build_site(
         typer.Option(
             "--earlier",
             metavar="FILE",
-            help="Compare with an earlier results.json of the board, named by its version; repeatable, oldest first",
+            help="Compare with an earlier results.json, whose file name is its version; repeatable, oldest first",
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Build a website of a board: static pages for any web server, or for opening from disk.
+    """Build a static website of a board.
 
-    The site shows ratings with intervals, a page for each game, player and pairing, matches to step through,
-    and the board to download and verify. Scripts sort tables and step through matches; the pages also work without
-    scripts. The site is made from the board's folder and its results.json, so rate the board first. Equal boards give
-    equal bytes. An existing site is replaced.
+    The site shows ratings with intervals, a page for each game, player and pairing, and matches to step through. It
+    includes the board to download and verify. The pages work on any web server, from disk, and without scripts. Rate
+    the board first, since the site shows its results.json. Equal boards give equal bytes. An existing site is replaced.
 
     Examples:
 
@@ -53,10 +51,10 @@ def build_site(
         python -m http.server --directory boards/quick/site
     """
     from gymposium_arena.board import Board
-    from gymposium_arena.site.build import REPLAYS, build
+    from gymposium_arena.site.build import REPLAYS, write_site
 
     out = check_writable("--out", site or board / "site")
-    built = build(Board(board), out, replays=REPLAYS if replays is None else replays, earlier=earlier or ())
+    built = write_site(Board(board), out, replays=REPLAYS if replays is None else replays, earlier=earlier or ())
     if as_json:
         print_json({"index": str(out / "index.html"), "matches": len(built.pages)})
         return

@@ -41,15 +41,15 @@ def rate(
         typer.Option(
             "--exact",
             metavar="PLAYER",
-            help="First compute exact figures for this player in the suite's small games, and store them beside its "
-            "entry; repeatable. Needed for players that load weights; others are always measured",
+            help="First compute exact figures for this player in small games and store them beside its entry; "
+            "repeatable. Only players that load weights need this",
         ),
     ] = None,
     payoff: Annotated[
         bool,
         typer.Option(
             "--payoff",
-            help="Also print the pay-off matrices, and pairings' returns corrected for luck",
+            help="Also print pay-off matrices and luck-corrected returns by pairing",
         ),
     ] = False,
     as_json: JsonOption = False,
@@ -60,13 +60,11 @@ def rate(
 ) -> None:
     """Rate a board's players from their matches, and write results.json.
 
-    Ratings are Elo points above random play, fitted to all matches at once. On the joint board all games have equal
-    weight. Intervals have 95 % confidence. Players that share a letter cannot be told apart. "≥ 310" means that the
-    player never lost a point to the players below, so its interval has only a lower end. The random seed
-    is fixed, so equal records give equal files.
+    Ratings are Elo points above random play, fitted to all matches at once. Games have equal weight on the joint
+    board. Intervals have 95 % confidence. Players that share a letter cannot be told apart. "≥ 310" means that the
+    player never lost a point to lower-rated players, so only a lower bound is known. Equal records give equal files.
 
-    Solo, cooperative and general-sum games have no winner. Their players are compared by mean return and are not on the
-    joint board.
+    Solo, cooperative and general-sum games have no winner. They are compared by mean return, outside the joint board.
 
     Examples:
 
@@ -76,14 +74,14 @@ def rate(
         gymposium leaderboard rate boards/quick --json > board.json
     """
     from gymposium_arena.board import Board
-    from gymposium_arena.results.file import results_of, results_text, write_results
-    from gymposium_arena.schedule import unseated_games
+    from gymposium_arena.results.file import compute_results, format_results, write_results
+    from gymposium_arena.schedule import find_unseated_games
 
-    opened = Board.to_write(board)
+    opened = Board.open_for_writing(board)
     for player in exact or ():
-        _measure(opened, player)
-    results = results_of(opened)
-    for reason in unseated_games(opened.suite, opened.entries()).values():
+        _measure_player(opened, player)
+    results = compute_results(opened)
+    for reason in find_unseated_games(opened.suite, opened.entries()).values():
         note(f"warning: {reason}")
     if not any(game.matches for game in results.games):
         raise BadOption(
@@ -91,9 +89,9 @@ def rate(
         )
     path = write_results(opened, results)
     if as_json:
-        print_json_text(results_text(results))
+        print_json_text(format_results(results))
     else:
-        _print(out(), results, payoff)
+        _print_results(out(), results, payoff)
     if results.unreadable:
         lines = (
             "1 line that is not a record"
@@ -104,7 +102,7 @@ def rate(
     note(f"Written: {path}")
 
 
-def _measure(board: Board, player: str) -> None:
+def _measure_player(board: Board, player: str) -> None:
     from gymposium_arena.exact_file import write_exact
 
     for entry in board.entries():
@@ -117,11 +115,11 @@ def _measure(board: Board, player: str) -> None:
     )
 
 
-def _print(console: Console, results: Results, payoff: bool) -> None:
+def _print_results(console: Console, results: Results, payoff: bool) -> None:
     def line(text: str) -> None:
         console.print(visible(text), soft_wrap=True)
 
-    labels = words.names({contender.player: contender.label for contender in results.players})
+    labels = words.make_display_names({contender.player: contender.label for contender in results.players})
     line(results.suite.title or results.suite.name)
     for sentence in results.method.notes:
         line(f"  {sentence}")
@@ -131,107 +129,108 @@ def _print(console: Console, results: Results, payoff: bool) -> None:
     for player, games in results.joint_lacks.items():
         line(f"Not on the joint board: {labels[player]} (has not played {', '.join(games)}).")
     for game in results.games:
-        line(f"\n{game.title} ({game.game}): {words.counts(game)}")
+        line(f"\n{game.title} ({game.game}): {words.describe_counts(game)}")
         if game.board is not None:
             if game.by_return:
                 line("Ordered by mean return: this game pays amounts, and ratings only count wins.")
             _print_board(line, console, game.board, labels, payoff)
         else:
-            console.print(_means_table(game, labels))
+            console.print(_make_means_table(game, labels))
         if game.play is not None:
             line("Play alone, without failed replies, and the share of matches without one:")
-            console.print(_play_table(game.play, labels))
+            console.print(_make_play_table(game.play, labels))
         if game.luck is not None and payoff:
-            line(f"{words.corrected(game.luck)}:")
-            console.print(_luck_table(game.luck, labels))
+            line(f"{words.describe_correction(game.luck)}:")
+            console.print(_make_luck_table(game.luck, labels))
         if game.lost is not None:
-            line(f"{words.reviewed(game.lost)}:")
-            console.print(_lost_table(game.lost, labels))
+            line(f"{words.describe_review(game.lost)}:")
+            console.print(_make_lost_table(game.lost, labels))
         for sentence in (
-            *words.known(game.yardsticks, labels),
-            *(words.taken(adversary, labels) for adversary in game.adversaries),
+            *words.describe_yardsticks(game.yardsticks, labels),
+            *(words.describe_adversary(adversary, labels) for adversary in game.adversaries),
         ):
             line(sentence)
     if legend := [f"{label} is {player}." for player, label in labels.items() if label != player]:
         line("\n" + "\n".join(legend))
 
 
-def _play_table(play: PlayResult, labels: Mapping[str, str]) -> Table:
-    table = _table("player", "play", "reliability", "effective matches")
+def _make_play_table(play: PlayResult, labels: Mapping[str, str]) -> Table:
+    table = _make_table("player", "play", "reliability", "effective matches")
     for row in play.players:
         names = visible(labels[row.player])
-        table.add_row(names, words.play(row), words.mean(row.reliability), f"{row.effective:,.0f}")
+        table.add_row(names, words.format_play(row), words.format_mean(row.reliability), f"{row.effective:,.0f}")
     return table
 
 
-def _luck_table(luck: LuckResult, labels: Mapping[str, str]) -> Table:
-    table = _table("player", "opponent", "matches", "mean return", "corrected")
+def _make_luck_table(luck: LuckResult, labels: Mapping[str, str]) -> Table:
+    table = _make_table("player", "opponent", "matches", "mean return", "corrected")
     for row in luck.pairs:
         names = visible(labels[row.player]), visible(labels[row.opponent])
-        table.add_row(*names, str(row.matches), words.mean(row.plain), words.exactly(row))
+        table.add_row(*names, str(row.matches), words.format_mean(row.plain), words.format_corrected(row))
     return table
 
 
-def _lost_table(lost: LostResult, labels: Mapping[str, str]) -> Table:
-    table = _table("player", "moves", "lost per move", "failures", "lost each")
+def _make_lost_table(lost: LostResult, labels: Mapping[str, str]) -> Table:
+    table = _make_table("player", "moves", "lost per move", "failures", "lost each")
     for row in lost.players:
         failure = "–" if row.per_failure is None else f"{row.per_failure:.3f}"
-        table.add_row(visible(labels[row.player]), str(row.moves), words.lost(row), str(row.failures), failure)
+        table.add_row(visible(labels[row.player]), str(row.moves), words.format_loss(row), str(row.failures), failure)
     return table
 
 
 def _print_board(
     line: Callable[[str], None], console: Console, board: RatedBoard, labels: Mapping[str, str], payoff: bool
 ) -> None:
-    console.print(_board_table(board, labels))
+    console.print(_make_board_table(board, labels))
     if board.flip is not None:
-        line(f"Flip distance: without the decisive {words.flip(board)}, {labels[board.flip.first]} would be first.")
+        first = labels[board.flip.first]
+        line(f"Flip distance: without the decisive {words.format_flip(board)}, {first} would be first.")
     for cycle in board.cycles:
         beats = " beats ".join(labels[player] for player in [*cycle, cycle[0]])
         line(f"A cycle, which no ranking can show: {beats}.")
-    for player, others in words.paid_less(board).items():
+    for player, others in words.find_paid_less(board).items():
         better_paid = ", ".join(labels[other] for other in others)
         line(f"{labels[player]} is rated above these players, but its mean return is surely lower: {better_paid}.")
     if unrated := [labels[row.player] for row in board.standings if row.place is None]:
         line(f"Not enough data to rate {', '.join(unrated)}: no results connect them with the player rated 0.")
     if payoff:
         line("Share of points, rows against columns:")
-        console.print(_payoff_table(board, labels))
+        console.print(_make_payoff_table(board, labels))
 
 
-def _board_table(board: RatedBoard, labels: Mapping[str, str]) -> Table:
+def _make_board_table(board: RatedBoard, labels: Mapping[str, str]) -> Table:
     paid = any(row.returned is not None for row in board.standings)
     corrected = any(row.corrected is not None for row in board.standings)
     returns = ["return less luck"] if corrected else ["mean return"] if paid else []
-    table = _table("rank", "player", "group", "rating", "matches", *returns)
+    table = _make_table("rank", "player", "group", "rating", "matches", *returns)
     for row in board.standings:
         table.add_row(
-            words.rank(row.place),
+            words.format_rank(row.place),
             visible(labels[row.player]),
-            words.group(row.place),
-            words.rating(row),
+            words.format_group(row.place),
+            words.format_rating(row),
             str(row.matches),
-            *([words.mean(row.corrected if corrected else row.returned)] if paid else []),
+            *([words.format_mean(row.corrected if corrected else row.returned)] if paid else []),
         )
     return table
 
 
-def _means_table(game: GameResult, labels: Mapping[str, str]) -> Table:
-    table = _table("rank", "player", "group", "mean return", "over the anchor", "matches")
+def _make_means_table(game: GameResult, labels: Mapping[str, str]) -> Table:
+    table = _make_table("rank", "player", "group", "mean return", "over the anchor", "matches")
     for row in game.means or ():
         table.add_row(
-            words.rank(row.place),
+            words.format_rank(row.place),
             visible(labels[row.player]),
-            words.group(row.place),
-            words.mean(row.returned),
-            words.mean(row.over_anchor),
+            words.format_group(row.place),
+            words.format_mean(row.returned),
+            words.format_mean(row.over_anchor),
             str(row.matches),
         )
     return table
 
 
-def _payoff_table(board: RatedBoard, labels: Mapping[str, str]) -> Table:
-    table = _table("", *(str(number) for number in range(1, len(board.players) + 1)))
+def _make_payoff_table(board: RatedBoard, labels: Mapping[str, str]) -> Table:
+    table = _make_table("", *(str(number) for number in range(1, len(board.players) + 1)))
     for number, (player, row) in enumerate(zip(board.players, board.payoff, strict=True), start=1):
         table.add_row(
             f"{number} {visible(labels[player])}", *("" if cell is None else f"{cell.share:.2f}" for cell in row)
@@ -239,7 +238,7 @@ def _payoff_table(board: RatedBoard, labels: Mapping[str, str]) -> Table:
     return table
 
 
-def _table(*heads: str) -> Table:
+def _make_table(*heads: str) -> Table:
     table = Table(box=None)
     for head in heads:
         table.add_column(head, justify="left" if head in ("player", "group", "") else "right", overflow="fold")

@@ -23,8 +23,8 @@ from gymposium.util.writable import check_writable
 if TYPE_CHECKING:
     from gymposium_arena.tournament import Tournament
 
-_SHOWN = 12
-"""Maximum number of lines printed for each kind of problem."""
+_MAX_SHOWN = 12
+"""Maximum number of printed problems per kind."""
 
 
 def run_suite(
@@ -34,7 +34,7 @@ def run_suite(
             metavar="SUITE",
             exists=True,
             dir_okay=False,
-            help="The suite's file (TOML); not needed for an existing board",
+            help="The suite's TOML file; not needed for an existing board",
         ),
     ] = None,
     board: Annotated[
@@ -63,17 +63,16 @@ def run_suite(
 
     A suite names games, players, and the number of match groups per lineup. A group is one deal, played once with
     each player in each seat. If neither the game nor the players are random, it begins with a few random moves.
-    The board is a folder with the suite and a folder for each player with its matches. gymposium replay shows them,
-    and gymposium verify replays them.
+    The board is a folder with the suite, and with a folder of matches for each player.
 
-    You can stop the command at any time and run it again: it resumes and produces the same files. A player
-    that crashes, hangs or returns no reply forfeits that match, and the tournament continues. A match interrupted
-    by a lost server has no result and is played again by the next run.
+    You can stop the command at any time and run it again: it resumes and produces the same files. A player that
+    crashes, hangs or returns no reply forfeits the match. A match that loses its server has no result and is
+    replayed by the next run.
 
     An added player meets all earlier players. Its seed is drawn after it is entered, unless you give --seed.
 
-    Suites and boards may come from other people. If their files name a player that reads a path or asks a server, or a
-    game that imports a module, allow it with gymposium --allow NAME. Players named with --add are allowed.
+    Suites and boards may come from other people. A player in them that reads a path or asks a server, or a game that
+    imports a module, must be allowed with gymposium --allow NAME. Players named with --add are allowed.
 
     Examples:
 
@@ -85,7 +84,7 @@ def run_suite(
         gymposium leaderboard run --out runs/quick --json
     """
     from gymposium_arena.board import Board
-    from gymposium_arena.schedule import unseated_games
+    from gymposium_arena.schedule import find_unseated_games
     from gymposium_arena.suite import read_suite
     from gymposium_arena.tournament import run_tournament
 
@@ -98,22 +97,26 @@ def run_suite(
         raise BadOption("--label applies to one player. Add the others with separate commands.")
     if suite is None:
         assert board is not None
-        opened = Board.to_write(board)
+        opened = Board.open_for_writing(board)
         check_writable("--out", board)
     else:
         read = read_suite(suite)
-        opened = Board.begin(check_writable("--out", board or RUNS / read.name), read)
+        opened = Board.open_or_create(check_writable("--out", board or RUNS / read.name), read)
     for entry in opened.entries() if add else ():
         check_named_player(entry.player)  # before entering a player that could not meet it
     allow(*to_allow((), add or ()))  # also for the workers, which read the names from the entries
     opened.add_all(add or (), seed, game or (), label=label, by=by, made=datetime.now(UTC).date().isoformat())
     last: Tournament | None = None
 
-    def kept() -> str:
+    def describe_progress() -> str:
         return f"The matches ({0 if last is None else last.played} in this run) are in {opened.path}."
 
-    go_on = ("leaderboard", "run", "--out", str(opened.path))
-    with resumable(kept, *go_on), chosen_executor(executor, jobs, address) as chosen, match_bar() as bar:
+    resume_command = ("leaderboard", "run", "--out", str(opened.path))
+    with (
+        resumable(describe_progress, *resume_command),
+        chosen_executor(executor, jobs, address) as chosen,
+        match_bar() as bar,
+    ):
         task = bar.add_task(opened.suite.name, total=None)
 
         def watch(state: Tournament) -> None:
@@ -122,40 +125,40 @@ def run_suite(
             bar.update(task, total=state.planned, completed=state.finished)
 
         end = run_tournament(opened, chosen, watch)
-    left_out = unseated_games(opened.suite, opened.entries())
+    left_out = find_unseated_games(opened.suite, opened.entries())
     if as_json:
-        print_json({**_as_data(end, opened.path), "left_out": [*left_out]})
+        print_json({**_to_json(end, opened.path), "left_out": [*left_out]})
     else:
-        _print(end, opened.path)
+        _print_tournament(end, opened.path)
     for reason in left_out.values():
         note(f"warning: {reason}")
     if not end.planned:
         complain("No match is planned.")
         raise typer.Exit(1)
     if end.faults or end.broken:
-        note(opened.suite.rules())
+        note(opened.suite.describe_rules())
     if not end.complete:
         complain("The board is not complete. Fix the problems above, then run the same command again.")
         raise typer.Exit(1)
 
 
-def _print(end: Tournament, board: Path) -> None:
+def _print_tournament(end: Tournament, board: Path) -> None:
     console = out()
     planned = quantity(end.planned, "match")
     console.print(f"{board}: {end.finished} of {planned} finished, {end.played} in this run.", soft_wrap=True)
     for problems in (
-        [f"{player}: {what}, {_times(count)}" for (player, what), count in end.faults.most_common()],
-        [f"{_times(count)}: a match broke off: {why}" for why, count in end.broken.most_common()],
+        [f"{player}: {what}, {_format_times(count)}" for (player, what), count in end.faults.most_common()],
+        [f"{_format_times(count)}: a match broke off: {why}" for why, count in end.broken.most_common()],
         [f"{lineup}: its file was truncated and was recovered to its last complete line" for lineup in end.torn],
         [f"{lineup} could not be played: {why}" for lineup, why in end.unplayed.items()],
     ):
-        for problem in problems[:_SHOWN]:
+        for problem in problems[:_MAX_SHOWN]:
             console.print(visible(problem), soft_wrap=True)
-        if len(problems) > _SHOWN:
-            console.print(f"and {len(problems) - _SHOWN} more of this kind")
+        if len(problems) > _MAX_SHOWN:
+            console.print(f"and {len(problems) - _MAX_SHOWN} more of this kind")
 
 
-def _as_data(end: Tournament, board: Path) -> dict[str, Any]:
+def _to_json(end: Tournament, board: Path) -> dict[str, Any]:
     return {
         "board": str(board),
         "planned": end.planned,
@@ -169,5 +172,5 @@ def _as_data(end: Tournament, board: Path) -> dict[str, Any]:
     }
 
 
-def _times(count: int) -> str:
+def _format_times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"

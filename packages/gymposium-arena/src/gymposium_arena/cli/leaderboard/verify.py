@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from gymposium_arena.suite import Suite
     from gymposium_arena.verify import BoardVerification
 
-_SHOWN = 12
-"""Maximum number of findings printed for each kind."""
+_MAX_SHOWN = 12
+"""Maximum number of printed findings per kind."""
 
 
 def _print_schema(wanted: bool) -> None:
@@ -47,12 +47,12 @@ def verify(
             "--sample",
             min=0,
             metavar="N",
-            help="Ask players that search again in this many matches per lineup; default: 8",
+            help="Rerun search players in this many matches per lineup; default: 8",
         ),
     ] = None,
     rerun: Annotated[
         int,
-        typer.Option(min=0, metavar="N", help="Ask open-weight models again in this many matches per lineup"),
+        typer.Option(min=0, metavar="N", help="Rerun open-weight models in this many matches per lineup"),
     ] = 0,
     executor: ExecutorOption = None,
     jobs: JobsOption = None,
@@ -67,19 +67,17 @@ def verify(
         typer.Option("--schema", is_eager=True, callback=_print_schema, help="Print the JSON schema of entry.json"),
     ] = False,
 ) -> None:
-    """Verify that a board follows from its suite, its entries and their seeds.
+    """Verify that a board follows from its suite, entries and seeds.
 
-    Every match is replayed with its recorded replies. Whatever does not follow from the rules, the seeds and
-    the replies is reported with its file and line. The matches must be exactly those of the schedule, with the players,
-    seats, seeds and openings given by the suite and the entries. Entries must be unchanged since they were
-    made, including weights on this machine. results.json is recomputed and every figure compared.
+    Every match is replayed with its recorded replies, and mismatches are reported with file and line. The matches must
+    be those of the schedule, with the players, seats, seeds and openings from the suite and the entries. Entries must
+    be unchanged, including weights on this machine. results.json is recomputed and compared.
 
-    Players whose moves follow from their seeds are asked again: random play, heuristics and solvers in every match;
-    search in a sample, drawn anew each time; open-weight models with --rerun. For models, rounding
-    on another machine may also cause differences. Claims that such a player did not answer are checked in separate
-    processes. Replies that cannot be repeated, such as those of a hosted model, are called attested: they fit the
-    rules, but only the person who ran the player vouches for them. Players that open files or servers (lm:, sb3:) are
-    asked only if you allow it: gymposium --allow 'lm:*' leaderboard verify BOARD.
+    Players whose moves follow from their seeds are rerun: random play, heuristics and solvers in every match, search
+    in a random sample, and open-weight models with --rerun. Models may also differ by rounding on another machine.
+    Claims that such a player did not answer are checked in separate processes. Replies that cannot be repeated, such
+    as those of a hosted model, are attested: only the person who ran the player vouches for them. Players that open
+    files or servers (lm:, sb3:) are rerun only if you allow it: gymposium --allow 'lm:*' leaderboard verify BOARD.
 
     The exit code is 0 if everything matches, else 1. A board that plans no match gives 1.
 
@@ -108,9 +106,9 @@ def verify(
             watch=lambda done, planned: bar.update(task, total=planned, completed=done),
         )
     if as_json:
-        print_json(_as_data(opened.suite, verification))
+        print_json(_to_json(opened.suite, verification))
     else:
-        _print(opened.suite, verification)
+        _print_verification(opened.suite, verification)
     if verification.results == "absent":
         note(f"To make results.json:  {rate_command(opened.path)}")
     if verification.findings:
@@ -120,29 +118,31 @@ def verify(
         raise typer.Exit(1)
 
 
-def _print(suite: Suite, verification: BoardVerification) -> None:
+def _print_verification(suite: Suite, verification: BoardVerification) -> None:
     console = out()
     console.print(visible(f"{suite.title or suite.name} (suite {suite.digest})"), soft_wrap=True)
     table = Table(box=None)
     for head in ("player", "replies", "asked again", "the same", ""):
         table.add_column(head, justify="left" if head in ("player", "") else "right")
-    names = words.names({player.player: player.label for player in verification.players})
+    names = words.make_display_names({player.player: player.label for player in verification.players})
     for player in verification.players:
         ties = f"; {player.tied} {'tie' if player.tied == 1 else 'ties'}" if player.tied else ""
-        attested = f"; {quantity(player.on_its_word, 'failure')} not checked" if player.on_its_word else ""
+        attested = (
+            f"; {quantity(player.unchecked_failures, 'failure')} not checked" if player.unchecked_failures else ""
+        )
         table.add_row(
             visible(names[player.player]),
             str(player.replies),
             str(player.asked),
             str(player.same),
-            visible(player.behind() + ties + attested),
+            visible(player.describe_evidence() + ties + attested),
         )
     console.print(table)
     for about, count in Counter(finding.about for finding in verification.findings).items():
-        for finding in [finding for finding in verification.findings if finding.about == about][:_SHOWN]:
+        for finding in [finding for finding in verification.findings if finding.about == about][:_MAX_SHOWN]:
             console.print(visible(str(finding)), style="red", soft_wrap=True)
-        if count > _SHOWN:
-            console.print(f"… and {count - _SHOWN} more of this kind (--json prints all)", style="red")
+        if count > _MAX_SHOWN:
+            console.print(f"… and {count - _MAX_SHOWN} more of this kind (--json prints all)", style="red")
     for remark in verification.notes:
         note(remark)
     results = {
@@ -159,7 +159,7 @@ def _print(suite: Suite, verification: BoardVerification) -> None:
     console.print(f"{played}{broken}; {results}; {verdict}.", soft_wrap=True)
 
 
-def _as_data(suite: Suite, verification: BoardVerification) -> dict[str, Any]:
+def _to_json(suite: Suite, verification: BoardVerification) -> dict[str, Any]:
     return {
         "suite": suite.name,
         "digest": suite.digest,
@@ -176,8 +176,8 @@ def _as_data(suite: Suite, verification: BoardVerification) -> dict[str, Any]:
                 "asked": player.asked,
                 "same": player.same,
                 "tied": player.tied,
-                "failures_on_its_word": player.on_its_word,
-                "evidence": player.behind(),
+                "failures_on_its_word": player.unchecked_failures,
+                "evidence": player.describe_evidence(),
             }
             for player in verification.players
         ],
