@@ -12,7 +12,7 @@ from gymposium.analysis.exact import optima_against_random
 from gymposium.analysis.exact.equilibrium import average_policy
 from gymposium.games.protocol import Game
 from gymposium_disguises import DISGUISES
-from gymposium_testing.in_step import InStep
+from gymposium_testing.in_step import GameComparison
 
 SEEDS = range(1, 11)
 """The disguises of each game."""
@@ -44,7 +44,7 @@ def optimum(game: Game) -> Any:
 
 def walked(name: str, positions: int) -> Row:
     """Compare one game with its disguises. Raises `CheckFailed` at the first difference."""
-    each = [InStep(load_game(name), load_game(name, disguise=seed), seed) for seed in SEEDS]
+    each = [GameComparison(load_game(name), load_game(name, disguise=seed), seed) for seed in SEEDS]
     for number, walks in enumerate(each):
         walks.walk(positions // len(each) + (number < positions % len(each)))
     solved = None

@@ -19,7 +19,7 @@ from gymposium.games.protocol import Match
 from gymposium.plugins.host import host
 from gymposium.replies.reading import KINDS, READERS, read
 from gymposium.util.streams import stream
-from gymposium_testing.walk import played
+from gymposium_testing.walk import play_matches
 
 TRIES = 1_000_000
 """Replies read, over all games and readers."""
@@ -185,7 +185,7 @@ def attack_game(name: str, tries: int, seed: int) -> Row:
     game, rng = load_game(name), stream(seed, "attacks", name)
     done, failures = 0, list[str]()
     while done < tries:
-        for match in played(game, rng.getrandbits(31), tries // (A_POSITION * len(READERS)) + 1):
+        for match in play_matches(game, rng.getrandbits(31), tries // (A_POSITION * len(READERS)) + 1):
             for seat in match.to_move():
                 legal = match.legal_moves(seat) or ["0", "some text"]
                 for number in range(A_POSITION):

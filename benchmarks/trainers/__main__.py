@@ -23,7 +23,7 @@ import torch
 
 from benchmarks.report import RESULTS, KeptRows, Row, table
 from benchmarks.trainers.planting import Defect, defects, loop_trainer
-from gymposium_testing.trainers import RowTrainer, outcomes, trainer_checks
+from gymposium_testing.trainers import RowTrainer, list_trainer_checks, run_trainer_checks
 
 DEFECTS, BLIND = (Path(__file__).with_name(f"{name}.toml") for name in ("defects", "blind"))
 NAME = "trainers"
@@ -38,7 +38,7 @@ def measured(trainer: RowTrainer, seed: int) -> Row:
     started = time.process_time()
     failed: dict[str, list[str]] = {"a": [], "b": []}
     messages: dict[str, str] = {}
-    for outcome in outcomes(trainer_checks(trainer, seed)):
+    for outcome in run_trainer_checks(list_trainer_checks(trainer, seed)):
         if outcome.result == "failed":
             failed[outcome.level].append(outcome.check)
             messages[outcome.check] = outcome.message

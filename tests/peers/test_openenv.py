@@ -25,7 +25,7 @@ from gymposium.plugins.allowed import VARIABLE
 from gymposium.plugins.host import host
 from gymposium.records import RecordWriter, verify_file
 from gymposium.util.streams import stream
-from gymposium_testing.walk import AnyPlayer, any_reply
+from gymposium_testing.walk import AnyPlayer, draw_reply
 
 openenv = pytest.importorskip("openenv.core", reason="openenv is not installed: tox run -m peers")
 generic_client = pytest.importorskip("openenv.core.generic_client")
@@ -44,7 +44,7 @@ def here(game: str, seed: int, seat: int) -> list[Any]:
     shown: list[Any] = [(text, info.get("legal_moves"), None)]
     over = env.played is not None
     while not over or len(shown) == 1:
-        text, reward, over, _, info = env.step(any_reply(env.game, info, text, rng))
+        text, reward, over, _, info = env.step(draw_reply(env.game, info, text, rng))
         shown.append((text, info.get("legal_moves"), reward))
     return [*shown, info["result"], info.get("report")]
 
@@ -56,7 +56,7 @@ def there(client: Any, game: str, seed: int, seat: int) -> list[Any]:
     shown: list[Any] = [(result.observation["text"], result.observation["legal_moves"], result.reward)]
     while not result.done:
         seen = result.observation
-        result = client.step({"text": any_reply(loaded, seen, seen["text"], rng)})
+        result = client.step({"text": draw_reply(loaded, seen, seen["text"], rng)})
         shown.append((result.observation["text"], result.observation["legal_moves"], result.reward))
     return [*shown, result.metadata["result"], result.metadata.get("report")]
 

@@ -21,7 +21,7 @@ from gymposium.match import MatchJob, play
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import get_reader
 from gymposium_testing import assert_no_leaks
-from gymposium_testing.golden import transcript
+from gymposium_testing.golden import make_transcript
 
 GOLDEN = Path(__file__).parent / "golden" / "2048-max_tile=16.txt"
 DIRECTIONS = {"up": 0, "right": 1, "down": 2, "left": 3}  # the engine's numbers
@@ -199,7 +199,7 @@ def test_a_tile_that_is_no_power_of_two_is_refused(wrong: str) -> None:
 
 def test_golden_transcript() -> None:
     """To write it again, run `GOLDEN.write_text(transcript(load_game("2048", max_tile=16)))`."""
-    assert transcript(load_game("2048", max_tile=16)) == GOLDEN.read_text(encoding="utf-8")
+    assert make_transcript(load_game("2048", max_tile=16)) == GOLDEN.read_text(encoding="utf-8")
 
 
 def test_gymnasium_makes_it() -> None:

@@ -29,7 +29,7 @@ from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import READERS
 from gymposium.util.streams import Draw, stream
 from gymposium_testing import Effort, GameConformance
-from gymposium_testing.golden import transcript
+from gymposium_testing.golden import make_transcript
 from gymposium_trace.game import Trace, exact, ignoring_white_space
 from gymposium_trace.programs import GRADES, program
 from gymposium_trace.running.probe import NoIsolation, for_untrusted
@@ -264,7 +264,7 @@ def test_golden_transcript(name: str) -> None:
     """`python -m gymposium_testing.golden` writes them for a plugin's games too, as does
     `path.write_text(transcript(load_game(name)))`."""
     path = GOLDEN / (name.replace("(", "-").replace(")", "") + ".txt")
-    assert transcript(load_game(name)) == path.read_text(encoding="utf-8")
+    assert make_transcript(load_game(name)) == path.read_text(encoding="utf-8")
 
 
 def test_the_readme_is_right(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from gymposium.errors import BadRecord, IllegalMove, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.util.streams import stream
 from gymposium_testing import CHECKS, QUICK, CheckFailed, NotApplicable
-from gymposium_testing.golden import transcript
+from gymposium_testing.golden import make_transcript
 
 SPEC = GameSpec(
     name="guess",
@@ -127,7 +127,7 @@ class Telling(GuessMatch):
 def red(game: Guess) -> set[str]:
     found = set()
     for check in CHECKS:
-        if check.of == "game":
+        if check.kind == "game":
             try:
                 check.run(game, 0, QUICK)
             except NotApplicable:
@@ -142,15 +142,15 @@ def test_the_kit_plays_it() -> None:
 
 
 def test_a_game_that_does_not_take_every_text_is_refused() -> None:
-    assert "refused_moves_change_nothing" in red(Guess(Deaf))
+    assert "illegal_moves_change_nothing" in red(Guess(Deaf))
 
 
 def test_a_leak_is_found_though_no_move_is_listed() -> None:
-    assert red(Guess(Telling)) == {"nothing_hidden_shows", "environments_show_nothing_hidden"}
+    assert red(Guess(Telling)) == {"hidden_information_stays_hidden", "environments_leak_nothing"}
 
 
 def test_its_transcript_shows_what_was_written() -> None:
-    text = transcript(Guess())
-    assert text == transcript(Guess())
+    text = make_transcript(Guess())
+    assert text == make_transcript(Guess())
     assert text.count(">> seat 0: ") in range(1, GUESSES + 1)
     assert ">> chance: " in text

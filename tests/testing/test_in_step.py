@@ -8,11 +8,11 @@ from gymposium import load_game
 from gymposium_disguises.stakes import ThreeSigns
 from gymposium_disguises.sums import Sums
 from gymposium_testing import CheckFailed
-from gymposium_testing.in_step import InStep
+from gymposium_testing.in_step import GameComparison
 
 
-def walk(one: str, other: str) -> InStep:
-    walks = InStep(load_game(one), load_game(other))
+def walk(one: str, other: str) -> GameComparison:
+    walks = GameComparison(load_game(one), load_game(other))
     walks.walk(200)
     return walks
 
@@ -52,7 +52,7 @@ def test_a_text_that_tells_more_than_the_view_is_found(monkeypatch: pytest.Monke
 def test_moves_that_change_their_names_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     game = load_game("tic_tac_toe(disguise=1)")
     names = list(game.names)  # type: ignore[attr-defined]
-    walks = InStep(load_game("tic_tac_toe"), game)
+    walks = GameComparison(load_game("tic_tac_toe"), game)
     walks.walk(10)
     names[0], names[1] = names[1], names[0]
     monkeypatch.setattr(game, "names", names)

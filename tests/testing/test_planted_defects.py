@@ -110,15 +110,15 @@ def changed_spec(game: str, **changes: Any) -> Callable[[], BentGame]:
 
 # -- spec
 
-plant("game_is_what_its_spec_says", "another name", lambda: BentGame("tic_tac_toe", name="noughts"), "full_name")
+plant("game_follows_its_spec", "another name", lambda: BentGame("tic_tac_toe", name="noughts"), "full_name")
 plant(
-    "matches_are_what_the_spec_says",
+    "matches_follow_the_spec",
     "chance that the spec denies",
     changed_spec("kuhn_poker", chance=False),
     "chance=True",
 )
 plant(
-    "matches_are_what_the_spec_says",
+    "matches_follow_the_spec",
     "joint moves that the spec denies",
     changed_spec("goofspiel(num_cards=4)", dynamics="sequential"),
     "dynamics='simultaneous'",
@@ -137,12 +137,12 @@ plant(
     "seeds that are counted up",
     with_new("kuhn_poker", counting_new),
     "equal seeds",
-    "other_matches_change_nothing",
-    "refused_moves_change_nothing",
-    "pettingzoo_checks_its_seeds",
-    "gymnasium_checks_it",
+    "matches_are_independent",
+    "illegal_moves_change_nothing",
+    "pettingzoo_seed_test_passes",
+    "gymnasium_check_env_passes",
     "records_verify",
-    "text_and_index_play_alike",
+    "text_and_index_are_equivalent",
 )
 
 
@@ -159,13 +159,13 @@ def remembering_new(self: BentGame, seed: int) -> BentMatch:
 
 
 plant(
-    "other_matches_change_nothing",
+    "matches_are_independent",
     "a stream that matches share",
     lambda: type(
         "Bent", (BentGame,), {"new": remembering_new, "match": type("M", (BentMatch,), {"apply": last_mover_draws})}
     )("pig"),
     "diverges if another one is played in between",
-    "pieces_load_and_play_on",
+    "prefixes_load_and_continue",
     "records_verify",
 )
 
@@ -180,10 +180,10 @@ def seeds_numpy(self: Any, moves: Mapping[int, str]) -> None:
     self.inner.apply(moves)
 
 
-plant("the_global_generators_are_left_alone", "a draw", bent("tic_tac_toe", apply=draws_globally), "Python's random")
-plant("the_global_generators_are_left_alone", "a seed", bent("tic_tac_toe", apply=seeds_numpy), "NumPy's random")
+plant("games_leave_global_generators_alone", "a draw", bent("tic_tac_toe", apply=draws_globally), "Python's random")
+plant("games_leave_global_generators_alone", "a seed", bent("tic_tac_toe", apply=seeds_numpy), "NumPy's random")
 plant(
-    "seeds_decide_what_chance_does",
+    "seeds_determine_chance",
     "one seed for all",
     with_new("leduc_poker", lambda self, seed: self.match(self, self.inner.new(0), "new")),
     "the same for all seeds",
@@ -232,9 +232,9 @@ def engine_game(match: type[OpenSpielMatch]) -> OpenSpielGame:
     return Game(real.spec, real.params, real.engine, real.wording)
 
 
-plant("legal_lists_agree", "a move that the engine has", lambda: engine_game(ShortMatch), "the engine's")
+plant("legal_moves_match_indices", "a move that the engine has", lambda: engine_game(ShortMatch), "the engine's")
 plant(
-    "legal_lists_agree",
+    "legal_moves_match_indices",
     "moves of a seat that waits",
     bent(
         "tic_tac_toe",
@@ -243,16 +243,19 @@ plant(
     "observe() lists []",
 )
 plant(
-    "moves_read_back",
+    "moves_parse_as_themselves",
     "a shape that leaves a move out",
     lambda: BentGame("tic_tac_toe", move_pattern=re.compile("[ab][1-3]")),
     "move_pattern",
 )
 plant(
-    "text_and_index_play_alike", "names in another order", lambda: engine_game(TwistedMatch), "the engine takes it as"
+    "text_and_index_are_equivalent",
+    "names in another order",
+    lambda: engine_game(TwistedMatch),
+    "the engine takes it as",
 )
 plant(
-    "wrong_seats_are_refused",
+    "wrong_seats_are_rejected",
     "moves that are passed over",
     bent(
         "tic_tac_toe",
@@ -264,7 +267,7 @@ plant(
 # -- replies
 
 plant(
-    "hostile_replies_are_read",
+    "hostile_replies_are_classified",
     "a shape that takes anything",
     lambda: BentGame("tic_tac_toe", move_pattern=re.compile("(?s).*")),
     "matches ''",
@@ -281,7 +284,7 @@ def draws_and_refuses(self: Any, moves: Mapping[int, str]) -> None:
 
 
 plant(
-    "refused_moves_change_nothing",
+    "illegal_moves_change_nothing",
     "a draw before a refusal",
     bent("pig", apply=draws_and_refuses),
     "the match diverges",
@@ -294,7 +297,7 @@ def forgives(self: Any, moves: Mapping[int, str]) -> None:
     )
 
 
-plant("refused_moves_change_nothing", "silent correction", bent("tic_tac_toe", apply=forgives), "is accepted")
+plant("illegal_moves_change_nothing", "silent correction", bent("tic_tac_toe", apply=forgives), "is accepted")
 
 # -- hiding
 
@@ -303,16 +306,21 @@ def view_is_text(self: Any, seat: int) -> str:
     return str(self.inner.observe(seat).text)
 
 
-plant("hiding_is_declared", "a view made from the text", bent("kuhn_poker", view=view_is_text), "is what observe")
 plant(
-    "hiding_is_declared",
+    "hidden_information_is_declared",
+    "a view made from the text",
+    bent("kuhn_poker", view=view_is_text),
+    "is what observe",
+)
+plant(
+    "hidden_information_is_declared",
     "a view of everything",
     bent("leduc_poker", view=lambda self, seat: f"{self.events}", resample=lambda self, seat, rng: self.fork(rng)),
     "no two worlds",
-    "everything_known_is_told",
+    "prompts_tell_everything_known",
 )
 plant(
-    "open_games_hide_nothing",
+    "perfect_information_hides_nothing",
     "cards in a game that says it has none",
     changed_spec("kuhn_poker", information="perfect"),
     "information='imperfect'",
@@ -328,16 +336,16 @@ def telling(self: Any, seat: int, style: str = "full") -> Observation:
 
 
 plant(
-    "nothing_hidden_shows",
+    "hidden_information_stays_hidden",
     "a wink",
     bent("kuhn_poker", observe=telling),
     "leak in the full prompt",
-    "environments_show_nothing_hidden",
+    "environments_leak_nothing",
 )
 
 
 plant(
-    "pictures_show_nothing_hidden",
+    "pictures_leak_nothing",
     "a picture of the other's card",
     bent("kuhn_poker", picture=lambda self, seat: Picture(f"<b>{self.events[1 - seat].move}</b>", 1, 1)),
     "leak in the picture",
@@ -351,7 +359,7 @@ def naming(self: Any, seat: int) -> Picture:
 
 
 plant(
-    "pictures_show_nothing_hidden",
+    "pictures_leak_nothing",
     "a place that is called as the other's card",
     bent("kuhn_poker", picture=naming),
     "leak in the picture",
@@ -372,7 +380,7 @@ for what, picture, told in (
     ("a picture without words", Picture("<svg></svg>", 10, 10), "no aria-label"),
     ("a place beside the picture", Picture("", 10, 10, (PicturePlace("a1", 9, 9, 2, 2),)), "lies outside it"),
 ):
-    plant("pictures_are_whole", what, bent("tic_tac_toe", picture=lambda self, seat, shown=picture: shown), told)
+    plant("pictures_are_valid", what, bent("tic_tac_toe", picture=lambda self, seat, shown=picture: shown), told)
 
 
 def forgetting(self: Any, seat: int, style: str = "full") -> Observation:
@@ -381,7 +389,9 @@ def forgetting(self: Any, seat: int, style: str = "full") -> Observation:
     return observation
 
 
-plant("everything_known_is_told", "a card that is not told", bent("kuhn_poker", observe=forgetting), "blind prompt")
+plant(
+    "prompts_tell_everything_known", "a card that is not told", bent("kuhn_poker", observe=forgetting), "blind prompt"
+)
 
 
 def tells_by_returns(self: Any) -> tuple[float, ...]:
@@ -392,27 +402,27 @@ def tells_by_returns(self: Any) -> tuple[float, ...]:
 
 
 plant(
-    "environments_show_nothing_hidden",
+    "environments_leak_nothing",
     "returns that tell before the end",
     bent("kuhn_poker", returns=tells_by_returns),
     "answer to a failed reply",
 )
 plant(
-    "sampled_worlds_are_possible",
+    "sampled_worlds_are_consistent",
     "worlds with other cards in one's own hand",
     bent(
         "kuhn_poker",
         resample=lambda self, seat, rng: self.game.load(self.events[1:2] + self.events[:1] + self.events[2:]),
     ),
     "resample() gives a world",
-    "sampling_draws_alike",
+    "sampling_leaks_nothing",
 )
 plant(
-    "sampled_worlds_are_possible",
+    "sampled_worlds_are_consistent",
     "the true world and no other",
     bent("kuhn_poker", resample=lambda self, seat, rng: self.fork(rng)),
     "only the true world",
-    "sampling_draws_alike",
+    "sampling_leaks_nothing",
 )
 
 
@@ -427,7 +437,7 @@ def counts_from_the_truth(self: Any, seat: int, rng: random.Random) -> Any:
 
 
 plant(
-    "sampling_draws_alike",
+    "sampling_leaks_nothing",
     "draws that are counted from the truth",
     bent("kuhn_poker", resample=counts_from_the_truth),
     "depends on what seat",
@@ -450,7 +460,7 @@ def with_token(self: Any, seat: int, style: str = "full") -> Observation:
     return observation
 
 
-plant("prompts_are_whole", "a control token", bent("tic_tac_toe", observe=with_token), "control")
+plant("prompts_are_complete", "a control token", bent("tic_tac_toe", observe=with_token), "control")
 
 
 def without_legal_moves(self: Any, seat: int, style: str = "full") -> Observation:
@@ -461,7 +471,7 @@ def without_legal_moves(self: Any, seat: int, style: str = "full") -> Observatio
 
 
 plant(
-    "prompts_are_whole",
+    "prompts_are_complete",
     "compact prompts without the legal moves",
     bent("tic_tac_toe", observe=without_legal_moves),
     "does not name the legal moves",
@@ -476,7 +486,7 @@ plant(
     "the range is",
 )
 plant(
-    "returns_are_of_their_kind",
+    "returns_match_the_utility",
     "winners who take from nobody",
     bent("kuhn_poker", returns=lambda self: tuple(max(0.0, value) for value in self.inner.returns())),
     "sum to",
@@ -491,13 +501,13 @@ def pays_once(self: Any) -> tuple[float, ...]:
 
 
 plant(
-    "rewards_add_up",
+    "rewards_sum_to_returns",
     "a purse that is paid out once",
     bent("kuhn_poker", returns=pays_once),
     "rewards add up to",
-    "wrong_seats_are_refused",
-    "pieces_load_and_play_on",
-    "any_order_of_calls_is_fine",
+    "wrong_seats_are_rejected",
+    "prefixes_load_and_continue",
+    "calls_work_in_any_order",
 )
 
 # -- replay
@@ -511,7 +521,7 @@ def loads_without_an_end(self: BentGame, events: Sequence[Event], seed: int | No
 
 
 plant(
-    "events_make_the_match",
+    "events_reproduce_the_match",
     "a last move that is lost",
     with_load("tic_tac_toe", loads_without_an_end),
     "load(events, None)",
@@ -525,7 +535,7 @@ def loads_with_fresh_chance(self: BentGame, events: Sequence[Event], seed: int |
     return self.match(self, loaded, "loaded")
 
 
-plant("pieces_load_and_play_on", "draws that are not spent", with_load("pig", loads_with_fresh_chance), "diverges")
+plant("prefixes_load_and_continue", "draws that are not spent", with_load("pig", loads_with_fresh_chance), "diverges")
 
 
 def loads_too_much(self: BentGame, events: Sequence[Event], seed: int | None = None) -> BentMatch:
@@ -538,7 +548,7 @@ def loads_too_much(self: BentGame, events: Sequence[Event], seed: int | None = N
 
 
 plant(
-    "false_records_are_refused",
+    "invalid_records_are_rejected",
     "events after the end",
     with_load("tic_tac_toe", loads_too_much),
     "after the end is loaded",
@@ -560,25 +570,25 @@ def shares_events(self: Any, rng: random.Random) -> BentMatch:
 
 
 plant(
-    "forks_stand_apart",
+    "forks_are_independent",
     "one list of events for two matches",
     bent("tic_tac_toe", fork=shares_events),
     "a match changes if its fork is played on: events",
-    "any_order_of_calls_is_fine",
-    "pictures_show_nothing_hidden",
+    "calls_work_in_any_order",
+    "pictures_leak_nothing",
 )
 plant(
-    "later_chance_is_fresh",
+    "forks_draw_fresh_chance",
     "dice that do not listen",
     bent("pig", fork=lambda self, rng: self.again(self.inner.fork(random.Random(0)), "forked")),
     "always draw the same chance",
 )
 plant(
-    "later_chance_is_fresh",
+    "forks_draw_fresh_chance",
     "dice that were thrown already",
     bent("pig", fork=lambda self, rng: self.again(self.inner.game.load(self.events, self.seed or 0), "forked")),
     "always draw the same chance",
-    "open_games_hide_nothing",
+    "perfect_information_hides_nothing",
 )
 
 
@@ -589,7 +599,7 @@ def shouts_later(self: Any, moves: Mapping[int, str]) -> None:
 
 
 plant(
-    "any_order_of_calls_is_fine",
+    "calls_work_in_any_order",
     "forks of loaded matches",
     bent("tic_tac_toe", apply=shouts_later),
     "are recorded in the events as",
@@ -604,25 +614,29 @@ def infinite(self: Any, seat: int) -> np.ndarray:
 
 
 plant(
-    "gymnasium_checks_it",
+    "gymnasium_check_env_passes",
     "an infinite tensor",
     bent("tic_tac_toe", tensor=infinite),
     "check_env",
-    "pettingzoo_checks_it",
+    "pettingzoo_api_test_passes",
 )
 plant(
-    "pettingzoo_checks_it", "an infinite tensor", bent("kuhn_poker", tensor=infinite), "api_test", "gymnasium_checks_it"
+    "pettingzoo_api_test_passes",
+    "an infinite tensor",
+    bent("kuhn_poker", tensor=infinite),
+    "api_test",
+    "gymnasium_check_env_passes",
 )
 plant(
-    "pettingzoo_checks_it_in_parallel",
+    "pettingzoo_parallel_api_test_passes",
     "an infinite tensor",
     bent("goofspiel(num_cards=4)", tensor=infinite),
     "outside its space",
-    "pettingzoo_checks_it",
-    "gymnasium_checks_it",
+    "pettingzoo_api_test_passes",
+    "gymnasium_check_env_passes",
 )
 plant(
-    "pettingzoo_checks_its_seeds",
+    "pettingzoo_seed_test_passes",
     "seeds that are counted up",
     DEFECTS[3].make,
     "seed_test",
@@ -641,7 +655,7 @@ def red(game: Any, names: Collection[str] | None = None) -> dict[str, CheckFaile
     """The checks that fail on a game, of those with these names, by default of all."""
     found = {}
     for check in CHECKS:
-        if check.of == "game" and (names is None or check.name in names):
+        if check.kind == "game" and (names is None or check.name in names):
             try:
                 check.run(game, 0, QUICK)
             except NotApplicable:
@@ -681,13 +695,13 @@ def test_bending_alone_does_no_harm(name: str) -> None:
 # -- defects in what a spec says: games of a plugin that is one file
 
 SPEC_DEFECTS = {
-    "spec_is_whole": ("two_lines", "title is 'A game"),
-    "bad_parameters_are_refused": ("obliging", "is not refused"),
-    "bounds_can_be_played": ("fragile", "allows num_cards=9"),
-    "parameters_are_told": ("quiet", "with num_cards="),
-    "drawn_parameters_play": ("overdue", "(at most 1)"),
+    "spec_is_complete": ("two_lines", "title is 'A game"),
+    "bad_parameters_are_rejected": ("obliging", "is not refused"),
+    "parameter_bounds_are_playable": ("fragile", "allows num_cards=9"),
+    "prompts_state_the_parameters": ("quiet", "with num_cards="),
+    "random_parameters_are_playable": ("overdue", "(at most 1)"),
 }
-OF_SPECS = [check for check in CHECKS if check.of == "spec"]
+OF_SPECS = [check for check in CHECKS if check.kind == "spec"]
 
 
 @pytest.fixture
@@ -714,7 +728,9 @@ def red_of_spec(spec: GameSpec) -> dict[str, str]:
 def test_a_defect_of_the_spec_turns_its_check_red_and_no_other(check: str, faulty: Mapping[str, GameSpec]) -> None:
     name, says = SPEC_DEFECTS[check]
     failed = red_of_spec(faulty[name])
-    also = {"bounds_can_be_played": {"drawn_parameters_play", "parameters_are_told"}}.get(check, set())
+    also = {"parameter_bounds_are_playable": {"random_parameters_are_playable", "prompts_state_the_parameters"}}.get(
+        check, set()
+    )
     assert check in failed
     assert set(failed) <= {check} | also
     assert says in failed[check]
@@ -733,8 +749,8 @@ def test_cards_that_differ_do_not_tell_of_a_parameter(tmp_path: Path) -> None:
     plugins = Host(autoload=False)
     plugins.load_file(tmp_path / "of_five_cards.py")
     failed = red_of_spec(plugins.games["one_card_poker"])
-    assert set(failed) == {"parameters_are_told"}
-    assert "reads the same as with 5" in failed["parameters_are_told"]
+    assert set(failed) == {"prompts_state_the_parameters"}
+    assert "reads the same as with 5" in failed["prompts_state_the_parameters"]
 
 
 # -- weight, in a process of its own
@@ -781,8 +797,8 @@ def test_a_heavy_game_is_found_and_a_light_one_passes(weighty: Mapping[str, Game
 
 
 def test_no_check_is_without_a_planted_defect() -> None:
-    planted = {defect.check for defect in DEFECTS} | set(SPEC_DEFECTS) | {"nothing_heavy_is_imported"}
-    assert {check.name for check in CHECKS if check.of in ("spec", "game")} == planted
+    planted = {defect.check for defect in DEFECTS} | set(SPEC_DEFECTS) | {"heavy_imports_are_absent"}
+    assert {check.name for check in CHECKS if check.kind in ("spec", "game")} == planted
 
 
 def test_every_function_that_checks_is_registered() -> None:
@@ -810,6 +826,6 @@ def test_a_check_that_trips_over_a_game_fails_and_names_what_was_raised() -> Non
     def stumbles(self: Any, seat: int) -> str:
         raise KeyError("hand")
 
-    [check] = [check for check in CHECKS if check.name == "events_make_the_match"]
+    [check] = [check for check in CHECKS if check.name == "events_reproduce_the_match"]
     with pytest.raises(CheckFailed, match="KeyError: \"'hand'\""):
         check.run(bent("kuhn_poker", view=stumbles)(), 0, QUICK)

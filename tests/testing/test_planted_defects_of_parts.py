@@ -224,25 +224,25 @@ for function in REWARDS:  # a reward's entry point makes the function
     globals()[f"made_{function.__name__}"] = lambda function=function: function
 
 DEFECTS: list[tuple[str, Spec, str]] = [
-    ("players_are_whole", player("Nameless"), "its name is 'somebody'"),
+    ("players_are_complete", player("Nameless"), "its name is 'somebody'"),
     ("players_answer_every_ask", player("Stuttering"), "which is unparsable"),
     ("players_answer_every_ask", player("Forgetful"), "repl"),
     ("equal_seeds_give_equal_replies", player("Moody"), "equal seeds"),
-    ("many_asks_at_once_change_nothing", player("CrowdedGame"), "in the same call"),
-    ("players_leave_the_global_generators_alone", player("Global"), "Python's random"),
+    ("batching_changes_nothing", player("CrowdedGame"), "in the same call"),
+    ("players_leave_global_generators_alone", player("Global"), "Python's random"),
     ("rewards_are_finite", reward("endless"), "is inf"),
     ("rewards_are_finite", reward("short"), "3 rewards for a group of 4"),
     ("forfeits_are_rewarded", reward("unforgiving"), "is nan"),
     ("equal_groups_get_equal_rewards", reward("drawn"), "different rewards"),
-    ("rewards_leave_the_global_generators_alone", reward("seeding"), "Python's random"),
-    ("logger_settings_are_read", logger("Log", "Loose"), "the settings are"),
-    ("logger_settings_are_read", logger("Log", "Misfit"), "folder is 3"),
-    ("loggers_take_numbers_and_text", logger("NumbersOnly"), "could not convert"),
+    ("rewards_leave_global_generators_alone", reward("seeding"), "Python's random"),
+    ("logger_settings_are_valid", logger("Log", "Loose"), "the settings are"),
+    ("logger_settings_are_valid", logger("Log", "Misfit"), "folder is 3"),
+    ("loggers_accept_numbers_and_text", logger("NumbersOnly"), "could not convert"),
     ("loggers_close_after_an_error", logger("Stubborn"), "the run failed"),
-    ("loggers_go_on_after_a_resume", logger("Once"), "FileExistsError"),
-    ("executors_play_as_one_process", executor("Reversing"), "differ from those of one process"),
-    ("executors_play_as_one_process", executor("Repeating"), "came back as"),
-    ("executors_go_on_after_a_run_was_left", executor("SpentGame"), "came back as []"),
+    ("loggers_continue_after_a_resume", logger("Once"), "FileExistsError"),
+    ("executors_match_one_process", executor("Reversing"), "differ from those of one process"),
+    ("executors_match_one_process", executor("Repeating"), "came back as"),
+    ("executors_survive_an_abandoned_run", executor("SpentGame"), "came back as []"),
     ("executors_call_functions", executor("UnnumberedGame"), "map gives [(0, "),
     ("executors_call_functions", executor("Swallowing"), "does not raise"),
 ]
@@ -286,7 +286,7 @@ def test_without_a_defect_it_is_green(spec: Spec) -> None:
 
 
 def test_no_check_of_a_part_is_without_a_planted_defect() -> None:
-    assert {check.name for check in CHECKS if check.of in PARTS} == {c for c, _, _ in DEFECTS}
+    assert {check.name for check in CHECKS if check.kind in PARTS} == {c for c, _, _ in DEFECTS}
 
 
 def test_every_built_in_player_and_reward_is_checked() -> None:
@@ -332,4 +332,4 @@ class Refusing(Sound):
 
 def test_an_example_has_to_match_its_pattern() -> None:
     [subject] = list_subjects(replace(player("Sound"), examples=("planted-2",)))
-    assert "does not match the pattern" in red(subject.get().spec)["players_are_whole"]  # type: ignore[union-attr]
+    assert "does not match the pattern" in red(subject.get().spec)["players_are_complete"]  # type: ignore[union-attr]

@@ -15,7 +15,7 @@ from gymposium_testing import CHECKS
 
 NIM = Path(__file__).parents[2] / "docs" / "examples" / "nim.py"
 EXAMPLES = 2
-OF_GAMES = [check for check in CHECKS if check.of in ("spec", "game")]
+OF_GAMES = [check for check in CHECKS if check.kind in ("spec", "game")]
 
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
@@ -40,7 +40,7 @@ def test_with_nothing_written(tmp_path: Path) -> None:
     suite = ("pytest", "--pyargs", "gymposium_testing.suite", "-p", "gymposium_testing.conformance", "-q", "-rfs")
     done = run(tmp_path, *suite, "--plugin-file", str(NIM), "--effort", "quick")
     assert done.returncode == 0, done.stdout + done.stderr
-    counted = sum(1 if check.of == "spec" else EXAMPLES for check in OF_GAMES)
+    counted = sum(1 if check.kind == "spec" else EXAMPLES for check in OF_GAMES)
     words = done.stdout.splitlines()[-1].split()
     assert int(words[0]) + int(words[2]) == counted
     assert "the game says chance=False" in done.stdout
@@ -73,8 +73,8 @@ def test_as_a_base_class(tmp_path: Path, second: str, code: int) -> None:
         assert "seat 1 is not told 'You move never.'" in done.stdout
         assert "2 failed" in done.stdout
     listed = run(tmp_path, "pytest", "-q", "--collect-only").stdout
-    assert "test_nim.py::TestNim::test_conforms[nim (spec)-prompts-parameters_are_told]" in listed
-    assert "test_nim.py::TestNim::test_conforms[nim(sticks=4)-replay-pieces_load_and_play_on]" in listed
+    assert "test_nim.py::TestNim::test_conforms[nim (spec)-prompts-prompts_state_the_parameters]" in listed
+    assert "test_nim.py::TestNim::test_conforms[nim(sticks=4)-replay-prefixes_load_and_continue]" in listed
     assert "test_nim.py::TestNim::test_tells_the_facts[nim(sticks=4)]" in listed
 
 
@@ -137,11 +137,11 @@ def test_where_a_game_fails_its_own_line_is_named(tmp_path: Path, when: str) -> 
 
 
 def test_many_games_stand_in_as_many_tables_as_a_narrow_terminal_needs(tmp_path: Path) -> None:
-    check = ("plugins", "check", "builtin", "--only", "bounds_can_be_played", "--quick")
+    check = ("plugins", "check", "builtin", "--only", "parameter_bounds_are_playable", "--quick")
     env = {**os.environ, "GYMPOSIUM_PLUGINS": "testing", "COLUMNS": "80"}
     done = run_command(*check, folder=tmp_path, env=env)
     assert done.returncode == 0, done.stderr
-    rows = [line for line in done.stdout.splitlines() if "bounds_can_be_played" in line]
+    rows = [line for line in done.stdout.splitlines() if "parameter_bounds_are_playable" in line]
     assert len(rows) > 1
     assert "…" not in done.stdout
     assert max(map(len, rows)) <= 80

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import torch
 
-from gymposium_testing.trainers import outcomes, trainer_checks
+from gymposium_testing.trainers import list_trainer_checks, run_trainer_checks
 from gymposium_train.conformance import SelfPlayTrainer
 
 
 def test_this_trainer_passes_every_check_of_rows_and_steps() -> None:
     torch.set_num_threads(1)
-    checks = [check for check in trainer_checks(SelfPlayTrainer()) if check.level == "b"]
-    found = [*outcomes(checks)]
+    checks = [check for check in list_trainer_checks(SelfPlayTrainer()) if check.level == "b"]
+    found = [*run_trainer_checks(checks)]
     assert {outcome.result for outcome in found} == {"passed"}, found

@@ -23,7 +23,7 @@ from gymposium_testing.trainers import (
     TrainerTask,
     TrainingBudget,
     Vector,
-    spellings,
+    find_spellings,
 )
 
 MATCHES_OF_A_STEP = 128
@@ -97,7 +97,7 @@ class LoopModel:
         return tuple(self._loop.read(match, seat, before))
 
     def replies(self, move: str) -> list[TokenIds]:
-        return spellings(move, self._loop.vocabulary.pieces, END)
+        return find_spellings(move, self._loop.vocabulary.pieces, END)
 
     def log_probs(self, rows: Sequence[TokenIds]) -> list[list[float]]:
         with torch.no_grad():

@@ -13,7 +13,7 @@ from gymposium.plugins.host import host
 from gymposium.plugins.specs import GameSpec
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import READERS
-from gymposium_testing.golden import file_name, golden_games, main, transcript
+from gymposium_testing.golden import list_golden_games, main, make_file_name, make_transcript
 
 from ..our_plugins import names_with_games
 
@@ -25,24 +25,24 @@ HOW = "Run  python -m gymposium_testing.golden FOLDER [PLUGIN]  and read what ch
 def list_plugin_games() -> dict[str, list[Game]]:
     """Return the games of the distributions in `plugins/`, by plugin."""
     found = {plugin.name: plugin.specs for plugin in host().plugins}
-    return {name: golden_games([s for s in found[name] if isinstance(s, GameSpec)]) for name in names_with_games()}
+    return {name: list_golden_games([s for s in found[name] if isinstance(s, GameSpec)]) for name in names_with_games()}
 
 
-KEPT = [(OURS, game) for game in golden_games()] + [
+KEPT = [(OURS, game) for game in list_golden_games()] + [
     (PLUGINS, game) for games in list_plugin_games().values() for game in games
 ]
 
 
 @pytest.mark.parametrize(("folder", "game"), KEPT, ids=lambda part: part.name)
 def test_the_transcript_is_as_it_was(folder: Path, game: Game) -> None:
-    path = folder / file_name(game)
+    path = folder / make_file_name(game)
     assert path.is_file(), f"{path.name} is missing. {HOW}"
-    assert transcript(game) == path.read_text(encoding="utf-8"), HOW
+    assert make_transcript(game) == path.read_text(encoding="utf-8"), HOW
 
 
 @pytest.mark.parametrize("folder", [OURS, PLUGINS], ids=["ours", "plugins"])
 def test_there_is_a_transcript_for_every_game_and_none_besides(folder: Path) -> None:
-    assert {file_name(game) for where, game in KEPT if where == folder} == {path.name for path in folder.iterdir()}
+    assert {make_file_name(game) for where, game in KEPT if where == folder} == {path.name for path in folder.iterdir()}
 
 
 def test_they_are_written_for_whatever_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,7 +65,7 @@ def full(match: Match, seat: int) -> str:
     return get_prompt(match.game, "full", READERS["move"])(match.observe(seat))
 
 
-@pytest.mark.parametrize("game", golden_games(), ids=lambda game: game.name)
+@pytest.mark.parametrize("game", list_golden_games(), ids=lambda game: game.name)
 def test_every_prompt_lists_the_legal_moves_and_says_who_one_is(game: OpenSpielGame) -> None:
     match = game.new(3)
     while seats := match.to_move():

@@ -19,7 +19,7 @@ from gymposium.games.protocol import CHANCE, Event, Match, seat_result
 from gymposium.plugins.host import host
 from gymposium.plugins.names import format_name, parse_name
 from gymposium.plugins.specs import GameSpec
-from gymposium_testing.golden import golden_games
+from gymposium_testing.golden import list_golden_games
 
 OTHERS = [
     "openspiel:hex(board_size=4)",
@@ -36,7 +36,7 @@ OTHERS = [
 ]
 RESAMPLE = sorted(_GAMES_WITH_SAMPLER - {"bridge"})  # bridge does too, but a match of it takes a second
 UNSOUND = ["gin_rummy", "euchre", "hearts"]  # their engine's sampler shows what is hidden
-BUILT_IN = [game.name for game in golden_games() if isinstance(game, OpenSpielGame)]
+BUILT_IN = [game.name for game in list_golden_games() if isinstance(game, OpenSpielGame)]
 BOUND_UNSURE = {
     "universal_poker"
 }  # with three or more; the engine's tensor of the whole hand has room for so many moves
@@ -170,7 +170,7 @@ def test_spec_and_engine_agree(name: str) -> None:
 
 THEIR_TENSORS = [
     game.name
-    for game in golden_games()
+    for game in list_golden_games()
     if isinstance(game, OpenSpielGame)
     and type(game).make_tensor is OpenSpielGame.make_tensor
     and game.tensor_shape is not None

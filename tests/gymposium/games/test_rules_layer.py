@@ -22,7 +22,7 @@ from gymposium.match import EngineError, MatchJob, play
 from gymposium.plugins.host import Host
 from gymposium.util.streams import stream
 from gymposium_testing import assert_no_leaks
-from gymposium_testing.walk import positions
+from gymposium_testing.walk import load_positions
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples"
 FILES = ("nim", "one_card_poker", "rock_paper_scissors")
@@ -211,7 +211,7 @@ def test_a_match_is_its_events(host: Host, data: st.DataObject, seed: int) -> No
     with pytest.raises(WrongSeat, match="the match is over"):
         again.apply({})
     # begun again from any decision, with its seed, it goes on as it did
-    cut = data.draw(st.sampled_from([len(position.events) for position in positions(game.load, match.events)]))
+    cut = data.draw(st.sampled_from([len(position.events) for position in load_positions(game.load, match.events)]))
     rest = game.load(match.events[:cut], seed)
     while seats := rest.to_move():
         ahead = match.events[len(rest.events) :]

@@ -22,7 +22,7 @@ from gymposium.plugins.host import Host, host
 from gymposium.records import RecordWriter, verify_file
 from gymposium.util.streams import stream
 from gymposium_disguises import DISGUISES
-from gymposium_testing.in_step import InStep
+from gymposium_testing.in_step import GameComparison
 
 POSITIONS = 500
 FAME = {
@@ -67,9 +67,9 @@ def examples(name: str) -> Iterator[dict[str, object]]:
 @every_game
 def test_plain_and_disguised_matches_go_in_step(name: str) -> None:
     for seed in (7, 8):
-        InStep(load_game(name), load_game(name, disguise=seed)).walk(POSITIONS // 2)
+        GameComparison(load_game(name), load_game(name, disguise=seed)).walk(POSITIONS // 2)
     for example in examples(name):
-        InStep(load_game(name, **example), load_game(name, **{**example, "disguise": 9})).walk(60)
+        GameComparison(load_game(name, **example), load_game(name, **{**example, "disguise": 9})).walk(60)
 
 
 def texts(game: Game, seed: int) -> Iterator[str]:
@@ -215,7 +215,7 @@ def test_oware_in_disguise_ends_at_the_same_limit(monkeypatch: pytest.MonkeyPatc
     for module in ("gymposium.games.sowing.oware", "gymposium_disguises.sowing"):
         monkeypatch.setattr(f"{module}.LIMIT", 9)
     game = host().make_game("oware", {"disguise": 3})  # not `load_game`, which would keep the changed limit for others
-    InStep(host().make_game("oware", {}), game).walk(100)
+    GameComparison(host().make_game("oware", {}), game).walk(100)
     match = game.new(0)
     while match.to_move():
         match.apply({seat: match.legal_moves(seat)[0] for seat in match.to_move()})

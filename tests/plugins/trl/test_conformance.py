@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gymposium_testing.trainers import outcomes, trainer_checks
+from gymposium_testing.trainers import list_trainer_checks, run_trainer_checks
 from gymposium_trl.conformance import GrpoUnderTest
 
 from .runs import QUIET
@@ -11,6 +11,6 @@ pytestmark = QUIET
 
 
 def test_trl_passes_every_check_of_rows_and_steps() -> None:
-    checks = [check for check in trainer_checks(GrpoUnderTest()) if check.level == "b"]
-    found = [*outcomes(checks)]
+    checks = [check for check in list_trainer_checks(GrpoUnderTest()) if check.level == "b"]
+    found = [*run_trainer_checks(checks)]
     assert {outcome.result for outcome in found} == {"passed"}, found

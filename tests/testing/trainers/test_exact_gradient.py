@@ -11,8 +11,8 @@ import torch
 from benchmarks.trainers.planting import loop_trainer
 
 from gymposium.games.registry import load_game
-from gymposium_testing.trainers import TrainerTask, spellings
-from gymposium_testing.trainers.traversal import GameTree, _worths
+from gymposium_testing.trainers import TrainerTask, find_spellings
+from gymposium_testing.trainers.traversal import GameTree, _compute_values
 
 
 @pytest.mark.parametrize("opponent", ["self", "random"])
@@ -24,7 +24,7 @@ def test_the_exact_gradient_is_that_of_the_mean_return(opponent: Any, tmp_path: 
     tree = GameTree(task, model)
     seats = {prompt: seat for (seat, _), prompt in tree.prompts.items()}
     gradients = [np.zeros(model._weights.numel()) for _ in (0, 1)]
-    for (prompt, reply), factor in tree.coefficients(tree.probabilities(model)).items():
+    for (prompt, reply), factor in tree.compute_coefficients(tree.compute_probabilities(model)).items():
         if prompt in seats:
             gradients[seats[prompt]] += factor * model.gradient(prompt, reply)
     for seat in (0, 1):
@@ -39,14 +39,16 @@ def worth(tree: GameTree, model: Any, seat: int, place: int, shift: float) -> fl
     matches."""
     with torch.no_grad():
         model._weights.view(-1)[place] += shift
-        odds = tree.probabilities(model)
+        odds = tree.compute_probabilities(model)
         model._weights.view(-1)[place] -= shift
     trees = tree._trees
-    return _worths(trees[0], odds)[0][seat] if len(trees) == 1 else _worths(trees[seat], odds)[0][seat] / 2
+    return (
+        _compute_values(trees[0], odds)[0][seat] if len(trees) == 1 else _compute_values(trees[seat], odds)[0][seat] / 2
+    )
 
 
 def test_spellings_are_all_ways_to_write_a_text() -> None:
     vocabulary = ["", "bet", "b", "et", "e", "t", "pass"]
-    assert spellings("bet", vocabulary, 0) == [(1, 0), (2, 3, 0), (2, 4, 5, 0)]
-    assert spellings("pass", vocabulary, None) == [(6,)]
-    assert spellings("fold", vocabulary, 0) == []
+    assert find_spellings("bet", vocabulary, 0) == [(1, 0), (2, 3, 0), (2, 4, 5, 0)]
+    assert find_spellings("pass", vocabulary, None) == [(6,)]
+    assert find_spellings("fold", vocabulary, 0) == []

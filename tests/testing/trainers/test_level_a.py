@@ -31,7 +31,7 @@ class Constant:
 
 def test_the_adapter_on_the_page_learns_kuhn_poker(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning, "MATCHES", 3_000)
-    found = learning.learned(runpy.run_path(str(EXAMPLE))["TableTrainer"](), KUHN)
+    found = learning.measure_learning(runpy.run_path(str(EXAMPLE))["TableTrainer"](), KUHN)
     assert found.share >= 0.9
     assert found.optimum == pytest.approx(0.4583, abs=1e-4)
 
@@ -39,14 +39,14 @@ def test_the_adapter_on_the_page_learns_kuhn_poker(monkeypatch: pytest.MonkeyPat
 def test_the_dilemma_is_learned_by_whoever_defects() -> None:
     defect, cooperate = Constant(lambda ask: [0.0, 1.0]), Constant(lambda ask: [1.0, 0.0])
     assert load_game("openspiel:matrix_pd").new(0).legal_moves(0) == ["Cooperate", "Defect"]
-    learning.learns(defect, DILEMMA)
+    learning.check_learning(defect, DILEMMA)
     with pytest.raises(CheckFailed, match=r"gets -?[0-9]+% of the way to the optimum"):
-        learning.learns(cooperate, DILEMMA)
+        learning.check_learning(cooperate, DILEMMA)
 
 
 def test_replies_that_play_no_move_count_as_forfeits() -> None:
-    whole = learning.learned(Constant(lambda ask: [0.0, 1.0]), KUHN)
-    half = learning.learned(Constant(lambda ask: [0.0, 0.5]), KUHN)
+    whole = learning.measure_learning(Constant(lambda ask: [0.0, 1.0]), KUHN)
+    half = learning.measure_learning(Constant(lambda ask: [0.0, 0.5]), KUHN)
     assert half.reached < 0.0 < whole.reached
 
 
@@ -54,4 +54,4 @@ def test_self_play_is_asked_only_of_trainers_that_have_it() -> None:
     alone = Constant(None)
     alone.self_play = False
     with pytest.raises(NotApplicable):
-        learning.learns(alone, DILEMMA)
+        learning.check_learning(alone, DILEMMA)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from benchmarks.trainers.planting import Defect, defects, loop_trainer
 
-from gymposium_testing.trainers import TrainerOutcome, outcomes, trainer_checks
+from gymposium_testing.trainers import TrainerOutcome, list_trainer_checks, run_trainer_checks
 
 TWELVE = defects(Path(__file__).parents[3] / "benchmarks" / "trainers" / "defects.toml")
 MORE = defects(Path(__file__).with_name("more_defects.toml"))
@@ -15,7 +15,7 @@ MORE = defects(Path(__file__).with_name("more_defects.toml"))
 
 def failures(scratch: Path, defect: Defect | None) -> dict[str, TrainerOutcome]:
     with loop_trainer(scratch, defect) as trainer:
-        found = [*outcomes([check for check in trainer_checks(trainer) if check.level == "b"])]
+        found = [*run_trainer_checks([check for check in list_trainer_checks(trainer) if check.level == "b"])]
     return {outcome.check: outcome for outcome in found if outcome.result == "failed"}
 
 
@@ -34,5 +34,5 @@ def test_the_twelve_are_named_each_by_a_check_of_its_own() -> None:
 
 def test_a_clean_trainer_passes_every_check(tmp_path: Path) -> None:
     with loop_trainer(tmp_path) as trainer:
-        found = [*outcomes([check for check in trainer_checks(trainer, seed=1) if check.level == "b"])]
+        found = [*run_trainer_checks([check for check in list_trainer_checks(trainer, seed=1) if check.level == "b"])]
     assert {outcome.result for outcome in found} == {"passed"}, found

@@ -36,7 +36,7 @@ from gymposium_testing.trainers import (
     TrainerTask,
     TrainingModel,
     Vector,
-    spellings,
+    find_spellings,
 )
 from gymposium_testing.trainers.traversal import GameTree
 
@@ -75,7 +75,7 @@ class ModelReader:
 
     def replies(self, move: str) -> list[TokenIds]:
         """Return every way to write a move in tokens."""
-        return spellings(move, self._pieces, self._chat.end)
+        return find_spellings(move, self._pieces, self._chat.end)
 
 
 def make_small_player_model(

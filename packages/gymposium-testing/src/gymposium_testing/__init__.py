@@ -1,6 +1,6 @@
-"""The conformance kit: checks of the games, players, rewards, loggers and executors of any plugin.
+"""The conformance kit checks the games, players, rewards, loggers and executors of any plugin.
 
-There are three ways to run the same checks (`gymposium_testing.registry`):
+The same checks run in three ways (`gymposium_testing.registry`):
 
     gymposium plugins check nim                        # a table in the terminal
     pytest --pyargs gymposium_testing.suite            # every installed plugin, without any code
@@ -8,7 +8,7 @@ There are three ways to run the same checks (`gymposium_testing.registry`):
 
 Install it with  pip install gymposium-testing  (pytest and hypothesis).
 
-Names are imported on first use, because the `gymposium` command imports this package for every verb.
+Names are imported on first use, since the `gymposium` command always imports this package.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from gymposium.util.visible import quantity, visible
 
 
 @dataclass(slots=True)
-class _Outcome:
-    """The outcome of one check of one subject."""
+class _CheckOutcome:
+    """The outcome of a check of a subject."""
 
     subject: str
     family: str
@@ -36,7 +36,7 @@ _MARKS: dict[str | None, tuple[str, str]] = {
     "does not apply": ("–", "dim"),
     None: ("", ""),
 }
-"""The mark and style of each result in a table; None for checks that were not run."""
+"""A result's mark and style in a table; None if a check was not run."""
 
 
 def check_plugins(
@@ -45,9 +45,9 @@ def check_plugins(
         list[str] | None,
         typer.Argument(
             metavar="NAME",
-            help="Check these plugins, or games (with or without parameters), players, rewards, loggers and executors "
-            "from gymposium list; default: the files loaded with --plugin, else every installed plugin. The plugin "
-            "'builtin' has everything built in",
+            help="Check these plugins, games (with or without parameters), players, rewards, loggers or executors from "
+            "gymposium list; default: the files loaded with --plugin, else every installed plugin. The plugin "
+            "'builtin' holds all built-in parts",
         ),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Use fewer examples, for a result in seconds")] = False,
@@ -66,7 +66,7 @@ def check_plugins(
     """Check the games, players, rewards, loggers and executors of plugins, and explain how to fix failures.
 
     Each is checked with all examples in its spec. Games: seeds, legal moves, hostile replies, leaks of hidden
-    information, prompts, returns, replaying, forking, Gymnasium's and PettingZoo's checks, weight and length.
+    information, prompts, returns, replay, forks, Gymnasium's and PettingZoo's checks, imports and length.
     Players: parsable replies that follow from the seed. Rewards: finite, and equal for equal matches. Loggers:
     settings, and runs that start, resume and close. Executors: the same records as one process. Equal seeds run
     equal checks. The exit code is 1 if a check fails.
@@ -86,13 +86,13 @@ def check_plugins(
 
     if list_checks:
         refuse_beside(ctx, "list_checks")
-        _list(CHECKS, as_json)
+        _print_checks(CHECKS, as_json)
         return
     if quick and thorough:
         raise BadOption("--quick conflicts with --thorough.")
     from gymposium_testing import NORMAL, QUICK, THOROUGH, NotApplicable
     from gymposium_testing.contract import CheckFailed
-    from gymposium_testing.subjects import NOTHING, installed_plugins, named_subjects, plugin_subjects
+    from gymposium_testing.subjects import NOTHING_TO_CHECK, find_subjects, list_plugin_subjects, list_plugins
 
     selected = [check for check in CHECKS if only in (None, check.name, check.family)]
     if not selected:
@@ -101,14 +101,14 @@ def check_plugins(
     register_envs()
     effort = QUICK if quick else THOROUGH if thorough else NORMAL
     effort = replace(effort, matches=matches or (effort.matches if quick else 1_000))
-    outcomes: list[_Outcome] = []
+    outcomes: list[_CheckOutcome] = []
     subjects: list[Subject] = []
-    for plugin in names or installed_plugins():
+    for plugin in names or list_plugins():
         name = plugin if isinstance(plugin, str) else plugin.name
         try:
-            subjects += named_subjects(plugin) if isinstance(plugin, str) else plugin_subjects(plugin)
+            subjects += find_subjects(plugin) if isinstance(plugin, str) else list_plugin_subjects(plugin)
         except PluginError as error:  # the other plugins are still checked
-            outcomes.append(_Outcome(name, "plugin", "loads", "failed", str(error)))
+            outcomes.append(_CheckOutcome(name, "plugin", "loads", "failed", str(error)))
     pairs: list[tuple[Subject, Check]] = []
     for subject in subjects:
         checks = [check for check in subject.checks() if check in selected]
@@ -117,16 +117,16 @@ def check_plugins(
         try:
             subject.get()
         except CheckFailed as error:
-            outcomes.append(_Outcome(subject.label, "plugin", "loads", "failed", str(error)))
+            outcomes.append(_CheckOutcome(subject.label, "plugin", "loads", "failed", str(error)))
         else:
             pairs += [(subject, check) for check in checks]
     if not subjects and not outcomes:
-        raise BadOption(NOTHING)
+        raise BadOption(NOTHING_TO_CHECK)
     with match_bar() as bar:
         task = bar.add_task("", total=len(pairs))
         for subject, check in pairs:
             bar.update(task, description=visible(f"{subject.label}: {check.name}"))
-            outcome = _Outcome(subject.label, check.family, check.name, "passed")
+            outcome = _CheckOutcome(subject.label, check.family, check.name, "passed")
             try:
                 check.run(subject.get(), seed, effort)
             except NotApplicable as reason:
@@ -136,13 +136,13 @@ def check_plugins(
                 outcome.result, outcome.message = "failed", "\n".join([str(error), *notes])
             outcomes.append(outcome)
             bar.advance(task)
-    _report(outcomes, effort.name, effort.matches, seed, as_json)
+    _print_report(outcomes, effort.name, effort.matches, seed, as_json)
     if any(outcome.result == "failed" for outcome in outcomes):
         raise typer.Exit(1)
 
 
-def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_json: bool) -> None:
-    """Print a table of subjects and checks, then the full messages of failed checks."""
+def _print_report(outcomes: list[_CheckOutcome], effort: str, matches: int, seed: int, as_json: bool) -> None:
+    """Print a table of subjects and checks, and then the messages of failed checks."""
     failed = [outcome for outcome in outcomes if outcome.result == "failed"]
     passed = sum(outcome.result == "passed" for outcome in outcomes)
     if as_json:
@@ -170,11 +170,11 @@ def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_j
     games = list(dict.fromkeys(outcome.subject.removesuffix(" (spec)") for outcome in outcomes))
     for number, game in enumerate(games, start=1):
         console.print(f"{number}  {game}", soft_wrap=True)
-    words = sum(max(map(len, column)) + 3 for column in zip(("", ""), *_in_order(outcomes)))
+    words = sum(max(map(len, column)) + 3 for column in zip(("", ""), *_list_run_checks(outcomes)))
     fit = max(1, (console.width - words) // 4)  # the number of game columns
     for first in range(0, len(games), fit):
         console.print()
-        console.print(_table(outcomes, games, range(first, min(first + fit, len(games)))))
+        console.print(_make_table(outcomes, games, range(first, min(first + fit, len(games)))))
     for outcome in failed:
         complain(f"{outcome.subject}, {outcome.check}: {outcome.message}")
     note(
@@ -184,20 +184,20 @@ def _report(outcomes: list[_Outcome], effort: str, matches: int, seed: int, as_j
     )
 
 
-def _table(outcomes: list[_Outcome], games: list[str], shown: range) -> Table:
-    """Return a table of the checks with their outcomes for some of the games."""
+def _make_table(outcomes: list[_CheckOutcome], games: list[str], shown: range) -> Table:
+    """Return a table of check results for the games with these indices."""
     table = Table("family", "check", *(Column(str(n + 1), justify="center") for n in shown), box=None)
     results = {(outcome.check, outcome.subject.removesuffix(" (spec)")): outcome.result for outcome in outcomes}
     family = ""
-    for its, check in _in_order(outcomes):
+    for its, check in _list_run_checks(outcomes):
         cells = [Text(*_MARKS[results.get((check, games[n]))]) for n in shown]
         table.add_row("" if its == family else its, check, *cells)
         family = its
     return table
 
 
-def _in_order(outcomes: list[_Outcome]) -> list[tuple[str, str]]:
-    """Return the family and name of every check that was run, in the kit's order."""
+def _list_run_checks(outcomes: list[_CheckOutcome]) -> list[tuple[str, str]]:
+    """Return the family and name of each check that was run, in the kit's order."""
     from gymposium_testing.registry import CHECKS
 
     run = {(outcome.family, outcome.check) for outcome in outcomes}
@@ -205,9 +205,9 @@ def _in_order(outcomes: list[_Outcome]) -> list[tuple[str, str]]:
     return [pair for pair in order if pair in run]
 
 
-def _list(checks: Any, as_json: bool) -> None:
+def _print_checks(checks: Any, as_json: bool) -> None:
     if as_json:
-        print_json({"checks": [{"family": c.family, "check": c.name, "of": c.of, "what": c.summary} for c in checks]})
+        print_json({"checks": [{"family": c.family, "check": c.name, "of": c.kind, "what": c.summary} for c in checks]})
         return
     table = Table("family", Column("check", no_wrap=True), "what it requires", box=None)
     family = ""

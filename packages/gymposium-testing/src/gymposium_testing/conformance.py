@@ -1,4 +1,4 @@
-"""The kit as a pytest class: one test for each check and each example of a game.
+"""Run the kit from a pytest class, with one test per check and example of a game.
 
 from gymposium_testing import GameConformance
 
@@ -19,17 +19,17 @@ from typing import Any, ClassVar, cast
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.plugins.host import host
-from gymposium_testing.checks.prompts import facts_are_told
+from gymposium_testing.checks.prompts import check_facts
 from gymposium_testing.contract import EFFORTS, NORMAL, Effort, NotApplicable
 from gymposium_testing.registry import Check, Subject
-from gymposium_testing.subjects import named_subjects
+from gymposium_testing.subjects import find_subjects
 
 
 class GameConformance:
-    """Base class for tests: name a game in a subclass, and pytest runs the whole kit on it."""
+    """Base class for tests of a game: a subclass names the game, and pytest runs the whole kit on it."""
 
     game: ClassVar[str] = ""
-    """Name of a game, a plugin or a game with parameters, as in `gymposium plugins check`."""
+    """Name of a game, with or without parameters, or of a plugin, as in `gymposium plugins check`."""
     file: ClassVar[str | Path | None] = None
     """File of a one-file plugin that is not installed."""
     effort: ClassVar[Effort] = NORMAL
@@ -41,12 +41,12 @@ class GameConformance:
         return ()
 
     def pytest_generate_tests(self, metafunc: Any) -> None:
-        """Parametrize the tests: one test for each check and each subject."""
+        """Parametrize the tests by check and subject."""
         subjects = self._subjects()
         if "check" in metafunc.fixturenames:
             parametrize(metafunc, subjects)
         elif "example" in metafunc.fixturenames:
-            games = [subject for subject in subjects if subject.of == "game"]
+            games = [subject for subject in subjects if subject.kind == "game"]
             metafunc.parametrize("example", games, ids=[game.name for game in games])
 
     def _subjects(self) -> list[Subject]:
@@ -54,26 +54,26 @@ class GameConformance:
             raise BadOption(f'{type(self).__name__} names no game. Add  game = "my_game"  to the class.')
         if self.file is not None and not any(plugin.source == realpath(self.file) for plugin in host().plugins):
             host().load_file(self.file)
-        return named_subjects(self.game)
+        return find_subjects(self.game)
 
     def test_conforms(self, check: Check, subject: Subject) -> None:
-        """The subject passes the check."""
+        """Test that the subject passes the check."""
         run_as_test(check, subject, self.seed, self.effort)
 
     def test_tells_the_facts(self, example: Subject) -> None:
-        """Every seat reads the texts of `facts`."""
-        facts_are_told(cast(Game, example.get()), self.facts, self.seed)
+        """Test that every seat reads the texts in `facts`."""
+        check_facts(cast(Game, example.get()), self.facts, self.seed)
 
 
 def parametrize(metafunc: Any, subjects: Iterable[Subject]) -> None:
-    """Parametrize a pytest function that has the arguments `check` and `subject`."""
+    """Parametrize a pytest function by its arguments `check` and `subject`."""
     pairs = [(check, subject) for subject in subjects for check in subject.checks()]
     ids = [f"{subject.label}-{check.family}-{check.name}" for check, subject in pairs]
     metafunc.parametrize(("check", "subject"), pairs, ids=ids)
 
 
 def run_as_test(check: Check, subject: Subject, seed: int, effort: Effort) -> None:
-    """Run one check as a pytest test, which is skipped with the reason if the check does not apply."""
+    """Run a check as a pytest test; skip it if the check does not apply."""
     import pytest
 
     try:
@@ -83,7 +83,7 @@ def run_as_test(check: Check, subject: Subject, seed: int, effort: Effort) -> No
 
 
 def pytest_addoption(parser: Any) -> None:
-    """Add the options of `gymposium_testing.suite` if pytest loads this module as a plugin."""
+    """Add the options of `gymposium_testing.suite`; called if pytest loads this module as a plugin."""
     group = parser.getgroup("gymposium", "gymposium's conformance kit")
     group.addoption(
         "--game", action="append", dest="games", metavar="NAME", help="Check this game or plugin; repeatable"

@@ -1,4 +1,4 @@
-"""What every check takes and raises: `Effort`, `CheckFailed` and `NotApplicable`; and the wording of errors."""
+"""The interface of every check: `Effort`, `CheckFailed`, `NotApplicable`, and helpers for messages."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from dataclasses import dataclass
 from gymposium.games.protocol import CHANCE, Event, Match
 from gymposium.util.visible import quantity
 
-_SHOWN = 12
-"""Number of events shown of a long list."""
+_MAX_SHOWN = 12
+"""Maximum number of events in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Budgets for one check of one subject.
+    """The budget for a check of a subject.
 
-    They count decisions and events, never time, so equal seeds run the same checks on every machine."""
+    Budgets never count time, so equal seeds run the same checks on every machine."""
 
     name: str
     decisions: int
-    """Decisions to play and compare; starting a match costs some too. Every check plays at least one whole match."""
+    """Decisions to play and compare, plus the cost of starting matches. Every check plays at least one whole match."""
     events: int
-    """Events to replay in the search for worlds that a seat cannot tell apart."""
+    """Events to replay when searching for worlds that a seat cannot tell apart."""
     draws: int
-    """Parameter sets to draw, call sequences to try, and matches to play with a player or for a reward."""
+    """Number of parameter sets, of call sequences, and of matches for a player or reward."""
     matches: int
-    """Random matches that must end by the rules."""
+    """Number of random matches in the length check."""
 
 
 QUICK = Effort("quick", decisions=120, events=15_000, draws=3, matches=20)
@@ -36,50 +36,50 @@ EFFORTS = {effort.name: effort for effort in (QUICK, NORMAL, THOROUGH)}
 
 
 class CheckFailed(AssertionError):
-    """A check failed. The message says what is wrong, where, and how to fix it."""
+    """A failed check. The message says what is wrong, where, and how to fix it."""
 
-    def __init__(self, what: str, *, do: str, where: str = "") -> None:
-        super().__init__("\n".join(filter(None, (what, where and f"  where: {where}", f"  to do: {do}"))))
-        self.what, self.where, self.do = what, where, do
+    def __init__(self, what: str, *, fix: str, where: str = "") -> None:
+        super().__init__("\n".join(filter(None, (what, where and f"  where: {where}", f"  to do: {fix}"))))
+        self.what, self.where, self.fix = what, where, fix
 
 
 class NotApplicable(Exception):
-    """A check does not apply to its subject. The message says why."""
+    """A check that does not apply to its subject. The message says why."""
 
 
-def require(holds: bool, what: str, do: str, where: str = "") -> None:
-    """Raise `CheckFailed` unless `holds`. `what` has no full stop."""
+def require(holds: bool, what: str, fix: str, where: str = "") -> None:
+    """Raise `CheckFailed` unless `holds`. `what` has no final period."""
     if not holds:
-        raise CheckFailed(f"{what}.", do=do, where=where)
+        raise CheckFailed(f"{what}.", fix=fix, where=where)
 
 
-def after(match: Match, seat: int | None = None) -> str:
-    """Return a position's description for error messages: game, seed, seat and the events so far."""
+def describe_position(match: Match, seat: int | None = None) -> str:
+    """Describe a position for error messages: game, seed, seat and events so far."""
     seed = "" if match.seed is None else f"seed {match.seed}, "
     of_seat = "" if seat is None else f"seat {seat}, "
-    return f"{match.game.name}, {seed}{of_seat}after {events_in_words(match.events)}"
+    return f"{match.game.name}, {seed}{of_seat}after {format_events(match.events)}"
 
 
-def events_in_words(events: Sequence[Event]) -> str:
-    """Return events in words: all of them, or the last few if there are many."""
+def format_events(events: Sequence[Event]) -> str:
+    """Format events: all of them, or the last few of many."""
     words = [f"{'chance' if event.seat == CHANCE else f'seat {event.seat}'}: {event.move}" for event in events]
-    dots = [f"… {quantity(len(words) - _SHOWN, 'event')} …"] if len(words) > _SHOWN else []
-    return ", ".join([*dots, *words[-_SHOWN:]]) or "nothing"
+    dots = [f"… {quantity(len(words) - _MAX_SHOWN, 'event')} …"] if len(words) > _MAX_SHOWN else []
+    return ", ".join([*dots, *words[-_MAX_SHOWN:]]) or "nothing"
 
 
-def raised(error: Exception) -> str:
-    """Return an error in words: its type and message, shortened if long."""
-    return f"{type(error).__name__}: {short(str(error), 600)}"
+def format_error(error: Exception) -> str:
+    """Format an error as its type and message, shortened if long."""
+    return f"{type(error).__name__}: {shorten(str(error), 600)}"
 
 
-def short(value: object, most: int = 300) -> str:
+def shorten(value: object, most: int = 300) -> str:
     """Return the `repr` of a value, shortened if long."""
     text = repr(value)
     return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
 
 
-def unlike(one: object, other: object) -> tuple[str, str]:
-    """Return the `repr` of two values, cut to where they start to differ."""
+def cut_to_difference(one: object, other: object) -> tuple[str, str]:
+    """Return the `repr` of two values, cut to around their first difference."""
     texts = repr(one), repr(other)
     differ = next((i for i, (a, b) in enumerate(zip(*texts)) if a != b), min(map(len, texts)))
     begin = max(0, differ - 80)

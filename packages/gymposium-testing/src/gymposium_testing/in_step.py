@@ -1,8 +1,8 @@
-"""Two games played in step, to check whether they are the same game in different words.
+"""Compare two games in step, to check that one is a rewording of the other.
 
-Both play the same random walks. At each position the legal actions, the seats to move, the returns and the outcomes of
-chance must be equal. The names of moves must correspond one to one, and so must the distinctions that the views make.
-The second game's texts must distinguish whatever the first game's texts do, but nothing that the views do not.
+Both play the same random matches. At each position the legal actions, seats to move, returns and chance outcomes must
+be equal. Move names and views must correspond one to one. The second game's texts must make every distinction that the
+first game's texts make, but none that the views do not.
 """
 
 from __future__ import annotations
@@ -12,41 +12,39 @@ from typing import Any
 
 from gymposium.games.protocol import CHANCE, Game, Match, Style
 from gymposium.util.streams import stream
-from gymposium_testing.contract import CheckFailed, after
+from gymposium_testing.contract import CheckFailed, describe_position
 from gymposium_testing.positions import STYLES
 
 
 @dataclass(slots=True)
-class _Pairs:
-    """A relation that must be one to one."""
+class _Bijection:
+    """A relation that should be one to one."""
 
-    there: dict[Any, Any] = field(default_factory=dict)
-    back: dict[Any, Any] = field(default_factory=dict)
+    forward: dict[Any, Any] = field(default_factory=dict)
+    backward: dict[Any, Any] = field(default_factory=dict)
 
-    def fit(self, one: Any, other: Any) -> bool:
+    def add(self, one: Any, other: Any) -> bool:
         """Add a pair, and return whether the relation is still one to one."""
-        return bool(self.there.setdefault(one, other) == other and self.back.setdefault(other, one) == one)
+        return bool(self.forward.setdefault(one, other) == other and self.backward.setdefault(other, one) == one)
 
 
-class InStep:
-    """Walks of two games in step; `walk` continues them."""
+class GameComparison:
+    """A comparison of two games in step; `walk` continues it."""
 
     def __init__(self, one: Game, other: Game, seed: int = 0) -> None:
         self.one, self.other, self.seed = one, other, seed
         self.positions, self.matches = 0, 0
-        self.moves = _Pairs()
-        """The move names encountered, in both games."""
-        self.views = _Pairs()
-        """The views encountered, in both games, as hashes."""
+        self.moves = _Bijection()
+        """The encountered move names in both games."""
+        self.views = _Bijection()
+        """The encountered views in both games, as hashes."""
         self._told: dict[Any, int] = {}
-        """The first game's text for each text of the second, as hashes."""
+        """The first game's text by the second's, as hashes."""
         self._shown: dict[Any, int] = {}
-        """The second game's text for each view, as hashes."""
+        """The second game's text by view, as hashes."""
 
     def walk(self, positions: int) -> None:
-        """Play random matches until this many more positions are compared.
-
-        Raises `CheckFailed` at the first difference."""
+        """Compare this many more positions in random matches. Raises `CheckFailed` at the first difference."""
         most = self.positions + positions
         while self.positions < most:
             rng = stream(self.seed, "in step", self.matches)
@@ -63,39 +61,39 @@ class InStep:
     def _compare(self, one: Match, other: Match) -> None:
         self.positions += 1
         seats = one.to_move()
-        self._same("seats to move", seats, other.to_move(), other)
-        self._same("returns", tuple(one.returns()), tuple(other.returns()), other)
-        self._same("outcomes of chance", _chance(one), _chance(other), other)
+        self._require_equal("seats to move", seats, other.to_move(), other)
+        self._require_equal("returns", tuple(one.returns()), tuple(other.returns()), other)
+        self._require_equal("outcomes of chance", _list_chance_moves(one), _list_chance_moves(other), other)
         for seat in range(self.one.seats):
-            self._same("legal actions", one.legal_actions(seat), other.legal_actions(seat), other)
+            self._require_equal("legal actions", one.legal_actions(seat), other.legal_actions(seat), other)
             for plain, named in zip(one.legal_moves(seat) or (), other.legal_moves(seat) or (), strict=True):
-                self._require(self.moves.fit(plain, named), f"the move {plain!r} is named {named!r}", other)
+                self._require(self.moves.add(plain, named), f"the move {plain!r} is named {named!r}", other)
             view = hash((seats, one.view(seat)))
-            self._require(self.views.fit((seat, view), (seat, hash((seats, other.view(seat))))), "views", other)
+            self._require(self.views.add((seat, view), (seat, hash((seats, other.view(seat))))), "views", other)
             for style in STYLES:
-                text = hash((seats, _seen(other, seat, style)))
-                told = hash((seats, _seen(one, seat, style)))
+                text = hash((seats, _observe(other, seat, style)))
+                told = hash((seats, _observe(one, seat, style)))
                 whole = self._told.setdefault((seat, style, text), told) == told
                 self._require(whole, f"the {style} text of seat {seat} leaves something out", other)
                 fair = self._shown.setdefault((seat, style, view), text) == text
                 self._require(fair, f"the {style} text of seat {seat} tells more than its view", other)
 
-    def _same(self, what: str, one: object, other: object, match: Match) -> None:
+    def _require_equal(self, what: str, one: object, other: object, match: Match) -> None:
         self._require(one == other, f"{what}: {one!r} and {other!r}", match)
 
     def _require(self, holds: bool, what: str, match: Match) -> None:
         if not holds:
             raise CheckFailed(
                 f"{self.one.name} and {self.other.name} differ: {what}",
-                where=after(match),
-                do="make the second game a rewording of the first.",
+                where=describe_position(match),
+                fix="make the second game a rewording of the first.",
             )
 
 
-def _chance(match: Match) -> list[str]:
+def _list_chance_moves(match: Match) -> list[str]:
     return [event.move for event in match.events if event.seat == CHANCE]
 
 
-def _seen(match: Match, seat: int, style: Style) -> tuple[str, tuple[str, ...] | None]:
+def _observe(match: Match, seat: int, style: Style) -> tuple[str, tuple[str, ...] | None]:
     seen = match.observe(seat, style)
     return seen.text, None if seen.legal_moves is None else tuple(seen.legal_moves)

@@ -1,11 +1,11 @@
-"""The leak check: what a seat sees must depend on everything that it may know, and on nothing else.
+"""Check for leaks: a seat must see everything that it may know, and nothing else.
 
-In two worlds that a seat cannot tell apart (see `gymposium_testing.worlds`), everything that the seat sees must be
-equal: prompts in both styles, legal moves and actions, the tensor, and the errors for bad moves. If its views
-differ, its prompts must differ too. The check also compares every position of every random match with all others.
+A seat must see the same in two worlds that it cannot tell apart (see `gymposium_testing.worlds`): prompts in both
+styles, legal moves and actions, tensors, and errors for illegal moves. If its views differ, its prompts must differ.
+Positions from different random matches are compared, too.
 
-The check trusts `view`: it does not detect leaks in the view. So a view must come from an engine or be
-written by hand; it must not be made from the text.
+The check trusts `view` and finds no leaks in it. So views must come from an engine or be written by hand, and not be
+made from the text.
 
     from gymposium import load_game
     from gymposium_testing import assert_no_leaks
@@ -28,20 +28,20 @@ from gymposium.replies.prompt import Prompt
 from gymposium.replies.reading import READERS, read
 from gymposium.util.streams import stream
 from gymposium.util.visible import quantity
-from gymposium_testing.contract import CheckFailed, events_in_words, unlike
-from gymposium_testing.positions import PICTURE, STYLES, sight
-from gymposium_testing.walk import any_moves, steps
-from gymposium_testing.worlds import Finder, How, WorldPosition
+from gymposium_testing.contract import CheckFailed, cut_to_difference, format_events
+from gymposium_testing.positions import PICTURE, STYLES, observe_all
+from gymposium_testing.walk import draw_moves, play_steps
+from gymposium_testing.worlds import Origin, WorldFinder, WorldPosition
 
 JUNK = "no such move"
 
 LeakKind = Literal["leak", "coarse view", "blind prompt"]
-_MEANING: dict[LeakKind, str] = {
+_MEANINGS: dict[LeakKind, str] = {
     "leak": "what the seat sees changes with something that it may not know",
     "coarse view": "the seat's views are equal, but what it sees is not: view() must hold everything it knows",
     "blind prompt": "the seat's views differ but its prompts are equal: the text leaves something out",
 }
-_DO: dict[LeakKind, str] = {
+_FIXES: dict[LeakKind, str] = {
     "leak": "derive it only from what the seat may know, or, if the seat may know it, add it to view().",
     "coarse view": "add what the seat sees to view(), or show less.",
     "blind prompt": "show it in observe(), or remove it from view().",
@@ -50,42 +50,42 @@ _DO: dict[LeakKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """Two positions that together demonstrate a leak."""
+    """Two positions that demonstrate a leak."""
 
     fault: LeakKind
     seat: int
     what: str
-    """What the seat sees differently: `full prompt`, `tensor`, …"""
+    """What differs: `full prompt`, `tensor`, …"""
     events: tuple[Event, ...]
     other_events: tuple[Event, ...]
     shown: object
-    """What the seat saw; for a blind prompt, its view."""
+    """What the seat sees; its view for a blind prompt."""
     other_shown: object
 
     def __str__(self) -> str:
-        shown, other = unlike(self.shown, self.other_shown)
+        shown, other = cut_to_difference(self.shown, self.other_shown)
         return (
-            f"{self.fault} in the {self.what} of seat {self.seat}: {_MEANING[self.fault]}.\n"
-            f"  after {events_in_words(self.events)}\n    {shown}\n"
-            f"  after {events_in_words(self.other_events)}\n    {other}\n"
-            f"  to do: {_DO[self.fault]}"
+            f"{self.fault} in the {self.what} of seat {self.seat}: {_MEANINGS[self.fault]}.\n"
+            f"  after {format_events(self.events)}\n    {shown}\n"
+            f"  after {format_events(self.other_events)}\n    {other}\n"
+            f"  to do: {_FIXES[self.fault]}"
         )
 
 
 @dataclass(slots=True)
 class LeakReport:
-    """What the check compared and found: at most one leak of each kind per seat and thing shown."""
+    """The result of a leak check, with at most one leak per kind, seat and `Leak.what`."""
 
     game: Game
     positions: int = 0
-    """Positions compared, counted once per seat."""
-    found: dict[How, int] = field(default_factory=dict)
-    """Number of worlds whose hidden events differ from the compared position, by the method that found them."""
+    """Number of compared positions, counted once per seat."""
+    found: dict[Origin, int] = field(default_factory=dict)
+    """Number of compared worlds with different hidden events, by search method."""
     leaks: list[Leak] = field(default_factory=list)
 
     @property
     def worlds(self) -> int:
-        """Number of pairs of worlds compared. 0 proves nothing for a game with hidden information."""
+        """Number of compared worlds. For a game with hidden information, 0 proves nothing."""
         return sum(self.found.values())
 
     def __str__(self) -> str:
@@ -103,12 +103,12 @@ def assert_no_leaks(
 ) -> LeakReport:
     """Run `check_leaks` as a test.
 
-    Raises `CheckFailed` if it finds a leak, or if no worlds were found for a game with hidden information."""
+    Raises `CheckFailed` for a leak, or if no worlds are found in a game with hidden information."""
     report = check_leaks(game, seed, matches=matches, tries=tries, events=events)
     if report.leaks:
-        raise CheckFailed(str(report), do="follow the advice for each leak.")
+        raise CheckFailed(str(report), fix="follow the advice for each leak.")
     if game.spec.information == "imperfect" and not report.worlds:
-        raise CheckFailed(f"{report}\nNo worlds were compared, but the spec says information='imperfect'.", do=DECLARE)
+        raise CheckFailed(f"{report}\nNo worlds were compared, but the spec says information='imperfect'.", fix=DECLARE)
     return report
 
 
@@ -119,23 +119,23 @@ DECLARE = (
 
 
 def check_leaks(game: Game, seed: int = 0, *, matches: int = 20, tries: int = 12, events: int = 300_000) -> LeakReport:
-    """Play random matches and compare the worlds of their decisions.
+    """Play random matches and compare what seats see in the worlds of each decision.
 
-    At each decision it tries `tries` alterations, one search from scratch with as many steps and one sample, until
-    `events` events have been replayed. Equal arguments give equal reports."""
+    For each decision, try `tries` alterations, one search from scratch and one sample, until `events` events have been
+    replayed. Equal arguments give equal reports."""
     check_integer("check_leaks: seed", seed)
     check_integer("check_leaks: matches", matches, least=1)
     check_integer("check_leaks: tries", tries, least=0)
     check_integer("check_leaks: events", events, least=0)  # few, in the conformance kit, for slow games
-    check = _Check(game, seed)
-    for world in Finder(game, seed, matches=matches, tries=tries, events=events):
+    check = _LeakCheck(game, seed)
+    for world in WorldFinder(game, seed, matches=matches, tries=tries, events=events):
         check.compare(world)
     return check.report
 
 
 @dataclass(frozen=True, slots=True)
 class _ShownPosition:
-    """What a seat was shown at a position."""
+    """What a seat sees at a position."""
 
     history: bytes
     view: str
@@ -143,54 +143,54 @@ class _ShownPosition:
     shown: dict[str, object]
 
 
-class _Check:
-    """The comparison of positions, and its report."""
+class _LeakCheck:
+    """A running comparison of positions."""
 
     def __init__(self, game: Game, seed: int) -> None:
         self.game = game
         self.rng = stream(seed, "leaks")
         self.report = LeakReport(game)
         self._first: dict[tuple[object, ...], _ShownPosition] = {}
-        """The first position with each key: what a seat knows, sees, or reads."""
-        self._noted: set[tuple[str, int, str]] = set()
-        self._bad_moves: list[str] = [JUNK, *self._some_moves()]
+        """The first position for each key: a seat's history, view or prompt."""
+        self._known_leaks: set[tuple[str, int, str]] = set()
+        self._bad_moves: list[str] = [JUNK, *self._draw_bad_moves()]
         self._prompts = {style: Prompt(game, style, READERS["move"]) for style in STYLES}
 
-    def _some_moves(self) -> list[str]:
-        """Return moves that provoke refusals; each is legal in some positions."""
+    def _draw_bad_moves(self) -> list[str]:
+        """Draw moves that are legal in some positions, to provoke errors in others."""
         played: list[dict[int, str]] = []
-        for _ in islice(steps(self.game.new(self.rng.getrandbits(31)), self.rng, played), 21):
+        for _ in islice(play_steps(self.game.new(self.rng.getrandbits(31)), self.rng, played), 21):
             pass
         moves = {move for joint in played for move in joint.values()}
         return self.rng.sample(sorted(moves), min(3, len(moves)))
 
     def compare(self, world: WorldPosition) -> None:
-        """Compare a position with earlier ones where the seat had the same history, view or prompt."""
+        """Compare a position with earlier ones that have the same history, view or prompt."""
         seat, seats, events = world.seat, world.match.to_move(), world.events
-        now = _ShownPosition(world.history.digest, world.match.view(seat), events, self._shown(world.match, seat))
+        now = _ShownPosition(world.history.digest, world.match.view(seat), events, self._observe(world.match, seat))
         self.report.positions += 1
         twin = self._first.setdefault(("history", seat, seats, now.history), now)
-        if world.hides or (world.how == "played" and twin.events != events):
+        if world.differs or (world.how == "played" and twin.events != events):
             self.report.found[world.how] = self.report.found.get(world.how, 0) + 1
-        self._must_agree("leak", seat, now, twin)
+        self._compare_shown("leak", seat, now, twin)
         same_view = self._first.setdefault(("view", seat, seats, now.view), now)
         if same_view.history != now.history:
             # a picture may show what the seat saw earlier, such as the last move
-            self._must_agree("coarse view", seat, now, same_view, but=PICTURE)
+            self._compare_shown("coarse view", seat, now, same_view, but=PICTURE)
         for style in STYLES if seat in seats else ():
             prompt = f"{style} prompt"
             same_prompt = self._first.setdefault((prompt, seat, now.shown[prompt]), now)
             if same_prompt.view != now.view:
-                self._note("blind prompt", seat, prompt, now, same_prompt, now.view, same_prompt.view)
+                self._add_leak("blind prompt", seat, prompt, now, same_prompt, now.view, same_prompt.view)
 
-    def _must_agree(
+    def _compare_shown(
         self, fault: LeakKind, seat: int, one: _ShownPosition, other: _ShownPosition, but: str = ""
     ) -> None:
         for what, shown in one.shown.items():
             if what != but and shown != other.shown[what]:
-                self._note(fault, seat, what, one, other, shown, other.shown[what])
+                self._add_leak(fault, seat, what, one, other, shown, other.shown[what])
 
-    def _note(
+    def _add_leak(
         self,
         fault: LeakKind,
         seat: int,
@@ -200,26 +200,26 @@ class _Check:
         shown: object,
         other_shown: object,
     ) -> None:
-        if (fault, seat, what) not in self._noted:
-            self._noted.add((fault, seat, what))
+        if (fault, seat, what) not in self._known_leaks:
+            self._known_leaks.add((fault, seat, what))
             self.report.leaks.append(Leak(fault, seat, what, one.events, other.events, shown, other_shown))
 
-    def _shown(self, match: Match, seat: int) -> dict[str, object]:
-        """Return everything that the seat sees: the result of `sight`, with prompts, and the answers to bad moves."""
-        shown = sight(match, seat, self._prompts)
+    def _observe(self, match: Match, seat: int) -> dict[str, object]:
+        """Return everything that the seat sees: the result of `observe_all`, and the answers to bad moves."""
+        shown = observe_all(match, seat, self._prompts)
         if seat in match.to_move():
-            shown.update({f"answer to {move!r}": self._refusal(match, seat, move) for move in self._bad_moves})
+            shown.update({f"answer to {move!r}": self._try_move(match, seat, move) for move in self._bad_moves})
         return shown
 
-    def _refusal(self, match: Match, seat: int, move: str) -> tuple[str, str]:
-        """Return what the reader and the match tell the seat about a possibly illegal move."""
+    def _try_move(self, match: Match, seat: int, move: str) -> tuple[str, str]:
+        """Return the reader's and the match's messages about a possibly illegal move."""
         legal = match.legal_moves(seat)
         reading = read(move, legal, READERS["move"], self.game.move_pattern)
         reason = "" if reading.kind == "move" else reading.reason(legal)
         if legal is None or move in legal:
             return reason, ""
         try:
-            match.fork(random.Random(0)).apply({**any_moves(match, random.Random(0)), seat: move})
+            match.fork(random.Random(0)).apply({**draw_moves(match, random.Random(0)), seat: move})
         except IllegalMove as error:
             return reason, str(error)
         return reason, "accepted"

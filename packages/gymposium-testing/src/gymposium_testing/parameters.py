@@ -1,4 +1,4 @@
-"""Games with given parameters, and parameters drawn within their bounds."""
+"""Make games with given parameters, and draw parameters within their bounds."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def make_game(spec: GameSpec, params: Mapping[str, Any]) -> Game:
     return cast(Game, host().make(spec, params))
 
 
-def settings(draws: int, **more: Any) -> hypothesis.settings:
-    """Return hypothesis settings: the same draws on every machine, one failure, no files and no deadlines."""
+def make_settings(draws: int, **more: Any) -> hypothesis.settings:
+    """Return hypothesis settings for reproducible draws, one failure, no files and no deadlines."""
     from hypothesis import HealthCheck, Phase, settings
 
     return settings(
@@ -38,15 +38,14 @@ def settings(draws: int, **more: Any) -> hypothesis.settings:
     )
 
 
-def for_drawn_parameters(spec: GameSpec, draws: int, use: Callable[[dict[str, Any]], None]) -> None:
+def try_parameters(spec: GameSpec, draws: int, use: Callable[[dict[str, Any]], None]) -> None:
     """Call `use` with parameter sets drawn within their bounds.
 
-    If a call fails, hypothesis looks for the simplest failing set. Sets that the game refuses with `BadParameter`
-    are skipped."""
+    Hypothesis shrinks failing sets. Sets that raise `BadParameter` are skipped."""
     from hypothesis import assume, given, strategies as st
 
-    @settings(draws)
-    @given(st.fixed_dictionaries({parameter.name: _values(parameter) for parameter in spec.parameters}))
+    @make_settings(draws)
+    @given(st.fixed_dictionaries({parameter.name: _make_strategy(parameter) for parameter in spec.parameters}))
     def draw(params: dict[str, Any]) -> None:
         try:
             use(params)
@@ -56,7 +55,7 @@ def for_drawn_parameters(spec: GameSpec, draws: int, use: Callable[[dict[str, An
     draw()
 
 
-def _values(parameter: Parameter) -> SearchStrategy[Any]:
+def _make_strategy(parameter: Parameter) -> SearchStrategy[Any]:
     from hypothesis import strategies as st
 
     if parameter.choices is not None:
@@ -64,7 +63,7 @@ def _values(parameter: Parameter) -> SearchStrategy[Any]:
     if isinstance(parameter.default, bool):
         return st.booleans()
     if isinstance(parameter.default, str) or parameter.low is None or parameter.high is None:
-        return st.just(parameter.default)  # the spec does not define other allowed values
+        return st.just(parameter.default)  # the spec defines no other values
     if isinstance(parameter.default, int):
         return st.integers(math.ceil(parameter.low), math.floor(parameter.high))
     return st.floats(parameter.low, parameter.high, allow_nan=False)

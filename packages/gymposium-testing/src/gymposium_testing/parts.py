@@ -1,4 +1,4 @@
-"""Plugin parts as the kit checks them: a spec with one example, and the games to try it on."""
+"""Plugin parts to check: players, rewards, loggers and executors, each with one example."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from gymposium.util.streams import stream
 from gymposium_testing.contract import CheckFailed, NotApplicable
 
 GAMES = ("tic_tac_toe", "kuhn_poker", "goofspiel(num_cards=4)", "pig(winscore=20)", "blackjack")
-"""Games for trying players and rewards if their plugin adds no games."""
+"""Games for players and rewards whose plugin adds no games."""
 
-_MOST_GAMES = 3
-"""Number of games that a player is tried on."""
+_MAX_GAMES = 3
+"""Maximum number of games per player."""
 _T = TypeVar("_T")
 
 PartSpec = OpponentSpec | RewardSpec | LoggerSpec | ExecutorSpec
@@ -31,35 +31,34 @@ PartSpec = OpponentSpec | RewardSpec | LoggerSpec | ExecutorSpec
 
 @dataclass(frozen=True, slots=True)
 class PluginPart:
-    """A player, reward, logger or executor in a plugin, with one of its examples."""
+    """A player, reward, logger or executor of a plugin, with one of its examples."""
 
     spec: PartSpec
     example: str | Mapping[str, Any] | None
-    """The text of a player or reward, or the settings of a logger; None if the spec has no example, as for an
-    executor."""
+    """A player's or reward's text, or a logger's settings; None without an example, as for executors."""
 
     @property
     def name(self) -> str:
-        """The example's text, or the name in the spec: `mcts-5`, `mcts-N`, `tensorboard`."""
+        """The example's text, or else the spec's name: `mcts-5`, `mcts-N`, `tensorboard`."""
         if isinstance(self.example, str):
             return self.example
         return self.spec.name if isinstance(self.spec, LoggerSpec | ExecutorSpec) else self.spec.form
 
     def make(self) -> Any:
-        """Make a new player or reward function from the example.
+        """Make a player or reward function from the example.
 
-        Raises `NotApplicable` without an example, and `CheckFailed` if it does not match the pattern."""
+        Raises `NotApplicable` without an example, and `CheckFailed` if the example does not match the pattern."""
         assert not isinstance(self.spec, LoggerSpec | ExecutorSpec)
-        groups = self.spec.parse(cast(str, self.given_example()))
+        groups = self.spec.parse(cast(str, self.get_example()))
         if groups is None:
             raise CheckFailed(
                 f"the example {self.name!r} does not match the pattern {self.spec.pattern!r}.",
-                do="give examples that match the whole pattern.",
+                fix="give examples that match the whole pattern.",
             )
         return resolve(self.spec.entry_point)(**groups)
 
-    def given_example(self) -> str | Mapping[str, Any]:
-        """Return the example. Raises `NotApplicable` if there is none."""
+    def get_example(self) -> str | Mapping[str, Any]:
+        """Return the example. Raises `NotApplicable` without one."""
         if self.example is None:
             raise NotApplicable("its spec gives no examples to try")
         return self.example
@@ -68,7 +67,7 @@ class PluginPart:
 def make_parts(spec: PartSpec) -> list[PluginPart]:
     """Return one part per example in the spec, and at least one.
 
-    A form without placeholders is its own example unless the player opens something, such as the terminal."""
+    A form without placeholders is its own example, unless the player opens something such as the terminal."""
     if isinstance(spec, ExecutorSpec):
         return [PluginPart(spec, None)]
     if spec.examples:
@@ -79,15 +78,15 @@ def make_parts(spec: PartSpec) -> list[PluginPart]:
     return [PluginPart(spec, spec.form)]
 
 
-def games_to_try(part: PluginPart) -> list[Game]:
-    """Return the games in the part's own plugin, each with its last example; without such games, those in `GAMES`."""
+def list_games(part: PluginPart) -> list[Game]:
+    """Return the games in the part's plugin, each with its last example, or else those in `GAMES`."""
     plugin = host().owner(part.spec)
     own = [] if plugin.name == "builtin" else [spec for spec in plugin.specs if isinstance(spec, GameSpec)]
     return [load_game(spec.name, **spec.examples[-1]) for spec in own] or list(map(load_game, GAMES))
 
 
-def games_that_it_plays(part: PluginPart) -> Iterator[Game]:
-    """Yield up to three games whose first decision the player answers. Raises like `accepted`."""
+def find_playable_games(part: PluginPart) -> Iterator[Game]:
+    """Yield up to three games whose first decision the player answers. Raises like `run_attempts`."""
 
     def begin(game: Game) -> Game:
         player: Player = part.make()
@@ -96,11 +95,11 @@ def games_that_it_plays(part: PluginPart) -> Iterator[Game]:
             ask_player(player, [MatchContext(match, "first", 0).ask(seat)])
         return game
 
-    return islice(accepted((game.name, partial(begin, game)) for game in games_to_try(part)), _MOST_GAMES)
+    return islice(run_attempts((game.name, partial(begin, game)) for game in list_games(part)), _MAX_GAMES)
 
 
-def accepted(attempts: Iterable[tuple[str, Callable[[], _T]]]) -> Iterator[_T]:
-    """Yield what each attempt on a game with this name returns, unless it raises a gymposium error.
+def run_attempts(attempts: Iterable[tuple[str, Callable[[], _T]]]) -> Iterator[_T]:
+    """Yield the results of attempts by game name, skipping those that raise a gymposium error.
 
     Raises `NotApplicable` with the errors if every attempt fails."""
     refusals: dict[str, None] = {}
@@ -117,7 +116,7 @@ def accepted(attempts: Iterable[tuple[str, Callable[[], _T]]]) -> Iterator[_T]:
         raise NotApplicable(f"it refuses every tested game ({'; '.join(refusals)})")
 
 
-def seeds_for(seed: int, count: int) -> list[int]:
-    """Return `count` match seeds that follow from the seed of a check."""
+def derive_seeds(seed: int, count: int) -> list[int]:
+    """Derive `count` match seeds from a check's seed."""
     rng = stream(seed, "parts")
     return [rng.getrandbits(31) for _ in range(count)]

@@ -1,4 +1,4 @@
-"""The specs in this distribution: the command `plugins check`."""
+"""Register the command `plugins check`."""
 
 from __future__ import annotations
 

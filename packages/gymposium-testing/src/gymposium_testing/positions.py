@@ -1,4 +1,4 @@
-"""Positions: everything that seats see there, snapshots for comparison, and games that begin at a position."""
+"""Observe and compare positions, and start games at a position."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 from gymposium.games.protocol import Event, Game, Match, Style
 from gymposium.replies.prompt import Prompt
-from gymposium_testing.contract import CheckFailed, after, events_in_words, unlike
+from gymposium_testing.contract import CheckFailed, cut_to_difference, describe_position, format_events
 
 PICTURE = "picture"
-"""The picture's key among what a match shows."""
+"""The picture's key in the result of `observe_all`."""
 STYLES: tuple[Style, ...] = ("full", "compact")
 
 
-def sight(match: Match, seat: int, prompts: Mapping[Style, Prompt] | None = None) -> dict[str, object]:
-    """Return everything that the match shows to the seat except its `view`, as texts or as these prompts."""
+def observe_all(match: Match, seat: int, prompts: Mapping[Style, Prompt] | None = None) -> dict[str, object]:
+    """Return everything that a match shows a seat except its `view`, with texts, or prompts if given."""
     shown: dict[str, object] = {}
     for style in STYLES:
         observation = match.observe(seat, style)
@@ -29,29 +29,29 @@ def sight(match: Match, seat: int, prompts: Mapping[Style, Prompt] | None = None
     shown["legal actions"] = match.legal_actions(seat)
     if match.game.tensor_shape is not None:
         shown["tensor"] = match.tensor(seat).tobytes()
-    picture = getattr(match, "picture", None)  # of `Draws`; an isinstance check per position would take longer
+    picture = getattr(match, "picture", None)  # of `Draws`; faster than an isinstance check
     if picture is not None:
         shown[PICTURE] = picture(seat)
     return shown
 
 
-def position(match: Match) -> dict[str, object]:
-    """Return everything observable about a position except its events."""
+def observe_position(match: Match) -> dict[str, object]:
+    """Return everything that can be observed at a position, except its events."""
     shown: dict[str, object] = {"seats to move": match.to_move(), "returns": tuple(match.returns())}
     for seat in range(match.game.seats):
         shown[f"view of seat {seat}"] = match.view(seat)
-        shown.update({f"{what} of seat {seat}": value for what, value in sight(match, seat).items()})
+        shown.update({f"{what} of seat {seat}": value for what, value in observe_all(match, seat).items()})
     return shown
 
 
-def difference(one: dict[str, object], other: dict[str, object]) -> str | None:
-    """Return the name of the first entry that differs, or None."""
+def find_difference(one: dict[str, object], other: dict[str, object]) -> str | None:
+    """Return the key of the first differing value, or None."""
     return next((what for what, value in one.items() if value != other[what]), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A match at one moment: its events and everything observable about its position."""
+    """A match's events and everything that can be observed at its position."""
 
     events: list[Event]
     position: dict[str, object]
@@ -59,31 +59,34 @@ class Snapshot:
     @classmethod
     def from_match(cls, match: Match) -> Snapshot:
         """Take a snapshot of a match."""
-        return cls(list(match.events), position(match))
+        return cls(list(match.events), observe_position(match))
 
-    def compare(self, match: Match, what: str, *, do: str, where: str = "") -> None:
-        """Raise `CheckFailed` if `match` differs. The message begins with `what`."""
-        change = self.change(match)
+    def compare(self, match: Match, what: str, *, fix: str, where: str = "") -> None:
+        """Raise `CheckFailed`, with a message that begins with `what`, if `match` differs."""
+        change = self.find_change(match)
         if change is not None:
-            raise CheckFailed(f"{what}: {change}.", where=where or after(match), do=do)
+            raise CheckFailed(f"{what}: {change}.", where=where or describe_position(match), fix=fix)
 
-    def change(self, match: Match) -> str | None:
-        """Return the first difference in `match`, in words, or None: `returns: (0, 0) instead of (1, 0)`.
+    def find_change(self, match: Match) -> str | None:
+        """Describe the first difference of `match`, or return None: `returns: (0, 0) instead of (1, 0)`.
 
         Events are compared first."""
         events = list(match.events)
         if events != self.events:
-            return f"events: {events_in_words(events)} instead of {events_in_words(self.events)}"
-        now = position(match)
-        what = difference(self.position, now)
-        return None if what is None else f"{what}: {' instead of '.join(unlike(now[what], self.position[what]))}"
+            return f"events: {format_events(events)} instead of {format_events(self.events)}"
+        now = observe_position(match)
+        what = find_difference(self.position, now)
+        return (
+            None
+            if what is None
+            else f"{what}: {' instead of '.join(cut_to_difference(now[what], self.position[what]))}"
+        )
 
 
 class GameAtPosition:
-    """A game whose every new match begins at the position after some events.
+    """A game whose matches begin at the position after some events, so that environments can show any position.
 
-    Environments can only start matches; with this game they show any position. It has all attributes of the game, which
-    a type checker cannot see: cast it to `Game`."""
+    It has all attributes of the game, which a type checker cannot see: cast it to `Game`."""
 
     def __init__(self, game: Game, events: Sequence[Event]) -> None:
         self._game, self._events = game, events

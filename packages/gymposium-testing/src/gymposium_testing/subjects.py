@@ -1,5 +1,4 @@
-"""The kit's subjects: the specs of games, and each example of a plugin's games, players, rewards, loggers and
-executors."""
+"""Find subjects to check: games' specs, and every example of games, players, rewards, loggers and executors."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ _KINDS: Mapping[type[Spec], Kind] = {
 
 
 def list_subjects(spec: Spec) -> list[Subject]:
-    """Return the subjects in a spec: each of its examples and, for a game, the spec."""
+    """Return a spec's subjects: each of its examples and, for a game, the spec itself."""
     if isinstance(spec, GameSpec):
         return [
             Subject(spec.name, "spec", lambda: spec),
@@ -47,20 +46,20 @@ def _make_subject(part: PluginPart, kind: Kind) -> Subject:
     return Subject(part.name, kind, lambda: part)
 
 
-def named_subjects(name: str) -> list[Subject]:
-    """Return the subjects that a name stands for.
+def find_subjects(name: str) -> list[Subject]:
+    """Return the subjects for a name.
 
-    The name is that of a plugin or its distribution (everything that it adds); of a game (its spec and its examples);
-    of a player, reward, logger or executor spec; or of one game with parameters, `nim(sticks=7)`, or from
-    OpenSpiel, `openspiel:nim` (that game alone).
+    The name may be a plugin or its distribution (all its parts), a game (its spec and examples), or a player, reward,
+    logger or executor. A game with parameters, `nim(sticks=7)`, or from OpenSpiel, `openspiel:nim`, stands for itself
+    alone.
 
-    Raises `UnknownName` with the nearest names, `PluginError` if the plugin is broken, and `BadOption` if it adds
-    nothing that the kit checks or for `gym:ID`, which Gymnasium's own checks cover."""
+    Raises `UnknownName` with the nearest names, `PluginError` if the plugin is broken, and `BadOption` if there is
+    nothing to check or for `gym:ID`."""
     plugins = host()
     plugin = next((p for p in plugins.plugins if name in (p.name, p.distribution)), None)
     game = plugins.games.get(name)
     if plugin is not None and (game is None or game in plugin.specs):
-        return plugin_subjects(plugin)
+        return list_plugin_subjects(plugin)
     if game is not None:
         return list_subjects(game)
     others: Mapping[str, Spec] = {**plugins.executors, **plugins.loggers, **plugins.rewards, **plugins.opponents}
@@ -80,16 +79,16 @@ def named_subjects(name: str) -> list[Subject]:
     return [Subject(name, "game", partial(load_game, load_game(name).name))]
 
 
-def named_games(names: Iterable[str]) -> list[Game]:
-    """Return the games among the subjects that the names stand for."""
-    subjects = [subject for name in names for subject in named_subjects(name)]
-    return [cast(Game, subject.get()) for subject in subjects if subject.of == "game"]
+def find_games(names: Iterable[str]) -> list[Game]:
+    """Return the games among the subjects for these names."""
+    subjects = [subject for name in names for subject in find_subjects(name)]
+    return [cast(Game, subject.get()) for subject in subjects if subject.kind == "game"]
 
 
-def plugin_subjects(plugin: Plugin) -> list[Subject]:
-    """Return the subjects of a plugin.
+def list_plugin_subjects(plugin: Plugin) -> list[Subject]:
+    """Return a plugin's subjects.
 
-    Raises `PluginError` if it is broken or disabled, `BadOption` if it adds nothing that the kit checks."""
+    Raises `PluginError` if it is broken or disabled, and `BadOption` if it has nothing to check."""
     if plugin.status == "broken":
         raise PluginError(f"plugin {plugin.name!r} is broken: {plugin.error}")
     if plugin.status == "disabled":
@@ -100,16 +99,16 @@ def plugin_subjects(plugin: Plugin) -> list[Subject]:
     return subjects
 
 
-def installed_plugins() -> list[Plugin]:
+def list_plugins() -> list[Plugin]:
     """Return the plugins to check by default: those loaded from files, or else all installed ones.
 
-    Broken plugins are included. Disabled plugins, plugins that add nothing to check, and gymposium are not."""
+    Broken plugins are included; gymposium, disabled plugins, and plugins without subjects are not."""
     others = [plugin for plugin in host().plugins if plugin.name != "builtin" and plugin.status != "disabled"]
     files = [plugin for plugin in others if plugin.source.endswith(".py")]
     return [plugin for plugin in files or others if plugin.status == "broken" or any(map(list_subjects, plugin.specs))]
 
 
-NOTHING = (
+NOTHING_TO_CHECK = (
     "Nothing to check: no installed plugin adds a game, player, reward, logger or executor. Name a game, or "
     "load a file:  gymposium --plugin my_game.py plugins check"
 )

@@ -1,11 +1,11 @@
-"""The kit as a test module that needs no code.
+"""Run the kit as a pytest module, without writing code.
 
 Check every installed plugin:
 
     pytest --pyargs gymposium_testing.suite
 
-Check some games or plugins, or a plugin in one file, with more or less effort. The options come from
-`gymposium_testing.conformance`, which `-p` must name because pytest reads options before it resolves `--pyargs`:
+Check some games or plugins, or a one-file plugin, with more or less effort. The options come from
+`gymposium_testing.conformance`, which `-p` must name since pytest reads options before it resolves `--pyargs`:
 
     pytest --pyargs gymposium_testing.suite -p gymposium_testing.conformance --game nim --game my_plugin
     pytest --pyargs gymposium_testing.suite -p gymposium_testing.conformance --plugin-file nim.py --effort thorough
@@ -21,24 +21,24 @@ from gymposium.plugins.host import host
 from gymposium_testing.conformance import parametrize, run_as_test
 from gymposium_testing.contract import EFFORTS, NORMAL
 from gymposium_testing.registry import Check, Subject
-from gymposium_testing.subjects import NOTHING, installed_plugins, named_subjects, plugin_subjects
+from gymposium_testing.subjects import NOTHING_TO_CHECK, find_subjects, list_plugin_subjects, list_plugins
 
 
 def pytest_generate_tests(metafunc: Any) -> None:
-    """Parametrize the test: one test for each check and each subject."""
+    """Parametrize the test by check and subject."""
     config = metafunc.config
     for file in config.getoption("plugin_files", default=None) or ():
         if not any(plugin.source == realpath(file) for plugin in host().plugins):
             host().load_file(file)
     names = config.getoption("games", default=None)
-    lists = map(named_subjects, names) if names else map(plugin_subjects, installed_plugins())
+    lists = map(find_subjects, names) if names else map(list_plugin_subjects, list_plugins())
     subjects = [subject for of_one_name in lists for subject in of_one_name]
     if not subjects:
-        raise BadOption(NOTHING)
+        raise BadOption(NOTHING_TO_CHECK)
     parametrize(metafunc, subjects)
 
 
 def test_conforms(check: Check, subject: Subject, request: Any) -> None:
-    """The subject passes the check."""
+    """Test that the subject passes the check."""
     effort = EFFORTS[request.config.getoption("effort", default=NORMAL.name)]
     run_as_test(check, subject, request.config.getoption("kit_seed", default=0), effort)

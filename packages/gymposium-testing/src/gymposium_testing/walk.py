@@ -1,4 +1,4 @@
-"""Iterators over match positions: in random matches, and in records."""
+"""Play random moves and matches, and iterate over their positions."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from gymposium.replies.reading import READERS, Reader
 from gymposium.tasks.tools import format_calls, list_tools
 from gymposium.tasks.tools.random_calls import random_call
 from gymposium.util.streams import stream
-from gymposium_testing.contract import CheckFailed, after
+from gymposium_testing.contract import CheckFailed, describe_position
 
-BEGIN = 10
-"""Cost of starting a match, in decisions. In some games the start is most of the work."""
+START_COST = 10
+"""Cost of starting a match, in decisions."""
 
 _WORDS = ("0", "1", "2", "3", "5", "7", "10", "yes", "no", "a", "x", "I do not know", "çé ∑", "{}")
 
 
-def some_text(game: Game, prompt: str, rng: random.Random) -> str:
-    """Return a short text that a reader of the prompt might reply: a call to one of the game's tools, or else a word or
-    line from the prompt, or a common answer."""
+def draw_text(game: Game, prompt: str, rng: random.Random) -> str:
+    """Draw a short free-text reply: a call to one of the game's tools, or else a word or line from the prompt, or a
+    common answer."""
     if tools := list_tools(game):
         return format_calls([random_call(tools, prompt, rng)])
     pieces = (prompt.split(), [line.strip() for line in prompt.split("\n") if line.strip()], _WORDS)
@@ -32,33 +32,33 @@ def some_text(game: Game, prompt: str, rng: random.Random) -> str:
     return some[int(rng.random() * len(some))]
 
 
-def any_move(match: Match, seat: int, rng: random.Random) -> str:
-    """Return a random legal move, or a short text in a free-text game."""
+def draw_move(match: Match, seat: int, rng: random.Random) -> str:
+    """Draw a legal move, or a short text in a free-text game."""
     legal = match.legal_moves(seat)
     if legal is None:
-        return some_text(match.game, match.observe(seat, "compact").text, rng)
+        return draw_text(match.game, match.observe(seat, "compact").text, rng)
     if not legal:
         raise CheckFailed(
             f"seat {seat} is to move but has no legal move.",
-            where=after(match, seat),
-            do="let to_move() return only seats that can move, and () when the match is over.",
+            where=describe_position(match, seat),
+            fix="let to_move() return only seats that can move, and () when the match is over.",
         )
     return legal[int(rng.random() * len(legal))]
 
 
-def any_moves(match: Match, rng: random.Random) -> dict[int, str]:
-    """Return a random move for each seat that must move."""
-    return {seat: any_move(match, seat, rng) for seat in match.to_move()}
+def draw_moves(match: Match, rng: random.Random) -> dict[int, str]:
+    """Draw a move for each seat to move."""
+    return {seat: draw_move(match, seat, rng) for seat in match.to_move()}
 
 
-def any_reply(game: Game, info: Mapping[str, Any], text: str, rng: random.Random) -> str:
-    """Return a random reply to what an environment shows: a legal move from its info, or a short text."""
+def draw_reply(game: Game, info: Mapping[str, Any], text: str, rng: random.Random) -> str:
+    """Draw a reply to an environment's observation: a legal move from its info, or a short text."""
     legal = info.get("legal_moves")
-    return legal[int(rng.random() * len(legal))] if legal else some_text(game, text, rng)
+    return legal[int(rng.random() * len(legal))] if legal else draw_text(game, text, rng)
 
 
 class AnyPlayer:
-    """A player for every game: random legal moves, or short texts in free-text games, from the seat's own stream."""
+    """A player for every game: random legal moves, or short texts in free-text games."""
 
     name = "any"
     reader: Reader = READERS["move"]
@@ -70,45 +70,43 @@ class AnyPlayer:
     def _choose(self, ask: Ask) -> str:
         moves, rng = ask.legal_moves, ask.rng
         if moves is None:
-            return some_text(ask.game, ask.observe("compact").text, rng)
+            return draw_text(ask.game, ask.observe("compact").text, rng)
         return moves[int(rng.random() * len(moves))]
 
 
-def steps(match: Match, rng: random.Random, moves: list[dict[int, str]] | None = None) -> Iterator[Match]:
-    """Yield the match before each decision and once more at its end, playing random moves in between.
-
-    The moves are appended to `moves`."""
-    most = 10 * match.game.max_decisions + 1000  # far more than the game promises; another check compares the two
+def play_steps(match: Match, rng: random.Random, moves: list[dict[int, str]] | None = None) -> Iterator[Match]:
+    """Play random moves, and yield the match before each decision and at its end. Moves are appended to `moves`."""
+    most = 10 * match.game.max_decisions + 1000  # a safety limit; another check compares the two
     for _ in range(most):
         yield match
         if not match.to_move():
             return
-        joint = any_moves(match, rng)
+        joint = draw_moves(match, rng)
         match.apply(joint)
         if moves is not None:
             moves.append(joint)
     raise CheckFailed(
         f"a random match is unfinished after {most} decisions.",
         where=f"{match.game.name}, seed {match.seed}",
-        do="end it: a match may have at most max_decisions decisions.",
+        fix="end it: a match may have at most max_decisions decisions.",
     )
 
 
-def played(game: Game, seed: int, decisions: int) -> Iterator[Match]:
-    """Yield random matches at each decision and at the end, until the budget is spent (at least one whole match).
+def play_matches(game: Game, seed: int, decisions: int) -> Iterator[Match]:
+    """Play random matches, and yield them at each decision and at the end, until the budget is spent.
 
-    The yielded match continues afterwards."""
-    return (match for [match] in alike(game, seed, decisions, 1))
+    At least one match is played to its end. A yielded match is played on afterwards."""
+    return (match for [match] in play_copies(game, seed, decisions, 1))
 
 
-def alike(game: Game, seed: int, decisions: int, count: int = 2) -> Iterator[list[Match]]:
-    """Yield `count` matches with one seed and the same random moves, where and as long as `played` yields a match."""
+def play_copies(game: Game, seed: int, decisions: int, count: int = 2) -> Iterator[list[Match]]:
+    """Like `play_matches`, but play `count` copies of each match with equal seeds and moves."""
     number = 0
     while decisions > 0:
-        decisions -= BEGIN
-        first, *others = matches = [game.new(match_seed(seed, number)) for _ in range(count)]
+        decisions -= START_COST
+        first, *others = matches = [game.new(derive_match_seed(seed, number)) for _ in range(count)]
         moves: list[dict[int, str]] = []
-        for _ in steps(first, stream(seed, "moves", number), moves):
+        for _ in play_steps(first, stream(seed, "moves", number), moves):
             for other in others if moves else ():
                 other.apply(moves[-1])
             yield matches
@@ -116,20 +114,20 @@ def alike(game: Game, seed: int, decisions: int, count: int = 2) -> Iterator[lis
         number += 1
 
 
-def ended(game: Game, seed: int, decisions: int) -> Iterator[Match]:
-    """Return the random matches of `played`, each at its end."""
-    return (match for match in played(game, seed, decisions) if not match.to_move())
+def play_to_end(game: Game, seed: int, decisions: int) -> Iterator[Match]:
+    """Yield the matches of `play_matches`, each at its end."""
+    return (match for match in play_matches(game, seed, decisions) if not match.to_move())
 
 
-def match_seed(seed: int, number: int) -> int:
-    """Return the seed of the match with this number in a check."""
+def derive_match_seed(seed: int, number: int) -> int:
+    """Derive the seed of a check's match from its number."""
     return stream(seed, "match", number).getrandbits(31)
 
 
 def play_out(match: Match, rng: random.Random) -> list[dict[int, str]]:
-    """Play random moves to the end of a match, and return the moves of each `apply`."""
+    """Play random moves to the end of a match, and return the moves of each step."""
     moves: list[dict[int, str]] = []
-    for _ in steps(match, rng, moves):
+    for _ in play_steps(match, rng, moves):
         pass
     return moves
 
@@ -140,8 +138,8 @@ def play_chance(match: Match, rng: random.Random, start: int = 0) -> tuple[Event
     return tuple(event for event in match.events[start:] if event.seat == CHANCE)
 
 
-def positions(load: Callable[[Sequence[Event]], Match], events: Sequence[Event]) -> Iterator[Match]:
-    """Yield the match at each decision of a record and at its end, loaded with `load`.
+def load_positions(load: Callable[[Sequence[Event]], Match], events: Sequence[Event]) -> Iterator[Match]:
+    """Load and yield the match at each decision of a record and at its end.
 
     Raises `BadRecord` if the events break the rules or end before a chance outcome."""
     end = 0
@@ -156,7 +154,7 @@ def positions(load: Callable[[Sequence[Event]], Match], events: Sequence[Event])
 
 
 def play_moves(match: Match, moves: Iterable[Mapping[int, str]]) -> None:
-    """Play these moves until the match refuses one."""
+    """Play these moves until one is illegal."""
     with suppress(IllegalMove, WrongSeat):
         for joint in moves:
             match.apply(joint)

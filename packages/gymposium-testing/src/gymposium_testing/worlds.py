@@ -1,13 +1,12 @@
-"""Find worlds: positions that one seat cannot tell apart. The search may use the true history.
+"""Find worlds: positions that a seat cannot tell apart.
 
 `Match.view(seat)` defines what a seat may know. Two positions are *worlds* of one another for a seat if its views and
-its own moves were the same at every step and the same seats are to move. Three methods find them, because each finds
-worlds that the others miss:
+moves were the same at every step and the same seats are to move. Three methods find different worlds:
 
-- *altered*: redraws one event of chance or of another seat, or swaps it with another, and replays the rest;
-- *from scratch*: starts a new match and searches, depth first, for moves that give the seat the same views; only this
-  method finds worlds with a different number of hidden events;
-- *sampled*: calls the match's own `resample`, if it has one.
+- *altered*: redraw an event of chance or of another seat, or swap it with another, and replay the rest;
+- *from scratch*: search a new match, depth first, for moves that give the seat the same views; only this method finds
+  worlds with a different number of hidden events;
+- *sampled*: call the match's `resample`, if it has one.
 """
 
 from __future__ import annotations
@@ -22,80 +21,80 @@ from typing import Literal
 from gymposium.errors import BadRecord, IllegalMove, NoSampler
 from gymposium.games.protocol import CHANCE, Event, Game, Match
 from gymposium.util.streams import stream
-from gymposium_testing.walk import any_move, positions, steps
+from gymposium_testing.walk import draw_move, load_positions, play_steps
 
-How = Literal["played", "altered", "from scratch", "sampled"]
-_LOOK = 3
+Origin = Literal["played", "altered", "from scratch", "sampled"]
+_COMPARE_COST = 3
 """Cost of comparing a position, in events."""
-_BEGIN = 15
-"""Cost of making a match, in events. In some games this is most of the work."""
+_START_COST = 15
+"""Cost of starting or loading a match, in events."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeatHistory:
-    """A match's history as one seat observed it: every change of its view and its own moves, in order."""
+    """A match's history as a seat observed it: its moves and the changes of its view, in order."""
 
     items: tuple[str, ...] = ()
     digest: bytes = b""
-    """Digest of all items."""
+    """Digest of the items."""
     view: str | None = None
     """The last view."""
 
-    def then(self, events: Sequence[Event], match: Match, seat: int) -> SeatHistory:
+    def extend(self, events: Sequence[Event], match: Match, seat: int) -> SeatHistory:
         """Return the history after these events, which led to the position of `match`."""
         history = self
         for event in events:
             if event.seat == seat:
-                history = history.did(event.move)
-        return history.saw(match.view(seat))
+                history = history.add_move(event.move)
+        return history.add_view(match.view(seat))
 
-    def saw(self, view: str) -> SeatHistory:
-        return self if view == self.view else self._with("saw " + view, view)
+    def add_view(self, view: str) -> SeatHistory:
+        return self if view == self.view else self._append("saw " + view, view)
 
-    def did(self, move: str) -> SeatHistory:
-        return self._with("did " + move, self.view)
+    def add_move(self, move: str) -> SeatHistory:
+        return self._append("did " + move, self.view)
 
-    def begins(self, other: SeatHistory) -> bool:
+    def is_prefix_of(self, other: SeatHistory) -> bool:
         """Return whether the other history continues this one."""
         return self.items == other.items[: len(self.items)]
 
-    def _with(self, item: str, view: str | None) -> SeatHistory:
+    def _append(self, item: str, view: str | None) -> SeatHistory:
         digest = blake2b(self.digest + b"\0" + item.encode(errors="replace"), digest_size=16).digest()
         return SeatHistory((*self.items, item), digest, view)
 
 
 @dataclass(slots=True)
 class WorldPosition:
-    """A position with one seat's history. Use `match` before the iterator advances, which may play it on."""
+    """A position with a seat's history. Use `match` before the iterator advances, which may play it on."""
 
     match: Match
     seat: int
     history: SeatHistory
-    how: How
+    how: Origin
     base: tuple[Event, ...]
-    """Events of the position that this is a world of; its own events if it was simply played."""
+    """Events of the base position; its own events if it was played."""
 
     @property
     def events(self) -> tuple[Event, ...]:
         return tuple(self.match.events)
 
     @property
-    def hides(self) -> bool:
-        """Whether it is a world whose events differ from those of its position."""
+    def differs(self) -> bool:
+        """Whether its events differ from those of its base position."""
         return self.how != "played" and self.events != self.base
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A decision in a random match to find worlds for."""
+    """A decision in a random match, to find worlds for."""
 
     events: tuple[Event, ...]
     seats: tuple[int, ...]
     histories: tuple[SeatHistory, ...]
 
 
-class Finder:
-    """Iterator over positions: random matches, then worlds of their decisions, until the event budget is spent."""
+class WorldFinder:
+    """An iterable of positions in random matches, then of worlds of their decisions, within an event budget."""
 
     def __init__(self, game: Game, seed: int, *, matches: int, tries: int, events: int) -> None:
         self.game, self.rng = game, stream(seed, "worlds")
@@ -103,7 +102,7 @@ class Finder:
         self.places: list[_Place] = []
 
     def __iter__(self) -> Iterator[WorldPosition]:
-        """Yield every position in the random matches for every seat, and then the worlds of their decisions."""
+        """Yield every position in the random matches for every seat, then the worlds of their decisions."""
         yield from self._play()
         self.rng.shuffle(self.places)
         for place in self.places:
@@ -119,46 +118,46 @@ class Finder:
         for _ in range(self.matches):
             if self.places and self.left < most:
                 return
-            self.left -= _BEGIN
+            self.left -= _START_COST
             histories = [SeatHistory()] * self.game.seats
             before = 0
-            for match in steps(self.game.new(self.rng.getrandbits(31)), self.rng):
+            for match in play_steps(self.game.new(self.rng.getrandbits(31)), self.rng):
                 new, before = match.events[before:], len(match.events)
                 for seat in range(self.game.seats):
-                    self.left -= _LOOK
-                    histories[seat] = histories[seat].then(new, match, seat)
+                    self.left -= _COMPARE_COST
+                    histories[seat] = histories[seat].extend(new, match, seat)
                     yield WorldPosition(match, seat, histories[seat], "played", tuple(match.events))
                 if match.to_move():
                     self.places.append(_Place(tuple(match.events), match.to_move(), tuple(histories)))
 
     def _load(self, events: Sequence[Event], seed: int | None = None) -> Match:
-        self.left -= _BEGIN + len(events)
+        self.left -= _START_COST + len(events)
         return self.game.load(events, seed)
 
     # -- altered
 
     def _alter(self, place: _Place, seat: int) -> Iterator[WorldPosition]:
-        """Yield worlds made by altering events, each starting from the last world found."""
+        """Yield worlds made by altering events, each from the last world found."""
         events, history = place.events, place.histories[seat]
         if self.game.max_decisions == 1 and len(events) == 1:  # one draw, then the decision: `_search` redraws it
             return
         others = [number for number, event in enumerate(events) if event.seat != seat]
         for _ in range(self.tries if others else 0):
             try:
-                altered = self._altered(events, self.rng.choice(others))
+                altered = self._alter_event(events, self.rng.choice(others))
                 if altered == events:
                     continue
                 world = self._load(altered)
                 alike = world.to_move() == place.seats and world.view(seat) == history.view
                 if not alike or not has_history(self._load, altered, seat, history):
                     continue
-            except BadRecord:  # illegal
+            except BadRecord:  # the altered events break the rules
                 continue
             events = altered
             yield WorldPosition(world, seat, history, "altered", place.events)
 
-    def _altered(self, events: tuple[Event, ...], number: int) -> tuple[Event, ...]:
-        """Return the events with one redrawn, or swapped with another event of the same seat."""
+    def _alter_event(self, events: tuple[Event, ...], number: int) -> tuple[Event, ...]:
+        """Return the events with one redrawn or swapped with another event of its seat."""
         changed = list(events)
         seat, move = events[number]
         same = [i for i, event in enumerate(events) if event.seat == seat and event.move != move]
@@ -168,11 +167,11 @@ class Finder:
         elif seat == CHANCE:
             changed[number] = self._load(events[:number], self.rng.getrandbits(31)).events[number]
         else:
-            changed[number] = Event(seat, any_move(self._decision(events, number), seat, self.rng))
+            changed[number] = Event(seat, draw_move(self._load_decision(events, number), seat, self.rng))
         return tuple(changed)
 
-    def _decision(self, events: tuple[Event, ...], number: int) -> Match:
-        """Return the match at the decision that an event belongs to, as events cannot end within a joint move."""
+    def _load_decision(self, events: tuple[Event, ...], number: int) -> Match:
+        """Load the match at an event's decision, which may precede a joint move that contains the event."""
         for begin in range(number, -1, -1):
             if begin < number and events[begin].seat in (CHANCE, events[number].seat):
                 break
@@ -183,11 +182,11 @@ class Finder:
     # -- from scratch
 
     def _search(self, place: _Place, seat: int) -> Iterator[WorldPosition]:
-        """Yield a world found depth first along the history; `tries` times its length bounds the steps."""
+        """Yield at most one world, found depth first along the history in at most `tries` times its length steps."""
         history = place.histories[seat]
         bound = iter(range(self.tries * (len(history.items) + 1)))
         for _ in range(self.tries):
-            self.left -= _BEGIN
+            self.left -= _START_COST
             world = self._steer(self.game.new(self.rng.getrandbits(31)), place, seat, SeatHistory(), bound)
             if world is not None:
                 yield WorldPosition(world, seat, history, "from scratch", place.events)
@@ -196,25 +195,25 @@ class Finder:
     def _steer(
         self, match: Match, place: _Place, seat: int, observed: SeatHistory, bound: Iterator[int]
     ) -> Match | None:
-        """Return a world that continues `match` with this history for the seat so far; None if none is found."""
+        """Continue `match` to a world with the place's history, given the history so far, or return None."""
         history, seats = place.histories[seat], match.to_move()
-        observed = observed.saw(match.view(seat))
-        if not seats or not observed.begins(history):
+        observed = observed.add_view(match.view(seat))
+        if not seats or not observed.is_prefix_of(history):
             return None
         if observed.digest == history.digest and seats == place.seats:
             return match
         for _ in range(3):
-            self.left -= _LOOK
+            self.left -= _COMPARE_COST
             if next(bound, None) is None:
                 return None
-            moves = {other: any_move(match, other, self.rng) for other in seats if other != seat}
+            moves = {other: draw_move(match, other, self.rng) for other in seats if other != seat}
             after = observed
             if seat in seats:
                 kind, _, move = (*history.items, "")[len(observed.items)].partition(" ")  # what the seat did next
                 legal = match.legal_moves(seat)
                 if kind != "did" or (legal is not None and move not in legal):
                     return None  # an illegal move means a coarse view, which comparisons elsewhere find
-                moves[seat], after = move, observed.did(move)
+                moves[seat], after = move, observed.add_move(move)
             child = match.fork(random.Random(self.rng.getrandbits(31)))
             child.apply(moves)
             world = self._steer(child, place, seat, after, bound)
@@ -239,24 +238,24 @@ class Finder:
 def has_history(
     load: Callable[[Sequence[Event]], Match], events: Sequence[Event], seat: int, history: SeatHistory
 ) -> bool:
-    """Return whether a seat has this history in these events. Raises `BadRecord`."""
+    """Return whether these events give a seat this history. Raises `BadRecord` if they break the rules."""
     observed, before = SeatHistory(), 0
-    for match in positions(load, events):
-        observed, before = observed.then(match.events[before:], match, seat), len(match.events)
-        if not observed.begins(history):
+    for match in load_positions(load, events):
+        observed, before = observed.extend(match.events[before:], match, seat), len(match.events)
+        if not observed.is_prefix_of(history):
             return False
     return observed.digest == history.digest
 
 
-def go_the_same_way(one: Match, other: Match, rng: random.Random) -> bool:
-    """Return whether two positions never show a difference.
+def are_equivalent(one: Match, other: Match, rng: random.Random) -> bool:
+    """Return whether two positions stay equal to the end of a random continuation.
 
     Both are forked with equal generators and continued with equal moves. Views, seats to move, legal moves and returns
-    must stay equal to the end."""
+    are compared."""
     seed = rng.getrandbits(31)
     one, other = one.fork(random.Random(seed)), other.fork(random.Random(seed))
     moves: list[dict[int, str]] = []
-    for match in steps(one, rng, moves):
+    for match in play_steps(one, rng, moves):
         if moves:
             try:
                 other.apply(moves[-1])

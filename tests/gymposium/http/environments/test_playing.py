@@ -12,7 +12,7 @@ from gymposium.envs.gym import TextGameEnv
 from gymposium.plugins.host import host
 from gymposium.records import read_records, verify_file
 from gymposium.util.streams import stream
-from gymposium_testing.walk import any_reply
+from gymposium_testing.walk import draw_reply
 
 PLAYED_AT_RANDOM = [spec.name for spec in host().games.values() if spec.plays_at_random]
 
@@ -25,7 +25,7 @@ def episode_here(game: str, seed: int, **options: Any) -> list[Any]:
     shown: list[Any] = [(text, info.get("legal_moves"), None)]
     over = False
     while not over:
-        text, reward, over, _, info = env.step(any_reply(env.game, info, text, rng))
+        text, reward, over, _, info = env.step(draw_reply(env.game, info, text, rng))
         shown.append((text, info.get("legal_moves"), reward))
     assert env.played is not None
     return [*shown, env.played.returns[env.seat], info["result"], info.get("report")]
@@ -43,7 +43,7 @@ def episode_there(client: Any, game: str, seed: int, **options: Any) -> list[Any
         total += data["reward"] or 0.0
         if data["done"]:
             break
-        data = client.step(any_reply(loaded, seen, seen["text"], rng))
+        data = client.step(draw_reply(loaded, seen, seen["text"], rng))
     return [*shown, pytest.approx(total), data["metadata"]["result"], data["metadata"].get("report")]
 
 

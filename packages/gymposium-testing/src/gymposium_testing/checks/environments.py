@@ -1,4 +1,4 @@
-"""Checks of environments: the test functions of Gymnasium and PettingZoo, with warnings as errors."""
+"""Check environments with the test functions of Gymnasium and PettingZoo; warnings are errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gymposium.envs.parallel import TextGameParallelEnv
 from gymposium.envs.views import KINDS
 from gymposium.errors import MissingExtra
 from gymposium.games.protocol import Game
-from gymposium_testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, raised, require, short
+from gymposium_testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, format_error, require, shorten
 from gymposium_testing.walk import AnyPlayer
 
 _IGNORED = (
@@ -26,18 +26,18 @@ _IGNORED = (
     "Observation numpy array is all zeros",
     "The observation contains negative numbers",
 )
-"""Beginnings of warnings that PettingZoo gives for all dict observations except its own, and for harmless numbers."""
+"""Prefixes of PettingZoo warnings about dict observations and harmless numbers."""
 
 
-def _pettingzoo() -> Any:
-    """Return the tests of PettingZoo, which import pytest."""
+def _import_pettingzoo_tests() -> Any:
+    """Import PettingZoo's tests, which need pytest."""
     import pettingzoo.test
 
     return pettingzoo.test
 
 
 @contextlib.contextmanager
-def _strictly(what: str, game: Game) -> Iterator[None]:
+def _raise_warnings(what: str, game: Game) -> Iterator[None]:
     """Turn warnings and errors into `CheckFailed`, and suppress prints."""
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
@@ -49,14 +49,14 @@ def _strictly(what: str, game: Game) -> Iterator[None]:
         raise
     except Exception as error:  # the test function or the game may raise anything
         raise CheckFailed(
-            f"{what} fails: {raised(error)}",
+            f"{what} fails: {format_error(error)}",
             where=game.name,
-            do="the environments are gymposium's own: check what the game shows and pays.",
+            fix="check the game's observations and returns: the environments are gymposium's own.",
         ) from error
 
 
-def gymnasium_checks_it(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Gymnasium's `check_env` passes without warnings for each seat, kind of observation and reader."""
+def gymnasium_check_env_passes(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Gymnasium's `check_env` passes without warnings for every seat, observation kind and reader."""
     for number, kind in enumerate(KINDS):
         if kind == "tensor" and game.tensor_shape is None:
             continue
@@ -69,37 +69,39 @@ def gymnasium_checks_it(game: Game, seed: int = 0, effort: Effort = NORMAL) -> N
                 prompt="full" if (number + seat) % 2 else "compact",
                 opponent=[AnyPlayer()] * (game.seats - 1),
             )
-            with _strictly(f"Gymnasium's check_env ({kind}, seat {seat})", game):
+            with _raise_warnings(f"Gymnasium's check_env ({kind}, seat {seat})", game):
                 check_env(env, skip_render_check=True)
 
 
-def pettingzoo_checks_it(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+def pettingzoo_api_test_passes(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """PettingZoo's `api_test` passes without warnings specific to this game."""
     if game.spec.free_text or game.tensor_shape is None:
         raise NotApplicable("PettingZoo's test does not support text-only observations or actions")
-    with _strictly("PettingZoo's api_test", game):
-        _pettingzoo().api_test(aec_env(game=game), num_cycles=max(20, min(effort.decisions, 1000)))
+    with _raise_warnings("PettingZoo's api_test", game):
+        _import_pettingzoo_tests().api_test(aec_env(game=game), num_cycles=max(20, min(effort.decisions, 1000)))
 
 
-def pettingzoo_checks_it_in_parallel(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """PettingZoo's `parallel_api_test` passes for simultaneous moves, and observations lie in their spaces."""
+def pettingzoo_parallel_api_test_passes(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """PettingZoo's `parallel_api_test` passes for simultaneous games, and observations lie in their spaces."""
     if game.spec.dynamics != "simultaneous":
         raise NotApplicable("its seats take turns")
     env = TextGameParallelEnv(game)
     for agent, observation in env.reset(seed=seed)[0].items():
         require(
             observation in env.observation_space(agent),
-            f"the parallel observation of {agent} is outside its space: {short(observation)}",
+            f"the parallel observation of {agent} is outside its space: {shorten(observation)}",
             "let tensor() return finite numbers of the right shape, and keep texts short enough.",
             f"{game.name}, seed {seed}",
         )
-    with _strictly("PettingZoo's parallel_api_test", game):
-        _pettingzoo().parallel_api_test(TextGameParallelEnv(game), num_cycles=max(20, min(effort.decisions, 1000)))
+    with _raise_warnings("PettingZoo's parallel_api_test", game):
+        _import_pettingzoo_tests().parallel_api_test(
+            TextGameParallelEnv(game), num_cycles=max(20, min(effort.decisions, 1000))
+        )
 
 
-def pettingzoo_checks_its_seeds(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+def pettingzoo_seed_test_passes(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """PettingZoo's `seed_test` passes: equal seeds give equal observations."""
     if game.spec.free_text:
         raise NotApplicable("PettingZoo's test draws actions from spaces, which gives meaningless texts")
-    with _strictly("PettingZoo's seed_test", game):
-        _pettingzoo().seed_test(lambda: aec_env(game=game), num_cycles=max(20, min(effort.decisions, 500)))
+    with _raise_warnings("PettingZoo's seed_test", game):
+        _import_pettingzoo_tests().seed_test(lambda: aec_env(game=game), num_cycles=max(20, min(effort.decisions, 500)))

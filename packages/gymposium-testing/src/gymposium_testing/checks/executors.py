@@ -1,4 +1,4 @@
-"""Checks of executors: parts come back once, with the records that one process produces, and functions with results."""
+"""Check executors: each part returns once with the same records as in one process, and functions return results."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ MATCHES = 12
 GAMES = ("tic_tac_toe", "kuhn_poker")
 
 
-def executors_play_as_one_process(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Each part comes back once, and its records equal those of the same matches in one process, except for times."""
-    given = list(_parts(seed))
-    with closing(_made(part)) as executor:
+def executors_match_one_process(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Each part returns once, and its records equal those from one process, except for times."""
+    given = list(_make_parts(seed))
+    with closing(_make_executor(part)) as executor:
         done = list(executor.run(given))
     _require_each_once(given, done)
     for one in done:
@@ -39,16 +39,16 @@ def executors_play_as_one_process(part: PluginPart, seed: int = 0, effort: Effor
         jobs = list(matches.jobs([matches.make_player(name) for name in matches.players], one.part.numbers))
         played = {result.job.id: RecordLine.from_match(result) for result in play(jobs)}
         require(
-            _without_times(one.lines) == _without_times(played[job.id] for job in jobs),
+            _remove_times(one.lines) == _remove_times(played[job.id] for job in jobs),
             f"the records of the matches {one.part.numbers} of {matches.id} differ from those of one process",
             "play each part with gymposium.runs.executors.crew.Crew, and return its lines in order.",
         )
 
 
-def executors_go_on_after_a_run_was_left(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """After a run's iterator was closed early, the executor plays another run."""
-    given = list(_parts(seed))
-    with closing(_made(part)) as executor:
+def executors_survive_an_abandoned_run(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """After the iterator of a run is closed early, the executor can play another run."""
+    given = list(_make_parts(seed))
+    with closing(_make_executor(part)) as executor:
         left = executor.run(given)
         next(left)
         left.close()  # type: ignore[attr-defined]
@@ -56,9 +56,9 @@ def executors_go_on_after_a_run_was_left(part: PluginPart, seed: int = 0, effort
 
 
 def executors_call_functions(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """`map` yields the result of each item once, with the item's number, and raises what the function raises."""
+    """`map` yields each item's number and result once, and raises the function's errors."""
     items = range(3, 23)
-    with closing(_made(part)) as executor:
+    with closing(_make_executor(part)) as executor:
         found = sorted(executor.map(operator.neg, items))
         require(
             found == [(number, -item) for number, item in enumerate(items)],
@@ -73,7 +73,7 @@ def executors_call_functions(part: PluginPart, seed: int = 0, effort: Effort = N
     require(False, "map does not raise what the function raises", "raise the function's own error.")
 
 
-def _made(part: PluginPart) -> Executor:
+def _make_executor(part: PluginPart) -> Executor:
     try:
         executor: Executor = resolve(part.spec.entry_point)(ExecutorStart(workers=WORKERS, plugins=tuple(host().files)))
     except MissingExtra as error:
@@ -81,8 +81,8 @@ def _made(part: PluginPart) -> Executor:
     return executor
 
 
-def _parts(seed: int) -> Iterator[RunPart]:
-    """Yield parts with some matches of each game; some matches of the plan are left out."""
+def _make_parts(seed: int) -> Iterator[RunPart]:
+    """Yield parts with most of the planned matches of each game."""
     rng = stream(seed, "executors")
     for game in GAMES:
         series = Series(game, game, ("random", "greedy"), MATCHES, rng.getrandbits(31), True, FORFEIT)
@@ -101,8 +101,8 @@ def _require_each_once(given: Iterable[RunPart], done: Iterable[PartDone]) -> No
     )
 
 
-def _without_times(lines: Iterable[RecordLine]) -> list[object]:
-    """Return the records without the seconds that players took."""
+def _remove_times(lines: Iterable[RecordLine]) -> list[object]:
+    """Return the records without the players' thinking times."""
     records = [json.loads(line.text) for line in lines]
     for record in records:
         for turn in record["turns"]:

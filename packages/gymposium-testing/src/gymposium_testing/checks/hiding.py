@@ -1,4 +1,4 @@
-"""Checks of hiding: what a seat may not know is declared, and shown nowhere."""
+"""Check hidden information: it is declared, and no seat sees what it may not know."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ from gymposium_testing.contract import (
     CheckFailed,
     Effort,
     NotApplicable,
-    after,
-    events_in_words,
-    raised,
+    cut_to_difference,
+    describe_position,
+    format_error,
+    format_events,
     require,
-    short,
-    unlike,
+    shorten,
 )
 from gymposium_testing.leaks import DECLARE, Leak, LeakKind, LeakReport, check_leaks
-from gymposium_testing.positions import PICTURE, STYLES, GameAtPosition, Snapshot, difference
-from gymposium_testing.walk import AnyPlayer, match_seed, play_out, played
-from gymposium_testing.worlds import Finder, WorldPosition, go_the_same_way, has_history
+from gymposium_testing.positions import PICTURE, STYLES, GameAtPosition, Snapshot, find_difference
+from gymposium_testing.walk import AnyPlayer, derive_match_seed, play_matches, play_out
+from gymposium_testing.worlds import WorldFinder, WorldPosition, are_equivalent, has_history
 
-_PAIRS = 6
-"""Budgeted decisions for each position that environments show, which costs more than a match."""
-_TRUTHS = 24
-"""Number of samples that cannot all be the true world by chance if there are other worlds."""
+_ENVIRONMENT_COST = 6
+"""Cost of observing a position through environments, in decisions."""
+_MAX_TRUE_SAMPLES = 24
+"""Number of samples that are never all the true world by chance, if other worlds exist."""
 
 
-def hiding_is_declared(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A game with hidden information declares it: its views are not copies of its texts, and some positions
-    have equal views."""
+def hidden_information_is_declared(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """A game with hidden information declares it: views are not copies of texts, and some positions have equal
+    views."""
     if game.spec.information == "perfect":
         raise NotApplicable("the game says that nothing is hidden")
     if game.spec.tools:
         raise NotApplicable("its openings tell the tasks apart, and the tools' future results are hidden anyway")
     require(
-        not _views_are_texts(game, seed, effort),
+        not _are_views_texts(game, seed, effort),
         "the spec says information='imperfect', but view(seat) is what observe(seat) shows, so nothing defines what "
         "the seat may not know, and a text that shows too much would be compared with itself",
         DECLARE,
         game.name,
     )
-    report = _report(game, seed, effort)
+    report = _find_leaks(game, seed, effort)
     require(
         report.worlds > 0,
         f"the spec says information='imperfect', but no two worlds were found that a seat cannot tell apart, by "
@@ -65,19 +65,19 @@ def hiding_is_declared(game: Game, seed: int = 0, effort: Effort = NORMAL) -> No
     )
 
 
-def _views_are_texts(game: Game, seed: int, effort: Effort) -> bool:
-    """Return whether every view holds exactly the lines of the seat's own text.
+def _are_views_texts(game: Game, seed: int, effort: Effort) -> bool:
+    """Return whether every view has exactly the lines of the seat's text.
 
-    A view made by OpenSpiel's engine is never a copy of the text, however the text is made."""
+    Views from OpenSpiel's engine never count as copies."""
     views = set()
-    for match in played(game, seed, effort.decisions // 4):
+    for match in play_matches(game, seed, effort.decisions // 4):
         for seat in range(game.seats):
             view = match.view(seat)
             if isinstance(match, OpenSpielMatch) and view == OpenSpielGame.render_view(match.game, match.state, seat):
                 return False
-            lines = {*_lines(view)}
+            lines = {*_split_lines(view)}
             if not any(
-                lines - {*_lines(game.rules(seat, style))} == {*_lines(match.observe(seat, style).text)}
+                lines - {*_split_lines(game.rules(seat, style))} == {*_split_lines(match.observe(seat, style).text)}
                 for style in STYLES
             ):
                 return False
@@ -85,94 +85,94 @@ def _views_are_texts(game: Game, seed: int, effort: Effort) -> bool:
     return len(views) > 1
 
 
-def _lines(text: str) -> Iterator[str]:
+def _split_lines(text: str) -> Iterator[str]:
     return filter(None, (line.strip() for line in text.split("\n")))
 
 
-def nothing_hidden_shows(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """In worlds that a seat cannot tell apart it sees the same: prompts, legal moves, indices, tensor, refusals."""
-    leaks = [leak for leak in _report(game, seed, effort).leaks if leak.what != PICTURE]
-    _raise(game, leaks, ("leak", "coarse view"))
+def hidden_information_stays_hidden(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """A seat sees the same in worlds that it cannot tell apart: prompts, legal moves, indices, tensors and errors."""
+    leaks = [leak for leak in _find_leaks(game, seed, effort).leaks if leak.what != PICTURE]
+    _raise_leaks(game, leaks, ("leak", "coarse view"))
 
 
-def pictures_show_nothing_hidden(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """In worlds that a seat cannot tell apart it sees the same picture, with the same places."""
-    if not hasattr(game.new(match_seed(seed, 0)), "picture"):
+def pictures_leak_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """A seat sees the same picture, with the same places, in worlds that it cannot tell apart."""
+    if not hasattr(game.new(derive_match_seed(seed, 0)), "picture"):
         raise NotApplicable("the game draws no pictures")
-    _raise(game, [leak for leak in _report(game, seed, effort).leaks if leak.what == PICTURE], ("leak",))
+    _raise_leaks(game, [leak for leak in _find_leaks(game, seed, effort).leaks if leak.what == PICTURE], ("leak",))
 
 
-def everything_known_is_told(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Where a seat's knowledge differs, its prompts differ, in both styles."""
+def prompts_tell_everything_known(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """If a seat's knowledge differs, its prompts differ, in both styles."""
     if game.spec.tools:
         raise NotApplicable("a prompt shows what the last tools returned, as a message of a conversation")
-    _raise(game, _report(game, seed, effort).leaks, ("blind prompt",))
+    _raise_leaks(game, _find_leaks(game, seed, effort).leaks, ("blind prompt",))
 
 
-def _raise(game: Game, found: Sequence[Leak], faults: tuple[LeakKind, ...]) -> None:
+def _raise_leaks(game: Game, found: Sequence[Leak], faults: tuple[LeakKind, ...]) -> None:
     leaks = [leak for leak in found if leak.fault in faults]
     if leaks:
-        raise CheckFailed("\n".join(map(str, leaks[:3])), where=game.name, do="follow the advice for each leak.")
+        raise CheckFailed("\n".join(map(str, leaks[:3])), where=game.name, fix="follow the advice for each leak.")
 
 
-@lru_cache(maxsize=2)  # four checks read one report
-def _report(game: Game, seed: int, effort: Effort) -> LeakReport:
-    # if nothing is hidden, worlds are rarely more than the same moves in another order
-    events = _events(game, effort) // (1 if game.spec.information == "imperfect" else 4)
+@lru_cache(maxsize=2)  # shared by four checks
+def _find_leaks(game: Game, seed: int, effort: Effort) -> LeakReport:
+    # with nothing hidden, worlds are rarely more than reordered moves
+    events = _compute_event_budget(game, effort) // (1 if game.spec.information == "imperfect" else 4)
     return check_leaks(game, seed, matches=effort.draws * 4, events=events)
 
 
-def _finder(game: Game, seed: int, effort: Effort) -> Finder:
-    return Finder(game, seed, matches=effort.draws * 2, tries=6, events=_events(game, effort) // 2)
+def _make_finder(game: Game, seed: int, effort: Effort) -> WorldFinder:
+    return WorldFinder(game, seed, matches=effort.draws * 2, tries=6, events=_compute_event_budget(game, effort) // 2)
 
 
-def _events(game: Game, effort: Effort) -> int:
-    # two tasks rarely look alike, and each candidate has to be made; tool calls are free text, too
+def _compute_event_budget(game: Game, effort: Effort) -> int:
+    # two free-text tasks rarely look alike, and each candidate must be made
     return effort.events // 16 if game.spec.free_text else effort.events
 
 
-@lru_cache(maxsize=2)  # three checks use the same worlds
-def _shared_worlds(game: Game, seed: int, effort: Effort) -> Iterator[WorldPosition]:
-    [worlds] = tee((world for world in _finder(game, seed, effort) if world.hides), 1)
+@lru_cache(maxsize=2)  # shared by three checks
+def _find_shared_worlds(game: Game, seed: int, effort: Effort) -> Iterator[WorldPosition]:
+    [worlds] = tee((world for world in _make_finder(game, seed, effort) if world.differs), 1)
     return worlds
 
 
-def _worlds(game: Game, seed: int, effort: Effort) -> Iterator[WorldPosition]:
-    """Return an iterator over worlds whose events differ from those of the positions they are worlds of.
+def _find_worlds(game: Game, seed: int, effort: Effort) -> Iterator[WorldPosition]:
+    """Iterate over worlds whose hidden events differ from their base positions'. They are shared, so do not play on.
 
-    Do not play on in these worlds. Raises `NotApplicable` if the game says that nothing is hidden."""
+    Raises `NotApplicable` if the game declares that nothing is hidden."""
     if game.spec.information == "perfect":
         raise NotApplicable("the game says that nothing is hidden")
-    return copy(_shared_worlds(game, seed, effort))
+    return copy(_find_shared_worlds(game, seed, effort))
 
 
-def environments_show_nothing_hidden(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """In worlds that a seat cannot tell apart, every environment shows it the same: observation of each kind, mask,
-    info, rewards, render, and the answer to a failed reply."""
+def environments_leak_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Environments show a seat the same in worlds that it cannot tell apart: observations, masks, infos, rewards,
+    renders, and answers to failed replies."""
     first: dict[tuple[int, bytes, tuple[int, ...]], tuple[tuple[Event, ...], dict[str, Any]]] = {}
-    looks = max(4, effort.decisions // _PAIRS)
-    for world in _worlds(game, seed, effort):
+    looks = max(4, effort.decisions // _ENVIRONMENT_COST)
+    for world in _find_worlds(game, seed, effort):
         seat = world.seat
         key = (seat, world.history.digest, world.match.to_move())
         if key not in first:
-            first[key] = (world.base, _through_environments(game, world.base, seat))
+            first[key] = (world.base, _observe_environments(game, world.base, seat))
             looks -= 1
         events, shown = first[key]
-        differs = difference(shown, now := _through_environments(game, world.events, seat))
+        differs = find_difference(shown, now := _observe_environments(game, world.events, seat))
         if differs is not None:
-            one, other = unlike(shown[differs], now[differs])
+            one, other = cut_to_difference(shown[differs], now[differs])
             raise CheckFailed(
                 f"{differs} shows seat {seat} what it may not know: {one} and {other}.",
-                where=f"{game.name}, after {events_in_words(events)} and after {events_in_words(world.events)}",
-                do="derive what the game shows the seat only from what it may know.",
+                where=f"{game.name}, after {format_events(events)} and after {format_events(world.events)}",
+                fix="derive what the game shows the seat only from what it may know.",
             )
         looks -= 1
         if looks <= 0:
             return
 
 
-def _through_environments(game: Game, events: tuple[Event, ...], seat: int) -> dict[str, Any]:
-    """Return what environments show the seat at a position, and after a failed reply there."""
+def _observe_environments(game: Game, events: tuple[Event, ...], seat: int) -> dict[str, Any]:
+    """Return what environments show a seat at a position, and after a failed reply."""
     game_there = cast(Game, GameAtPosition(game, events))
     shown: dict[str, Any] = {}
     for kind in KINDS if game.tensor_shape is not None else KINDS[:2]:
@@ -185,65 +185,71 @@ def _through_environments(game: Game, events: tuple[Event, ...], seat: int) -> d
             render_mode="ansi",
         )
         observation, info = env.reset(seed=0)
-        shown[f"Gymnasium's {kind} observation"] = _plain(observation)
+        shown[f"Gymnasium's {kind} observation"] = _convert_arrays(observation)
         shown["Gymnasium's info"], shown["Gymnasium's render"] = info, env.render()
         if game.num_actions:
             shown["Gymnasium's mask"] = env.action_masks().tolist()
-        shown[f"Gymnasium's {kind} answer to a failed reply"] = _plain(env.step("")[:-1]), env.render()
+        shown[f"Gymnasium's {kind} answer to a failed reply"] = _convert_arrays(env.step("")[:-1]), env.render()
     agent = f"player_{seat}"
     aec = TextGameAECEnv(game_there, on_illegal="retry(1)", render_mode="ansi")
     aec.reset(seed=0)
-    shown["PettingZoo's observation"], shown["PettingZoo's info"] = _plain(aec.observe(agent)), aec.infos[agent]
+    shown["PettingZoo's observation"], shown["PettingZoo's info"] = (
+        _convert_arrays(aec.observe(agent)),
+        aec.infos[agent],
+    )
     shown["PettingZoo's reward"] = aec.rewards[agent]
     if aec.agent_selection == agent:
         shown["PettingZoo's render"] = aec.render()
     if game.spec.dynamics == "simultaneous":
         parallel = TextGameParallelEnv(game_there, on_illegal="retry(1)", render_mode="ansi")
         observations, infos = parallel.reset(seed=0)
-        shown["the parallel observation"], shown["the parallel info"] = _plain(observations[agent]), infos[agent]
+        shown["the parallel observation"], shown["the parallel info"] = (
+            _convert_arrays(observations[agent]),
+            infos[agent],
+        )
     return shown
 
 
-def _plain(value: Any) -> Any:
-    """Return a value with arrays as lists, so that observations compare."""
+def _convert_arrays(value: Any) -> Any:
+    """Convert arrays in a value to lists, so that observations can be compared."""
     if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _convert_arrays(item) for key, item in value.items()}
     if isinstance(value, tuple):
-        return [_plain(item) for item in value]
+        return [_convert_arrays(item) for item in value]
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def open_games_hide_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A game with information='perfect' has no two different positions that a seat cannot tell apart."""
+def perfect_information_hides_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """In a game with information='perfect', every seat can tell different positions apart."""
     if game.spec.information == "imperfect":
         raise NotApplicable("the game says that something is hidden")
     rng = stream(seed, "open")
     first: dict[tuple[int, bytes, tuple[int, ...]], tuple[Event, ...]] = {}
     looks = max(8, effort.decisions // 4)
-    for world in _finder(game, seed, effort):
+    for world in _make_finder(game, seed, effort):
         key = (world.seat, world.history.digest, world.match.to_move())
         other = first.setdefault(key, world.base)
         if other == world.events:
             continue
-        if not go_the_same_way(game.load(other), world.match, rng):
+        if not are_equivalent(game.load(other), world.match, rng):
             raise CheckFailed(
                 f"the spec says information='perfect', but seat {world.seat} cannot tell two different "
                 "positions apart.",
-                where=f"{game.name}, after {events_in_words(other)} and after {events_in_words(world.events)}",
-                do="say information='imperfect', or let view(seat) and observe(seat) show the difference.",
+                where=f"{game.name}, after {format_events(other)} and after {format_events(world.events)}",
+                fix="say information='imperfect', or let view(seat) and observe(seat) show the difference.",
             )
         looks -= 1
         if looks <= 0:
             return
 
 
-def sampled_worlds_are_possible(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Worlds from `resample` look like the true one to the seat at every step, can be played on, and replay.
+def sampled_worlds_are_consistent(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Worlds from `resample` look like the true one to the seat at every step, replay, and can be continued.
 
-    They include worlds other than the true one if any are possible. Sampling leaves the match unchanged."""
+    They include other worlds than the true one, if any exist. Sampling leaves the match unchanged."""
     rng = stream(seed, "sampled")
     looks, sampled = max(4, effort.decisions // 8), 0
-    for place in _finder(game, seed, effort):
+    for place in _make_finder(game, seed, effort):
         if place.how != "played" or sampled == looks:
             break
         if place.seat not in place.match.to_move():
@@ -255,21 +261,21 @@ def sampled_worlds_are_possible(game: Game, seed: int = 0, effort: Effort = NORM
         except NoSampler:
             continue
         sampled += 1
-        before.compare(match, "resample() changes the match", do="leave the true match unchanged.")
-        _judge(match, place, world, rng)
+        before.compare(match, "resample() changes the match", fix="leave the true match unchanged.")
+        _check_world(match, place, world, rng)
     if not sampled:
         raise NotApplicable("the game has no resample")
     if game.spec.information == "imperfect":
-        _others_are_sampled(game, seed, effort, rng)
+        _check_sample_variety(game, seed, effort, rng)
 
 
-def sampling_draws_alike(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """With equal generators, `resample` gives the same world from two worlds that a seat cannot tell apart.
+def sampling_leaks_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """With equal generators, `resample` returns the same world from two worlds that a seat cannot tell apart.
 
-    Otherwise a player that knows the generator could infer what is hidden."""
+    Otherwise a player that knows the generator could infer hidden information."""
     rng = stream(seed, "draws")
     looks, compared = max(4, effort.decisions // 8), 0
-    for world in _worlds(game, seed, effort):
+    for world in _find_worlds(game, seed, effort):
         if compared == looks:
             break
         first, second = (random.Random(number) for number in [rng.getrandbits(31)] * 2)
@@ -279,24 +285,23 @@ def sampling_draws_alike(game: Game, seed: int = 0, effort: Effort = NORMAL) -> 
         except NoSampler:
             continue
         compared += 1
-        same = tuple(one.events) == tuple(other.events) or go_the_same_way(one, other, rng)
+        same = tuple(one.events) == tuple(other.events) or are_equivalent(one, other, rng)
         if not same or first.random() != second.random():
             raise CheckFailed(
                 f"what resample() draws depends on what seat {world.seat} cannot see: with equal generators it gives "
-                f"{events_in_words(one.events)}, and {events_in_words(other.events)} if the truth is "
-                f"{events_in_words(world.events)}.",
-                where=after(game.load(world.base), world.seat),
-                do="draw what the seat has not seen, in an order that does not depend on hidden information.",
+                f"{format_events(one.events)}, and {format_events(other.events)} if the truth is "
+                f"{format_events(world.events)}.",
+                where=describe_position(game.load(world.base), world.seat),
+                fix="draw what the seat has not seen, in an order that does not depend on hidden information.",
             )
     if not compared:
         raise NotApplicable("no two worlds were found that resample() samples from")
 
 
-def _others_are_sampled(game: Game, seed: int, effort: Effort, rng: random.Random) -> None:
-    """Raise `CheckFailed` if `resample` returns only the true world, which would reveal hidden information to
-    search."""
+def _check_sample_variety(game: Game, seed: int, effort: Effort, rng: random.Random) -> None:
+    """Raise `CheckFailed` if `resample` returns only the true world, which would reveal it to search."""
     looks = 0
-    for world in _worlds(game, seed, effort):
+    for world in _find_worlds(game, seed, effort):
         for _ in range(4 if world.how != "sampled" else 0):
             match = game.load(world.base)
             try:
@@ -306,43 +311,43 @@ def _others_are_sampled(game: Game, seed: int, effort: Effort, rng: random.Rando
             if tuple(sample.events) != world.base:
                 return
             looks += 1
-            if looks == _TRUTHS:
+            if looks == _MAX_TRUE_SAMPLES:
                 raise CheckFailed(
                     f"resample() returns only the true world, although seat {world.seat} could not tell it from "
-                    f"this one: {events_in_words(world.events)}.",
-                    where=after(match, world.seat),
-                    do="redraw what the seat does not know, using the given generator.",
+                    f"this one: {format_events(world.events)}.",
+                    where=describe_position(match, world.seat),
+                    fix="redraw what the seat does not know, using the given generator.",
                 )
 
 
-def _judge(match: Match, place: WorldPosition, world: Match, rng: random.Random) -> None:
-    """Raise `CheckFailed` unless a world sampled at a position can be the truth for its seat."""
+def _check_world(match: Match, place: WorldPosition, world: Match, rng: random.Random) -> None:
+    """Raise `CheckFailed` unless a sampled world is possible and looks the same to the seat."""
     seat, events = place.seat, tuple(world.events)
     if world.to_move() != match.to_move():
-        _bad_world(match, seat, f"seats {world.to_move()} are to move in it", events)
+        _fail_world(match, seat, f"seats {world.to_move()} are to move in it", events)
     if world.view(seat) != match.view(seat):
-        _bad_world(match, seat, "its view differs", events)
+        _fail_world(match, seat, "its view differs", events)
     if world.legal_moves(seat) != match.legal_moves(seat):
-        _bad_world(match, seat, f"its legal moves are {short(world.legal_moves(seat))}", events)
+        _fail_world(match, seat, f"its legal moves are {shorten(world.legal_moves(seat))}", events)
     try:
         again = match.game.load(events)
-        change = Snapshot.from_match(world).change(again)
+        change = Snapshot.from_match(world).find_change(again)
         possible = has_history(match.game.load, events, seat, place.history)
         play_out(world, rng)
     except CheckFailed:
         raise
     except Exception as error:  # noqa: BLE001 (a game may raise anything)
-        _bad_world(match, seat, f"it fails: {raised(error)}", events)
+        _fail_world(match, seat, f"it fails: {format_error(error)}", events)
     if change is not None:
-        _bad_world(match, seat, f"its events load as another position: {change}", events)
+        _fail_world(match, seat, f"its events load as another position: {change}", events)
     if not possible:
-        _bad_world(match, seat, "the seat would have made other observations on the way there", events)
+        _fail_world(match, seat, "the seat would have made other observations on the way there", events)
 
 
-def _bad_world(match: Match, seat: int, why: str, events: tuple[Event, ...]) -> NoReturn:
+def _fail_world(match: Match, seat: int, why: str, events: tuple[Event, ...]) -> NoReturn:
     raise CheckFailed(
-        f"resample() gives a world that seat {seat} can tell from the true one, or that is impossible: {why}. "
-        f"Its events: {events_in_words(events)}.",
-        where=after(match, seat),
-        do="return a match whose events could have happened and look the same to the seat at every step.",
+        f"resample() returns a world that is impossible, or that seat {seat} can tell from the true one: {why}. "
+        f"Its events: {format_events(events)}.",
+        where=describe_position(match, seat),
+        fix="return a match whose events could have happened and look the same to the seat at every step.",
     )

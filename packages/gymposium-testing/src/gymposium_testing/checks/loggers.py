@@ -1,4 +1,4 @@
-"""Checks of loggers: settings fit in a config, and runs can start, log, resume and close."""
+"""Check loggers: settings fit in a config, and runs can start, log, resume and close."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _METRICS: Metrics = {
 }
 
 
-def logger_settings_are_read(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """The settings are a frozen dataclass whose defaults and examples fit in a config file."""
+def logger_settings_are_valid(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """The settings are a frozen dataclass whose defaults and examples are valid in a config file."""
     spec = cast(LoggerSpec, part.spec)
     kind: Any = resolve(spec.settings)
     frozen = hasattr(kind, "__dataclass_params__") and kind.__dataclass_params__.frozen
@@ -40,17 +40,17 @@ def logger_settings_are_read(part: PluginPart, seed: int = 0, effort: Effort = N
         except BadOption as error:
             if options is defaults and "is missing" in str(error):
                 continue  # an option without a default is required
-            raise CheckFailed(str(error), do="make types, defaults and examples agree.") from error
+            raise CheckFailed(str(error), fix="make types, defaults and examples agree.") from error
         except PluginError as error:
-            raise CheckFailed(str(error), do="use types that read_settings supports.") from error
+            raise CheckFailed(str(error), fix="use types that read_settings supports.") from error
 
 
-def loggers_take_numbers_and_text(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A logger starts, takes numbers (also NaN and infinity) and text, keeps a file, and closes."""
+def loggers_accept_numbers_and_text(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """A logger accepts numbers (NaN and infinity included), text and files, and closes."""
     with TemporaryDirectory(prefix="gymposium-logger-") as directory:
-        logger = _start(part, directory)
+        logger = _start_logger(part, directory)
         logger.log(0, _METRICS)
-        logger.log(0, {"more": 1.0})  # one step may be logged in several parts
+        logger.log(0, {"more": 1.0})  # a step may be logged in several calls
         logger.log(5, _METRICS)
         report = Path(directory) / "report.txt"
         report.write_text("done\n", encoding="utf-8")
@@ -59,33 +59,32 @@ def loggers_take_numbers_and_text(part: PluginPart, seed: int = 0, effort: Effor
 
 
 def loggers_close_after_an_error(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A logger closes if its run ended with an error, even before anything was logged."""
+    """A logger closes after an error, even before anything was logged."""
     for error, steps in ((RuntimeError("the run failed"), 0), (KeyboardInterrupt(), 1)):
         with TemporaryDirectory(prefix="gymposium-logger-") as directory:
-            logger = _start(part, directory)
+            logger = _start_logger(part, directory)
             for step in range(steps):
                 logger.log(step, _METRICS)
             logger.close(error)
 
 
-def loggers_go_on_after_a_resume(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A resumed run continues logging in the same directory, from a step that was already logged."""
+def loggers_continue_after_a_resume(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """A resumed run continues in the same directory, from a step that was already logged."""
     with TemporaryDirectory(prefix="gymposium-logger-") as directory:
         for first_step in (0, 1):
-            logger = _start(part, directory, resumed=first_step > 0, step=first_step)
+            logger = _start_logger(part, directory, resumed=first_step > 0, step=first_step)
             for step in range(first_step, 3):
                 logger.log(step, _METRICS)
             logger.close()
 
 
-def _start(part: PluginPart, directory: str, *, resumed: bool = False, step: int = 0) -> Logger:
-    """Start the logger with its example's settings. Raises `NotApplicable` if a library that it needs is not
-    installed."""
+def _start_logger(part: PluginPart, directory: str, *, resumed: bool = False, step: int = 0) -> Logger:
+    """Start the logger with its example's settings. Raises `NotApplicable` if its library is not installed."""
     spec = cast(LoggerSpec, part.spec)
     if spec.needs and importlib.util.find_spec(spec.needs) is None:
         raise NotApplicable(f"it needs {spec.needs}, which is not installed")
     settings = read_settings(
-        f"[loggers.{spec.name}]", resolve(spec.settings), cast("Mapping[str, Any]", part.given_example())
+        f"[loggers.{spec.name}]", resolve(spec.settings), cast("Mapping[str, Any]", part.get_example())
     )
     start = LoggerStart(run="check", directory=Path(directory), config={"steps": 3}, resumed=resumed, step=step)
     logger: Logger = resolve(spec.entry_point)(start, settings)

@@ -1,4 +1,4 @@
-"""Checks of moves: lists of legal moves, their indices and their texts."""
+"""Check moves: lists of legal moves, their indices and their texts."""
 
 from __future__ import annotations
 
@@ -13,94 +13,106 @@ from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.protocol import Game, Match
 from gymposium.replies.reading import READERS, read
 from gymposium.util.streams import stream
-from gymposium_testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, raised, short
+from gymposium_testing.contract import (
+    NORMAL,
+    CheckFailed,
+    Effort,
+    NotApplicable,
+    describe_position,
+    format_error,
+    shorten,
+)
 from gymposium_testing.positions import STYLES, Snapshot
-from gymposium_testing.walk import BEGIN, AnyPlayer, any_moves, match_seed, played
+from gymposium_testing.walk import START_COST, AnyPlayer, derive_match_seed, draw_moves, play_matches
 
-_BESIDE = "let legal_moves[i] be the name of legal_actions[i]."
-_REFUSE = "raise WrongSeat(moves, self.to_move()) before anything is changed."
+_FIX_INDEX = "let legal_moves[i] be the name of legal_actions[i]."
+_FIX_SEATS = "raise WrongSeat(moves, self.to_move()) before anything is changed."
 
 
-def legal_lists_agree(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+def legal_moves_match_indices(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """Legal moves and their indices correspond one to one, in order and within the action space.
 
-    Waiting seats have none. An OpenSpiel game has its engine's moves, except those that leave the next seat no move."""
-    for match in played(game, seed, effort.decisions):
+    Waiting seats have none. An OpenSpiel game has its engine's moves, except those that lead to a dead end."""
+    for match in play_matches(game, seed, effort.decisions):
         for seat in range(game.seats):
             moves, actions = match.legal_moves(seat), match.legal_actions(seat)
             for style in STYLES:
                 if (shown := match.observe(seat, style).legal_moves) != moves:
-                    _wrong(match, seat, f"observe() lists {short(shown)}, but legal_moves() {short(moves)}")
+                    _fail_list(match, seat, f"observe() lists {shorten(shown)}, but legal_moves() {shorten(moves)}")
             if game.spec.free_text:
                 if moves is not None or actions != []:
-                    _wrong(match, seat, f"a game of free text lists the moves {short(moves)}, indices {short(actions)}")
+                    _fail_list(
+                        match, seat, f"a game of free text lists the moves {shorten(moves)}, indices {shorten(actions)}"
+                    )
                 continue
             if moves is None:
-                _wrong(match, seat, "the list of moves is None, but the spec says free_text=False")
+                _fail_list(match, seat, "the list of moves is None, but the spec says free_text=False")
             if bool(moves) != (seat in match.to_move()):
-                _wrong(match, seat, f"seats {match.to_move()} are to move, but the list is {short(moves)}")
+                _fail_list(match, seat, f"seats {match.to_move()} are to move, but the list is {shorten(moves)}")
             if len(moves) != len(actions) or len(set(moves)) != len(moves):
-                _wrong(match, seat, f"moves {short(moves)} do not correspond one to one to indices {short(actions)}")
+                _fail_list(
+                    match, seat, f"moves {shorten(moves)} do not correspond one to one to indices {shorten(actions)}"
+                )
             if actions != sorted(set(actions)) or (actions and not 0 <= actions[0] <= actions[-1] < game.num_actions):
-                _wrong(match, seat, f"indices {short(actions)} are not ascending and below {game.num_actions}")
+                _fail_list(match, seat, f"indices {shorten(actions)} are not ascending and below {game.num_actions}")
             if isinstance(match, OpenSpielMatch) and (engines := match.state.legal_actions(seat)) != actions:
                 playable = [a for a in engines if a in actions or not _is_dead_end(match.state.child(a))]
                 if actions != playable:
-                    _wrong(match, seat, f"indices {short(actions)} are not the engine's, {short(playable)}")
+                    _fail_list(match, seat, f"indices {shorten(actions)} are not the engine's, {shorten(playable)}")
 
 
 def _is_dead_end(state: pyspiel.State) -> bool:
-    """Return whether a seat is to move here without a legal action. A game leaves out actions that lead here."""
+    """Return whether the seat to move has no legal action. Games leave out actions that lead to a dead end."""
     return state.is_player_node() and not state.legal_actions()
 
 
-def _wrong(match: Match, seat: int, what: str) -> NoReturn:
+def _fail_list(match: Match, seat: int, what: str) -> NoReturn:
     raise CheckFailed(
         f"{what}.",
-        where=after(match, seat),
-        do="list each legal move once, by ascending index, for the seats to move; [] for waiting seats; "
+        where=describe_position(match, seat),
+        fix="list each legal move once, by ascending index, for the seats to move; [] for waiting seats; "
         "None and [] for free text.",
     )
 
 
-def moves_read_back(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """The text of each legal move parses as that move with every reader, and `move_pattern` matches it."""
+def moves_parse_as_themselves(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Every reader parses the text of a legal move as that move, and `move_pattern` matches it."""
     if game.spec.free_text:
         raise NotApplicable("any text is a move")
     known: set[str] = set()
-    for match in played(game, seed, effort.decisions):
+    for match in play_matches(game, seed, effort.decisions):
         for seat in match.to_move():
             legal = match.legal_moves(seat) or []
             new = [move for move in legal if move not in known]
             known.update(new)
             for move in new:
                 if not move.isprintable():
-                    _unreadable(match, seat, move, "it is not printable on one line")
+                    _fail_text(match, seat, move, "it is not printable on one line")
                 if game.move_pattern is not None and not game.move_pattern.fullmatch(move):
-                    _unreadable(match, seat, move, f"move_pattern {game.move_pattern.pattern!r} does not match it")
+                    _fail_text(match, seat, move, f"move_pattern {game.move_pattern.pattern!r} does not match it")
                 for reader in READERS.values():
                     reading = read(reader.answer(move), legal, reader, game.move_pattern)
                     if reading.kind != "move" or reading.move != move:
-                        _unreadable(match, seat, move, f"as {reader.answer(move)!r} it reads as {reading}")
+                        _fail_text(match, seat, move, f"as {reader.answer(move)!r} it reads as {reading}")
 
 
-def _unreadable(match: Match, seat: int, move: str, why: str) -> None:
+def _fail_text(match: Match, seat: int, move: str, why: str) -> None:
     raise CheckFailed(
         f"the legal move {move!r} cannot be played as text: {why}.",
-        where=after(match, seat),
-        do="use short printable texts without < and surrounding white space, and let move_pattern match them all.",
+        where=describe_position(match, seat),
+        fix="use short printable texts without < and surrounding white space, and let move_pattern match them all.",
     )
 
 
-def text_and_index_play_alike(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A move's text and index have the same effect, in an environment and in OpenSpiel's engine."""
+def text_and_index_are_equivalent(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """A move's text and index have the same effect in an environment and in OpenSpiel's engine."""
     if game.spec.free_text:
         raise NotApplicable("there are no indices")
-    _engine_plays_the_index(game, seed, effort)
+    _check_engine_indices(game, seed, effort)
     left, number = effort.decisions // 2, 0
     others = [AnyPlayer()] * (game.seats - 1)
     while left > 0:
-        own_seed = match_seed(seed, number)
+        own_seed = derive_match_seed(seed, number)
         by_text, by_index = (TextGameEnv(game, opponent=others) for _ in range(2))
         for env in (by_text, by_index):
             env.reset(seed=own_seed)
@@ -113,21 +125,21 @@ def text_and_index_play_alike(game: Game, seed: int = 0, effort: Effort = NORMAL
             if by_text.match.events != by_index.match.events:
                 raise CheckFailed(
                     f"the move {by_text.match.events[-1].move!r} and index {actions[chosen]} have different effects.",
-                    where=after(by_index.match, 0),
-                    do=_BESIDE,
+                    where=describe_position(by_index.match, 0),
+                    fix=_FIX_INDEX,
                 )
             left -= 1
-        left -= BEGIN
+        left -= START_COST
         number += 1
 
 
-def _engine_plays_the_index(game: Game, seed: int, effort: Effort) -> None:
+def _check_engine_indices(game: Game, seed: int, effort: Effort) -> None:
     rng = stream(seed, "indices")
-    for match in played(game, seed, effort.decisions // 2):
+    for match in play_matches(game, seed, effort.decisions // 2):
         if not isinstance(match, OpenSpielMatch):
             return
         past = len(match.state.full_history())
-        for seat, move in (moves := any_moves(match, rng)).items():
+        for seat, move in (moves := draw_moves(match, rng)).items():
             index = match.legal_actions(seat)[match.legal_moves(seat).index(move)]
             fork = match.fork(random.Random(0))
             fork.apply(moves)
@@ -135,16 +147,16 @@ def _engine_plays_the_index(game: Game, seed: int, effort: Effort) -> None:
             if taken != index:
                 raise CheckFailed(
                     f"the move {move!r} has the index {index}, but the engine takes it as {taken}.",
-                    where=after(match, seat),
-                    do=_BESIDE,
+                    where=describe_position(match, seat),
+                    fix=_FIX_INDEX,
                 )
 
 
-def wrong_seats_are_refused(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """`apply` raises WrongSeat if a seat to move is missing, a waiting seat moves, or the match is over."""
+def wrong_seats_are_rejected(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """`apply` raises WrongSeat if a seat to move is missing, a waiting seat moves or the match is over."""
     rng = random.Random(seed)
-    for match in played(game, seed, effort.decisions // 2):
-        moves = any_moves(match, rng)
+    for match in play_matches(game, seed, effort.decisions // 2):
+        moves = draw_moves(match, rng)
         some = next(iter(moves.values()), "x")
         wrong = [{}, {**moves, game.seats: some}] if moves else [{0: some}]
         wrong += [{**moves, seat: some} for seat in range(game.seats) if seat not in moves]
@@ -156,13 +168,13 @@ def wrong_seats_are_refused(game: Game, seed: int = 0, effort: Effort = NORMAL) 
                 match.apply(joint)
             except WrongSeat:
                 if list(match.events) != before.events:
-                    _not_refused(match, f"{what} is refused, but adds events")
+                    _fail_refusal(match, f"{what} is refused, but adds events")
             except Exception as error:  # noqa: BLE001 (a game may raise anything)
-                _not_refused(match, f"{what} raises {raised(error)}")
+                _fail_refusal(match, f"{what} raises {format_error(error)}")
             else:
-                _not_refused(match, f"{what} is accepted")
-        before.compare(match, "refused moves of wrong seats change the match", do=_REFUSE)
+                _fail_refusal(match, f"{what} is accepted")
+        before.compare(match, "refused moves of wrong seats change the match", fix=_FIX_SEATS)
 
 
-def _not_refused(match: Match, what: str) -> None:
-    raise CheckFailed(f"{what}.", where=after(match), do=_REFUSE)
+def _fail_refusal(match: Match, what: str) -> None:
+    raise CheckFailed(f"{what}.", where=describe_position(match), fix=_FIX_SEATS)

@@ -1,4 +1,4 @@
-"""Checks of records: any prefix of a match loads from its events, and false events do not."""
+"""Check records: any prefix of a match loads from its events, and invalid events do not."""
 
 from __future__ import annotations
 
@@ -14,70 +14,80 @@ from gymposium.match import MatchJob, play
 from gymposium.records import RecordWriter, verify_file
 from gymposium.util.streams import stream
 from gymposium.util.visible import quantity
-from gymposium_testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, events_in_words, raised
+from gymposium_testing.contract import (
+    NORMAL,
+    CheckFailed,
+    Effort,
+    NotApplicable,
+    describe_position,
+    format_error,
+    format_events,
+)
 from gymposium_testing.positions import Snapshot
-from gymposium_testing.walk import BEGIN, AnyPlayer, ended, match_seed, play_moves, steps
+from gymposium_testing.walk import START_COST, AnyPlayer, derive_match_seed, play_moves, play_steps, play_to_end
 
 _DO = "rebuild the match, chance included, from the events alone; with the seed, repeat the original draws."
 
 
-def events_make_the_match(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """`load(events)`, with and without the seed, gives the match at its end."""
-    for match in ended(game, seed, effort.decisions):
+def events_reproduce_the_match(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """`load(events)` reproduces a finished match, with and without its seed."""
+    for match in play_to_end(game, seed, effort.decisions):
         end = Snapshot.from_match(match)
         for own_seed in (None, match.seed):
             loaded = game.load(list(end.events), own_seed)
-            end.compare(loaded, f"load(events, {own_seed}) gives a different match", where=after(match), do=_DO)
+            end.compare(
+                loaded, f"load(events, {own_seed}) gives a different match", where=describe_position(match), fix=_DO
+            )
 
 
-def pieces_load_and_play_on(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """The events up to any decision load as that position. With the seed, replaying the remaining moves reproduces the
-    rest of the match, chance included."""
+def prefixes_load_and_continue(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """The events up to any decision load as that position. With the seed, the remaining moves reproduce the rest of
+    the match, chance included."""
     left, number = effort.decisions // 2, 0
     while left > 0:
-        match = game.new(match_seed(seed, number))
+        match = game.new(derive_match_seed(seed, number))
         moves: list[dict[int, str]] = []
-        cuts = [Snapshot.from_match(now) for now in steps(match, stream(seed, "moves", number), moves)]
+        cuts = [Snapshot.from_match(now) for now in play_steps(match, stream(seed, "moves", number), moves)]
         every = max(1, len(cuts) // 12)
         for turn, cut in list(enumerate(cuts))[::every]:
             piece = game.load(list(cut.events), match.seed)
-            where = f"{game.name}, after {events_in_words(cut.events)}"
-            cut.compare(piece, "a position loaded from its events differs", where=where, do=_DO)
+            where = f"{game.name}, after {format_events(cut.events)}"
+            cut.compare(piece, "a position loaded from its events differs", where=where, fix=_DO)
             play_moves(piece, moves[turn:])
             what = f"loaded with its seed {match.seed} and continued with the same moves, the match diverges"
             cuts[-1].compare(
                 piece,
                 what,
                 where=f"{game.name}, loaded after {quantity(len(cut.events), 'event')}",
-                do=_DO,
+                fix=_DO,
             )
             left -= 1
-        left -= BEGIN
+        left -= START_COST
         number += 1
 
 
-def false_records_are_refused(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Events that break the rules raise BadRecord: an illegal move, a wrong seat, an extra event, an impossible
-    outcome of chance."""
-    for match in ended(game, seed, effort.decisions // 8):
-        for what, events in _falsified(match):
+def invalid_records_are_rejected(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Events that break the rules raise BadRecord: illegal moves, wrong seats, extra events, impossible chance
+    outcomes."""
+    for match in play_to_end(game, seed, effort.decisions // 8):
+        for what, events in _falsify(match):
             try:
                 game.load(events)
             except BadRecord:
                 continue
             except Exception as error:  # noqa: BLE001 (a game may raise anything)
-                outcome = f"raises {raised(error)}"
+                outcome = f"raises {format_error(error)}"
             else:
                 outcome = "is loaded"
             raise CheckFailed(
                 f"a record with {what} {outcome}.",
-                where=f"{game.name}, events {events_in_words(events)}",
-                do="raise BadRecord from load() with the event's number and what is wrong with it.",
+                where=f"{game.name}, events {format_events(events)}",
+                fix="raise BadRecord from load() with the event's number and what is wrong with it.",
             )
 
 
-def _falsified(match: Match) -> Iterator[tuple[str, list[Event]]]:
-    """Yield false records of a match, each with its fault."""
+def _falsify(match: Match) -> Iterator[tuple[str, list[Event]]]:
+    """Yield invalid versions of a match's events, each with its fault."""
     events = list(match.events)
     last = max(number for number, event in enumerate(events) if event.seat != CHANCE)
     seat, move = events[last]
@@ -92,14 +102,14 @@ def _falsified(match: Match) -> Iterator[tuple[str, list[Event]]]:
 
 
 def records_verify(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Records written by RecordWriter from the driver's matches pass `gymposium verify`."""
+    """The driver's matches, written by RecordWriter, pass `gymposium verify`."""
     registered = False
     with suppress(GymposiumError):
         registered = load_game(game.name).spec.entry_point == game.spec.entry_point
     if not registered:
         raise NotApplicable("the game is not registered, so its records cannot be verified")
     count = max(1, min(20, effort.decisions // (4 * game.max_decisions)))
-    jobs = (MatchJob(f"m{n}", game, [AnyPlayer()] * game.seats, match_seed(seed, n), n) for n in range(count))
+    jobs = (MatchJob(f"m{n}", game, [AnyPlayer()] * game.seats, derive_match_seed(seed, n), n) for n in range(count))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "matches.jsonl"
         with RecordWriter(path) as writer:
@@ -110,5 +120,5 @@ def records_verify(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
         raise CheckFailed(
             "records of the game do not verify: " + "; ".join(problem.what for problem in verification.problems[:3]),
             where=game.name,
-            do=_DO,
+            fix=_DO,
         )

@@ -1,4 +1,4 @@
-"""Checks of hostile replies: illegal, garbage, empty, huge, with control tokens."""
+"""Check hostile replies: illegal, garbage, empty, huge, or with control tokens."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from gymposium.errors import IllegalMove, NotResumable
 from gymposium.games.protocol import Game, Match
 from gymposium.replies.reading import KINDS, READERS, read
 from gymposium.util.visible import is_encodable
-from gymposium_testing.contract import NORMAL, CheckFailed, Effort, after, raised, short
+from gymposium_testing.contract import NORMAL, CheckFailed, Effort, describe_position, format_error, shorten
 from gymposium_testing.positions import Snapshot
-from gymposium_testing.walk import alike, any_moves, played
+from gymposium_testing.walk import draw_moves, play_copies, play_matches
 
 _HOSTILE: tuple[str, ...] = (
     "",
@@ -47,22 +47,22 @@ _HOSTILE: tuple[str, ...] = (
 """Texts that a model or an attacker might write."""
 
 
-def hostile_replies_are_read(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Every hostile text has a reading, and none parses as a move that it is not.
+def hostile_replies_are_classified(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Every hostile text has a reading, and none parses as another move.
 
-    `move_pattern` does not match texts that are empty, huge or multi-line."""
+    `move_pattern` does not match empty, huge or multi-line texts."""
     pattern = game.move_pattern
     for text in () if game.spec.free_text else ("", "\n", "a\nb", "a " * 50_000):
         if pattern is not None and pattern.fullmatch(text):
             raise CheckFailed(
-                f"move_pattern {pattern.pattern!r} matches {short(text, 40)}.",
+                f"move_pattern {pattern.pattern!r} matches {shorten(text, 40)}.",
                 where=game.name,
-                do="match only what can be a move in some position: the pattern separates illegal from unparsable.",
+                fix="match only what can be a move in some position: the pattern separates illegal from unparsable.",
             )
-    for match in played(game, seed, effort.decisions // 8):
+    for match in play_matches(game, seed, effort.decisions // 8):
         for seat in match.to_move():
             legal = match.legal_moves(seat)
-            for text, reader in product(hostile_texts(legal), READERS.values()):
+            for text, reader in product(make_hostile_texts(legal), READERS.values()):
                 reading = read(text, legal, reader, pattern)
                 offered = reader.extract_move(text)
                 is_move = (
@@ -73,68 +73,68 @@ def hostile_replies_are_read(game: Game, seed: int = 0, effort: Effort = NORMAL)
                 right = reading.kind in KINDS and (reading.kind == "move") == is_move
                 if not right or not isinstance(reading.reason(legal), str):
                     raise CheckFailed(
-                        f"{short(text, 60)} reads as {short(reading, 80)}.",
-                        where=after(match, seat),
-                        do="give legal_moves() as a list of the exact texts.",
+                        f"{shorten(text, 60)} reads as {shorten(reading, 80)}.",
+                        where=describe_position(match, seat),
+                        fix="give legal_moves() as a list of the exact texts.",
                     )
 
 
-def hostile_texts(legal: Sequence[str] | None) -> list[str]:
-    """Return the hostile texts, including some that are almost a legal move."""
+def make_hostile_texts(legal: Sequence[str] | None) -> list[str]:
+    """Return hostile texts, some of which resemble a legal move."""
     some = legal[0] if legal else "x"
     return [*_HOSTILE, some + "<|im_end|>", some + " " + some, some.upper() + "!", f"<move>{some}", some * 3_000]
 
 
-def refused_moves_change_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """An illegal move raises IllegalMove and nothing else, and the match and its later course stay unchanged.
+def illegal_moves_change_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """An illegal move raises IllegalMove and has no other effect, even later in the match.
 
-    A free-text game accepts every text, unless it has tools."""
-    for match, untouched in alike(game, seed, effort.decisions // 8):
+    Free-text games without tools accept every text."""
+    for match, untouched in play_copies(game, seed, effort.decisions // 8):
         if match.events != untouched.events:
             raise CheckFailed(
-                f"after refused moves the match diverges: {short(match.events[-1])} instead of "
-                f"{short(untouched.events[-1])}.",
-                where=after(match),
-                do="check every move before drawing or changing anything.",
+                f"after refused moves the match diverges: {shorten(match.events[-1])} instead of "
+                f"{shorten(untouched.events[-1])}.",
+                where=describe_position(match),
+                fix="check every move before drawing or changing anything.",
             )
         takes_all = game.spec.free_text and not game.spec.tools
         for seat in () if takes_all else match.to_move():
-            _refuses_all(match, seat)
+            _check_refusals(match, seat)
         if takes_all and match.to_move():
-            _takes_all(match)
+            _check_acceptance(match)
 
 
-def _refuses_all(match: Match, seat: int) -> None:
+def _check_refusals(match: Match, seat: int) -> None:
     legal = match.legal_moves(seat) or []
-    others = any_moves(match, random.Random(0))
+    others = draw_moves(match, random.Random(0))
     before = Snapshot.from_match(match)
-    do = "raise IllegalMove(seat, move, legal_moves) before changing anything."
+    fix = "raise IllegalMove(seat, move, legal_moves) before changing anything."
 
     def fail(what: str) -> NoReturn:
-        raise CheckFailed(f"{what}.", where=after(match, seat), do=do)
+        raise CheckFailed(f"{what}.", where=describe_position(match, seat), fix=fix)
 
-    for text in hostile_texts(legal):
+    for text in make_hostile_texts(legal):
         if text in legal:
             continue
-        move = f"move {short(text, 60)}"
+        move = f"move {shorten(text, 60)}"
         try:
             match.apply({**others, seat: text})
         except IllegalMove as error:
             if error.legal_moves != legal or error.seat != seat:
                 fail(
-                    f"the error for the {move} names seat {error.seat} and the legal moves {short(error.legal_moves)}, "
-                    f"but those of seat {seat} are {short(legal)}"
+                    f"the error for the {move} names seat {error.seat} and the legal moves "
+                    f"{shorten(error.legal_moves)}, but those of seat {seat} are {shorten(legal)}"
                 )
         except Exception as error:  # noqa: BLE001 (a game may raise anything)
-            fail(f"the {move} raises {raised(error)}")
+            fail(f"the {move} raises {format_error(error)}")
         else:
             fail(f"the {move} is accepted, although it is not listed")
         if list(match.events) != before.events:
             fail(f"the refused {move} adds events")
-    before.compare(match, "refused moves change the match", where=after(match, seat), do=do)
+    before.compare(match, "refused moves change the match", where=describe_position(match, seat), fix=fix)
 
 
-def _takes_all(match: Match) -> None:
+def _check_acceptance(match: Match) -> None:
     for text in filter(str.strip, _HOSTILE):
         copy = match.fork(random.Random(0))
         moves = dict.fromkeys(match.to_move(), text)
@@ -144,14 +144,14 @@ def _takes_all(match: Match) -> None:
             raise
         except Exception as error:  # a game may raise anything
             raise CheckFailed(
-                f"the text {short(text, 60)} raises {raised(error)}.",
-                where=after(match),
-                do="accept every text: without a list of legal moves, any text is a move.",
+                f"the text {shorten(text, 60)} raises {format_error(error)}.",
+                where=describe_position(match),
+                fix="accept every text: without a list of legal moves, any text is a move.",
             ) from error
         recorded = {event.seat: event.move for event in copy.events[len(match.events) :] if event.seat in moves}
         if recorded != moves:
             raise CheckFailed(
-                f"the text {short(text, 60)} is recorded in the events as {short(recorded)}.",
-                where=after(match),
-                do="record the text unchanged.",
+                f"the text {shorten(text, 60)} is recorded in the events as {shorten(recorded)}.",
+                where=describe_position(match),
+                fix="record the text unchanged.",
             )

@@ -1,4 +1,4 @@
-"""Checks of returns: in the promised range, of the promised kind, and equal to the sum of the rewards."""
+"""Check returns: they match the declared range and utility, and equal the sum of the rewards."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ import random
 from gymposium.envs.aec import TextGameAECEnv
 from gymposium.envs.gym import TextGameEnv
 from gymposium.games.protocol import Game
-from gymposium_testing.contract import NORMAL, CheckFailed, Effort, after, require
-from gymposium_testing.walk import AnyPlayer, any_reply, ended, match_seed, played
+from gymposium_testing.contract import NORMAL, CheckFailed, Effort, describe_position, require
+from gymposium_testing.walk import AnyPlayer, derive_match_seed, draw_reply, play_matches, play_to_end
 
-_CLOSE = 1e-6
+_TOLERANCE = 1e-6
 
 
 def returns_stay_in_range(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Returns are one finite number per seat at every moment, and within `utility_range` at the end."""
+    """Returns are one finite number per seat at every step, and within `utility_range` at the end."""
     low, high = game.utility_range
-    for match in played(game, seed, effort.decisions):
+    for match in play_matches(game, seed, effort.decisions):
         returns = match.returns()
         right = type(returns) is tuple and len(returns) == game.seats and all(map(math.isfinite, returns))
         if right and not match.to_move():
-            right = all(low - _CLOSE <= value <= high + _CLOSE for value in returns)
+            right = all(low - _TOLERANCE <= value <= high + _TOLERANCE for value in returns)
         if not right:
             raise CheckFailed(
                 f"returns are {returns!r}; there are {game.seats} seats and the range is {low:g} to {high:g}.",
-                where=after(match),
-                do="return a tuple with a number for each seat, and let utility_range cover every possible return.",
+                where=describe_position(match),
+                fix="return a tuple with a number for each seat, and let utility_range cover every possible return.",
             )
 
 
-def returns_are_of_their_kind(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """zero_sum returns add up to 0, cooperative ones are equal, and a score belongs to a single seat."""
+def returns_match_the_utility(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Zero-sum returns sum to 0, cooperative returns are equal, and scores are for a single seat."""
     kind = game.spec.utility
     require(
         kind != "score" or game.seats == 1,
@@ -39,49 +39,49 @@ def returns_are_of_their_kind(game: Game, seed: int = 0, effort: Effort = NORMAL
         "say general_sum.",
         game.name,
     )
-    for match in ended(game, seed, effort.decisions):
+    for match in play_to_end(game, seed, effort.decisions):
         returns = match.returns()
-        if kind == "zero_sum" and abs(sum(returns)) > _CLOSE:
+        if kind == "zero_sum" and abs(sum(returns)) > _TOLERANCE:
             wrong = f"sum to {sum(returns):g}"
-        elif kind == "cooperative" and max(returns) - min(returns) > _CLOSE:
+        elif kind == "cooperative" and max(returns) - min(returns) > _TOLERANCE:
             wrong = "are not equal"
         else:
             continue
         raise CheckFailed(
             f"the spec says utility={kind!r}, but returns {returns} {wrong}.",
-            where=after(match),
-            do="declare general_sum, or pay what the spec says.",
+            where=describe_position(match),
+            fix="declare general_sum, or pay what the spec says.",
         )
 
 
-def rewards_add_up(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """In Gymnasium's and PettingZoo's environments, each seat's rewards in a match add up to its return."""
+def rewards_sum_to_returns(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """In Gymnasium's and PettingZoo's environments, a seat's rewards in a match sum to its return."""
     for number in range(max(1, min(8, effort.decisions // (8 * game.max_decisions)))):
-        own_seed = match_seed(seed, number)
+        own_seed = derive_match_seed(seed, number)
         for seat in range(game.seats):
             env = TextGameEnv(game, seat=seat, opponent=[AnyPlayer()] * (game.seats - 1))
             rng = random.Random(own_seed)
             text, info = env.reset(seed=own_seed)
             total, over = 0.0, False
             while not over:
-                text, reward, over, _, info = env.step(any_reply(game, info, text, rng))
+                text, reward, over, _, info = env.step(draw_reply(game, info, text, rng))
                 total += reward
-            _adds_up(game, env.match.returns()[seat], total, f"Gymnasium, seat {seat}, seed {own_seed}")
+            _check_sum(game, env.match.returns()[seat], total, f"Gymnasium, seat {seat}, seed {own_seed}")
         aec = TextGameAECEnv(game)
         aec.reset(seed=own_seed)
         rng, totals = random.Random(own_seed), dict.fromkeys(aec.possible_agents, 0.0)
         for agent in aec.agent_iter():
             observation, reward, over, _, info = aec.last()
             totals[agent] += reward
-            aec.step(None if over else any_reply(game, info, observation["text"], rng))
+            aec.step(None if over else draw_reply(game, info, observation["text"], rng))
         for agent, value in zip(aec.possible_agents, aec.match.returns()):
-            _adds_up(game, value, totals[agent], f"PettingZoo, {agent}, seed {own_seed}")
+            _check_sum(game, value, totals[agent], f"PettingZoo, {agent}, seed {own_seed}")
 
 
-def _adds_up(game: Game, value: float, total: float, where: str) -> None:
-    if abs(value - total) > _CLOSE * max(1.0, abs(value)):
+def _check_sum(game: Game, value: float, total: float, where: str) -> None:
+    if abs(value - total) > _TOLERANCE * max(1.0, abs(value)):
         raise CheckFailed(
             f"rewards add up to {total:g}, but the return is {value:g}.",
             where=f"{game.name}, {where}",
-            do="let returns() be the sum of rewards so far, at every moment and consistently.",
+            fix="let returns() be the sum of rewards so far, at every moment and consistently.",
         )

@@ -1,4 +1,4 @@
-"""Checks of rewards: finite for every trajectory, equal for equal groups, and defined for forfeits."""
+"""Check rewards: they are finite for every trajectory, equal for equal groups, and defined for forfeits."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.protocol import CheckedReward, Reward
-from gymposium_testing.checks.seeds import generators_left_alone
-from gymposium_testing.contract import NORMAL, CheckFailed, Effort, short
-from gymposium_testing.parts import PluginPart, accepted, games_to_try, seeds_for
+from gymposium_testing.checks.seeds import guard_generators
+from gymposium_testing.contract import NORMAL, CheckFailed, Effort, shorten
+from gymposium_testing.parts import PluginPart, derive_seeds, list_games, run_attempts
 from gymposium_testing.walk import AnyPlayer
 
 _POLICIES = tuple(map(FailurePolicy.parse, ("forfeit", "penalty(0.5,2)")))
 
 
-class _Unreadable(AnyPlayer):
+class _UnreadablePlayer(AnyPlayer):
     """A player whose replies never parse as a move."""
 
     name = "unreadable"
@@ -28,12 +28,14 @@ class _Unreadable(AnyPlayer):
         return [Reply("") for _ in asks]
 
 
-def _groups(part: PluginPart, seed: int, effort: Effort, *, forfeits: bool) -> Iterator[list[Trajectory]]:
-    """Yield one group of trajectories for each game and seat; with `forfeits`, every match ends in one."""
-    [deal] = seeds_for(seed, 1)  # a group has one deal
-    for game in games_to_try(part):
+def _play_groups(part: PluginPart, seed: int, effort: Effort, *, forfeits: bool) -> Iterator[list[Trajectory]]:
+    """Yield one group of trajectories per game and seat; with `forfeits`, every match ends in a forfeit."""
+    [deal] = derive_seeds(seed, 1)  # a group has one deal
+    for game in list_games(part):
         for loser in range(game.seats) if forfeits else (None,):
-            players: list[Player] = [AnyPlayer() if seat != loser else _Unreadable() for seat in range(game.seats)]
+            players: list[Player] = [
+                AnyPlayer() if seat != loser else _UnreadablePlayer() for seat in range(game.seats)
+            ]
             jobs = [
                 MatchJob(
                     str(number),
@@ -44,64 +46,65 @@ def _groups(part: PluginPart, seed: int, effort: Effort, *, forfeits: bool) -> I
                     on_illegal=_POLICIES[number % len(_POLICIES)],
                     store_returns=True,
                 )
-                for number, player_seed in enumerate(seeds_for(seed, effort.draws))
+                for number, player_seed in enumerate(derive_seeds(seed, effort.draws))
             ]
             results = list(play(jobs, at_once=effort.draws))
             for seat in range(game.seats):
                 yield [Trajectory.from_match(result, seat) for result in results]
 
 
-def _rated(
+def _rate_groups(
     part: PluginPart, seed: int, effort: Effort, *, forfeits: bool = False
 ) -> Iterator[tuple[list[Trajectory], list[Reward]]]:
-    """Yield the groups that the reward can rate, with their rewards.
+    """Yield the groups that the reward function can rate, with their rewards.
 
-    Raises `CheckFailed` for a bad reward, and `NotApplicable` if it rates no group."""
-    groups = _groups(part, seed, effort, forfeits=forfeits)
-    return accepted((group[0].game.name, partial(_rate, part, group)) for group in groups)
+    Raises `CheckFailed` for an invalid reward, and `NotApplicable` if it rates no group."""
+    groups = _play_groups(part, seed, effort, forfeits=forfeits)
+    return run_attempts((group[0].game.name, partial(_rate_group, part, group)) for group in groups)
 
 
-def _rate(part: PluginPart, group: list[Trajectory]) -> tuple[list[Trajectory], list[Reward]]:
-    """Return the group with the rewards from a new reward function."""
+def _rate_group(part: PluginPart, group: list[Trajectory]) -> tuple[list[Trajectory], list[Reward]]:
+    """Return the group and its rewards from a new reward function."""
     try:
         return group, CheckedReward(part.name, part.make())(group)
     except BadReward as error:
         raise CheckFailed(
-            str(error), where=_where(group), do="return a Reward of finite numbers for each trajectory, in order."
+            str(error),
+            where=_describe_group(group),
+            fix="return a Reward of finite numbers for each trajectory, in order.",
         ) from error
 
 
-def _where(group: Sequence[Trajectory]) -> str:
+def _describe_group(group: Sequence[Trajectory]) -> str:
     return f"{group[0].game.name}, seat {group[0].seat}"
 
 
 def rewards_are_finite(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A reward gives each trajectory in a group, for every seat, a finite total, finite parts, and turns that add
-    up."""
-    list(_rated(part, seed, effort))
+    """A reward gives every trajectory a finite total, finite parts, and turn rewards that add up."""
+    list(_rate_groups(part, seed, effort))
 
 
 def forfeits_are_rewarded(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A reward also rates matches that ended in a forfeit, for the forfeiting seat and for the others."""
-    list(_rated(part, seed, effort, forfeits=True))
+    """A reward rates matches that ended in a forfeit, for the forfeiting seat and for the others."""
+    list(_rate_groups(part, seed, effort, forfeits=True))
 
 
 def equal_groups_get_equal_rewards(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A reward gives equal groups equal rewards, whether asked again or created anew."""
-    for group, first in _rated(part, seed, effort):
+    """A reward gives equal groups equal rewards, from one reward function or from two."""
+    for group, first in _rate_groups(part, seed, effort):
         reward = CheckedReward(part.name, part.make())
         second, third = reward(group), reward(group)
         if not first == second == third:
             raise CheckFailed(
-                f"equal groups get different rewards: {short(first)}; from a new reward function {short(second)}, and "
-                f"from the same function again {short(third)}.",
-                where=_where(group),
-                do="compute rewards only from the trajectories, without a random generator or call counter.",
+                f"equal groups get different rewards: {shorten(first)}; from a new reward function {shorten(second)}, "
+                f"and from the same function again {shorten(third)}.",
+                where=_describe_group(group),
+                fix="compute rewards only from the trajectories, without a random generator or call counter.",
             )
 
 
-def rewards_leave_the_global_generators_alone(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
+def rewards_leave_global_generators_alone(part: PluginPart, seed: int = 0, effort: Effort = NORMAL) -> None:
     """A reward neither draws from nor seeds the global generators of Python and NumPy."""
-    for group, _ in _rated(part, seed, effort):
-        with generators_left_alone(part.name, "compute rewards only from the trajectories."):
-            _rate(part, group)
+    for group, _ in _rate_groups(part, seed, effort):
+        with guard_generators(part.name, "compute rewards only from the trajectories."):
+            _rate_group(part, group)

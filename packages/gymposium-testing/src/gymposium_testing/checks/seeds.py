@@ -1,4 +1,4 @@
-"""Checks of seeds: equal seeds give equal matches, independent of other matches, and other seeds vary chance."""
+"""Check seeds: equal seeds give equal matches, independent of other matches, and different seeds vary chance."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from contextlib import contextmanager
 from gymposium.envs.gym import TextGameEnv
 from gymposium.games.protocol import Event, Game
 from gymposium.util.streams import stream
-from gymposium_testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, after, events_in_words
-from gymposium_testing.positions import Snapshot, position
+from gymposium_testing.contract import NORMAL, CheckFailed, Effort, NotApplicable, describe_position, format_events
+from gymposium_testing.positions import Snapshot, observe_position
 from gymposium_testing.walk import (
-    BEGIN,
+    START_COST,
     AnyPlayer,
-    alike,
-    any_moves,
-    any_reply,
-    match_seed,
+    derive_match_seed,
+    draw_moves,
+    draw_reply,
     play_chance,
+    play_copies,
+    play_matches,
     play_moves,
     play_out,
-    played,
 )
 
 _DO = "draw chance only from gymposium.util.streams.stream(seed, 'chance'), and share no mutable state between matches."
@@ -29,72 +29,72 @@ _DO = "draw chance only from gymposium.util.streams.stream(seed, 'chance'), and 
 
 def equal_seeds_give_equal_matches(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """Two matches with the same seed and moves are equal at every decision."""
-    for one, other in alike(game, seed, effort.decisions):
-        Snapshot.from_match(one).compare(other, "equal seeds and moves give unequal matches", do=_DO)
+    for one, other in play_copies(game, seed, effort.decisions):
+        Snapshot.from_match(one).compare(other, "equal seeds and moves give unequal matches", fix=_DO)
 
 
-def other_matches_change_nothing(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A match and an environment behave the same alone and interleaved with other matches and environments."""
+def matches_are_independent(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Matches and environments behave the same alone and interleaved with others."""
     left, number = effort.decisions // 3, 0
     while left > 0:
-        own_seed = match_seed(seed, number)
+        own_seed = derive_match_seed(seed, number)
         alone = game.new(own_seed)
         moves = play_out(alone, stream(seed, "moves", number))
         expected = Snapshot.from_match(alone)
-        match, beside = game.new(own_seed), _Beside(game, stream(seed, "beside", number))
+        match, beside = game.new(own_seed), _OtherMatch(game, stream(seed, "beside", number))
         for joint in moves:
             beside.step()
             play_moves(match, [joint])
         what = "a match diverges if another one is played in between"
-        expected.compare(match, what, where=after(alone), do=_DO)
-        first, second = (_through_an_environment(game, own_seed, other) for other in (None, beside))
+        expected.compare(match, what, where=describe_position(alone), fix=_DO)
+        first, second = (_play_in_environment(game, own_seed, other) for other in (None, beside))
         if first != second:
             raise CheckFailed(
                 f"an environment diverges if another one is stepped in between: events "
-                f"{events_in_words(second)} instead of {events_in_words(first)}.",
+                f"{format_events(second)} instead of {format_events(first)}.",
                 where=f"{game.name}, seed {own_seed}",
-                do=_DO,
+                fix=_DO,
             )
-        left -= BEGIN + len(moves)
+        left -= START_COST + len(moves)
         number += 1
 
 
-class _Beside:
-    """Another match and environment of the same game, stepped in between."""
+class _OtherMatch:
+    """Another match and environment of the same game, to interleave."""
 
     def __init__(self, game: Game, rng: random.Random) -> None:
         self.game, self.rng = game, rng
         self.match = game.new(rng.getrandbits(31))
-        self.env = _environment(game)
+        self.env = _make_environment(game)
 
     def step(self) -> None:
         if not self.match.to_move():
             self.match = self.game.new(self.rng.getrandbits(31))
-        self.match.apply(any_moves(self.match, self.rng))
+        self.match.apply(draw_moves(self.match, self.rng))
         text, info = self.env.reset(seed=self.rng.getrandbits(31))
-        self.env.step(any_reply(self.game, info, text, self.rng))
+        self.env.step(draw_reply(self.game, info, text, self.rng))
 
 
-def _environment(game: Game) -> TextGameEnv:
+def _make_environment(game: Game) -> TextGameEnv:
     return TextGameEnv(game, opponent=[AnyPlayer()] * (game.seats - 1))
 
 
-def _through_an_environment(game: Game, seed: int, beside: _Beside | None) -> list[Event]:
-    """Return the events of a match played in an environment, alone or interleaved with others."""
-    env, rng, over = _environment(game), random.Random(seed), False
+def _play_in_environment(game: Game, seed: int, beside: _OtherMatch | None) -> list[Event]:
+    """Return the events of a match in an environment, alone or interleaved with another."""
+    env, rng, over = _make_environment(game), random.Random(seed), False
     text, info = env.reset(seed=seed)
     while not over:
         if beside is not None:
             beside.step()
-        text, _, over, _, info = env.step(any_reply(game, info, text, rng))
+        text, _, over, _, info = env.step(draw_reply(game, info, text, rng))
     return list(env.match.events)
 
 
 @contextmanager
-def generators_left_alone(where: str, do: str) -> Iterator[None]:
-    """Raise `CheckFailed` if the block draws from, or seeds, the global generator of Python or NumPy.
+def guard_generators(where: str, fix: str) -> Iterator[None]:
+    """Raise `CheckFailed` if the block draws from or seeds the global generators of Python or NumPy.
 
-    Both generators are restored when the block ends."""
+    Both are restored when the block ends."""
     import numpy as np
 
     def states() -> tuple[object, object]:
@@ -116,33 +116,33 @@ def generators_left_alone(where: str, do: str) -> Iterator[None]:
             raise CheckFailed(
                 f"it draws from, or seeds, {name}, which is shared by the whole process.",
                 where=where,
-                do=do,
+                fix=fix,
             )
 
 
-def the_global_generators_are_left_alone(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+def games_leave_global_generators_alone(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
     """Playing neither draws from nor seeds Python's and NumPy's global generators."""
-    do = "use gymposium.util.streams.stream(seed, …), or your own random.Random and numpy.random.Generator."
-    with generators_left_alone(game.name, do):
-        for match in played(game, seed, effort.decisions // 4):
-            position(match)
+    fix = "use gymposium.util.streams.stream(seed, …), or your own random.Random and numpy.random.Generator."
+    with guard_generators(game.name, fix):
+        for match in play_matches(game, seed, effort.decisions // 4):
+            observe_position(match)
             match.fork(random.Random(seed))
         game.load(match.events)
 
 
-def seeds_decide_what_chance_does(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A game with chance=True draws other outcomes for other seeds."""
+def seeds_determine_chance(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """In a game with chance=True, chance outcomes vary with the seed."""
     if not game.spec.chance:
         raise NotApplicable("the game says chance=False")
-    # the same moves in all matches, so only chance can differ
-    first, *others = {play_chance(game.new(match_seed(seed, n)), stream(seed, "moves")) for n in range(16)}
+    # the moves are the same in all matches, so only chance can differ
+    first, *others = {play_chance(game.new(derive_match_seed(seed, n)), stream(seed, "moves")) for n in range(16)}
     if others:
         return
     if game.spec.check_params(game.params) != game.spec.check_params({}):
         raise NotApplicable("nothing is left to chance with these parameters")
     raise CheckFailed(
-        f"the spec says chance=True, but chance is the same for all seeds: {events_in_words(first)}.",
+        f"the spec says chance=True, but chance is the same for all seeds: {format_events(first)}.",
         where=game.name,
-        do="draw it from gymposium.util.streams.stream(seed, 'chance') and record it as events with seat CHANCE, or "
+        fix="draw it from gymposium.util.streams.stream(seed, 'chance') and record it as events with seat CHANCE, or "
         "declare chance=False.",
     )

@@ -1,4 +1,4 @@
-"""Checks of specs: the spec itself, its parameters, and the constants of the games made from it."""
+"""Check specs: their fields, their parameters, and the constants of their games."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gymposium.errors import BadParameter
 from gymposium.games.protocol import CHANCE, Game
 from gymposium.plugins.names import parse_name
 from gymposium.plugins.specs import DISGUISE, GameSpec, Parameter
-from gymposium_testing.contract import NORMAL, CheckFailed, Effort, after, raised, require, short
+from gymposium_testing.contract import NORMAL, CheckFailed, Effort, describe_position, format_error, require, shorten
 from gymposium_testing.parameters import make_game
-from gymposium_testing.walk import played
+from gymposium_testing.walk import play_matches
 
 
-def spec_is_whole(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Title and summary are one line each, the first example is the defaults, and every parameter is documented."""
+def spec_is_complete(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Title and summary are one line each, the first example has the defaults, and every parameter is documented."""
     for name in ("title", "summary"):
         text = getattr(spec, name)
         require(
@@ -33,7 +33,7 @@ def spec_is_whole(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> Non
     sets = [spec.check_params(example) for example in spec.examples]
     require(all(s not in sets[:i] for i, s in enumerate(sets)), "two examples are the same", "remove one of them.")
     for parameter in spec.parameters:
-        _whole_parameter(parameter)
+        _check_parameter(parameter)
     require(
         not spec.parameters or len(spec.examples) > 1,
         "the game has parameters, but the defaults are the only example",
@@ -41,7 +41,7 @@ def spec_is_whole(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> Non
     )
 
 
-def _whole_parameter(parameter: Parameter) -> None:
+def _check_parameter(parameter: Parameter) -> None:
     what, default = f"parameter {parameter.name!r}", parameter.default
     keyword = re.fullmatch(r"[a-z][a-z0-9_]*", parameter.name) is not None
     require(keyword, f"the name of {what} is not a lower-case word", "use letters, digits and _, a letter first.")
@@ -60,25 +60,25 @@ def _whole_parameter(parameter: Parameter) -> None:
             checked = parameter.check(one)
         except BadParameter as error:
             raise CheckFailed(
-                f"{what} refuses its own default: {error}", do="put the default within the bounds."
+                f"{what} refuses its own default: {error}", fix="put the default within the bounds."
             ) from error
         require(checked == one, f"{what} changes its own default", "let check() return its argument.")
 
 
-def bad_parameters_are_refused(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Values that are out of bounds or of another type, and unknown names, raise an error that names them."""
-    do = "leave checking to GameSpec and Parameter, with low, high or choices."
-    bad = [(parameter.name, value) for parameter in spec.parameters for value in _bad_values(parameter)]
+def bad_parameters_are_rejected(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Unknown parameters, and values out of bounds or of the wrong type, raise an error with the parameter's name."""
+    fix = "leave checking to GameSpec and Parameter, with low, high or choices."
+    bad = [(parameter.name, value) for parameter in spec.parameters for value in _list_bad_values(parameter)]
     for name, value in [("no_such_parameter", 1), *bad]:
         try:
             params = spec.check_params({name: value})
         except BadParameter as error:
-            require(name in str(error), f"the error for {name}={value!r} does not name it: {error}", do)
+            require(name in str(error), f"the error for {name}={value!r} does not name it: {error}", fix)
         else:
-            raise CheckFailed(f"{name}={value!r} is not refused; it becomes {params.get(name)!r}.", do=do)
+            raise CheckFailed(f"{name}={value!r} is not refused; it becomes {params.get(name)!r}.", fix=fix)
 
 
-def _bad_values(parameter: Parameter) -> list[Any]:
+def _list_bad_values(parameter: Parameter) -> list[Any]:
     values: list[Any] = [object(), None, [parameter.default]]
     if not isinstance(parameter.default, str):
         values += ["", "many"]
@@ -92,8 +92,8 @@ def _bad_values(parameter: Parameter) -> list[Any]:
     return values
 
 
-def bounds_can_be_played(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """A match can start with each parameter at its least and greatest value, and with each of its choices."""
+def parameter_bounds_are_playable(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """A match can start with each parameter at its bounds, and with each of its choices."""
     for parameter in spec.parameters:
         values = parameter.choices if parameter.choices is not None else (parameter.low, parameter.high)
         for value in (type(parameter.default)(value) for value in values if value is not None):
@@ -101,13 +101,13 @@ def bounds_can_be_played(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL)
                 make_game(spec, {parameter.name: value}).new(seed)
             except Exception as error:  # a game may raise anything
                 raise CheckFailed(
-                    f"{spec.name} allows {parameter.name}={value!r}, but a game with it fails: {short(error)}",
-                    do="narrow the parameter's bounds, or raise BadParameter from the game if two values conflict.",
+                    f"{spec.name} allows {parameter.name}={value!r}, but a game with it fails: {shorten(error)}",
+                    fix="narrow the parameter's bounds, or raise BadParameter from the game if two values conflict.",
                 ) from error
 
 
-def game_is_what_its_spec_says(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Seats, name, parameters, ranges and patterns have the right types and agree with the spec."""
+def game_follows_its_spec(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """A game's seats, name, parameters, ranges and patterns have the right types and agree with the spec."""
     spec = game.spec
     need = partial(require, where=game.name)
     need(isinstance(spec, GameSpec), f"spec is {spec!r}", "keep the spec that the game was made with.")
@@ -152,48 +152,50 @@ def game_is_what_its_spec_says(game: Game, seed: int = 0, effort: Effort = NORMA
         copy = deepcopy(game)
     except Exception as error:  # a game may raise anything
         raise CheckFailed(
-            f"a deep copy fails: {raised(error)}",
+            f"a deep copy fails: {format_error(error)}",
             where=game.name,
-            do="let __deepcopy__(self, memo) return self: games are immutable, and Gymnasium copies its arguments.",
+            fix="let __deepcopy__(self, memo) return self: games are immutable, and Gymnasium copies its arguments.",
         ) from error
     need(
         copy.name == game.name and copy.seats == game.seats, "a deep copy differs", "return self: games are immutable."
     )
 
 
-def matches_are_what_the_spec_says(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """Matches have the spec's dynamics and chance, and tensors have the promised shape and type."""
+def matches_follow_the_spec(game: Game, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Matches have the spec's dynamics and chance, and tensors have the declared shape and type."""
     spec = game.spec
-    for match in played(game, seed, effort.decisions):
+    for match in play_matches(game, seed, effort.decisions):
         seats = match.to_move()
         if not (type(seats) is tuple and list(seats) == sorted(set(seats)) and set(seats) <= set(range(game.seats))):
             raise CheckFailed(
-                f"to_move() is {seats!r}.", where=after(match), do="return a tuple of seats in ascending order."
+                f"to_move() is {seats!r}.",
+                where=describe_position(match),
+                fix="return a tuple of seats in ascending order.",
             )
         if spec.dynamics == "sequential" and len(seats) > 1:
             raise CheckFailed(
                 f"the spec says dynamics='sequential', but seats {seats} are to move at once.",
-                where=after(match),
-                do="declare dynamics='simultaneous', or let one seat move at a time.",
+                where=describe_position(match),
+                fix="declare dynamics='simultaneous', or let one seat move at a time.",
             )
         for seat in range(game.seats) if game.tensor_shape is not None else ():
             tensor = match.tensor(seat)
             if tensor.shape != game.tensor_shape or str(tensor.dtype) != "float32":
                 raise CheckFailed(
                     f"a tensor has shape {tensor.shape} and type {tensor.dtype}, not {game.tensor_shape} and float32.",
-                    where=after(match, seat),
-                    do="make tensor() and tensor_shape agree.",
+                    where=describe_position(match, seat),
+                    fix="make tensor() and tensor_shape agree.",
                 )
         for event in () if seats else match.events:
             if event.seat == CHANCE and not spec.chance:
                 raise CheckFailed(
                     f"the spec says chance=False, but chance drew {event.move!r}.",
-                    where=after(match),
-                    do="say chance=True.",
+                    where=describe_position(match),
+                    fix="say chance=True.",
                 )
             if type(event.seat) is not int or not CHANCE <= event.seat < game.seats or type(event.move) is not str:
                 raise CheckFailed(
                     f"the event {event!r} must consist of a seat (an integer) and a move (text).",
-                    where=after(match),
-                    do="record Event(seat, move), with seat CHANCE for chance: events are written to JSON.",
+                    where=describe_position(match),
+                    fix="record Event(seat, move), with seat CHANCE for chance: events are written to JSON.",
                 )

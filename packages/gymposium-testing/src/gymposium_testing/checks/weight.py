@@ -1,4 +1,4 @@
-"""Checks of weight: playing a game imports no deep-learning library, and loading its plugin imports no game."""
+"""Check imports: playing a game imports no deep-learning library, and loading its plugin imports no game."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymposium.plugins.host import host
 from gymposium.plugins.plugin import Plugin
 from gymposium.plugins.specs import GameSpec
 from gymposium.util.child_process import python_command, python_environment
-from gymposium_testing.contract import NORMAL, Effort, NotApplicable, require, short
+from gymposium_testing.contract import NORMAL, Effort, NotApplicable, require, shorten
 
 HEAVY = frozenset(
     "accelerate datasets jax peft sentencepiece tensorflow tokenizers torch transformers trl vllm".split()
@@ -42,13 +42,15 @@ print(json.dumps(reports))
 """
 
 
-def _games(plugin: Plugin) -> list[GameSpec]:
+def _list_games(plugin: Plugin) -> list[GameSpec]:
     return [spec for spec in plugin.specs if isinstance(spec, GameSpec)]
 
 
-def _reports(file: str | None, names: tuple[str, ...]) -> dict[str, tuple[str | None, bool, list[str]]]:
-    """Play the games one after another in a fresh process, and return three facts for each: the error that it raised,
-    whether its module was imported before, and the heavy libraries that it imported first."""
+def _report_imports(file: str | None, names: tuple[str, ...]) -> dict[str, tuple[str | None, bool, list[str]]]:
+    """Play the games one after another in a fresh process.
+
+    Returns for each game its error, whether its module was imported early, and the heavy libraries that it was the
+    first to import."""
     command = python_command("-c", _PROGRAM, json.dumps([file, names, sorted(HEAVY)]))
     done = subprocess.run(command, env=python_environment(), capture_output=True, text=True, check=False)
     if done.returncode:
@@ -57,27 +59,26 @@ def _reports(file: str | None, names: tuple[str, ...]) -> dict[str, tuple[str | 
     return reports
 
 
-_installed_reports = cache(partial(_reports, None))
-"""Reports of installed games. Installed code does not change while a process runs, so a plugin's games are played
-once, in one process."""
+_report_installed_imports = cache(partial(_report_imports, None))
+"""Reports on installed games, cached since installed code does not change while a process runs."""
 
 
-def nothing_heavy_is_imported(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
-    """In a fresh process, making the game and playing a match imports no deep-learning library such as torch.
+def heavy_imports_are_absent(spec: GameSpec, seed: int = 0, effort: Effort = NORMAL) -> None:
+    """Playing a match in a fresh process imports no deep-learning library such as torch.
 
-    Only making the game imports its module."""
-    same = spec.name, spec.entry_point  # specs cannot be compared: other hosts in this process have their own
-    owner = next((p for p in host().plugins if same in [(s.name, s.entry_point) for s in _games(p)]), None)
+    The game's module is imported only when the game is made."""
+    same = spec.name, spec.entry_point  # equal specs may be different objects in other hosts
+    owner = next((p for p in host().plugins if same in [(s.name, s.entry_point) for s in _list_games(p)]), None)
     if owner is None:
         raise NotApplicable("no loaded plugin has the game, so a fresh process cannot make it")
     if Path(owner.source).suffix == ".py" and Path(owner.source).is_file():
-        reports = _reports(owner.source, (spec.name,))
+        reports = _report_imports(owner.source, (spec.name,))
     else:
-        reports = _installed_reports(tuple(game.name for game in _games(owner)))
+        reports = _report_installed_imports(tuple(game.name for game in _list_games(owner)))
     error, early, heavy = reports[spec.name]
     require(
         error is None,
-        f"a match cannot be played in a fresh process: {short(error)}",
+        f"a match cannot be played in a fresh process: {shorten(error)}",
         f"see the error with:  {command_line('play', spec.name)}",
         spec.name,
     )

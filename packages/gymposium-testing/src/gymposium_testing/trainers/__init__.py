@@ -1,10 +1,10 @@
-"""The conformance kit for trainers: small games with exact optima and gradients, as tests of any trainer.
+"""The conformance kit for trainers tests any trainer on small games with exact optima and gradients.
 
     pytest --pyargs gymposium_testing.trainers --trainer my_adapter:MyTrainer
 
-`MyTrainer` is a class or function that is called without arguments and returns a `Trainer` (level (a): does it
-learn, up to the known optimum?) or a `RowTrainer` (level (b): are its rows, log-probabilities and steps right, and if
-not, what is wrong?).
+`MyTrainer`, a class or function without arguments, returns a `Trainer` or a `RowTrainer`. Level (a), `Trainer`, checks
+that it learns up to the known optimum. Level (b), `RowTrainer`, also checks its rows, log-probabilities and steps, and
+names what is wrong.
 
 Install it with  pip install gymposium-testing.
 """
@@ -23,9 +23,9 @@ from gymposium_testing.trainers.protocol import (
     TrainingBudget,
     TrainingModel,
     Vector,
-    spellings,
+    find_spellings,
 )
-from gymposium_testing.trainers.registry import TrainerCheck, TrainerOutcome, outcomes, trainer_checks
+from gymposium_testing.trainers.registry import TrainerCheck, TrainerOutcome, list_trainer_checks, run_trainer_checks
 
 __all__ = [
     "MovePolicy",
@@ -43,7 +43,7 @@ __all__ = [
     "TrainingBudget",
     "TrainingModel",
     "Vector",
-    "outcomes",
-    "spellings",
-    "trainer_checks",
+    "find_spellings",
+    "list_trainer_checks",
+    "run_trainer_checks",
 ]

@@ -1,4 +1,4 @@
-"""All checks of a trainer, in running order."""
+"""List and run the checks of a trainer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
-from gymposium_testing.contract import CheckFailed, NotApplicable, raised
+from gymposium_testing.contract import CheckFailed, NotApplicable, format_error
 from gymposium_testing.trainers.checks import learning, rows, sampling, steps
 from gymposium_testing.trainers.evidence import TrainerEvidence
 from gymposium_testing.trainers.protocol import RowTrainer, Trainer
@@ -37,17 +37,17 @@ _ROW_CHECKS: tuple[Callable[[TrainerEvidence], None], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class TrainerCheck:
-    """One check of a trainer, with what it needs."""
+    """A check of a trainer, ready to run."""
 
     name: str
     level: Literal["a", "b"]
     run: Callable[[], None]
-    """Raises `NotApplicable`, or `CheckFailed`, also in place of the trainer's other errors."""
+    """Raises `NotApplicable`, or `CheckFailed` for a violation or any other error."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrainerOutcome:
-    """The outcome of one check."""
+    """The outcome of a check."""
 
     check: str
     level: Literal["a", "b"]
@@ -55,8 +55,8 @@ class TrainerOutcome:
     message: str = ""
 
 
-def trainer_checks(trainer: Trainer | RowTrainer, seed: int = 0) -> list[TrainerCheck]:
-    """Return a trainer's checks. Checks at level (b) share evidence, computed by the first of them."""
+def list_trainer_checks(trainer: Trainer | RowTrainer, seed: int = 0) -> list[TrainerCheck]:
+    """Return a trainer's checks in running order. Checks at level (b) share evidence, which is computed once."""
     checks = []
     if isinstance(trainer, RowTrainer):
         begun: list[TrainerEvidence] = []
@@ -67,18 +67,20 @@ def trainer_checks(trainer: Trainer | RowTrainer, seed: int = 0) -> list[Trainer
             function(begun[0])
 
         checks += [
-            TrainerCheck(function.__name__, "b", partial(_guarded, partial(on_rows, function)))
+            TrainerCheck(function.__name__, "b", partial(_run_guarded, partial(on_rows, function)))
             for function in _ROW_CHECKS
         ]
     checks += [
-        TrainerCheck(f"learns {name}", "a", partial(_guarded, partial(learning.learns, trainer, name, seed)))
+        TrainerCheck(
+            f"learns {name}", "a", partial(_run_guarded, partial(learning.check_learning, trainer, name, seed))
+        )
         for name in learning.TASKS
     ]
     return checks
 
 
-def outcomes(checks: list[TrainerCheck]) -> Iterator[TrainerOutcome]:
-    """Run checks and yield each outcome."""
+def run_trainer_checks(checks: list[TrainerCheck]) -> Iterator[TrainerOutcome]:
+    """Run checks and yield their outcomes."""
     for check in checks:
         try:
             check.run()
@@ -90,7 +92,7 @@ def outcomes(checks: list[TrainerCheck]) -> Iterator[TrainerOutcome]:
             yield TrainerOutcome(check.name, check.level, "passed")
 
 
-def _guarded(run: Callable[[], None]) -> None:
+def _run_guarded(run: Callable[[], None]) -> None:
     try:
         run()
     except (CheckFailed, NotApplicable):
@@ -98,7 +100,7 @@ def _guarded(run: Callable[[], None]) -> None:
     except Exception as error:  # a trainer may raise anything
         place = traceback.extract_tb(error.__traceback__)[-1]
         raise CheckFailed(
-            raised(error),
+            format_error(error),
             where=f"{place.filename}:{place.lineno}",
-            do="fix the failing code: no adapter method may raise this error.",
+            fix="fix the failing code: no adapter method may raise this error.",
         ) from error

@@ -1,4 +1,4 @@
-"""Compare rows of tokens with what their seat read and replied in the match, replayed by the kit."""
+"""Find faults in rows by comparison with the prompts and replies of the replayed match."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Literal
 from gymposium.games.protocol import Game
 from gymposium.match.failures import compute_forfeit_returns
 from gymposium.util.visible import quantity
-from gymposium_testing.contract import CheckFailed, events_in_words
+from gymposium_testing.contract import CheckFailed, format_events
 from gymposium_testing.trainers.protocol import ReadingModel, RolledOut, TokenIds, TrainedMatch, TrainedRow
 
 RowFault = Literal["tokens", "mask", "cut replies", "retokenised turns", "last step"]
@@ -19,14 +19,14 @@ RowFault = Literal["tokens", "mask", "cut replies", "retokenised turns", "last s
 
 @dataclass(frozen=True, slots=True)
 class ReplayedTurn:
-    """One decision of the model in a match."""
+    """A decision of the model in a replayed match."""
 
     seat: int
     prompt: TokenIds
-    """What the model read."""
+    """The tokens that the model read."""
     reply: TokenIds
     fresh: TokenIds
-    """The end of the prompt, which the seat had not read before."""
+    """The part of the prompt that the seat had not read before."""
     begins: bool
     """Whether the turn begins a new row."""
     move: str | None
@@ -35,15 +35,15 @@ class ReplayedTurn:
 
 @dataclass(frozen=True, slots=True)
 class ReplayedMatch:
-    """A replayed match: what the model read and replied, and the returns."""
+    """A replayed match with the model's turns and the returns."""
 
     turns: tuple[ReplayedTurn, ...]
     returns: tuple[float, ...]
     forfeit: int | None
 
 
-def replayed(game: Game, model: ReadingModel, played: TrainedMatch) -> ReplayedMatch:
-    """Replay a match. Raises `CheckFailed` if its events and replies do not belong together."""
+def replay_match(game: Game, model: ReadingModel, played: TrainedMatch) -> ReplayedMatch:
+    """Replay a match. Raises `CheckFailed` if its events and replies are inconsistent."""
     turns: list[ReplayedTurn] = []
     before: dict[int, TokenIds] = {}
     replies = iter(played.replies)
@@ -53,23 +53,23 @@ def replayed(game: Game, model: ReadingModel, played: TrainedMatch) -> ReplayedM
         if event.seat not in trained:
             continue
         if reply is None or (reply.seat, reply.move) != event:
-            raise _wrong_match(played, f"event {number} is {event.move!r} by seat {event.seat}, but no reply plays it")
-        turns.append(_turn(game, model, played, number, reply.seat, reply.tokens, reply.move, before))
+            raise _make_error(played, f"event {number} is {event.move!r} by seat {event.seat}, but no reply plays it")
+        turns.append(_replay_turn(game, model, played, number, reply.seat, reply.tokens, reply.move, before))
         reply = next(replies, None)
     final = game.load(played.events)
     returns, forfeit = final.returns(), None
     if reply is not None:
         if reply.move is not None or next(replies, None) is not None:
-            raise _wrong_match(played, f"the reply {reply.tokens} of seat {reply.seat} plays no event")
+            raise _make_error(played, f"the reply {reply.tokens} of seat {reply.seat} plays no event")
         forfeit = reply.seat
-        turns.append(_turn(game, model, played, len(played.events), reply.seat, reply.tokens, None, before))
+        turns.append(_replay_turn(game, model, played, len(played.events), reply.seat, reply.tokens, None, before))
         returns = compute_forfeit_returns(game, forfeit, returns)
     elif final.to_move():
-        raise _wrong_match(played, "the match is not over, but no reply forfeits it")
+        raise _make_error(played, "the match is not over, but no reply forfeits it")
     return ReplayedMatch(tuple(turns), tuple(returns), forfeit)
 
 
-def _turn(
+def _replay_turn(
     game: Game,
     model: ReadingModel,
     played: TrainedMatch,
@@ -88,41 +88,41 @@ def _turn(
     return ReplayedTurn(seat, prompt, reply, fresh, begins, move, tuple(position.legal_moves(seat) or ()))
 
 
-def _wrong_match(played: TrainedMatch, why: str) -> CheckFailed:
+def _make_error(played: TrainedMatch, why: str) -> CheckFailed:
     return CheckFailed(
         f"A match from roll_out cannot be replayed: {why}.",
-        where=events_in_words(played.events),
-        do="return all events of the match, and one reply for each move of a seat that the model plays.",
+        where=format_events(played.events),
+        fix="return all events of the match, and one reply for each move of a seat that the model plays.",
     )
 
 
 def find_faults(
     rolled: RolledOut, matches: Sequence[ReplayedMatch], model: ReadingModel
 ) -> dict[RowFault, tuple[str, str]]:
-    """Return the first fault of each kind: what is wrong, and where."""
+    """Return the first fault of each kind as its description and location."""
     rows: defaultdict[tuple[int, int], list[TrainedRow]] = defaultdict(list)
     for row in rolled.rows:
         rows[row.match, row.seat].append(row)
     found: dict[RowFault, tuple[str, str]] = {}
     for number, match in enumerate(matches):
         for turn in match.turns:
-            if fault := _fault_of_reply(turn, model):
+            if fault := _find_reply_fault(turn, model):
                 found.setdefault(fault[0], (fault[1], f"match {number}, seat {turn.seat}"))
         for seat in sorted({turn.seat for turn in match.turns}):
             turns = [turn for turn in match.turns if turn.seat == seat]
             given = rows.pop((number, seat), [])
             if not given and match.forfeit not in (None, seat):
-                continue  # a result not earned by the seat may be left out
-            where = f"match {number}, seat {seat}: {events_in_words(rolled.matches[number].events)}"
-            for kind, what in _compare(turns, given, model):
+                continue  # a seat whose opponent forfeited may have no row
+            where = f"match {number}, seat {seat}: {format_events(rolled.matches[number].events)}"
+            for kind, what in _compare_rows(turns, given, model):
                 found.setdefault(kind, (what, where))
     for match_number, seat in rows:
         found.setdefault("tokens", ("A row belongs to a seat that the model did not play", f"{match_number=}, {seat=}"))
     return found
 
 
-def _fault_of_reply(turn: ReplayedTurn, model: ReadingModel) -> tuple[RowFault, str] | None:
-    """Return what is wrong with a reply: it plays another move than it spells, or stops in the middle."""
+def _find_reply_fault(turn: ReplayedTurn, model: ReadingModel) -> tuple[RowFault, str] | None:
+    """Return a reply's fault, or None: it plays another move than it spells, or it is cut off."""
     for move in turn.legal:
         for reply in model.replies(move):
             if reply == turn.reply and move != turn.move:
@@ -132,10 +132,10 @@ def _fault_of_reply(turn: ReplayedTurn, model: ReadingModel) -> tuple[RowFault, 
     return None
 
 
-def _compare(
+def _compare_rows(
     turns: Sequence[ReplayedTurn], given: Sequence[TrainedRow], model: ReadingModel
 ) -> Iterator[tuple[RowFault, str]]:
-    """Yield what is wrong in one seat's rows in a match."""
+    """Yield the faults in one seat's rows of a match."""
     started = 0
     wanted = []
     for turn in turns:
@@ -172,8 +172,8 @@ def _compare_row(turns: Sequence[ReplayedTurn], row: TrainedRow, model: ReadingM
             return
         place += len(turn.fresh)
         if any(row.mask[place - len(turn.fresh) : place]):
-            yield "mask", f"The mask of {name} begins in the prompt: {_shown(row, place, turn)}"
-        written = _written(row.tokens[place:], turn, () if last else turns[number + 1].fresh, model)
+            yield "mask", f"The mask of {name} begins in the prompt: {_format_mask(row, place, turn)}"
+        written = _find_written_reply(row.tokens[place:], turn, () if last else turns[number + 1].fresh, model)
         sampled = f"but {turn.reply} was sampled"
         if written is None:
             yield (
@@ -196,7 +196,7 @@ def _compare_row(turns: Sequence[ReplayedTurn], row: TrainedRow, model: ReadingM
 def _compare_mask(
     row: TrainedRow, place: int, length: int, turn: ReplayedTurn, name: str, *, last: bool
 ) -> Iterator[tuple[RowFault, str]]:
-    """Yield what is wrong with the mask of a reply that begins at `place` in its row."""
+    """Yield the faults in the mask of a reply that begins at `place` in its row."""
     mask = row.mask[place : place + length]
     ones = sum(mask)
     if ones == length:
@@ -204,14 +204,15 @@ def _compare_mask(
     if not ones and last:
         yield "last step", f"No token of {name} is trained"
     elif not ones or mask != (1,) * ones + (0,) * (length - ones):
-        yield "mask", f"The mask does not cover the reply of {name}: {_shown(row, place, turn)}"
+        yield "mask", f"The mask does not cover the reply of {name}: {_format_mask(row, place, turn)}"
     elif not row.mask[place - 1]:  # a mask that begins too early ends too early as well
-        yield "cut replies", f"The end of the reply of {name} is not trained: {_shown(row, place, turn)}"
+        yield "cut replies", f"The end of the reply of {name} is not trained: {_format_mask(row, place, turn)}"
 
 
-def _written(tokens: TokenIds, turn: ReplayedTurn, after: TokenIds, model: ReadingModel) -> TokenIds | None:
-    """Return a row's tokens for the reply of a turn, which `tokens` begin with; None if they are not a form of the
-    reply. `after` is what the seat read next."""
+def _find_written_reply(tokens: TokenIds, turn: ReplayedTurn, after: TokenIds, model: ReadingModel) -> TokenIds | None:
+    """Return the prefix of `tokens` that holds a turn's reply, in any spelling or cut off, or None.
+
+    `after` is what the seat read next."""
     if tokens[: len(turn.reply)] == turn.reply:
         return turn.reply
     for spelling in model.replies(turn.move) if turn.move is not None else ():
@@ -224,6 +225,6 @@ def _written(tokens: TokenIds, turn: ReplayedTurn, after: TokenIds, model: Readi
     return None
 
 
-def _shown(row: TrainedRow, place: int, turn: ReplayedTurn) -> str:
+def _format_mask(row: TrainedRow, place: int, turn: ReplayedTurn) -> str:
     begin, stop = max(0, place - 2), place + len(turn.reply) + 2
     return f"tokens {row.tokens[begin:stop]} have the mask {row.mask[begin:stop]}, and {turn.reply} was sampled"

@@ -1,4 +1,4 @@
-"""The checks of the trainer given by `--trainer`, as tests. This module needs no code around it."""
+"""Test the trainer given by `--trainer`."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import pytest
 
 from gymposium_testing.contract import NotApplicable
 from gymposium_testing.trainers.protocol import RowTrainer, Trainer
-from gymposium_testing.trainers.registry import TrainerCheck, trainer_checks
+from gymposium_testing.trainers.registry import TrainerCheck, list_trainer_checks
 
 
 def pytest_generate_tests(metafunc: Any) -> None:
-    """Parametrize the test: one test for each check."""
+    """Parametrize the test by check."""
     option = metafunc.config.getoption("trainer", default=None)
-    checks = trainer_checks(named_trainer(option), metafunc.config.getoption("trainer_seed", default=0))
+    checks = list_trainer_checks(load_trainer(option), metafunc.config.getoption("trainer_seed", default=0))
     metafunc.parametrize("check", checks, ids=[check.name for check in checks])
 
 
-def named_trainer(option: str | None) -> Trainer | RowTrainer:
-    """Return the trainer that the option names. Raises `pytest.UsageError` if there is none."""
+def load_trainer(option: str | None) -> Trainer | RowTrainer:
+    """Make the trainer named by `--trainer`. Raises `pytest.UsageError` if it cannot be imported."""
     module, colon, name = (option or "").partition(":")
     if not (module and colon and name):
         raise pytest.UsageError(
@@ -38,7 +38,7 @@ def named_trainer(option: str | None) -> Trainer | RowTrainer:
 
 
 def test_trainer(check: TrainerCheck) -> None:
-    """The trainer passes the check."""
+    """Test that the trainer passes the check."""
     try:
         check.run()
     except NotApplicable as reason:

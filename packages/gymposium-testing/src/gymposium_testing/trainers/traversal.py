@@ -1,9 +1,9 @@
-"""The exact policy gradient of a model in a small game, by traversal.
+"""Compute a model's exact policy gradient in a small game, by traversal.
 
-The policy gradient theorem (Sutton et al., 2000, Policy Gradient Methods for Reinforcement Learning with Function
-Approximation, theorem 1): the gradient of the mean return is a sum over states and their replies. Each term is the
+By the policy gradient theorem (Sutton et al., 2000, Policy Gradient Methods for Reinforcement Learning with Function
+Approximation, theorem 1), the gradient of the mean return is a sum over states and replies. Each term is the
 probability of the state and the reply, times the reply's mean return, times the gradient of its log-probability.
-Here a state is what the model reads, so two spellings of the same move lead to two states.
+A state is the model's prompt, so two spellings of a move lead to two states.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ PromptedReply = tuple[TokenIds, TokenIds]
 
 @dataclass(slots=True)
 class _Node:
-    """A position, with what the model has read there."""
+    """A position with the model's prompt and replies."""
 
     seat: int
     returns: tuple[float, ...]
     children: list[int] = field(default_factory=list)
     odds: list[float] = field(default_factory=list)
-    """Probability of each child, if the model does not play here."""
+    """Each child's probability, unless the model moves here."""
     prompt: TokenIds | None = None
-    """What the model reads, if it plays here."""
+    """The model's prompt, if it moves here."""
     replies: list[TokenIds] = field(default_factory=list)
-    """The reply that leads to each child, if the model plays here."""
+    """The reply that leads to each child, if the model moves here."""
     forfeit: tuple[float, ...] = ()
 
 
 class GameTree:
-    """All positions that a model can reach, with its prompts and replies. The tree does not depend on weights."""
+    """The positions that a model can reach, with its prompts and replies, regardless of its weights."""
 
     def __init__(self, task: TrainerTask, model: ReadingModel) -> None:
         self._graph, self._model = build_graph(task.game), model
         self._read: dict[tuple[int, str, TokenIds], TokenIds] = {}
         self._trees: list[list[_Node]] = []
         self.prompts: dict[tuple[int, str], TokenIds] = {}
-        """A prompt that the model reads in each information state: with the first of its earlier replies."""
+        """A prompt for each information state, by seat and view."""
         self.answers: dict[TokenIds, list[TokenIds]] = {}
-        """All replies that play a move, by prompt."""
+        """The replies that play a move, by prompt."""
         for seats in ((0, 1),) if task.opponent == "self" else ((0,), (1,)):
             nodes: list[_Node] = []
             self._grow(nodes, 0, dict.fromkeys(seats, ()))
@@ -79,8 +79,8 @@ class GameTree:
         node.children = [self._grow(nodes, child, before) for child in position.children]
         return number
 
-    def probabilities(self, model: TrainingModel) -> dict[PromptedReply, float]:
-        """Return the probability of every reply that plays a move, at the model's current weights."""
+    def compute_probabilities(self, model: TrainingModel) -> dict[PromptedReply, float]:
+        """Return the probability of each reply that plays a move, at the model's current weights."""
         answers = [(prompt, reply) for prompt, replies in self.answers.items() for reply in replies]
         scored = model.log_probs([prompt + reply for prompt, reply in answers])
         return {
@@ -88,48 +88,49 @@ class GameTree:
             for (prompt, reply), found in zip(answers, scored, strict=True)
         }
 
-    def reached(self, odds: dict[PromptedReply, float]) -> dict[TokenIds, float]:
-        """Return how often on average the model reads each prompt in a match."""
+    def compute_reach(self, odds: dict[PromptedReply, float]) -> dict[TokenIds, float]:
+        """Return how often the model reads each prompt in a match, on average."""
         found: defaultdict[TokenIds, float] = defaultdict(float)
         for nodes in self._trees:
-            for node, reach in zip(nodes, _reaches(nodes, odds), strict=True):
+            for node, reach in zip(nodes, _compute_reaches(nodes, odds), strict=True):
                 if node.prompt is not None:
                     found[node.prompt] += reach / len(self._trees)
         return dict(found)
 
-    def coefficients(self, odds: dict[PromptedReply, float]) -> dict[PromptedReply, float]:
-        """Return the factor of each reply's log-probability gradient in the exact policy gradient of a match's
-        mean return, summed over the seats that the model plays. A reply that plays no move forfeits."""
+    def compute_coefficients(self, odds: dict[PromptedReply, float]) -> dict[PromptedReply, float]:
+        """Return the factor of each reply's log-probability gradient in the exact policy gradient.
+
+        The objective is a match's mean return, summed over the model's seats. Replies that play no move forfeit."""
         found: defaultdict[PromptedReply, float] = defaultdict(float)
         for nodes in self._trees:
-            worth = _worths(nodes, odds)
-            for node, reach in zip(nodes, _reaches(nodes, odds), strict=True):
+            worth = _compute_values(nodes, odds)
+            for node, reach in zip(nodes, _compute_reaches(nodes, odds), strict=True):
                 if node.prompt is None:
                     continue
                 for reply, child in zip(node.replies, node.children, strict=True):
-                    # all other replies forfeit, so they lose what this one gains
+                    # the gain over a forfeit, since replies that play no move forfeit
                     gain = worth[child][node.seat] - node.forfeit[node.seat]
                     answer = node.prompt, reply
                     found[answer] += reach * odds[answer] * gain / len(self._trees)
         return dict(found)
 
 
-def _chances(node: _Node, odds: dict[PromptedReply, float]) -> Iterator[tuple[int, float]]:
+def _list_chances(node: _Node, odds: dict[PromptedReply, float]) -> Iterator[tuple[int, float]]:
     prompt = node.prompt
     chances = node.odds if prompt is None else [odds[prompt, reply] for reply in node.replies]
     return zip(node.children, chances, strict=True)
 
 
-def _reaches(nodes: Sequence[_Node], odds: dict[PromptedReply, float]) -> list[float]:
+def _compute_reaches(nodes: Sequence[_Node], odds: dict[PromptedReply, float]) -> list[float]:
     reach = [0.0] * len(nodes)
     reach[0] = 1.0
     for node, here in zip(nodes, reach, strict=True):  # nodes come before their children
-        for child, chance in _chances(node, odds):
+        for child, chance in _list_chances(node, odds):
             reach[child] += here * chance
     return reach
 
 
-def _worths(nodes: Sequence[_Node], odds: dict[PromptedReply, float]) -> list[tuple[float, ...]]:
+def _compute_values(nodes: Sequence[_Node], odds: dict[PromptedReply, float]) -> list[tuple[float, ...]]:
     worth = [node.returns for node in nodes]
     for number in reversed(range(len(nodes))):
         node = nodes[number]
@@ -137,7 +138,7 @@ def _worths(nodes: Sequence[_Node], odds: dict[PromptedReply, float]) -> list[tu
             continue
         mean = [0.0] * len(node.returns)
         rest = 1.0
-        for child, chance in _chances(node, odds):
+        for child, chance in _list_chances(node, odds):
             mean = [m + chance * w for m, w in zip(mean, worth[child], strict=True)]
             rest -= chance
         if node.prompt is not None:

@@ -1,1 +1,1 @@
-"""The checks of a trainer, one module per kind."""
+"""The checks of trainers, one module per family."""

@@ -1,4 +1,4 @@
-"""Level (a): whether a trainer learns, by the exact value of the returned policy."""
+"""Level (a): check that a trainer learns, by the exact value of its policy."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ TASKS: dict[str, tuple[str, Opponent]] = {
     "the prisoner's dilemma in self-play": ("openspiel:matrix_pd", "self"),
 }
 LEAST_SHARE = 0.9
-"""Least share of the way from uniformly random play to the optimum."""
-SUM = 1e-4
+"""Required share of the way from random play to the optimum."""
+SUM_TOLERANCE = 1e-4
 """Maximum excess of a sum of probabilities over 1."""
 
 
@@ -33,58 +33,59 @@ class TrainingOutcome:
     """The result of a training run."""
 
     start: float
-    """The value of uniformly random play."""
+    """Value of uniformly random play."""
     reached: float
     optimum: float
 
     @property
     def share(self) -> float:
-        """The share of the way from the start to the optimum: 1 at the optimum."""
+        """Share of the way from the start to the optimum; 1 at the optimum."""
         return (self.reached - self.start) / (self.optimum - self.start)
 
 
-def learned(trainer: Trainer, name: str, seed: int = 0) -> TrainingOutcome:
-    """Train on one of `TASKS`. Raises `NotApplicable` for self-play if the trainer has none."""
+def measure_learning(trainer: Trainer, name: str, seed: int = 0) -> TrainingOutcome:
+    """Train on one of `TASKS` and evaluate the policy. Raises `NotApplicable` for unsupported self-play."""
     game_name, opponent = TASKS[name]
     if opponent == "self" and not trainer.self_play:
         raise NotApplicable("the trainer has no self-play")
     game = load_game(game_name)
-    policy = tabulated(game, trainer.train(TrainerTask(game, opponent), TrainingBudget(MATCHES, seed)))
+    policy = tabulate_policy(game, trainer.train(TrainerTask(game, opponent), TrainingBudget(MATCHES, seed)))
     uniform = tabulate(game, RandomPlayer())
     if opponent == "random":
         optimum = best_response(uniform).value.mean.mean_return
         return TrainingOutcome(
             value(uniform, uniform).mean.mean_return, value(policy, uniform).mean.mean_return, optimum
         )
-    return TrainingOutcome(-_regret(uniform), -_regret(policy), 0.0)
+    return TrainingOutcome(-_compute_regret(uniform), -_compute_regret(policy), 0.0)
 
 
-def learns(trainer: Trainer, name: str, seed: int = 0) -> None:
-    """Training gets at least 90 % of the way from uniformly random play to the known optimum: the best
-    response to random play, or in self-play a policy that is its own best response. Values are exact."""
-    found = learned(trainer, name, seed)
+def check_learning(trainer: Trainer, name: str, seed: int = 0) -> None:
+    """Training gets at least 90 % of the way from random play to the optimum.
+
+    The optimum is the best response to random play, or in self-play a policy that is its own best response."""
+    found = measure_learning(trainer, name, seed)
     require(
         found.share >= LEAST_SHARE,
         f"The policy gets {found.share:.0%} of the way to the optimum: {found.reached:.3f}, where random play gets "
         f"{found.start:.3f} and the optimum is {found.optimum:.3f}",
-        do="fix the other failed checks first. If there are none, let train() use more of the match budget, keep the "
+        fix="fix the other failed checks first. If there are none, let train() use more of the match budget, keep the "
         "policy exploring for longer (by entropy or KL), or set another learning rate.",
         where=name,
     )
 
 
-def tabulated(game: Game, policy: MovePolicy) -> Policy:
-    """Return a trainer's policy as a table. Raises `CheckFailed` for invalid probabilities."""
-    return tabulate(game, _AsPlayer(policy))
+def tabulate_policy(game: Game, policy: MovePolicy) -> Policy:
+    """Tabulate a trainer's policy. Raises `CheckFailed` for invalid probabilities."""
+    return tabulate(game, _PolicyPlayer(policy))
 
 
-def _regret(policy: Policy) -> float:
-    """Return the gain from another policy, averaged over the seats."""
+def _compute_regret(policy: Policy) -> float:
+    """Return the gain of the best response over the policy, averaged over seats."""
     return best_response(policy).value.mean.mean_return - value(policy, policy).mean.mean_return
 
 
-class _AsPlayer:
-    """A policy as a player that gives probabilities only."""
+class _PolicyPlayer:
+    """A player that only gives a policy's probabilities."""
 
     name, reader = "trained", get_reader("move")
     style: Style = "compact"
@@ -104,11 +105,11 @@ class _AsPlayer:
         assert moves is not None
         odds = [float(p) for p in self._policy(ask)]
         total = sum(odds)
-        if len(odds) != len(moves) or not all(p >= 0.0 for p in odds) or not total <= 1.0 + SUM:
+        if len(odds) != len(moves) or not all(p >= 0.0 for p in odds) or not total <= 1.0 + SUM_TOLERANCE:
             raise CheckFailed(
                 f"The policy gives {odds} for the moves {moves}.",
-                do="return one probability for each of ask.legal_moves. They add up to 1, or to less if a reply may be "
-                "illegal.",
+                fix="return one probability for each of ask.legal_moves. They add up to 1, or to less if replies may "
+                "be illegal.",
             )
         shares = tuple(p / total for p in odds) if total else (0.0,) * len(odds)
         return MoveDistribution(tuple(moves), shares, min(1.0, total), samples=None)

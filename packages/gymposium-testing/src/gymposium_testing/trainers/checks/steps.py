@@ -1,4 +1,4 @@
-"""Steps: they follow the policy gradient on the given rows, and the KL term."""
+"""Check that steps follow the policy gradient on their rows, and the KL term."""
 
 from __future__ import annotations
 
@@ -15,62 +15,62 @@ from gymposium_testing.contract import NotApplicable, require
 from gymposium_testing.trainers.evidence import TrainerEvidence, cosine, measure_residual
 from gymposium_testing.trainers.protocol import TrainedRow, Vector
 
-OUTSIDE = 0.02
-"""Maximum share of a step's direction that no sampled reply explains."""
-OPPOSITE = -0.5
-EXPLAINED = 0.97
+MAX_RESIDUAL = 0.02
+"""Maximum share of a step that no sampled reply explains."""
+MIN_SIGN_COSINE = -0.5
+MIN_REWARD_COSINE = 0.97
 """Minimum cosine between a step and the direction of the rewards."""
-FOLLOWS = 0.1
-ALONG = 4.0
-"""Minimum number of standard errors by which steps follow the exact gradient."""
-SIDEWAYS = 0.35
-"""Maximum sideways component of the mean step per unit along the exact gradient: about 20 degrees."""
+MIN_WEIGHT_COSINE = 0.1
+MIN_ERRORS = 4.0
+"""Minimum projection of steps on the exact gradient, in standard errors."""
+MAX_SIDEWAYS = 0.35
+"""Maximum component of the mean step beside the exact gradient, per unit along it: about 20 degrees."""
 KL_WEIGHT = 1.0
 
 
 def sign(evidence: TrainerEvidence) -> None:
-    """Replies become more likely if their reward is above the others'."""
+    """Replies with above-average rewards become more likely."""
     found = evidence.explanations[0]
     require(
-        found.kind != "the rewards" or found.cosine > OPPOSITE,
+        found.kind != "the rewards" or found.cosine > MIN_SIGN_COSINE,
         f"A step goes against the rewards (cosine {found.cosine:.3f}): replies with a greater reward "
         f"become less likely",
-        do="check the sign of the loss: it is minus advantage times log-probability.",
+        fix="check the sign of the loss: it is minus advantage times log-probability.",
     )
 
 
 def rewards(evidence: TrainerEvidence) -> None:
-    """A step follows its rows' rewards: each row counts by its own reward minus a baseline."""
+    """A step follows its rows' rewards: each row counts by its reward minus a baseline."""
     found = evidence.explanations[0]
     require(
-        abs(found.cosine) >= EXPLAINED,
+        abs(found.cosine) >= MIN_REWARD_COSINE,
         f"A step does not follow the rewards with any usual baseline, scale or weight of long rows. The nearest is "
         f"{found.kind!r}, with a cosine of {found.cosine:.3f}",
-        do="give each row its own advantage, the same for all its turns, without discount or clipping.",
+        fix="give each row its own advantage, the same for all its turns, without discount or clipping.",
     )
 
 
 def fresh_gradient(evidence: TrainerEvidence) -> None:
-    """The same step from the same state has the same direction: earlier steps leave no trace."""
-    rows, step = evidence.drawn
+    """Repeating a step from the same state gives the same direction."""
+    rows, step = evidence.random_step
     again = evidence.step(rows)
     off = float(np.linalg.norm(again - step) / np.linalg.norm(step))
     require(
-        off <= OUTSIDE,
+        off <= MAX_RESIDUAL,
         f"The same step from the same state differs by {off:.0%} the second time",
-        do="clear gradients before each step, and disable dropout. save() and restore() must cover all state.",
+        fix="clear gradients before each step, and disable dropout. save() and restore() must cover all state.",
     )
 
 
 def weights_follow(evidence: TrainerEvidence) -> None:
     """The weights follow the gradient: replies with greater rewards become more likely."""
-    given, direction = evidence.drawn
+    given, direction = evidence.random_step
     rows = [row.tokens for row in given]
-    evidence.at_start()
+    evidence.reset()
     before = evidence.model.log_probs(rows)
     evidence.model.step(given)
     after = evidence.model.log_probs(rows)
-    evidence.at_start()
+    evidence.reset()
     changes = [
         math.fsum(b - a for a, b, on in zip(of_row, now, row.mask, strict=True) if on)
         for row, of_row, now in zip(given, before, after, strict=True)
@@ -78,38 +78,38 @@ def weights_follow(evidence: TrainerEvidence) -> None:
     expected = [float(direction @ sum(evidence.gradients(evidence.collect_answers(row)))) for row in given]
     follows = cosine(np.array(changes), np.array(expected))
     require(
-        follows > FOLLOWS,
+        follows > MIN_WEIGHT_COSINE,
         f"A step's changes of log-probabilities contradict its gradient (correlation {follows:.2f})",
-        do="check how the optimizer uses the gradient: its sign, and which weights it holds.",
+        fix="check how the optimizer uses the gradient: its sign, and which weights it holds.",
     )
 
 
 def loss_of_sampled_tokens(evidence: TrainerEvidence) -> None:
-    """A step is a linear combination of the sampled replies' gradients, also in rows that need no padding."""
-    rows, _ = evidence.drawn
+    """A step on rows without padding is a linear combination of the sampled replies' gradients."""
+    rows, _ = evidence.random_step
     alike = _keep_equal_lengths(rows)
-    outside = measure_residual(evidence.step(alike), _span(evidence, alike))
+    outside = measure_residual(evidence.step(alike), _collect_gradients(evidence, alike))
     require(
-        outside <= OUTSIDE,
+        outside <= MAX_RESIDUAL,
         f"{outside:.0%} of a step on {quantity(len(alike), 'row')} of {quantity(len(alike[0].tokens), 'token')} is "
         f"explained by no reply",
-        do="compare the loss with the mask: its log-probabilities may be those of other tokens (a shift by one), or at "
-        "another temperature. Disable everything except the policy gradient, such as an entropy bonus.",
+        fix="compare the loss with the mask: its log-probabilities may be those of other tokens (a shift by one), or "
+        "at another temperature. Disable everything except the policy gradient, such as an entropy bonus.",
     )
 
 
 def padding(evidence: TrainerEvidence) -> None:
-    """Rows of different lengths teach the same together as alone: padding has no gradient."""
-    rows, step = evidence.drawn
+    """Padding has no gradient: rows of different lengths teach the same together as alone."""
+    rows, step = evidence.random_step
     alike = _keep_equal_lengths(rows)
-    if measure_residual(evidence.step(alike), _span(evidence, alike)) > OUTSIDE:
+    if measure_residual(evidence.step(alike), _collect_gradients(evidence, alike)) > MAX_RESIDUAL:
         raise NotApplicable("rows of equal length, which need no padding, have the same fault")
-    outside = measure_residual(step, _span(evidence, rows))
+    outside = measure_residual(step, _collect_gradients(evidence, rows))
     require(
-        outside <= OUTSIDE,
+        outside <= MAX_RESIDUAL,
         f"{outside:.0%} of a step on rows of different lengths is explained by no sampled reply; rows of equal length "
         f"are learned from correctly",
-        do="multiply the loss by the mask, which is 0 on padding and on the prompts between a row's turns.",
+        fix="multiply the loss by the mask, which is 0 on padding and on the prompts between a row's turns.",
     )
 
 
@@ -120,22 +120,22 @@ def exact_gradient(evidence: TrainerEvidence) -> None:
     along = steps @ exact
     mean, error = float(along.mean()), float(along.std(ddof=1)) / math.sqrt(len(along))
     require(
-        mean > ALONG * error,
+        mean > MIN_ERRORS * error,
         f"The mean of {quantity(len(along), 'step')} does not follow the exact policy gradient: "
         f"{mean:.3g}, with a standard "
         f"error of {error:.3g} (cosine {cosine(steps.mean(axis=0), exact):.3f})",
-        do="fix the other failed checks first; if there are none, check how rewards become advantages.",
+        fix="fix the other failed checks first; if there are none, check how rewards become advantages.",
     )
-    beside = _unbiased_square(steps - np.outer(along, exact))
-    without = np.array([_unbiased_square(rest - np.outer(rest @ exact, exact)) for rest in _without_each(steps)])
+    beside = _estimate_square(steps - np.outer(along, exact))
+    without = np.array([_estimate_square(rest - np.outer(rest @ exact, exact)) for rest in _leave_one_out(steps)])
     doubt = float(np.sqrt((len(without) - 1) * without.var()))
     sideways = math.sqrt(max(0.0, beside)) / mean
     require(
-        beside <= (SIDEWAYS * mean) ** 2 + ALONG * doubt,
+        beside <= (MAX_SIDEWAYS * mean) ** 2 + MIN_ERRORS * doubt,
         f"The mean of {quantity(len(along), 'step')} goes {sideways:.2f} beside the exact policy "
         "gradient for each unit along it, "
         f"beyond what noise explains",
-        do="check what weights rows or turns differently: means over tokens, group standard deviations, clipping.",
+        fix="check what weights rows or turns differently: means over tokens, group standard deviations, clipping.",
     )
 
 
@@ -143,33 +143,33 @@ def kl(evidence: TrainerEvidence) -> None:
     """The KL term of a step leads towards the model's initial weights."""
     if not evidence.trainer.kl:
         raise NotApplicable("the trainer declares no KL term")
-    moved, model = evidence.moved, evidence.model
+    moved, model = evidence.moved_model, evidence.model
     rng = stream(evidence.seed, "trainers", "kl")
-    rows = [replace(row, reward=rng.choice((-1.0, 1.0))) for row in moved.rolled.rows]
+    rows = [replace(row, reward=rng.choice((-1.0, 1.0))) for row in moved.rollout.rows]
     state = moved.states[-1]
     term = evidence.step_from(state, rows, KL_WEIGHT) - evidence.step_from(state, rows, 0.0)
-    evidence.at_start()
-    reference = evidence.tree.probabilities(model)
+    evidence.reset()
+    reference = evidence.tree.compute_probabilities(model)
     model.restore(state)
-    odds = evidence.tree.probabilities(model)
-    reach = evidence.tree.reached(odds)
+    odds = evidence.tree.compute_probabilities(model)
+    reach = evidence.tree.compute_reach(odds)
     growth = np.zeros_like(term)
     for (prompt, reply), p in odds.items():
         factor = reach[prompt] * p * math.log(p / reference[prompt, reply])
         if abs(factor) > 1e-6:
             growth += factor * np.asarray(model.gradient(prompt, reply), dtype=np.float64)
-    evidence.at_start()
+    evidence.reset()
     towards = -cosine(term, growth)
     require(
         towards > 0.1,
         f"With a KL weight of {KL_WEIGHT:g}, a step changes by what "
         + (f"increases the KL divergence (cosine {-towards:.2f})" if towards < -0.1 else "hardly changes it"),
-        do="check the sign of the KL term, and which policy is the reference: its weights are fixed.",
+        fix="check the sign of the KL term, and which policy is the reference: its weights are fixed.",
     )
 
 
 def _keep_equal_lengths(rows: Sequence[TrainedRow]) -> list[TrainedRow]:
-    """Return the rows with the most common seat and length. Groups with rows of several lengths are left out."""
+    """Return the rows with the most common seat and length, without groups of mixed lengths."""
     groups: defaultdict[tuple[int, int | str], list[TrainedRow]] = defaultdict(list)
     for number, row in enumerate(rows):
         groups[row.seat, f"row {number}" if row.group is None else row.group].append(row)
@@ -181,16 +181,16 @@ def _keep_equal_lengths(rows: Sequence[TrainedRow]) -> list[TrainedRow]:
     return max(found.values(), key=len, default=[])
 
 
-def _span(evidence: TrainerEvidence, rows: Sequence[TrainedRow]) -> list[Vector]:
+def _collect_gradients(evidence: TrainerEvidence, rows: Sequence[TrainedRow]) -> list[Vector]:
     answers = dict.fromkeys(answer for row in rows for answer in evidence.collect_answers(row))
     return evidence.gradients(answers)
 
 
-def _unbiased_square(steps: Vector) -> float:
-    """Return an unbiased estimate of the mean's squared length: products of different steps only."""
+def _estimate_square(steps: Vector) -> float:
+    """Return an unbiased estimate of the mean step's squared length, from products of different steps."""
     total, count = steps.sum(axis=0), len(steps)
     return float(total @ total - (steps * steps).sum()) / (count * (count - 1))
 
 
-def _without_each(steps: Vector) -> list[Vector]:
+def _leave_one_out(steps: Vector) -> list[Vector]:
     return [np.delete(steps, number, axis=0) for number in range(len(steps))]
