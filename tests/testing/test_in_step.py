@@ -21,7 +21,7 @@ def test_equal_games_are_compared_position_by_position() -> None:
     walks = walk("tic_tac_toe", "tic_tac_toe(disguise=1)")
     assert walks.positions == 200
     assert walks.matches > 20
-    assert len(walks.moves.there) == 9
+    assert len(walks.moves.forward) == 9
 
 
 def test_different_games_are_told_apart() -> None:
