@@ -49,7 +49,7 @@ def test_what_is_left_out_is_written_out() -> None:
         (TINY + "opening = -1\n", "opening = -1: give 0 or more"),
         (TINY.replace("tic_tac_toe", "tic_tac_to"), "Did you mean 'tic_tac_toe'"),
         (TINY.replace("greedy", "greedi"), "called 'greedi'. Did you mean 'greedy'"),
-        (TINY.replace("greedy", "human"), "Remove the player human"),
+        (TINY.replace("greedy", "human"), "'human' cannot play tournaments"),
         (TINY.replace("greedy", "random"), "duplicate in players of tic_tac_toe: random"),
         (TINY + '[[games]]\nname = "tic_tac_toe"\n', "duplicate in games: tic_tac_toe"),
         (TINY.replace('"tiny"', '"Tiny one"'), "lower-case letters"),

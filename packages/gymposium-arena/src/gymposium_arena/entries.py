@@ -191,8 +191,8 @@ def _describe_player(player: Player, text: str, games: Sequence[str]) -> dict[st
 def make_entered_player(entry: Entry) -> Player:
     """Make an entry's player.
 
-    Raises like `make_player`, `PermissionRequired` for a player that only the user may name, and `PlayerMismatch` if the
-    installed player differs from its entry."""
+    Raises like `make_player`, `PermissionRequired` for a player that only the user may name, and `PlayerMismatch` if
+    the installed player differs from its entry."""
     check_named_player(entry.player)
     player = make_player(entry.player)
     now = _describe_player(player, entry.player, entry.games)
