@@ -55,8 +55,8 @@ class Chat:
         self.thinking = thinking
         self.history: History = history
         self._template = template = Template(tokenizer, thinking=thinking)
-        self.opened = self._opening()
-        """The beginning of each reply that the template writes: the tag that opens a model's thoughts, or nothing."""
+        self.opened = self._find_opening()
+        """The text that the template opens each reply with: a tag for thoughts, or nothing."""
         self._support = ToolSupport.from_template(template)
         endings = Endings.from_template(template, tokenizer, self._support.before_result)
         self.end = endings.end
@@ -64,8 +64,8 @@ class Chat:
         self.stops = endings.stops
         """Tokens that end sampling."""
         self._growth = Growth(template, self._support, opened=self.opened, closing=endings.text)
-        self._beginning = lru_cache(maxsize=32)(self._make_beginning)
-        self._following = lru_cache(self._make_following)
+        self._beginning = lru_cache(maxsize=32)(self._make_beginning_encoder)
+        self._following = lru_cache(self._make_following_encoder)
         self._check()
         if history == "kept" and not self._growth.continues("user"):
             raise GymposiumError(
@@ -75,8 +75,8 @@ class Chat:
 
     @property
     def dialect(self) -> Dialect | None:
-        """The dialect of the template's tool calls. None for a template without tools, and for one with unreadable
-        calls. In that case, describe tools in the user's messages, and give results as user messages."""
+        """The dialect of the template's tool calls, or None if it has no tools or its calls cannot be read. Then
+        describe tools in user messages, and give results as user messages."""
         return self._support.dialect
 
     def grows(self, after: After = "user", *, thoughts: bool = True) -> bool:
@@ -93,11 +93,12 @@ class Chat:
     @property
     def verdict(self) -> str:
         """A one-line description of how the template treats tool calls and history."""
+        before_user = self._describe_history("user")
         if self.dialect is None:
-            return f"Chat template: no known tool calls; history before a user message is {self._kept('user')}."
+            return f"Chat template: no known tool calls; history before a user message is {before_user}."
         return (
-            f"Chat template: tool calls as in {self.dialect.name}; history before a result is {self._kept('tool')}, "
-            f"before a user message {self._kept('user')}."
+            f"Chat template: tool calls as in {self.dialect.name}; history before a result is "
+            f"{self._describe_history('tool')}, before a user message {before_user}."
         )
 
     def conversation(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> tuple[int, ...]:
@@ -108,13 +109,13 @@ class Chat:
         Raises `GymposiumError` if the template rejects these messages, or would drop tools or calls."""
         first = next((n for n, message in enumerate(messages) if message["role"] == "assistant"), None)
         if self.history == "kept" and first is not None:
-            return self._grown(messages, first, tools)
+            return self._encode_grown(messages, first, tools)
         return self.ids(self.rendering(messages, tools))
 
     def rendering(self, messages: Sequence[Message], tools: Sequence[Tool] = ()) -> Rendering:
         """Render the conversation, ready for the next reply, for a later continuation (`continued`). Raises the same
         errors as `conversation`."""
-        offered = self._offered(tools, called=any(message.get("tool_calls") for message in messages))
+        offered = self._check_tools(tools, called=any(message.get("tool_calls") for message in messages))
         marks = self._template.marks(list_texts(messages), offered)
         return Rendering(self._template.wording(messages, marks, offered), marks)
 
@@ -181,7 +182,9 @@ class Chat:
         marks = self._template.marks(list_texts([make_assistant_message(text, *calls)]))
         marked = self._template.controls.marked(text, marks.control, only=THINKING)
         if calls:
-            called = self._template.written(lambda hide: self._called([hide_call(one, hide) for one in calls]), marks)
+            called = self._template.written(
+                lambda hide: self._render_calls([hide_call(one, hide) for one in calls]), marks
+            )
             marked += self._template.marked(called, marks)
         return (*marks.encoder.within(marked), self.end)
 
@@ -208,7 +211,7 @@ class Chat:
             pieces[-1] = "\ufffd"
         return [piece or "" for piece in pieces]
 
-    def _grown(self, messages: Sequence[Message], first: int, tools: Sequence[Tool]) -> tuple[int, ...]:
+    def _encode_grown(self, messages: Sequence[Message], first: int, tools: Sequence[Tool]) -> tuple[int, ...]:
         """Return the ids of a conversation whose first reply is the message `first`, part by part."""
         ids = self.ids(self.rendering(messages[:first], tools))
         rest = deque(messages[first:])
@@ -222,27 +225,27 @@ class Chat:
             ids += self.more(*texts, after=after, ended=True)
         return ids
 
-    def _kept(self, after: After) -> str:
+    def _describe_history(self, after: After) -> str:
         if self.grows(after):
             return "kept"
         return "kept if replies have no thoughts" if self.grows(after, thoughts=False) else "rewritten"
 
-    def _make_beginning(self, tools: tuple[Tool, ...]) -> Callable[..., tuple[int, ...]]:
+    def _make_beginning_encoder(self, tools: tuple[Tool, ...]) -> Callable[..., tuple[int, ...]]:
         """Make the encoding of a chat's first message."""
-        offered = self._offered(tools)
-        return self._encoding(
+        offered = self._check_tools(tools)
+        return self._make_encoder(
             lambda texts, marks: self._template.wording([make_user_message(*texts)], marks, offered),
             offered,
             size=_SOME if offered else _MANY,
         )
 
-    def _make_following(self, after: After) -> Callable[..., tuple[int, ...]]:
+    def _make_following_encoder(self, after: After) -> Callable[..., tuple[int, ...]]:
         """Make the encoding of the text after a reply."""
-        return self._encoding(
+        return self._make_encoder(
             lambda texts, marks: self._growth.behind(texts, after, marks), size=_MANY if after == "user" else _SOME
         )
 
-    def _encoding(
+    def _make_encoder(
         self, wording: Callable[[tuple[str, ...], Marks], str], tools: tuple[Tool, ...] = (), *, size: int
     ) -> Callable[..., tuple[int, ...]]:
         """Return a cached function from messages to the ids of their `wording`. If the wording of one message is a
@@ -261,7 +264,7 @@ class Chat:
 
         return encode
 
-    def _offered(self, tools: Sequence[Tool], *, called: bool = False) -> tuple[Tool, ...]:
+    def _check_tools(self, tools: Sequence[Tool], *, called: bool = False) -> tuple[Tool, ...]:
         """Return the tools. Raises `GymposiumError` if the template would drop them, or calls in the conversation."""
         if (tools and not self._support.lists) or (called and not self._support.calls):
             raise GymposiumError(
@@ -270,7 +273,7 @@ class Chat:
             )
         return tuple(tools)
 
-    def _called(self, calls: Sequence[Call]) -> str:
+    def _render_calls(self, calls: Sequence[Call]) -> str:
         """Return the wording of calls in the template's dialect."""
         if self.dialect is None:
             raise GymposiumError(
@@ -282,7 +285,7 @@ class Chat:
         except ValueError as error:
             raise GymposiumError(f"Cannot write these calls for {self._template.name!r}: {error}.") from error
 
-    def _opening(self) -> str:
+    def _find_opening(self) -> str:
         """Return the beginning of a reply that the template writes, if it opens the model's thoughts. Raises
         `GymposiumError` if the template drops the user's messages."""
         probe = self._template.usual.probe

@@ -39,30 +39,28 @@ TRUNCATED = "<think>[TRUNCATED]</think>"
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One message of the user and the reply to it. A retry is an exchange too: its message says why the last reply was
-    not accepted."""
+    """A user message and its reply. A retry is also an exchange: its message says why the last reply was rejected."""
 
     first: str
     """The message with the rules, for the beginning of a conversation."""
     later: str
     """The message without the rules, for the rest of a conversation."""
     reply: str | None = None
-    """The raw reply; None before it is given. Without its calls, if it has `calls`."""
+    """The raw reply without its `calls`, or None if there is none yet."""
     calls: tuple[Call, ...] = ()
-    """The calls of tools in the reply, if the reader reads such calls."""
+    """The tool calls in the reply, if the reader reads them."""
     results: tuple[str, ...] = ()
-    """What each tool returned that the last reply called. These messages of tools then stand in place of the user's, if
-    that reply is part of the conversation."""
+    """The results of the last reply's calls. They replace the user's message if that reply is part of the
+    conversation."""
 
     @classmethod
     def from_ask(cls, ask: Ask, prompt: Prompt) -> Exchange:
-        """The exchange of an ask, without a reply. The message of a retry says why the last reply was not accepted."""
+        """Make the exchange of an ask, without a reply. The message of a retry gives the reason for it."""
         return cls.showing(ask.observe(prompt.style), prompt, ask.reason)
 
     @classmethod
     def showing(cls, observation: Observation, prompt: Prompt, reason: str | None = None) -> Exchange:
-        """The exchange that shows an observation, without a reply. `reason` says why the last reply was not
-        accepted."""
+        """Make the exchange for an observation, without a reply. With `reason`, it is a retry."""
         answered = isinstance(prompt.reader, ToolsReader) and reason is None
         return cls(
             prompt(observation, reason),
@@ -81,7 +79,7 @@ class Exchange:
         return said
 
     def replied(self, reply: str, how: Reader) -> Exchange:
-        """This exchange with its reply, which `how` reads."""
+        """Return this exchange with a reply, read by `how`."""
         parts = how.parts(reply) if isinstance(how, ToolsReader) else None
         if parts is None:
             return replace(self, reply=reply)
@@ -91,7 +89,7 @@ class Exchange:
         return replace(self, reply=thoughts + space, calls=calls)
 
     def answered(self, move: str, how: Reader) -> Exchange:
-        """This exchange with the canonical reply that makes a move, in the form of `how`."""
+        """Return this exchange with the canonical reply for a move, in the form of `how`."""
         if isinstance(how, ToolsReader):
             return replace(self, reply="", calls=parse_calls(move))
         return replace(self, reply=how.answer(move))
@@ -116,7 +114,7 @@ class Context(Protocol):
         ...
 
     def messages(self, past: Sequence[Exchange], now: Exchange) -> list[Message]:
-        """The conversation that ends with the message of `now`. Each exchange in `past` has a reply."""
+        """Return the conversation up to the message of `now`. Each exchange in `past` must have a reply."""
         ...
 
 
@@ -127,7 +125,7 @@ class _History:
     name: str
     grows: bool = False
     keeps: int | None = None
-    """The number of past exchanges that are shown; None for all."""
+    """The number of past exchanges to show, or None for all."""
     thoughts: bool = True
     """Whether thoughts in past replies are shown."""
 
@@ -146,15 +144,15 @@ class _History:
 
 
 def _list_opening_messages(exchange: Exchange, before: Sequence[Message]) -> Sequence[Message]:
-    """The messages that an exchange begins with: of tools, if their calls stand before it, or else of the user."""
+    """Return the tool results that open an exchange if their calls precede it, else the user's message."""
     if exchange.results and before and before[-1].get("tool_calls"):
         return [{"role": "tool", "content": text} for text in exchange.results]
     return [{"role": "user", "content": exchange.later if before else exchange.first}]
 
 
 def list_template_tools(how: Reader, game: Game) -> tuple[Tool, ...]:
-    """The tools that the chat template lists in the prompts of a game. None if the messages describe them, because
-    `how` does not read calls in the template's dialect."""
+    """Return the tools that the chat template lists in a game's prompts. Empty if `how` does not read the template's
+    calls: then the messages describe the tools."""
     return list_tools(game) if isinstance(how, ToolsReader) else ()
 
 
@@ -165,7 +163,7 @@ _NAMED: dict[str, Context] = {
 
 
 def parse_context(name: str) -> Context:
-    """The context called `name`: `full`, `truncated`, `state`, or `last-4` with any number from 1.
+    """Return the context called `name`: `full`, `truncated`, `state`, or `last-N` with N from 1.
 
     Raises `UnknownName` for another name, with the nearest one, and `BadOption` for a value that is not text."""
     if not isinstance(name, str):
@@ -179,9 +177,9 @@ def parse_context(name: str) -> Context:
 
 
 def hide_thoughts(reply: str) -> str:
-    """`reply` with a placeholder for each of its thoughts. A thought is the text between two tags, up to the end if it
-    is never closed, or from the start if the chat template opened it. Thoughts in delimiters of other models
-    (`gymposium.replies.thoughts`) have one placeholder at the start."""
+    """Return `reply` with a placeholder for each of its thoughts. A thought without a closing tag extends to the end.
+    One opened by the chat template begins at the start. Thoughts in other models' delimiters
+    (`gymposium.replies.thoughts`) get one placeholder at the start."""
     first = THOUGHT.search(reply)
     if first is not None and first[0] not in ("<think>", "</think>"):
         found = find_answer(reply)
@@ -193,7 +191,7 @@ def hide_thoughts(reply: str) -> str:
 
 
 def describe_full_context(matches: int, room: str) -> str:
-    """The remark that this number of matches ended because a prompt left no room for a reply in `room`."""
+    """Return the remark that this many matches ended because a prompt left no room for a reply in `room`."""
     return (
         f"{matches} of its matches ended out of context: the prompt left no room for a reply in {room}. Take a shorter "
         f"context= (state, last-4) or prompt=compact, or a model that reads more."

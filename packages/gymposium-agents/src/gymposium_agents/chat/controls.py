@@ -15,8 +15,8 @@ THINKING = frozenset({"<think>", "</think>"})
 
 
 def is_panic(error: BaseException) -> bool:
-    """Return True for a panic of a library in Rust, which is no `Exception`. The tokenizers library panics when a
-    regular expression takes too long."""
+    """Return True for a Rust panic, which is not an `Exception`. The tokenizers library panics when a regular
+    expression takes too long."""
     return type(error).__name__ == "PanicException"
 
 
@@ -68,8 +68,8 @@ class ControlTokens:
         return "".join(characters)
 
     def parts(self, text: str) -> list[int]:
-        """Return the places in `text` where a part of a control token begins that other text may complete, as `<` and
-        `>` complete `tool_call`. Such parts touch the start or the end of the text, ignoring white space."""
+        """Return the indices of partial control tokens, which adjacent text may complete (`<` and `>` complete
+        `tool_call`). They touch the start or the end of the text, ignoring white space."""
         if self._first is None:
             return []
         last = len(text.rstrip())
@@ -134,7 +134,7 @@ class Encoder:
         for i, token in controls.added.items():
             content = token.content
             if content in controls.contents and content != unknown and tokenizer.model.token_to_id(content) == i:
-                self._ids[i] = self._spelled(content, i)
+                self._ids[i] = self._spell_out(content, i)
         self._check(controls, mark, unknown)
 
     def _check(self, controls: ControlTokens, mark: str, unknown: str | None) -> None:
@@ -154,7 +154,7 @@ class Encoder:
                 f"again with normalized=False and save the tokenizer beside the model, or use another model."
             )
 
-    def _spelled(self, content: str, control: int) -> tuple[int, ...]:
+    def _spell_out(self, content: str, control: int) -> tuple[int, ...]:
         """Return the ids of a control token's text, character by character. They replace the token where the model's
         vocabulary makes it from ordinary text (`</s>`, by merges left over from a conversion)."""
         ids = tuple(piece.id for character in content for piece in self._tokenizer.model.tokenize(character))
@@ -167,13 +167,13 @@ class Encoder:
 
     def encode(self, text: str) -> tuple[int, ...]:
         """Return the ids of a whole conversation."""
-        return self._original(self._encoded(text))
+        return self._restore_ids(self._encode_copy(text))
 
     def within(self, text: str) -> tuple[int, ...]:
         """Return the ids of text from the middle of a conversation."""
-        return self._original(self._encoded(self._lead + text)[1:])
+        return self._restore_ids(self._encode_copy(self._lead + text)[1:])
 
-    def _encoded(self, text: str) -> list[int]:
+    def _encode_copy(self, text: str) -> list[int]:
         """Return the copy's ids. Raises `GymposiumError` if the tokenizer gives up on this text."""
         try:
             ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
@@ -183,6 +183,6 @@ class Encoder:
             raise GymposiumError(f"The tokenizer cannot encode this text ({error}). Use another model.") from error
         return ids
 
-    def _original(self, ids: list[int]) -> tuple[int, ...]:
+    def _restore_ids(self, ids: list[int]) -> tuple[int, ...]:
         """Return the original tokenizer's ids for those of the copy."""
         return tuple(chain.from_iterable(self._ids.get(i, (i,)) for i in ids))

@@ -53,9 +53,8 @@ class Growth:
         return "".join(rest.partition(self._closing)[1:])
 
     def continued(self, before: str, said: Message, now: str, marks: Marks) -> str | None:
-        """Return the rendering after the reply `said`, if the rendering `now` is `before`, the reply and more. Returns
-        None if the template wrote something else there. White space in the reply is ignored. Both renderings have these
-        marks."""
+        """Return what `now` adds to the rendering `before` and the reply `said`, or None if `now` does not begin with
+        them. White space in the reply is ignored. Both renderings have these marks."""
         if not now.startswith(before):
             return None
         written, closing, rest = now[len(before) :].partition(self._closing)
@@ -66,8 +65,8 @@ class Growth:
     def _grows(self, after: After, thoughts: bool) -> bool:
         try:
             if after == "user":
-                return all(map(self._keeps, self._talks(thoughts)))
-            return self._support.dialect is not None and all(map(self._keeps, self._errands(thoughts)))
+                return all(map(self._is_growing, self._list_chats(thoughts)))
+            return self._support.dialect is not None and all(map(self._is_growing, self._list_tool_chats(thoughts)))
         except GymposiumError:  # the template rejects a second user message, or what follows a result
             return False
 
@@ -79,14 +78,14 @@ class Growth:
         except GymposiumError:  # the template rejects a second user message, or a result
             return False
 
-    def _thoughts(self, thoughts: bool) -> list[str]:
-        """Return the thoughts to try before an answer: none, unless the template opens them, and some."""
+    def _list_thoughts(self, thoughts: bool) -> list[str]:
+        """Return the thoughts to try before an answer: some, and none unless the template opens them."""
         some = (self._opened or "<think>\n") + "b\n</think>\n\n"
         return [some] if self._opened else ["", some] if thoughts else [""]
 
-    def _talks(self, thoughts: bool) -> Iterable[list[_Turn]]:
+    def _list_chats(self, thoughts: bool) -> Iterable[list[_Turn]]:
         """Yield conversations in which the user answers each reply, and some replies are preceded by tool calls."""
-        leads = self._thoughts(thoughts)
+        leads = self._list_thoughts(thoughts)
         replies = [f"{lead}b2" for lead in leads]
         if thoughts and not self._opened:
             replies.append("<think>b</think><move>b2</move>")  # as the form `tags` writes them
@@ -96,9 +95,9 @@ class Growth:
             called = (make_assistant_message(leads[0], *probe_calls("b2", "count")), [make_tool_message("?")])
             yield [called, (make_assistant_message(f"{leads[0]}b2"), [make_user_message("?")])] * 2
 
-    def _errands(self, thoughts: bool) -> Iterable[list[_Turn]]:
+    def _list_tool_chats(self, thoughts: bool) -> Iterable[list[_Turn]]:
         """Yield conversations in which each reply calls tools."""
-        for lead in self._thoughts(thoughts):
+        for lead in self._list_thoughts(thoughts):
             once = (make_assistant_message(lead, *probe_calls("b2", "count")), [make_tool_message("?")])
             yield [once] * 2
             if self._support.several:
@@ -108,7 +107,7 @@ class Growth:
                 )
                 yield [twice, once]
 
-    def _keeps(self, turns: Sequence[_Turn]) -> bool:
+    def _is_growing(self, turns: Sequence[_Turn]) -> bool:
         """Return True if the rendering of a conversation is that of its beginning, followed by each reply and the text
         after it."""
         usual = self._template.usual

@@ -30,12 +30,12 @@ def make_user_message(text: str) -> Message:
 
 
 def make_assistant_message(text: str, *calls: Call) -> Message:
-    """Make a reply."""
+    """Make an assistant message."""
     return {"role": "assistant", "content": text, "tool_calls": calls}
 
 
 def make_tool_message(text: str) -> Message:
-    """Make the result of a call."""
+    """Make a message with the result of a call."""
     return {"role": "tool", "content": text}
 
 

@@ -33,8 +33,8 @@ class TokenRow:
 
 
 def token_rows(turns: Sequence[TurnTokens]) -> list[TokenRow]:
-    """Convert the turns of one seat in one match, in order, to rows. A turn whose prompt begins with all tokens of the
-    previous turn continues that turn's row. Any other turn begins a new row: its history was rewritten, or it has none.
+    """Convert the turns of one seat in one match, in order, to rows. A turn continues the previous turn's row if its
+    prompt begins with all tokens of that turn. Otherwise it begins a new row.
 
     Raises `GymposiumError` for a turn without a prompt, or without exactly one log-probability per sampled token."""
     rows: list[list[int]] = []  # indices of turns

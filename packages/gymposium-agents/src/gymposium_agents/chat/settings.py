@@ -45,7 +45,7 @@ class PlayerSettings:
     max_tokens: int = 512
     """The maximum number of tokens in a reply. A longer reply is cut off."""
     context: str = "state"
-    """The part of the match so far that the model reads: state, full, truncated or last-K."""
+    """The past turns that the model reads: state, full, truncated or last-K."""
     temperature: float = 0.0
     """The sampling temperature. At 0, the model always gives its most likely reply."""
     thinking: bool = False
@@ -99,8 +99,8 @@ class PlayerSettings:
 
     @classmethod
     def beside(cls, *places: str | Path) -> Self:
-        """Read the settings in the `player.json` of the first directory that has one. Without one, the model was not
-        trained here: returns the defaults, with lenient reading.
+        """Read the settings in the `player.json` of the first directory that has one. Without one, returns the defaults
+        with lenient reading, because the model was not trained here.
 
         Raises `BadOption` for an invalid file."""
         for place in places:

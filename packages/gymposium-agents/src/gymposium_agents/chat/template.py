@@ -29,12 +29,12 @@ class Template:
         self._tokenizer = tokenizer
         self._variables = {**tokenizer.special_tokens_map, "enable_thinking": thinking}
         self._cost = ""
-        """Why the template is no longer rendered."""
+        """Why rendering has stopped, or empty."""
         self.backend = _find_backend(tokenizer)
         self.controls = ControlTokens(self.backend)
         self._taken = find_private_characters((str(tokenizer.chat_template), *self.controls.contents))
         self._marks_for = lru_cache(maxsize=8)(self._make_marks)
-        self._listed = lru_cache(maxsize=64)(self._make_listed)
+        self._listed = lru_cache(maxsize=64)(self._convert_tools)
         self._private_in = lru_cache(maxsize=64)(_find_private_characters)
         self.usual = self._make_marks(frozenset())
         """The marks for texts without private-use characters."""
@@ -62,7 +62,7 @@ class Template:
         if not hiding.met_parts:
             return exact
         safe = write(TextHider(self.controls, marks, parts=True))
-        return exact if self._tokens(exact) == self._tokens(safe) else safe
+        return exact if self._list_tokens(exact) == self._list_tokens(safe) else safe
 
     def encoded(self, wording: str, marks: Marks) -> tuple[int, ...]:
         """Return the ids of a rendering."""
@@ -72,10 +72,10 @@ class Template:
         """Return a rendering with the mark before its control tokens, and with the original text of its messages."""
         return marks.restored(self.controls.marked(wording, marks.control))
 
-    def _tokens(self, text: str) -> list[str]:
+    def _list_tokens(self, text: str) -> list[str]:
         return [content for _, content in self.controls.found(text)]
 
-    def _make_listed(self, tools: tuple[Tool, ...], marks: Marks, parts: bool) -> tuple[list[dict[str, Any]], bool]:
+    def _convert_tools(self, tools: tuple[Tool, ...], marks: Marks, parts: bool) -> tuple[list[dict[str, Any]], bool]:
         """Return the tools in the format of templates, and whether they contain parts of control tokens."""
         hiding = TextHider(self.controls, marks, parts=parts)
         return convert_tools(tools, hiding), hiding.met_parts

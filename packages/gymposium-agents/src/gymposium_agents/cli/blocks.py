@@ -1,4 +1,4 @@
-"""The tables of an evaluation, in blocks of three measures that fit an 80-column terminal for any number of seats."""
+"""Tables of an evaluation, with three measures each to fit an 80-column terminal."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def make_overview(results: Iterable[tuple[Game, str, Evaluation]]) -> Table:
 
 
 def _group_measures(overall: Score) -> Iterator[tuple[str, Measures]]:
-    """Yield the measures, grouped by the unit that they are shares or means of."""
+    """Yield the measures by unit, such as matches or replies."""
     if "score" not in overall.results:
         yield "of matches", {result: _make_formatter(Score.result_rate, result) for result in ("win", "draw", "loss")}
     yield (
@@ -79,7 +79,7 @@ def _format_tokens(estimate: Estimate) -> str:
 
 
 def prompt_tokens_per_move(score: Score) -> float:
-    """Return the mean number of prompt tokens per reply, over replies with counted tokens."""
+    """Return the mean prompt tokens per reply, over replies with known counts."""
     return score.prompt_tokens / len(score.completion_tokens) if score.completion_tokens else math.nan
 
 

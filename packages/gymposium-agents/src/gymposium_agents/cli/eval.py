@@ -304,7 +304,7 @@ def _refuse_duplicates(option: str, names: Sequence[str]) -> None:
 
 
 def _list_played_settings(plan: Plan, protocol: Preset | None, schedule: str) -> dict[str, Any]:
-    """Return every setting as played, and all of the preset's settings."""
+    """Return every setting as played, including the preset's."""
     return {
         "player": plan.player,
         "matches": plan.matches,
@@ -359,7 +359,7 @@ def _print(plan: Plan, protocol: Preset | None, results: Sequence[tuple[Game, st
 
 
 def _make_preset_table(plan: Plan, protocol: Preset) -> Table:
-    """Make a table of every setting of the preset as played, and of the changed ones."""
+    """Make a table of the preset's settings as played, and the names of the overridden ones."""
     options = plan.player.partition("?")[2].replace("&", " ")
     rows = {
         "games": ", ".join(game.name for game in plan.games),

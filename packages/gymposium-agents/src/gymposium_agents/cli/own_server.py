@@ -36,8 +36,8 @@ ServerOptions = Annotated[
 
 
 def find_powerful_options(options: Sequence[str]) -> list[str]:
-    """Return the server options that a run's settings may contain only with the user's permission: vLLM's own, which
-    may name code and files."""
+    """Return the server options that a run's settings need the user's permission for. vLLM's own options may name code
+    and files."""
     return [option for option in options if option.partition("=")[0] == "more"]
 
 
@@ -51,9 +51,8 @@ def check_server_options(options: Sequence[str]) -> None:
 def open_players(
     texts: Sequence[str], options: Sequence[str] | None, *, start_server: bool
 ) -> Iterator[dict[str, Player]]:
-    """Yield the players with these texts, by text. Equal texts are one player. With `start_server`, language models
-    play through one or more servers that run during the block. They must be of one model, and keep their texts as
-    names.
+    """Yield one player per distinct text, by text. With `start_server`, language models play through servers that run
+    during the block. They must share one model, and keep their texts as names.
 
     Raises `GymposiumError` if there is no language model to serve, or vLLM is not installed."""
     texts = list(dict.fromkeys(texts))

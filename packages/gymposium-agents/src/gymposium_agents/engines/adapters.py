@@ -20,13 +20,13 @@ from gymposium_agents.lora.patterns import check_patterns
 
 
 class Adapters:
-    """The policies that a model can answer as. `policy` names the model's initial weights: those of its active adapter,
-    or its own if it has no adapter."""
+    """The policies of a model and its adapters. `policy` names the initial weights: the active adapter's, or the
+    model's own without one."""
 
     def __init__(self, model: Any, policy: Policy | None) -> None:
         self.model = model
         """The transformers model, or a PEFT model while there is an adapter."""
-        if not self._peft:
+        if not self._has_adapters:
             self.own = policy or BASE
             self._names: dict[Policy, str | None] = {self.own: None}
             return
@@ -70,7 +70,7 @@ class Adapters:
 
         config = _read_config(directory, self.model)
         name = str(policy).replace("%", "%25").replace(".", "%2E")  # module names have no dots
-        first = not self._peft
+        first = not self._has_adapters
         peft: Any = None if first else self.model
         # PEFT draws random weights and immediately overwrites them: this must not advance torch's random state
         with _restore_afterwards(self.model), hide_peft_warning(), fork_rng():
@@ -123,7 +123,7 @@ class Adapters:
         for module in in_training:
             module.training = False
         try:
-            if not self._peft or name == _find_active_adapter(model):
+            if not self._has_adapters or name == _find_active_adapter(model):
                 yield
                 return
             with _restore_afterwards(model):
@@ -138,7 +138,7 @@ class Adapters:
                 module.training = True
 
     @property
-    def _peft(self) -> bool:
+    def _has_adapters(self) -> bool:
         return hasattr(self.model, "peft_config")
 
 
@@ -153,9 +153,10 @@ def compute_lora_digest(model: Any, *, adapter: str | None = None) -> str:
 
 
 def _read_config(directory: Path, model: Any) -> Any:
-    """Read the configuration of the adapter in `directory`. Raises `GymposiumError` if it does not exist, if the
-    adapter does more than add low-rank matrices to an unchanged model, or if its expressions are too slow for this
-    model."""
+    """Read the configuration of the adapter in `directory`.
+
+    Raises `GymposiumError` if it does not exist, changes more than an ordinary LoRA, or has expressions that are too
+    slow for this model."""
     from peft import PeftConfig
 
     files = read_adapter(directory)
@@ -171,7 +172,8 @@ def _read_config(directory: Path, model: Any) -> Any:
 
 
 def _shorten_error(error: Exception) -> str:
-    """Return the beginning of an error text: torch lists all tensors that do not fit, one per line."""
+    """Return the first two lines of an error text, and the number of others. torch has a line per tensor that does not
+    fit."""
     lines = [line.strip() for line in str(error).splitlines()]
     return " ".join(lines[:2]) + (f" And {len(lines) - 2} more." if len(lines) > 2 else "")
 

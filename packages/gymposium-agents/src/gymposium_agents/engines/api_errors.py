@@ -208,7 +208,7 @@ def _explain_status(error: APIStatusError, settings: ApiSettings) -> ApiError:
 
 
 def find_kind(status: int, content: bytes) -> Kind | None:
-    """Return what the body of an error says about the request, or None if its status alone decides."""
+    """Return the kind of error that the body indicates, or None if only the status does."""
     if status < 400 or status in _DECIDED:
         return None
     text = _extract_searchable_text(content)
@@ -226,9 +226,10 @@ def find_kind(status: int, content: bytes) -> Kind | None:
 
 
 def make_rate_limit_headers(content: bytes, attempt: int) -> dict[str, str]:
-    """Return the headers that a 429 without `Retry-After` should have had. Retries are useless without credit, and wait
-    as long as the words of the service say. If they name no wait, all six retries together take a minute, because most
-    services count requests by the minute. `attempt` counts from 0."""
+    """Make the retry headers for a 429 without `Retry-After`. `attempt` counts from 0.
+
+    Without credit, there is no retry. Otherwise the delay is the one in the service's message. By default, six retries
+    take a minute together, because most services limit requests per minute."""
     text = _extract_searchable_text(content)
     if _NO_CREDIT.search(text):
         return {"x-should-retry": "false"}
@@ -238,7 +239,7 @@ def make_rate_limit_headers(content: bytes, attempt: int) -> dict[str, str]:
 
 
 def _extract_searchable_text(content: bytes) -> str:
-    """Return the codes and types in the body of an error as `code=X`, and its words."""
+    """Return an error body's codes and types as `code=X`, and its message."""
     text = content.decode("utf-8", "replace")
     try:
         body = json.loads(text)
@@ -257,13 +258,13 @@ def _list_codes(body: object, depth: int) -> list[str]:
 
 
 def _count_attempts(error: APIStatusError) -> int:
-    """Return how often the failed request was sent."""
+    """Return how many times the failed request was sent."""
     count = error.response.request.headers.get(RETRY_COUNT, "0")
     return int(count) + 1 if count.isdecimal() else 1
 
 
 def _explain_few_retries(error: APIStatusError, settings: ApiSettings) -> str:
-    """Return why the library made fewer retries than it may, or "" if it made all."""
+    """Return why the library stopped retrying early, or "" if it made all retries."""
     if _count_attempts(error) > settings.retries:
         return ""
     wait = _read_retry_delay(error.response.headers)
@@ -273,7 +274,7 @@ def _explain_few_retries(error: APIStatusError, settings: ApiSettings) -> str:
 
 
 def _read_retry_delay(headers: Mapping[str, str]) -> float | None:
-    """Return the wait that a service asks for, in seconds, or None if it names none."""
+    """Return the delay in seconds that a service asks for, or None."""
     for name, unit in (("retry-after-ms", 1000), ("retry-after", 1)):
         try:
             seconds = float(headers[name]) / unit
@@ -287,7 +288,7 @@ def _read_retry_delay(headers: Mapping[str, str]) -> float | None:
 
 
 def make_malformed_error(text: str, settings: ApiSettings, what: str = "") -> ApiError:
-    """Return the error to raise for an answer that is not a chat completion; `what` is the reason, if it is known."""
+    """Make the error for an answer that is not a chat completion. `what` is the reason, if known."""
     why = f" ({what})" if what else ""
     return ApiError(
         f"{settings.base_url} answered, but not with a chat completion{why}: is base_url= the address of an "
@@ -296,8 +297,8 @@ def make_malformed_error(text: str, settings: ApiSettings, what: str = "") -> Ap
 
 
 def extract_error_words(body: object, depth: int = _DEEPEST) -> str:
-    """Return the server's words in the body of an error: text, an object, or a list of these; "" if there are none.
-    At most `depth` objects and lists in each other are read."""
+    """Return the server's message in an error body (text, an object, or a list of these), or "" if there is none. Reads
+    at most `depth` nested objects and lists."""
     if isinstance(body, str):
         return body
     if isinstance(body, list) and depth:

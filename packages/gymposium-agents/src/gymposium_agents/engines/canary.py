@@ -52,13 +52,13 @@ class Agreement:
 
 
 def choose_tolerance(dtype: str) -> float:
-    """Return the largest mean difference, in nats, between two correct computations of some log-probabilities by a
-    model with this number type (`float32`, `bfloat16`, `float16`).
+    """Return the largest accepted mean difference in log-probabilities, in nats, for a number type (`float32`,
+    `bfloat16`, `float16`).
 
-    Measured on models of 3 and 8 layers whose largest logits were 3 to 9, with one side through the engine's cache and
-    one in a single pass, over 30 prompts each. In float32, no token differs by more than 1e-5, in float16 (11 bits) by
-    0.013, and in bfloat16 (8 bits) by 0.09. The tolerances of the mean are a little above these, because a false alarm
-    stops a run: logits of large models are larger, and other kernels round differently."""
+    Measured on models of 3 and 8 layers with largest logits of 3 to 9, over 30 prompts each. One side used the engine's
+    cache, and the other a single pass. No token differed by more than 1e-5 in float32, 0.013 in float16, and 0.09 in
+    bfloat16. The tolerances are slightly higher, because larger models and other kernels round differently, and a
+    false alarm stops a run."""
     return {"float32": 5e-5, "float64": 5e-5, "float16": 0.015}.get(dtype, 0.1)
 
 
@@ -105,7 +105,7 @@ class Canary:
         for name, answer in answers.items():
             _compare_names(_describe_server(name), policy, answer)
             _compare_digests(_describe_server(name), policy, answer, expected)
-        sampled = {name: self._sampled(answer) for name, answer in answers.items()}
+        sampled = {name: self._list_sampled(answer) for name, answer in answers.items()}
         pairs = [*dict.fromkeys([*chain(*sampled.values()), *self._fixed])]
         learned = dict(zip(pairs, score(pairs), strict=True))
         found = [
@@ -126,7 +126,7 @@ class Canary:
         scores = engine.score(self._fixed, policy=policy) if answered else []
         return _Answers(completions, scores, engine.digest(policy) if isinstance(engine, DigestReporter) else None)
 
-    def _sampled(self, answer: _Answers) -> list[tuple[Tokens, Tokens]]:
+    def _list_sampled(self, answer: _Answers) -> list[tuple[Tokens, Tokens]]:
         return [(prompt, done.ids) for prompt, done in zip(self.prompts, answer.completions, strict=True)]
 
     def _compare(

@@ -80,8 +80,8 @@ class OpenAIChatEngine:
         settings.read_key()  # fail before the first match if it is missing
         self.settings = settings
         self.counts: Counter[str] = Counter()
-        """Counts of unusual events so far: `retries`, replies `withheld` by the service's filter, with `tool
-        calls`, whose text is `all thoughts`, and with `uncounted` tokens."""
+        """Counts of unusual events so far: `retries`, and replies `withheld` by a filter, with `tool calls`, with `all
+        thoughts` and no text, or with `uncounted` tokens."""
         # OpenAI's newer models refuse max_tokens, and most other services only know that name
         openai_limit = "max_completion_tokens" if settings.base_url == OPENAI_URL else "max_tokens"
         self._accepted = AcceptedFields(settings.limit or openai_limit)
@@ -136,7 +136,7 @@ class OpenAIChatEngine:
         failure: ApiError | None = None
         async with self._slots:
             while failure is None:  # each pass but the last adapts one more field
-                fields = self._fields(sampling, seed)
+                fields = self._make_fields(sampling, seed)
                 try:
                     # Any: the library's types of messages depend on its version
                     request: dict[str, Any] = {"messages": sent_messages, **fields}
@@ -147,7 +147,7 @@ class OpenAIChatEngine:
                 except openai.APIStatusError as error:
                     kind = find_kind(error.status_code, error.response.content)
                     if kind in ("cut off", "withheld", "tool call"):
-                        return self._empty(kind)
+                        return self._make_empty_reply(kind)
                     field = None if kind else find_refused(error, fields)
                     if field is None or field in refused or (refused & {*LIMITS} and field in LIMITS):
                         failure = explain_error(error, self.settings)
@@ -158,7 +158,7 @@ class OpenAIChatEngine:
                     failure = explain_error(error, self.settings)
         raise failure  # outside the handler, so that the library's exception is not its context
 
-    def _fields(self, sampling: Sampling, seed: int) -> dict[str, Any]:
+    def _make_fields(self, sampling: Sampling, seed: int) -> dict[str, Any]:
         fields: dict[str, Any] = {self._accepted.limit: sampling.max_tokens}
         if not self.settings.own_temperature:
             fields["temperature"] = sampling.temperature
@@ -166,13 +166,15 @@ class OpenAIChatEngine:
             fields["seed"] = seed
         return {name: value for name, value in fields.items() if name not in self._accepted.left_out}
 
-    def _empty(self, kind: Kind) -> ChatCompletion:
-        """Return the reply that an error of this kind stands for."""
+    def _make_empty_reply(self, kind: Kind) -> ChatCompletion:
+        """Return the empty reply that replaces an error of this kind."""
         if kind == "withheld":
             self.counts["withheld"] += 1
         if kind == "tool call":
             self.counts["tool calls"] += 1
-        return ChatCompletion("", "stop" if kind == "tool call" else "length", None, None, self._cost(None, None))
+        return ChatCompletion(
+            "", "stop" if kind == "tool call" else "length", None, None, self._compute_cost(None, None)
+        )
 
     def _read(self, body: bytes) -> ChatCompletion:
         """Return the completion in a service's answer. Services omit different fields, but existing fields must have
@@ -197,26 +199,26 @@ class OpenAIChatEngine:
         else:
             if message.get("tool_calls") or message.get("function_call"):
                 self.counts["tool calls"] += 1
-            finish = self._finish(reasons)
+            finish = self._find_finish_reason(reasons)
             if finish == "stop" and not text.strip() and _has_thoughts(message):
                 self.counts["all thoughts"] += 1
-            return ChatCompletion(text, finish, prompt, completion, self._cost(prompt, completion))
+            return ChatCompletion(text, finish, prompt, completion, self._compute_cost(prompt, completion))
         raise failure  # outside the handler, so that no chained exception contains the service's text
 
-    def _cost(self, prompt: int | None, completion: int | None) -> float | None:
+    def _compute_cost(self, prompt: int | None, completion: int | None) -> float | None:
         if prompt is None or completion is None:
             self.counts["uncounted"] += 1
             return None
         return None if self.settings.prices is None else self.settings.prices.cost(prompt, completion)
 
-    def _finish(self, reasons: set[str]) -> FinishReason:
+    def _find_finish_reason(self, reasons: set[str]) -> FinishReason:
         if reasons & _WITHHELD:  # the service cut the reply off
             self.counts["withheld"] += 1
         return "length" if reasons & (_WITHHELD | _CUT_OFF) else "stop"
 
 
 def _fill_in_count(sentence: str, count: int) -> str:
-    """A sentence about so many requests or replies."""
+    """Return the sentence with this count and its noun."""
     nouns = {"request": plural(count, "request"), "reply": plural(count, "reply", "replies")}
     return sentence.format(count, was=plural(count, "was", "were"), **nouns)
 
@@ -245,7 +247,7 @@ def _read_content(content: Any) -> str:
 
 
 def _has_thoughts(message: Mapping[str, Any]) -> bool:
-    """Whether a message without tool calls has thoughts beside its text."""
+    """Return True if a message without tool calls has thoughts outside its text."""
     if message.get("tool_calls") or message.get("function_call"):
         return False
     parts = message.get("content")

@@ -1,9 +1,8 @@
 """Failures that a chat service reports inside an answer with status 200.
 
-Gateways such as OpenRouter send the headers before the model answers, so a rate limit or a server error can only stand
-in the body: as `error` beside no reply or an unfinished one, or as a choice whose finish reason is a failure of the
-server.
-MiniMax reports failures in `base_resp`. A body that is empty, ends too early or has no choices is a failure as well.
+Gateways such as OpenRouter send the headers before the model answers. A rate limit or a server error is then reported
+in the body: as `error` with no reply or an unfinished one, or as a choice with a failure as its finish reason. MiniMax
+reports failures in `base_resp`. A body that is empty, truncated or without choices is also a failure.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 
 
 def find_failure(body: bytes) -> tuple[int, bytes] | None:
-    """Return the status and the body that an answer with status 200 should have had, or None unless it is a failure."""
+    """Return the status and body of the failure in an answer with status 200, or None."""
     if all(not line.strip() or line.startswith(b":") for line in body.splitlines()):
         return _make_failure("an empty answer", body)
     try:
@@ -65,14 +64,14 @@ def find_failure(body: bytes) -> tuple[int, bytes] | None:
 
 
 def parse_answer(body: bytes) -> Any:
-    """Return the value of a JSON answer. Integers of more than 64 bits are read, because fields that are not used here
-    may hold them. Raises `ValueError` for any other body."""
+    """Parse a JSON answer. Integers of more than 64 bits are allowed, because unused fields may contain them. Raises
+    `ValueError` for any other body."""
     return strict_json(body.decode("utf-8"), any_integer=True)
 
 
 def find_first_choice(answer: Any) -> Any:
-    """Return the choice with the index 0 in an answer, or the first one if none has an index, or the only one; None if
-    there is none."""
+    """Return the choice with index 0 in an answer, or the first one without indices, or the only one. None without
+    choices."""
     choices = answer.get("choices") if isinstance(answer, dict) else None
     if not isinstance(choices, list) or not choices:
         return None
@@ -83,8 +82,8 @@ def find_first_choice(answer: Any) -> Any:
 
 
 def list_finish_words(choice: Any) -> set[str]:
-    """Return the finish reason of a choice in lower case, and its parts if it has a prefix, as in Gemini's
-    `content_filter: RECITATION`."""
+    """Return a choice's finish reason in lower case, split at a prefix such as Gemini's `content_filter:
+    RECITATION`."""
     reason = str(choice.get("finish_reason") if isinstance(choice, dict) else None).lower()
     return {reason, *map(str.strip, reason.split(":"))}
 
@@ -95,14 +94,14 @@ def _make_failure(what: str, body: bytes) -> tuple[int, bytes]:
 
 
 def _is_truncated(body: bytes) -> bool:
-    """Whether a body that is not JSON begins as JSON and lacks its end."""
+    """Return True if an invalid body is truncated JSON."""
     rest = _STRING.sub(b"", body)
     closed = rest.count(b"}") + rest.count(b"]")
     return body[:1] in (b"{", b"[") and (b'"' in rest or rest.count(b"{") + rest.count(b"[") > closed)
 
 
 def _find_error(answer: Any) -> dict[str, Any] | None:
-    """Return the error in an answer as an object. A finished reply beside an `error` is a reply, unless its choice
+    """Return the error in an answer as an object. An `error` next to a finished reply is ignored, unless the choice
     failed."""
     if not isinstance(answer, dict):
         return None
@@ -126,7 +125,7 @@ def _find_error(answer: Any) -> dict[str, Any] | None:
 
 
 def _has_reply(choice: Any) -> bool:
-    """Whether a choice holds a reply that has ended: a finish reason, and text or a call."""
+    """Return True if a choice has a finished reply: a finish reason, and text or a call."""
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(message, dict) or list_finish_words(choice) & UNFINISHED:
         return False

@@ -66,8 +66,8 @@ def plan_groups(prompts: Sequence[Tokens], capacity: int) -> list[Group]:
 
 
 def _split(prompts: list[Tokens], depth: int, *, few: bool) -> Iterator[tuple[list[Tokens], int]]:
-    """Divide sorted `prompts`, which share `depth` tokens, into parts, and yield each with the number of tokens it
-    shares. Prompts form a part if running them separately saves `WORTH_A_GROUP` tokens."""
+    """Divide sorted `prompts` that share `depth` tokens into groups, and yield each with its number of shared tokens. A
+    group is worth it if it saves `WORTH_A_GROUP` tokens."""
     depth = max(depth, _count_whole_blocks(prompts))
     together: list[Tokens] = []
     for _, same in groupby(prompts, key=lambda prompt: prompt[depth : depth + BLOCK]):
@@ -104,7 +104,8 @@ class PrefixCache:
         `policy`."""
         groups = plan_groups(prompts, self.capacity)
         parts = [
-            prefill(model, group.prompts, pad, prefix=self._prefix(model, policy, group), room=room) for group in groups
+            prefill(model, group.prompts, pad, prefix=self._load_prefix(model, policy, group), room=room)
+            for group in groups
         ]
         order = [prompt for group in groups for prompt in group.prompts]
         return join_batches(parts, room), {prompt: row for row, prompt in enumerate(order)}
@@ -114,7 +115,7 @@ class PrefixCache:
         for key in [key for key in self._blocks if policy is None or key[0] == policy]:
             del self._blocks[key]
 
-    def _prefix(self, model: Any, policy: Policy, group: Group) -> DynamicCache | None:
+    def _load_prefix(self, model: Any, policy: Policy, group: Group) -> DynamicCache | None:
         if group.prefix == 0:
             return None
         tokens = group.prompts[0][: group.prefix]

@@ -37,7 +37,7 @@ _FIXED = re.compile(
 
 
 def find_refused(error: APIStatusError, sent: Collection[str]) -> str | None:
-    """Return the field among `sent` that the service refuses with this error, or None."""
+    """Return the field of `sent` that this error refuses, or None."""
     if error.status_code not in (400, 422):
         return None
     fields = [name for name in (*LIMITS, *OPTIONAL) if name in sent]
@@ -53,7 +53,7 @@ def find_refused(error: APIStatusError, sent: Collection[str]) -> str | None:
 
 
 class AcceptedFields:
-    """What one service is known to accept: the name of its limit, and the optional fields to leave out."""
+    """The fields that a service accepts: the name of its limit, and the optional fields to omit."""
 
     def __init__(self, limit: str) -> None:
         self.limit = limit
@@ -67,7 +67,7 @@ class AcceptedFields:
             self.left_out.add(refused)
 
     def remarks(self) -> list[str]:
-        """Return one sentence for each field left out, with the option that avoids the refusal."""
+        """Return one sentence per omitted field, with the option that avoids the refusal."""
         options = {"temperature": "temperature=default", "seed": "seed=false"}
         return [
             f"The service refuses {name}, which was left out: write {options[name]}."

@@ -35,11 +35,12 @@ _MOST_REMEMBERED = 10_000
 
 
 def remove_secret(text: str, secret: str | None) -> str:
-    """Replace each occurrence of the secret in the text with `[key]`. It may be plain, in base64 or hexadecimal,
-    escaped for JSON, HTML or URLs (even nested), in letters of other shapes, or interspersed with invisible characters.
-    If the secret only occurs in encoded forms, the text is returned with all its escapes undone. If that takes more
-    than `_MOST_LAYERS` layers, only `[key]` is returned. A secret of fewer than eight characters stays, because it may
-    be a word or a move."""
+    """Replace each occurrence of the secret in the text with `[key]`.
+
+    Finds it plain, in base64 or hexadecimal, escaped for JSON, HTML or URLs (even nested), in lookalike letters, or
+    with invisible characters in between. If it occurs only in encoded forms, the text is returned with all escapes
+    undone, or as `[key]` after more than `_MOST_LAYERS` layers. A secret of fewer than eight characters stays, because
+    it may be a word or a move."""
     if not secret or len(secret) < _SHORTEST:
         return text
     forms = _make_pattern(secret)

@@ -145,14 +145,14 @@ class TransformersEngine:
                     f"{self.context}. Use a shorter context (last-K or state), or a model with a longer one."
                 )
         by_policy: dict[Policy, list[_Reply]] = {}
-        replies = [self._unsaid(request, sampling) for request in requests]
+        replies = [self._start_reply(request, sampling) for request in requests]
         for reply in replies:
             by_policy.setdefault(reply.policy, []).append(reply)
         for policy, mine in by_policy.items():
-            with self._answering(policy) as (model, fill):
+            with self._activate(policy) as (model, fill):
                 waiting = sorted(mine, key=lambda reply: reply.request.prompt)
                 while waiting:
-                    batch, waiting = self._first_batch(waiting)
+                    batch, waiting = self._split_first_batch(waiting)
                     waiting = self._sample(model, fill, batch, sampling) + waiting
         return [reply.completion() for reply in replies]
 
@@ -164,7 +164,7 @@ class TransformersEngine:
             raise GymposiumError(f"temperature={temperature} is not supported: scores need a temperature above 0.")
         unique = list(dict.fromkeys(pairs))
         by_pair: dict[tuple[Tokens, Tokens], tuple[float, ...]] = {}
-        with self._answering(self._policy if policy is None else policy) as (model, fill):
+        with self._activate(self._policy if policy is None else policy) as (model, fill):
             for chunk in split_into_chunks(unique, SCORED_TOKENS, max(1, LOGIT_BUDGET // _get_vocabulary_size(model))):
                 self._calls.go_on()
                 logits, tokens, _ = compute_completion_logits(model, [unique[i] for i in chunk], self.pad, fill)
@@ -174,15 +174,15 @@ class TransformersEngine:
         return [by_pair[pair] for pair in pairs]
 
     @contextmanager
-    def _answering(self, policy: Policy) -> Iterator[tuple[Any, Fill]]:
+    def _activate(self, policy: Policy) -> Iterator[tuple[Any, Fill]]:
         """Yield the transformers model, which answers as `policy`, and the function that prefills its prompts."""
         self._adapters.check(policy)
         with self._calls.lock, self._adapters.answering(policy), torch.inference_mode():
             speed_up_linear_layers(self.model)  # an adapter loaded since then also has linear layers
             yield unwrap_peft(self.model), partial(self._prefixes.fill, policy)
 
-    def _unsaid(self, request: TokenRequest, sampling: Sampling) -> _Reply:
-        """Return the reply to a request, with nothing sampled yet."""
+    def _start_reply(self, request: TokenRequest, sampling: Sampling) -> _Reply:
+        """Return the empty reply to a request."""
         room = min(sampling.max_tokens, self.context - len(request.prompt))
         return _Reply(request, self._policy if request.policy is None else request.policy, room)
 
@@ -215,10 +215,9 @@ class TransformersEngine:
             new = torch.tensor([[token] for _, token in nodes], device=batch.logits.device)
             extend(model, batch, [parent for parent, _ in nodes], new, torch.ones_like(new))
 
-    def _first_batch(self, replies: list[_Reply]) -> tuple[list[_Reply], list[_Reply]]:
-        """Return the first of these replies, which are sampled together, and the others. Either the first ones fit into
-        the budgets, with their padded prompts, space for the next tokens, and one token's logits each, or there is only
-        one."""
+    def _split_first_batch(self, replies: list[_Reply]) -> tuple[list[_Reply], list[_Reply]]:
+        """Return the replies to sample together, and the rest. The first ones fit into the budgets, with padded
+        prompts, space for the next tokens, and one token's logits each. At least one reply is taken."""
         most = max(1, LOGIT_BUDGET // _get_vocabulary_size(self.model))
         longest = 0
         for count, reply in enumerate(replies):
@@ -281,8 +280,8 @@ def sample_tokens(
 
 
 def _invert_distributions(probabilities: Tensor, where: Tensor, draws: Tensor) -> Tensor:
-    """Return the tokens [N] where the cumulative distributions of the rows `where` [N] of `probabilities` [B, V] pass
-    `draws` [N], which are in [0, 1). The probability of each token is above 0.
+    """Return the tokens [N] where the cumulative distributions of rows `where` [N] of `probabilities` [B, V] exceed
+    `draws` [N] in [0, 1). Each token has a positive probability.
 
     The distribution is summed in parts of the vocabulary. Only the part that a draw falls into is summed token by
     token."""
@@ -297,7 +296,7 @@ def _invert_distributions(probabilities: Tensor, where: Tensor, draws: Tensor) -
 
 
 def _clamp_below(numbers: Tensor, limits: Tensor) -> Tensor:
-    """Return the numbers, clamped to the largest number below the limit if rounding has reached it."""
+    """Clamp numbers to below their limits, which rounding may have reached."""
     return torch.minimum(numbers, torch.nextafter(limits, torch.zeros_like(limits)))
 
 

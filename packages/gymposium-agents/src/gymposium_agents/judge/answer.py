@@ -1,4 +1,4 @@
-"""The reader of a judge's answer: a score for each id, or the reason why there is none. Nothing is guessed."""
+"""Strict reader of a judge's answer: a score for each id, or the reason for having none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ _LONGEST = 200
 
 
 def read_scores(answer: str, ids: Sequence[str]) -> dict[str, float]:
-    """The score of each id, in the order of `ids`. Thoughts before the JSON and a code fence around it are ignored.
+    """Return the score of each id, in the order of `ids`. Thoughts before the JSON and a code fence around it are
+    ignored.
 
     Raises `UnratedGroup` if the answer is anything but one score from 0 to 1 for each id, or has more than `MAX_REPLY`
     characters."""
@@ -44,7 +45,7 @@ def read_scores(answer: str, ids: Sequence[str]) -> dict[str, float]:
 
 
 def _parse_entries(answer: str) -> list[dict[str, Any]]:
-    """The list under `scores` in the answer. Raises `UnratedGroup` if the answer is too long or has no such list."""
+    """Return the list under `scores`. Raises `UnratedGroup` if the answer is too long or has no such list."""
     if len(answer) > MAX_REPLY:
         raise UnratedGroup(NO_JSON, f"It has {len(answer):,} characters; at most {MAX_REPLY:,} are read.")
     texts = [strip_turn_tokens(answer)]
@@ -58,7 +59,7 @@ def _parse_entries(answer: str) -> list[dict[str, Any]]:
 
 
 def _parse_json(text: str) -> Any:
-    """The value of a JSON text, apart from a code fence around it; None for other text."""
+    """Parse a JSON text, without a code fence around it. Returns None for other text."""
     text = text.strip()
     if text.startswith(_FENCE) and text.endswith(_FENCE) and len(text) >= 2 * len(_FENCE):
         text = text[len(_FENCE) : -len(_FENCE)].removeprefix("json").strip()
@@ -69,7 +70,7 @@ def _parse_json(text: str) -> Any:
 
 
 def _read_id(entry: dict[str, Any]) -> str:
-    """The id of an entry, which may be written as text or as a whole number."""
+    """Return an entry's id, which may be text or an integer."""
     name = entry.get("id")
     if not isinstance(name, str) and type(name) is not int:
         raise UnratedGroup(NOT_EACH_ONCE, f"One has the id {_shorten(json.dumps(name))}.")
@@ -83,6 +84,6 @@ def _read_score(name: str, score: object) -> float:
 
 
 def _shorten(text: str) -> str:
-    """The beginning of a text, on one line, without lone surrogates."""
+    """Return the beginning of a text, on one line, without lone surrogates."""
     text = " ".join(text.encode("utf-8", "backslashreplace").decode("utf-8").split())
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

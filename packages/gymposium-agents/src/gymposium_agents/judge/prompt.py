@@ -66,7 +66,6 @@ def _add_tags(tag: str, text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    """Return `text` with the characters of tags escaped. A lone surrogate, which a request cannot contain, is shown as
-    its number."""
+    """Escape the characters of tags. A lone surrogate, which a request cannot contain, becomes its number."""
     shown = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

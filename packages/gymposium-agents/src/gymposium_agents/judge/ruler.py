@@ -72,7 +72,7 @@ class Ruler:
 
         def answered(asked: Future[ChatCompletion]) -> list[Reward]:
             try:
-                scores = self._scores(asked, [*attempts])
+                scores = self._read_scores(asked, [*attempts])
             except UnratedGroup as why:
                 self._count(why)
                 raise
@@ -97,7 +97,7 @@ class Ruler:
         """Return the account in sentences, and the remarks of the engine."""
         return self.account.sentences() + list_remarks(self.engine)
 
-    def _scores(self, asked: Future[ChatCompletion], ids: Sequence[str]) -> dict[str, float]:
+    def _read_scores(self, asked: Future[ChatCompletion], ids: Sequence[str]) -> dict[str, float]:
         try:
             completion = asked.result()
         except PromptTooLong as error:

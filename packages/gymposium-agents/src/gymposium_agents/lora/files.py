@@ -138,8 +138,8 @@ def read_adapter(directory: str | Path) -> Adapter:
 
 
 def list_extra_changes(config: Mapping[str, Any]) -> list[str]:
-    """Return what a LoRA does in addition to adding low-rank matrices to an unchanged model's layers. An adapter with
-    any of this cannot share its base model with others. `config` contains `adapter_config.json`."""
+    """Return what a LoRA changes in addition to adding low-rank matrices to its layers. Such an adapter cannot share
+    its base model with others. `config` contains `adapter_config.json`."""
     bias, saved = config.get("bias", "none"), config.get("modules_to_save")
     start = config.get("init_lora_weights", True)
     return _select_true({

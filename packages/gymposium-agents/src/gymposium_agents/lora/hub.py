@@ -98,7 +98,7 @@ def push_to_hub(
 def _list_files(directory: Path) -> tuple[list[Path], tuple[str, ...]]:
     """Return the files of a directory to push, and the names of all others.
 
-    Raises `GymposiumError` for a link that leads out of the directory: its author may have been after another file."""
+    Raises `GymposiumError` for a link that leads out of the directory, because it may expose another file."""
     if not directory.is_dir():
         raise GymposiumError(f"Nothing to push at {str(directory)!r}: it is not a directory.")
     entries = sorted(directory.iterdir())
@@ -112,7 +112,7 @@ def _list_files(directory: Path) -> tuple[list[Path], tuple[str, ...]]:
 
 
 def _explain_error(error: Exception) -> str:
-    """Describe what went wrong, and the fix if known."""
+    """Describe the cause of an error, and the fix if known."""
     status = error.response.status_code if isinstance(error, HfHubHTTPError) else None
     advice = {
         401: " The token is invalid. Run hf auth login again, or set HF_TOKEN.",

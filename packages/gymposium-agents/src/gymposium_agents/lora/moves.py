@@ -1,4 +1,4 @@
-"""A check that an engine's log-probabilities change like the learner's from one published version to a later one.
+"""A check that an engine's log-probabilities change like the learner's between published versions.
 
 In 16 bits, one update changes a log-probability by less than rounding does. Rounding does not grow from version to
 version, but updates add up. The changes since the last matching version are therefore compared as soon as the learner's
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 OUT_OF_ROUNDING = 1.5
-"""The moves are compared if the learner's variance exceeds that of rounding by this factor."""
+"""Changes are compared if the learner's variance exceeds that of rounding by this factor."""
 ROUNDING_SHARE = 1 / 20
 """Minimum standard deviation of rounding, as a share of the tolerance for the mean. Engine and learner may
 agree bitwise at one version and not at the next. For bfloat16, the minimum is 0.005 nats."""
@@ -43,7 +43,7 @@ class LogprobChange:
 
 
 class ChangeTracker:
-    """A comparison of an engine's and a learner's log-probabilities of the same tokens across versions."""
+    """Changes of an engine's and a learner's log-probabilities of the same tokens, from version to version."""
 
     def __init__(self, tolerance: float) -> None:
         """`tolerance` is the largest accepted difference between log-probabilities, in nats."""
@@ -57,7 +57,7 @@ class ChangeTracker:
         match, and if the learner's changes do not exceed rounding."""
         logprobs = torch.tensor(engine, dtype=torch.float64), torch.tensor(learner, dtype=torch.float64)
         if self._before is None:
-            self._agreed(logprobs)
+            self._note_match(logprobs)
             return None
         theirs, ours = (now - then for now, then in zip(logprobs, self._before, strict=True))
         spread = float(ours.var())
@@ -68,10 +68,10 @@ class ChangeTracker:
         correlation = max(_compute_pearson(theirs, ours), _compute_pearson(_rank_changes(theirs), _rank_changes(ours)))
         move = LogprobChange(len(ours), float(theirs.std()), spread**0.5, correlation, least)
         if move.agrees:
-            self._agreed(logprobs)
+            self._note_match(logprobs)
         return move
 
-    def _agreed(self, logprobs: tuple[Tensor, Tensor]) -> None:
+    def _note_match(self, logprobs: tuple[Tensor, Tensor]) -> None:
         self._before = logprobs
         self._rounding = max(self._rounding, float((logprobs[0] - logprobs[1]).var()))
 

@@ -53,7 +53,7 @@ class AdapterStore:
         from gymposium_agents.lora.saving import save_lora  # torch takes seconds to import
 
         policy = Policy(self.name, version)
-        target = self._place(policy)
+        target = self._find_path(policy)
         sweep(self.directory, f"{self.name}-v")
         if target.exists():
             with TemporaryDirectory() as place:
@@ -64,16 +64,16 @@ class AdapterStore:
                     f"{self.directory} already contains {policy} with other weights, and versions never change. "
                     f"Publish under a higher version, or remove that one first."
                 )
-            self._point(policy, before=None)
+            self._write_pointer(policy, before=None)
             return policy
         with write_directory(target) as staging:
             save_lora(model, staging)
-            self._point(policy, before=self.current())
+            self._write_pointer(policy, before=self.current())
         return policy
 
     def path(self, policy: Policy) -> Path:
         """Return the directory of a version. Raises `GymposiumError` if it is not in the store."""
-        place = self._place(policy)
+        place = self._find_path(policy)
         if not (place / MARK).is_file():
             versions = ", ".join(str(other.version) for other in self.list()) or "none"
             raise GymposiumError(f"{policy} is not in {self.directory}. Its versions of {self.name!r}: {versions}.")
@@ -83,7 +83,7 @@ class AdapterStore:
         """Return all complete versions, lowest first."""
         form = re.compile(rf"{re.escape(self.name)}-v(\d+)")
         matches = (form.fullmatch(place.name) for place in self.directory.glob(f"{self.name}-v*"))
-        return tuple(self._complete(sorted(int(match[1]) for match in matches if match)))
+        return tuple(self._list_complete(sorted(int(match[1]) for match in matches if match)))
 
     def current(self) -> Policy | None:
         """Return the current version, or None if none was published."""
@@ -96,19 +96,19 @@ class AdapterStore:
             raise GymposiumError(
                 f"{self._pointer} does not name the current version. Set one with gymposium lora rollback."
             ) from error
-        return next(self._complete(versions), None)
+        return next(self._list_complete(versions), None)
 
-    def _complete(self, versions: Iterable[int]) -> Iterator[Policy]:
+    def _list_complete(self, versions: Iterable[int]) -> Iterator[Policy]:
         """Yield the completely written ones of these versions, in order."""
         policies = (Policy(self.name, version) for version in versions)
-        return (policy for policy in policies if (self._place(policy) / MARK).is_file())
+        return (policy for policy in policies if (self._find_path(policy) / MARK).is_file())
 
     def roll_back(self, policy: Policy) -> None:
         """Make a version the current one. Nothing is removed.
 
         Raises `GymposiumError` if it is not in the store."""
         self.path(policy)
-        self._point(policy, before=None)
+        self._write_pointer(policy, before=None)
 
     def remove(self, policy: Policy) -> None:
         """Remove a version's files. Raises `GymposiumError` if it is not in the store, or is the current one."""
@@ -120,12 +120,12 @@ class AdapterStore:
         sweep(self.directory, f"{self.name}-v")
         remove_directory(place)
 
-    def _place(self, policy: Policy) -> Path:
+    def _find_path(self, policy: Policy) -> Path:
         if policy.name != self.name or policy.version < 0:
             raise GymposiumError(f"{policy} is not a version of {self.name!r}, the adapter in this store.")
         return self.directory / f"{self.name}-v{policy.version:06d}"
 
-    def _point(self, policy: Policy, before: Policy | None) -> None:
+    def _write_pointer(self, policy: Policy, before: Policy | None) -> None:
         named = {"current": policy.version, "before": None if before is None else before.version}
         replace_text(self._pointer, json.dumps(named) + "\n")
 

@@ -144,8 +144,8 @@ def _find_cached_copy(name: str, local_files_only: bool) -> Path:
 
 
 def _list_entries(file: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the keys and values of a file at any depth. It is read as transformers reads it. Damage is left to its
-    loader."""
+    """Yield the keys and values of a file at any depth, read as by transformers. Damaged files yield nothing, because
+    their loader reports them."""
     if not file.exists():
         return
     try:

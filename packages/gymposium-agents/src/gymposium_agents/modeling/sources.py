@@ -55,8 +55,8 @@ def find_title(model: str | Path) -> str | None:
 
 
 def prepare_reading(name: str | Path, trust: Trust) -> dict[str, Any]:
-    """Check the files of this model, and return the arguments of transformers' `from_pretrained` for it. With them, it
-    never prompts at the terminal, and does not try to reach an unreachable hub, which would take a minute and a half.
+    """Check a model's files, and return the arguments for transformers' `from_pretrained`. With them, it never prompts
+    at the terminal, and skips an unreachable hub, which would cost 90 seconds.
 
     Raises `UnsafeModelError`, and `OSError` or `ValueError` for a model that cannot be found."""
     here = is_only_local(name)

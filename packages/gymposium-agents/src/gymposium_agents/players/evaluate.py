@@ -71,12 +71,12 @@ def evaluate(
     schedule: Schedule = "rounds",
     each: Callable[[MatchResult], object] = lambda played: None,
 ) -> Evaluation:
-    """Play `matches` of `player` against `opponent`, who takes all other seats (None in a single-player game), and
-    count them. The player rotates over the seats. The matches of one round over the seats share their deal. `each` is
-    called with every finished match. Match ids begin with `tag`.
+    """Play `matches` of `player` against `opponent`, which takes all other seats (None in a single-player game), and
+    count them. The player rotates over the seats, and the matches of one rotation share their deal. `each` is called
+    with every finished match. Match ids begin with `tag`.
 
     Raises `BadOption` if the seats cannot share the matches evenly, or the opponent is missing, and `WrongType` for
-    numbers that are no integers."""
+    numbers that are not integers."""
     jobs = make_match_jobs(player, opponent, game, matches, seed=seed, tag=tag, on_illegal=on_illegal)
     evaluation = Evaluation.from_game(game)
     for played in recorded(play(jobs, at_once=at_once, schedule=schedule), each):

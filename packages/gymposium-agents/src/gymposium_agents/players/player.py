@@ -122,20 +122,19 @@ class LanguageModelPlayer:
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         """Return one reply per ask, in order, from one engine call."""
         started = time.perf_counter()
-        turns = [self._turn(ask) for ask in asks]
+        turns = [self._make_turn(ask) for ask in asks]
         fits = [self._fits(turn.request) for turn in turns]
         requests = [turn.request for turn, fit in zip(turns, fits, strict=True) if fit]
         completions = iter(self.engine.generate(requests, self.sampling) if requests else ())
         share = (time.perf_counter() - started) / max(1, len(requests))
         return [
-            self._reply(turn, next(completions), share) if fit else self._no_room(turn)
+            self._make_reply(turn, next(completions), share) if fit else self._make_full_context_reply(turn)
             for turn, fit in zip(turns, fits, strict=True)
         ]
 
     def is_tie(self, ask: Ask, given: Reply, other: Reply) -> bool:
-        """Return True if a greedy player could write `other` instead of `given`: wherever they differ, the token's
-        log-probability is at most `ROUNDING` below that of the likeliest. Always False for players that sample: a draw
-        is too rarely so close to the border between two tokens."""
+        """Return True if rounding could make a greedy player write `other` instead of `given`: where they differ, the
+        token's log-probability is at most `ROUNDING` below the highest. Always False for players that sample."""
         if self.sampling.temperature > 0.0 or not isinstance(given.trace, TurnTokens):
             return False
         prompt, written = given.trace.prompt, given.trace.completion.ids
@@ -148,7 +147,7 @@ class LanguageModelPlayer:
             return False  # they differ in more than tokens
         while wanted and written != wanted:
             place = next((place for place, (one, two) in enumerate(zip(written, wanted)) if one != two), None)
-            if place is None or not self._equally_likely(prompt + wanted[:place], written[place], wanted[place]):
+            if place is None or not self._are_equally_likely(prompt + wanted[:place], written[place], wanted[place]):
                 return False
             place += 1
             prompt, wanted, room = prompt + wanted[:place], wanted[place:], room - place
@@ -158,14 +157,14 @@ class LanguageModelPlayer:
                 written = completion.ids
         return True
 
-    def _equally_likely(self, prompt: Tokens, one: int, other: int) -> bool:
+    def _are_equally_likely(self, prompt: Tokens, one: int, other: int) -> bool:
         """Return True if two tokens after a prompt have the same probability, up to rounding."""
         [of_one], [of_other] = self.engine.score([(prompt, (one,)), (prompt, (other,))], policy=self.policy)
         return abs(of_one - of_other) <= ROUNDING
 
     def prompt(self, ask: Ask) -> tuple[int, ...]:
         """Return the token ids that the model reads at this ask. The player's memory is unchanged."""
-        return self._turn(ask).request.prompt
+        return self._make_turn(ask).request.prompt
 
     def distributions(self, asks: Sequence[Ask], samples: int = 256) -> list[MoveDistribution]:
         """Return the probability of each legal move at each ask. It is computed if the player is greedy or does not
@@ -184,7 +183,7 @@ class LanguageModelPlayer:
             return []
         return [describe_full_context(self._without_room, f"the model's context of {self.engine.context} tokens")]
 
-    def _turn(self, ask: Ask) -> _Turn:
+    def _make_turn(self, ask: Ask) -> _Turn:
         conversation = Conversation.from_ask(ask)
         exchange = Exchange.from_ask(ask, get_prompt(ask.game, self.style, self.reader))
         prompt = self._dialogue.prompt(conversation, exchange, list_template_tools(self.reader, ask.game))
@@ -195,15 +194,15 @@ class LanguageModelPlayer:
     def _fits(self, request: TokenRequest) -> bool:
         return len(request.prompt) < self.engine.context
 
-    def _reply(self, turn: _Turn, completion: Completion, seconds: float) -> Reply:
-        legal = self._legal(turn, completion) if self.note_legal else ()
+    def _make_reply(self, turn: _Turn, completion: Completion, seconds: float) -> Reply:
+        legal = self._find_legal_continuations(turn, completion) if self.note_legal else ()
         text, tokens = self.chat.read(completion.ids), TurnTokens(turn.request.prompt, completion, legal)
         how = bind_reader(self.reader, list_tools(turn.ask.game), turn.ask.game.name)
         turn.conversation.keep(turn.ask, turn.exchange.replied(text, how), tokens)
         usage = Usage(len(tokens.prompt), len(completion.ids), seconds)
         return Reply(text, completion.finish_reason, tokens, usage=usage)
 
-    def _legal(self, turn: _Turn, completion: Completion) -> tuple[Tokens, ...]:
+    def _find_legal_continuations(self, turn: _Turn, completion: Completion) -> tuple[Tokens, ...]:
         """Return the ids that continue a legal reply at each token of a completion, or () in free text. Replies over
         the player's token limit are excluded, because they would be cut off."""
         moves = turn.ask.legal_moves
@@ -213,7 +212,7 @@ class LanguageModelPlayer:
         replies = map(self._canonical, moves)
         return find_continuations([reply for reply in replies if len(reply) <= room], completion.ids)
 
-    def _no_room(self, turn: _Turn) -> Reply:
+    def _make_full_context_reply(self, turn: _Turn) -> Reply:
         self._without_room += 1
         return Reply("", "context", turn.request.prompt, usage=Usage(len(turn.request.prompt), 0))
 
@@ -240,13 +239,13 @@ class ConcurrentLanguageModelPlayer(LanguageModelPlayer):
     def submit(self, ask: Ask) -> Future[Reply]:
         """Start the reply to one ask. The future raises whatever the engine raises."""
         started = time.perf_counter()
-        turn = self._turn(ask)
+        turn = self._make_turn(ask)
         if not self._fits(turn.request):
             no_room: Future[Reply] = Future()
-            no_room.set_result(self._no_room(turn))
+            no_room.set_result(self._make_full_context_reply(turn))
             return no_room
         completing = self.engine.submit(turn.request, self.sampling)
-        return map_future(completing, lambda done: self._reply(turn, done.result(), time.perf_counter() - started))
+        return map_future(completing, lambda done: self._make_reply(turn, done.result(), time.perf_counter() - started))
 
 
 def make_engine_player(

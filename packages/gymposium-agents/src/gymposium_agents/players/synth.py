@@ -175,9 +175,10 @@ def make_lines(record: Record, seat: int, settings: PlayerSettings, per: Per) ->
 
 
 def choose_per(settings: PlayerSettings, per: str | None) -> Per:
-    """Return the content of a line: `per` if given, else a whole match if the context only grows. Raises `BadOption`
-    for any other word, and for whole matches with a context that rewrites history, because no single chat then shows
-    every turn's prompt."""
+    """Return the content of a line: `per` if given, else a whole match if the context only grows.
+
+    Raises `BadOption` for any other word. Also raises it for whole matches with a context that rewrites history,
+    because no single chat then contains every turn's prompt."""
     if per not in (None, "match", "turn"):
         raise BadOption(f"Invalid --per {per}. Use match or turn.")
     grows = parse_context(settings.context).grows

@@ -32,8 +32,8 @@ class _WaitingRequest:
 
 
 class RequestBatcher:
-    """An adapter that lets any token engine answer single requests. An engine that supports single requests is asked
-    directly. For others, waiting requests form a batch, answered in a separate thread."""
+    """A batcher that lets any token engine answer single requests. An engine with `submit` is asked directly. For
+    others, waiting requests form a batch, answered in a separate thread."""
 
     def __init__(self, engine: TokenEngine, expected: Callable[[], int] = lambda: 0) -> None:
         """`expected` returns the number of clients that may ask soon, including waiting ones. A large batch hardly
@@ -72,7 +72,7 @@ class RequestBatcher:
             self._thread.join()
 
     def _work(self) -> None:
-        while batch := self._next():
+        while batch := self._take_batch():
             try:
                 done = self._engine.generate([one.request for one in batch], batch[0].sampling)
             except BaseException as error:  # noqa: BLE001 - every error is passed on to those that asked
@@ -84,7 +84,7 @@ class RequestBatcher:
             for one, completion in zip(batch, done, strict=True):
                 one.answer.set_result(completion)
 
-    def _next(self) -> list[_WaitingRequest]:
+    def _take_batch(self) -> list[_WaitingRequest]:
         """Return the next batch: requests with one sampling, oldest first. Empty at the end."""
         with self._changed:
             while not self._waiting:
@@ -96,7 +96,7 @@ class RequestBatcher:
             batch = [one for one in self._waiting if one.sampling == sampling][:MOST]
             taken = {id(one) for one in batch}
             self._waiting = deque(one for one in self._waiting if id(one) not in taken)
-            return [one for one in batch if one.answer.set_running_or_notify_cancel()] or self._next()
+            return [one for one in batch if one.answer.set_running_or_notify_cancel()] or self._take_batch()
 
     def _gather(self) -> None:
         """Wait for further requests, while some are expected."""

@@ -76,7 +76,7 @@ class Memory:
         digests = _compute_digests(messages, request.tools)
         last = max((n for n, message in enumerate(messages) if message["role"] == "assistant"), default=-1)
         known = self._known.get(digests[last]) if last >= 0 else None
-        written = self._with_thoughts(messages, digests)
+        written = self._restore_thoughts(messages, digests)
         rendering = chat.rendering(written, request.tools)
         beginning: Beginning = "fresh"
         if known is not None:
@@ -87,7 +87,7 @@ class Memory:
                 ids = (*known.tokens.prompt, *sampled, *more)
                 return Prompt(ids, "grown", known.number, last + 1, "", rendering, digests)
             beginning = "rewritten"
-        differs = "" if known is not None or last < 0 else self._difference(messages, digests, last)
+        differs = "" if known is not None or last < 0 else self._find_difference(messages, digests, last)
         if differs:
             beginning = "diverged"
         return Prompt(chat.ids(rendering), beginning, None, 0, differs, rendering, digests)
@@ -100,12 +100,12 @@ class Memory:
         self._answered[prompt.digests[-1]] = said.message
         self._begun |= {*prompt.digests, behind}
 
-    def _with_thoughts(self, messages: Sequence[Message], digests: Sequence[str]) -> list[Message]:
+    def _restore_thoughts(self, messages: Sequence[Message], digests: Sequence[str]) -> list[Message]:
         """Return the messages, with known replies as the model gave them."""
         known = (self._known.get(digest) for digest in digests)
         return [message if one is None else one.said for message, one in zip(messages, known, strict=True)]
 
-    def _difference(self, messages: Sequence[Message], digests: Sequence[str], last: int) -> str:
+    def _find_difference(self, messages: Sequence[Message], digests: Sequence[str], last: int) -> str:
         """Return the first field of the first unknown message, if that is a changed reply of the session. Otherwise
         returns an empty text. In a repeated request all messages are known, and `last`, its last reply, is compared."""
         first = next((n for n, digest in enumerate(digests) if digest not in self._begun), last)

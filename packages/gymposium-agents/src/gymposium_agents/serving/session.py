@@ -91,7 +91,7 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        """Whether a reply is being sampled."""
+        """True while a reply is being sampled."""
         return bool(self._under_way)
 
     async def complete(
@@ -138,7 +138,7 @@ class Session:
         if not task.cancelled():
             task.exception()  # the caller may be gone, and nothing else retrieves it
 
-    def _prompt(self, request: CompletionRequest) -> Prompt:
+    def _make_prompt(self, request: CompletionRequest) -> Prompt:
         """Return the prompt of a request. Raises `BadRequest` and `ContextFull`."""
         characters = _count_characters(request)
         if characters > CHARACTERS_PER_TOKEN * self._context:
@@ -155,7 +155,7 @@ class Session:
         nth = self._asked[key]
         self._asked[key] += 1
         async with self._reading:  # long messages take long, and others are answered meanwhile
-            prompt = await asyncio.to_thread(self._prompt, request)
+            prompt = await asyncio.to_thread(self._make_prompt, request)
         watch.head = {"id": f"{key}-{nth}", "created": int(time.time()), "model": self.model}
         most = min(request.max_tokens or self._sampling.max_tokens, self._sampling.max_tokens)
         watched = watch if watch.needed else None

@@ -23,9 +23,9 @@ class Watch:
         self._begins = len(chat.opened)
         self._text = chat.opened
         self._behind: int | None = None
-        """The index behind the leading thoughts, once it is known."""
+        """The index after the leading thoughts, once known."""
         self._searched = 0
-        """The length of the text without the end of these thoughts."""
+        """The length of the text already searched for the end of these thoughts."""
         self._show = None if request.tools else show
         self.shown: str = ""
         """The content passed on so far."""
@@ -43,15 +43,15 @@ class Watch:
         self._text += self._decode(token)
         if any(self._text.find(stop, self._begins) >= 0 for stop in self._stop):
             return True
-        if self._show is not None and (new := self._content()[len(self.shown) :]):
+        if self._show is not None and (new := self._read_content()[len(self.shown) :]):
             self.shown += new
             self._show(new)
         return False
 
-    def _content(self) -> str:
-        """Return the content so far, without an end that may become a stop text."""
+    def _read_content(self) -> str:
+        """Return the content so far, without an ending that may become a stop text."""
         if self._behind is None:
-            self._behind = self._find_behind()
+            self._behind = self._find_content_start()
         if self._behind is None:
             return ""
         text = self._text[self._behind :]
@@ -59,8 +59,8 @@ class Watch:
         held = next((n for n in range(min(most, len(text)), 0, -1) if self._may_stop(text[-n:])), 0)
         return text[: len(text) - held]
 
-    def _find_behind(self) -> int | None:
-        """Return the index behind the leading thoughts, or None while these may begin or go on."""
+    def _find_content_start(self) -> int | None:
+        """Return the index after the leading thoughts, or None while they may still begin or continue."""
         text = self._text
         if not may_begin_thoughts(text):
             return 0

@@ -45,7 +45,7 @@ class RequestFailure(Exception):
 
 
 class LateReply(Exception):
-    """Error for a reply that did not arrive in time. Its message is for the user, if the server is healthy."""
+    """Error for a reply that did not arrive in time. The user sees its message if the server is healthy."""
 
 
 FAILURES = (httpx.TransportError, MalformedAnswer, RequestFailure)
@@ -158,7 +158,7 @@ class Connection:
 
         async def send(named: dict[str, Any], limit: float) -> Completion:
             arriving.begin()
-            async with asyncio.timeout(limit), self._posted("/v1/completions", named, limit) as answer:
+            async with asyncio.timeout(limit), self._open_post("/v1/completions", named, limit) as answer:
                 if not answer.is_success:
                     self._read(answer, await read_body(answer))
                 async with aclosing(read_lines(answer, _limit_answer_size(named))) as lines:
@@ -213,7 +213,7 @@ class Connection:
             await self._send("/v1/load_lora_adapter", body)
         except ServerRefusal as refused:
             # perhaps an earlier run loaded it from the same directory, whose files may have changed: load them again
-            if "already been loaded" not in refused.said or await self._root(policy) != str(held.directory):
+            if "already been loaded" not in refused.said or await self._find_root(policy) != str(held.directory):
                 raise _explain_refusal(self, policy, held, refused) from refused
             await self._send("/v1/unload_lora_adapter", {"lora_name": str(policy)})
             await self._send("/v1/load_lora_adapter", body)
@@ -229,8 +229,8 @@ class Connection:
         self.loaded.pop(policy, None)
 
     async def hold(self, adapters: Mapping[Policy, HostedAdapter]) -> None:
-        """Load these adapters on the server, and unload all others loaded for this engine. `adapters` may change
-        meanwhile. The server ends up with its final contents."""
+        """Make these the only adapters loaded for this engine. `adapters` may change meanwhile: the server ends up with
+        its final contents."""
         while True:
             lacking = next((policy for policy, held in adapters.items() if self.loaded.get(policy) != held), None)
             spare = next((policy for policy in self.loaded if policy not in adapters), None)
@@ -285,7 +285,7 @@ class Connection:
         ]
         self.processed = at_one != at_two
 
-    async def _root(self, policy: Policy) -> str | None:
+    async def _find_root(self, policy: Policy) -> str | None:
         """Return the directory that the server loaded an adapter from, or None if it is not loaded."""
         models = await self._get("/v1/models")
         return {str(card["id"]): card.get("root") for card in models["data"]}.get(str(policy))
@@ -296,10 +296,10 @@ class Connection:
 
     async def _send(self, path: str, body: dict[str, Any], limit: float | None = None) -> dict[str, Any]:
         """POST `body` and return the parsed answer. `limit` replaces the time limit of a request without tokens."""
-        async with self._posted(path, body, limit) as answer:
+        async with self._open_post(path, body, limit) as answer:
             return self._read(answer, await read_body(answer, _limit_answer_size(body)))
 
-    def _posted(
+    def _open_post(
         self, path: str, body: dict[str, Any], limit: float | None
     ) -> AbstractAsyncContextManager[httpx.Response]:
         seconds = httpx.Timeout(limit or self._wait.request, connect=self._wait.connect, pool=None)

@@ -45,7 +45,7 @@ class Fleet:
         self.adapters: dict[Policy, HostedAdapter] = {}
         """The adapters that each server must load."""
         self.members = [
-            Member(connection, self.adapters, wait, start=start, check=self._check_alike, changed=self._changed)
+            Member(connection, self.adapters, wait, start=start, check=self._check_version, changed=self._wake_up)
             for connection in connections
         ]
         self._wait = wait
@@ -56,7 +56,7 @@ class Fleet:
         one, or runs a different version than the others."""
         await asyncio.gather(*(member.connection.open() for member in self.members))
         for member in self.members:
-            self._check_alike(member.connection)
+            self._check_version(member.connection)
             member.room = asyncio.Semaphore(member.connection.at_once)
 
     async def close(self) -> None:
@@ -96,18 +96,18 @@ class Fleet:
         digests: set[str] = set()
         for member in members:
             try:
-                digests.update(await self._digests(policy, member))
+                digests.update(await self._fetch_digests(policy, member))
             except ServerUnavailable:
                 if only is not None:
                     raise
         return sorted(digests)
 
-    async def _digests(self, policy: Policy, member: Member) -> list[str]:
+    async def _fetch_digests(self, policy: Policy, member: Member) -> list[str]:
         async def attempt() -> list[str]:
-            chosen = await self._first_present([member])
+            chosen = await self._wait_for_first([member])
             return await self._attempt(chosen, lambda connection: connection.digests(policy), policy)
 
-        workers = await self._insist(attempt)
+        workers = await self._retry(attempt)
         return workers if all(workers) else []
 
     async def present(self) -> list[Member]:
@@ -170,14 +170,14 @@ class Fleet:
 
         async def attempt() -> T:
             while True:
-                member = await self._first_present(order)
+                member = await self._wait_for_first(order)
                 async with member.room:
                     if member.present:  # it may have become unavailable while the request waited for its turn
                         return await self._attempt(member, once, policy)
 
-        return await self._insist(attempt)
+        return await self._retry(attempt)
 
-    async def _first_present(self, order: Sequence[Member]) -> Member:
+    async def _wait_for_first(self, order: Sequence[Member]) -> Member:
         """Return the first available member of `order`, waiting for one if necessary."""
         while True:
             for member in order:
@@ -187,7 +187,7 @@ class Fleet:
                 raise ServerUnavailable(f"The vLLM server at {order[0].connection.url} does not answer.")
             await self.present()
 
-    async def _insist(self, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def _retry(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Retry until an attempt does not raise `_RetryNeeded`."""
         most = ATTEMPTS + len(self.members) - 1
         tries = AsyncRetrying(
@@ -228,7 +228,7 @@ class Fleet:
 
     # -- the members
 
-    def _check_alike(self, connection: Connection) -> None:
+    def _check_version(self, connection: Connection) -> None:
         """Raise `GymposiumError` if a server runs a different version of vLLM than the others."""
         for other in (member.connection for member in self.members):
             if other.version != connection.version:
@@ -238,7 +238,7 @@ class Fleet:
                     f"servers."
                 )
 
-    def _changed(self) -> None:
+    def _wake_up(self) -> None:
         """Wake up the requests that wait for a server."""
         self._change.set()
         self._change = asyncio.Event()

@@ -43,7 +43,7 @@ class Member:
         self.connection = connection
         self.present = True
         self.problem: Exception | None = None
-        """Why it is not expected back, while it is unavailable."""
+        """Why it is not expected back, or None."""
         self.recoveries = 0
         """Number of times that it was lost and came back."""
         self.room = asyncio.Semaphore(0)
@@ -58,16 +58,16 @@ class Member:
         if self.present and self.recoveries == before:
             self.present = False
             if problem is not None:
-                self._tell(problem)
-            self._returning = self._start(self._come_back())
+                self._set_problem(problem)
+            self._returning = self._start(self._recover())
 
-    async def _come_back(self) -> None:
+    async def _recover(self) -> None:
         """Wait until the server answers and has loaded all adapters. A dead server started by this process is
         restarted. If that fails, it is lost for good."""
         try:
             await self._answer()
         except Exception as error:  # noqa: BLE001 - passed on to the requests that wait for it
-            self._tell(error)
+            self._set_problem(error)
             return
         self.present, self.problem = True, None
         self.recoveries += 1
@@ -88,7 +88,7 @@ class Member:
                 last = f" ({connection.shown(str(error))})"
                 log.debug("The server at %s became unavailable again: %s", connection.url, error)
             except GymposiumError as error:
-                self._tell(error)
+                self._set_problem(error)
                 pause = REFUSED_PAUSE
             late = time.monotonic() > deadline
             if server is not None and (late or not server.alive):
@@ -96,7 +96,7 @@ class Member:
                 await asyncio.to_thread(server.revive)
                 deadline = time.monotonic() + self._wait.absence
             elif late and self.problem is None:
-                self._tell(
+                self._set_problem(
                     GymposiumError(
                         f"The vLLM server at {connection.url} is gone and did not come back within "
                         f"{self._wait.absence:.0f} seconds{last}. Restart it (gymposium engine start restarts servers "
@@ -108,8 +108,8 @@ class Member:
                 log.warning("The vLLM server at %s does not answer. Waiting for it to come back.", connection.url)
             await asyncio.sleep(pause)
 
-    def _tell(self, problem: Exception) -> None:
-        """Note why it is not expected back."""
+    def _set_problem(self, problem: Exception) -> None:
+        """Store why it is not expected back."""
         if str(problem) != str(self.problem):
             log.warning("No requests are sent to the vLLM server at %s: %s", self.connection.url, problem)
         self.problem = problem

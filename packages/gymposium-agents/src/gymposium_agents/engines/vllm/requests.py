@@ -73,14 +73,14 @@ class ServerRequests:
 
     def submit(self, request: TokenRequest, sampling: Sampling) -> Future[Completion]:
         try:
-            asking = self._completion(request, sampling)
+            asking = self._build_completion(request, sampling)
         except GymposiumError as error:
             failed: Future[Completion] = Future()
             failed.set_exception(error)
             return failed
         return self._loop.submit(asking)
 
-    def _completion(self, request: TokenRequest, sampling: Sampling) -> Coroutine[Any, Any, Completion]:
+    def _build_completion(self, request: TokenRequest, sampling: Sampling) -> Coroutine[Any, Any, Completion]:
         """Build the request immediately, including its policy, because the caller may publish before the answer
         arrives."""
         policy = self._policies.named(request.policy)
@@ -95,7 +95,7 @@ class ServerRequests:
         seeded = self._seeded or request.watch is not None
         max_tokens = min(sampling.max_tokens, room)
         body = make_completion_body(request, sampling, max_tokens=max_tokens, stops=self.stops, seeded=seeded)
-        order = self._order(request.conversation, request.prompt)
+        order = self._order_servers(request.conversation, request.prompt)
         if request.watch is not None:
             return self._fleet.follow(body, policy, order, StreamedCompletion(policy, self.stops, request.watch))
         return self._fleet.ask(body, policy, order, lambda answer: parse_completion(answer, policy, self.stops))
@@ -110,7 +110,7 @@ class ServerRequests:
                     f"--logprobs-mode processed_logprobs, like gymposium engine start, or play at temperature 0 or 1."
                 )
 
-    def _order(self, conversation: str | None, prompt: Tokens) -> Sequence[Member]:
+    def _order_servers(self, conversation: str | None, prompt: Tokens) -> Sequence[Member]:
         """Return the servers that may answer, in the order to ask them."""
         return self._fleet.order(conversation, prompt) if self._only is None else [self._only]
 
@@ -140,7 +140,7 @@ class ServerRequests:
             )
         if not completion:
             return ()
-        body, order = make_score_body(prompt, completion), self._order(None, prompt)
+        body, order = make_score_body(prompt, completion), self._order_servers(None, prompt)
         return await self._fleet.ask(body, policy, order, lambda answer: parse_scores(answer, prompt, completion))
 
     def digest(self, policy: Policy) -> str | None:

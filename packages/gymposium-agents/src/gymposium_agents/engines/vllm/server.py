@@ -97,7 +97,7 @@ class Server:
             if len(recent) == MOST_RESTARTS:
                 raise GymposiumError(
                     f"The vLLM server died {MOST_RESTARTS + 1} times in {RESTART_WINDOW_SECONDS / 60:.0f} minutes and "
-                    f"is not restarted. {self._last_words()}"
+                    f"is not restarted. {self._read_log_end()}"
                 )
             self._recent.append(now)
             if recent:
@@ -142,11 +142,11 @@ class Server:
             if self._stopped.is_set():
                 raise GymposiumError("The vLLM server was stopped before it was ready.")
             if not self.alive:
-                raise GymposiumError(f"The vLLM server died before it was ready. {self._last_words()}")
+                raise GymposiumError(f"The vLLM server died before it was ready. {self._read_log_end()}")
             if time.monotonic() > deadline:
                 self._end()
                 raise GymposiumError(
-                    f"The vLLM server did not answer within {READY_SECONDS:.0f} seconds. {self._last_words()}"
+                    f"The vLLM server did not answer within {READY_SECONDS:.0f} seconds. {self._read_log_end()}"
                 )
             self._stopped.wait(0.2)
 
@@ -164,7 +164,7 @@ class Server:
                 os.killpg(self._keeper.pid, signal.SIGKILL)
             self._keeper = None
 
-    def _last_words(self) -> str:
+    def _read_log_end(self) -> str:
         lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()
         errors = [line for line in lines[-LOOKED_AT:] if re.search(r"\w(Error|Exception): ", line)]
         return f"The end of its log ({self.log}):\n" + "\n".join([*errors[-3:], *lines[-LOG_LINES:]])

@@ -39,8 +39,8 @@ def note_digests() -> None:
         return loaded
 
     def gymposium_digests(self: Any) -> dict[str, str]:
-        """Return the digests by the adapter's number, as text, because not every channel between vLLM's processes keeps
-        numbers as keys. Empty if the worker reads only its part of the experts."""
+        """Return the digests by adapter number as text, because some channels between vLLM's processes convert numeric
+        keys. Empty if the worker reads only its share of the experts."""
         runner = self.model_runner
         if self.vllm_config.parallel_config.enable_expert_parallel or getattr(runner, "lora_manager", None) is None:
             return {}

@@ -60,13 +60,13 @@ def parse_completion(answer: Mapping[str, Any], policy: Policy, stops: frozenset
 
 
 class StreamedCompletion:
-    """A completion that arrives in parts. Each token is passed to `TokenRequest.watch` as it arrives, and only once,
-    also if the server goes away and the request is sent again, to the same server or to another one."""
+    """A completion that arrives in parts. `TokenRequest.watch` gets each token once, as it arrives, even if the request
+    is sent again after a server was lost."""
 
     def __init__(self, policy: Policy, stops: frozenset[int], watch: Callable[[int], bool]) -> None:
         self._policy, self._stops, self._watch = policy, stops, watch
         self._seen: list[int] = []
-        """The tokens that `watch` has got."""
+        """The tokens passed to `watch`."""
         self._ids: list[int] = []
         self._logprobs: list[float] = []
 
@@ -78,22 +78,22 @@ class StreamedCompletion:
     def take(self, part: Mapping[str, Any]) -> Completion | None:
         """Add a part of the answer. Returns the completion if it ends with this part.
 
-        Raises `MalformedAnswer` if the part has another form or the server aborted the request, and `GymposiumError` if
-        other tokens are sampled than before the server went away, because those cannot be taken back."""
+        Raises `MalformedAnswer` if the part has another form or the server aborted the request. Raises `GymposiumError`
+        if a repeated request gives other tokens, because the first ones cannot be taken back."""
         ids, logprobs, finish = _parse_part(part)
         for token, logprob in zip(ids, logprobs, strict=True):
             self._ids.append(token)
             self._logprobs.append(logprob)
-            if self._ends(token):
-                return self._completion("stop")
+            if self._is_end(token):
+                return self._make_completion("stop")
         if finish is None:
             return None
         if finish not in _ENDS or not self._ids:
             raise MalformedAnswer(f"a completion that was aborted: {finish!r}")
-        return self._completion("stop" if self._ids[-1] in self._stops else "length")
+        return self._make_completion("stop" if self._ids[-1] in self._stops else "length")
 
-    def _ends(self, token: int) -> bool:
-        """Whether `watch` ends the completion with this token, the newest one."""
+    def _is_end(self, token: int) -> bool:
+        """Return True if `watch` ends the completion at this token, the newest one."""
         place = len(self._ids) - 1
         if place == len(self._seen):
             self._seen.append(token)
@@ -105,13 +105,13 @@ class StreamedCompletion:
             )
         return False
 
-    def _completion(self, finish: FinishReason) -> Completion:
+    def _make_completion(self, finish: FinishReason) -> Completion:
         return Completion(tuple(self._ids), tuple(self._logprobs), finish, self._policy)
 
 
 def _parse_part(answer: Mapping[str, Any]) -> tuple[Tokens, tuple[float, ...], Any]:
-    """The tokens of an answer or of a part of it, their log-probabilities and the reason for its end; None if it goes
-    on. Raises `MalformedAnswer` if it does not have them."""
+    """Return the tokens of an answer or a part of it, their log-probabilities and the finish reason, or None for it if
+    more follows. Raises `MalformedAnswer` if they are missing."""
     try:
         choice = answer["choices"][0]
         ids = tuple(map(_parse_token, choice["token_ids"]))
