@@ -22,7 +22,7 @@ from benchmarks.report import RESULTS, about, table, write
 from gymposium import load_game, make_player
 from gymposium.match import MatchJob, play
 from gymposium.records import Record
-from gymposium_viewer.app import make_app, view
+from gymposium_viewer.app import make_app, make_viewer
 
 GAMES = ("tic_tac_toe", "connect_four", "kuhn_poker", "goofspiel(num_cards=5)")
 MOST = 2.0
@@ -66,7 +66,7 @@ def main() -> None:
         folder = Path(scratch)
         write_records(folder / "matches.jsonl", given.matches, given.distinct)
         size = (folder / "matches.jsonl").stat().st_size
-        client = TestClient(make_app(view(folder)), base_url="http://127.0.0.1")
+        client = TestClient(make_app(make_viewer(folder)), base_url="http://127.0.0.1")
 
         def get(path: str) -> Callable[[], object]:
             def ask() -> None:

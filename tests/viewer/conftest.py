@@ -23,7 +23,7 @@ from gymposium.players.protocol import Ask, Player, Reply, Usage
 from gymposium.records import RecordWriter
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import GENERAL, Reader
-from gymposium_viewer.app import make_app, view
+from gymposium_viewer.app import make_app, make_viewer
 
 Serve = Callable[..., str]
 
@@ -35,7 +35,7 @@ def serve() -> Iterator[Serve]:
 
     def start(directory: Path, **guard: object) -> str:
         listening = socket.create_server(("127.0.0.1", 0))
-        app = make_app(view(directory), **guard)  # type: ignore[arg-type]
+        app = make_app(make_viewer(directory), **guard)  # type: ignore[arg-type]
         server = uvicorn.Server(uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=1))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()

@@ -35,7 +35,7 @@ def test_every_page_is_there_and_leads_to_pages_that_are(look: Any, runs: Path, 
 
 
 def test_matches_are_one_page_and_data(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gymposium_viewer.replays.pages.A_FILE", 60_000)
+    monkeypatch.setattr("gymposium_viewer.replays.pages.MAX_FILE_SIZE", 60_000)
     out = tmp_path / "site"
     export(runs, out)
     assert len(list(out.rglob("*.html"))) == 3
@@ -80,7 +80,7 @@ def test_what_a_server_alone_can_do_is_not_offered(look: Any, runs: Path, tmp_pa
 
 @pytest.mark.slow
 def test_a_long_list_has_several_pages(serve: Any, look: Any, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gymposium_viewer.replays.pages.A_PAGE", 6)
+    monkeypatch.setattr("gymposium_viewer.replays.pages.PAGE_SIZE", 6)
     page = look.at(f"{serve(runs)}matches.html")
     seen = page.locator("td.id").all_inner_texts()
     for number in (2, 3):

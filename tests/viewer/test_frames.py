@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gymposium.games.pictures import Picture, PicturePlace
-from gymposium_viewer.frames import clicks_on, render_frame
+from gymposium_viewer.frames import map_clicks, render_frame
 
 BOARD = Picture(
     "<svg></svg>",
@@ -16,21 +16,21 @@ BOARD = Picture(
 
 
 def test_moves_are_the_numbers_of_the_places_that_they_name() -> None:
-    told = clicks_on(BOARD, ["e2e4", "pass", "e4"])
+    told = map_clicks(BOARD, ["e2e4", "pass", "e4"])
     assert told is not None
     assert told["names"] == ["e2", "e4"]
     assert told["moves"] == [[0, 1], [], [1]]
 
 
 def test_places_are_in_parts_of_the_frame_and_may_share_a_name() -> None:
-    told = clicks_on(BOARD, ["e2"])
+    told = map_clicks(BOARD, ["e2"])
     assert told is not None
     assert told["rects"] == [[0, 0, 0, 0.25, 0.5], [1, 0.25, 0, 0.25, 0.5], [0, 0.5, 0.5, 0.5, 0.5]]
 
 
 def test_a_picture_that_no_legal_move_names_is_not_clicked_on() -> None:
-    assert clicks_on(BOARD, ["pass", "resign"]) is None
-    assert clicks_on(BOARD, []) is None
+    assert map_clicks(BOARD, ["pass", "resign"]) is None
+    assert map_clicks(BOARD, []) is None
 
 
 @pytest.mark.parametrize(("height", "tall"), [(100.0, 0.5), (1e9, 6.0), (1e-9, 0.04)])

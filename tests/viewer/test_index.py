@@ -21,17 +21,17 @@ from gymposium.match.ending import OVER, Ending
 from gymposium.records import Record, read_records
 from gymposium.records.files import MOST_EMPTY, MOST_INVALID
 from gymposium.util.strict_json import LARGEST_AMOUNT
-from gymposium_viewer.replays.index import Index
+from gymposium_viewer.replays.index import MatchIndex
 from gymposium_viewer.replays.match_filter import MatchFilter, list_facts
 from gymposium_viewer.replays.rows import Row, RowReader
-from gymposium_viewer.replays.said import rows_that_say
+from gymposium_viewer.replays.said import search_rows
 
 _LIKE_KEYS = ['","game":"', '],"seed":', '],"returns":[', ',"prompts":[', '"reading":"illegal"', '{"id":"', "\\", '"']
 texts = st.text(st.characters(), max_size=12) | st.sampled_from(_LIKE_KEYS)
 
 
-def build_index(directory: Path) -> Index:
-    index = Index(directory)
+def build_index(directory: Path) -> MatchIndex:
+    index = MatchIndex(directory)
     index.refresh()
     return index
 
@@ -57,8 +57,8 @@ def test_pieces_of_a_line_tell_what_the_whole_line_tells(
     record.ending = OVER if error is None else Ending("broke off", detail=error)
     record.turns = [{"seat": 0, "reading": reading, "text": text} for text, reading in said]
     line = record.line()
-    by_pieces = RowReader("f").row(line.encode() + b"\n", 1, 0)
-    in_full = RowReader("f").row(json.dumps(json.loads(line), indent=0).replace("\n", " ").encode(), 1, 0)
+    by_pieces = RowReader("f").read_row(line.encode() + b"\n", 1, 0)
+    in_full = RowReader("f").read_row(json.dumps(json.loads(line), indent=0).replace("\n", " ").encode(), 1, 0)
     in_full.size = by_pieces.size
     assert repr(by_pieces) == repr(in_full)
     assert (by_pieces.id, by_pieces.replies) == (match_id, len(said))
@@ -91,13 +91,13 @@ def test_every_line_is_listed_or_named(runs: Path) -> None:
     assert [*index.foreign] == ["metrics.jsonl"]
     for row in index.rows:
         [record] = [found for number, found in read_records(runs / row.file) if number == row.line]
-        assert index.record(row) == record
+        assert index.read_record(row) == record
         assert isinstance(record, Record)
         assert (row.id, row.seed, row.replies) == (record.id, record.seed, len(record.turns))
         assert (row.lineup.game, list(row.lineup.players)) == (record.game, record.players)
         assert (list(row.result.results), row.result.ending) == (record.results, record.ending)
-        assert index.row(row.file, row.line) is row
-        assert index.by_id(row.id) is not None
+        assert index.find_row(row.file, row.line) is row
+        assert index.find_by_id(row.id) is not None
 
 
 def test_files_of_a_run_that_are_no_matches_are_not_listed(training_run: Any, tmp_path: Path) -> None:
@@ -151,17 +151,17 @@ def test_compressed_files_are_shown_as_plain_ones(runs: Path, tmp_path: Path) ->
     assert str(index.problems).replace(".jsonl.gz", ".jsonl") == str(plain.problems)
     assert [*index.foreign] == ["metrics.jsonl.gz"]
     rows = [*index.rows, *reversed(index.rows)]
-    assert [index.line(row) for row in rows] == [plain.line(row) for row in (*plain.rows, *reversed(plain.rows))]
+    assert [index.read_line(row) for row in rows] == [plain.line(row) for row in (*plain.rows, *reversed(plain.rows))]
     query = MatchFilter(said="b2")
     assert [row.id for row in index.select(query)] == [row.id for row in plain.select(query)] != []
     assert {row.file for row in build_index(packed / "connect_four.jsonl.gz").rows} == {"connect_four.jsonl.gz"}
     index.refresh()
     assert index.rows[0] is rows[0], "read once"
-    line = index.line(index.rows[0])
+    line = index.read_line(index.rows[0])
     file = packed / index.rows[0].file
     file.write_bytes(gzip.compress(b"\n" + line))
     index.refresh()
-    assert (index.rows[0].line, index.line(index.rows[0])) == (2, line)
+    assert (index.rows[0].line, index.read_line(index.rows[0])) == (2, line)
 
 
 @pytest.mark.parametrize(("keep", "rows"), [(0, False), (9, False), (40, False), (-1, True)])
@@ -193,10 +193,10 @@ def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
     index = build_index(tmp_path)
     file.unlink()
     with pytest.raises(BadRecord, match=r"matches\.jsonl can no longer be read"):
-        index.record(index.rows[0])
+        index.read_record(index.rows[0])
 
 
-def selected(index: Index, **query: str) -> list[Row]:
+def selected(index: MatchIndex, **query: str) -> list[Row]:
     return index.select(MatchFilter.from_query(query))
 
 
@@ -275,7 +275,7 @@ def test_a_search_takes_time_that_grows_with_the_lines(where: str, spaced: bool,
     began = time.process_time()
     assert selected(build_index(tmp_path), said="q", failed="illegal") == []
     [row] = build_index(tmp_path).rows
-    assert [*rows_that_say([row], tmp_path / "m.jsonl", "q", ["illegal"])] == []
+    assert [*search_rows([row], tmp_path / "m.jsonl", "q", ["illegal"])] == []
     assert time.process_time() - began < 20
 
 
@@ -304,7 +304,7 @@ def test_every_way_to_end_is_a_fact(tmp_path: Path) -> None:
     (tmp_path / "m.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     index = build_index(tmp_path)
     for row, way in zip(index.rows, endings, strict=True):
-        assert {way, f"{way} by random"} <= list_facts(row, index.long)
+        assert {way, f"{way} by random"} <= list_facts(row, index.long_threshold)
         assert selected(index, ended=way) == [row]
 
 
@@ -318,9 +318,9 @@ def test_a_filter_stands_in_an_address() -> None:
 
 def test_matches_of_one_deal_are_known(runs: Path) -> None:
     index = build_index(runs)
-    first = index.by_id("random-0")
+    first = index.find_by_id("random-0")
     assert first is not None
-    assert {row.id for row in index.same_deal(first)} == {"illegal-0", "unparsable-0", "cut-0", "retried-0"}
+    assert {row.id for row in index.find_same_deal(first)} == {"illegal-0", "unparsable-0", "cut-0", "retried-0"}
 
 
 @pytest.mark.parametrize("line", ["x\n", "\n"], ids=["invalid", "empty"])

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from gymposium_viewer.app import export
-from gymposium_viewer.playing.choice import Choice
+from gymposium_viewer.playing.choice import MatchChoice
 from gymposium_viewer.playing.forms import Form
 from gymposium_viewer.playing.store import MatchStore
 
@@ -139,7 +139,7 @@ def test_no_match_is_recorded_outside(tmp_path: Path) -> None:
     shown.mkdir()
     (tmp_path / "outside").mkdir()
     (shown / "played").symlink_to(tmp_path / "outside")
-    table = MatchStore(shown).begin(Choice.from_form(Form.from_query("game=trace")))
+    table = MatchStore(shown).begin(MatchChoice.from_form(Form.from_query("game=trace")))
     table.wait(60)
     assert table.play(1, "nothing") == ""
     table.wait(60)

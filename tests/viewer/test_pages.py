@@ -197,9 +197,9 @@ def test_a_prompt_can_be_copied_as_it_was_sent(serve: Any, look: Any, runs: Path
     page = look.at(f"{serve(runs)}{TTT}/12.html#step-2")
     record = Record.parse((runs / "boards" / "tic tac toe.jsonl").read_text(encoding="utf-8").splitlines()[11])
     [act] = build_story(record).steps[2].acts
-    assert len(act.tries) == 3
+    assert len(act.attempts) == 3
     prompts = page.locator("#step-2 details.prompt")
-    for number, one in enumerate(act.tries):
+    for number, one in enumerate(act.attempts):
         assert one.prompt is not None
         prompts.nth(number).locator("summary").click()
         whole = one.prompt.before + one.prompt.rules + one.prompt.after

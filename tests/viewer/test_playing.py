@@ -27,11 +27,11 @@ from gymposium.records import Record, verify_file
 from gymposium.replies.reading import READERS
 from gymposium_viewer.app import export, view
 from gymposium_viewer.playing import table as table_module
-from gymposium_viewer.playing.choice import Choice
+from gymposium_viewer.playing.choice import MatchChoice
 from gymposium_viewer.playing.forms import Form
-from gymposium_viewer.playing.state import SeatView, view_for_seat
-from gymposium_viewer.playing.store import MOST, MatchStore
-from gymposium_viewer.playing.table import BrowserTable, SparePlayers
+from gymposium_viewer.playing.state import SeatView, make_seat_view
+from gymposium_viewer.playing.store import MAX_OPEN, MatchStore
+from gymposium_viewer.playing.table import BrowserTable, PlayerPool
 
 PLAYED = Path("played/matches.jsonl")
 
@@ -221,8 +221,8 @@ def test_moves_that_the_seat_does_not_see_are_not_told(
     game: str, moves: Sequence[dict[int, str]], other: Sequence[dict[int, str]]
 ) -> None:
     match = load_game(game).new(1)
-    before, since = view_for_seat(match, 0, (), None, 0), len(match.events)
-    one, two = (view_for_seat(world, 0, (), before, since) for world in same_to_seat_0(game, moves, other))
+    before, since = make_seat_view(match, 0, (), None, 0), len(match.events)
+    one, two = (make_seat_view(world, 0, (), before, since) for world in same_to_seat_0(game, moves, other))
     assert one == two
 
 
@@ -241,13 +241,13 @@ def test_what_is_seen_is_the_same_in_every_world_of_the_seat(
     for _ in range(plies):
         if not (seats := match.to_move()):
             return
-        befores.append(view_for_seat(match, seats[0], (), None, 0))
+        befores.append(make_seat_view(match, seats[0], (), None, 0))
         match.apply({seat: rng.choice(match.legal_moves(seat) or ["?"]) for seat in seats})
     if not (seats := match.to_move()):
         return
     world = match.resample(seats[0], rng)
     since = max(0, len(match.events) - 3)
-    views = [view_for_seat(either, seats[0], (), befores[-1], since) for either in (match, world)]
+    views = [make_seat_view(either, seats[0], (), befores[-1], since) for either in (match, world)]
     assert views[0] == views[1]
 
 
@@ -265,10 +265,10 @@ def test_the_form_has_the_disguise_last_and_closed_unless_it_is_set(visitor: Vis
 
 def test_where_nothing_is_hidden_the_others_moves_are_told() -> None:
     match = load_game("tic_tac_toe").new(0)
-    before, since = view_for_seat(match, 0, (), None, 0), len(match.events)
+    before, since = make_seat_view(match, 0, (), None, 0), len(match.events)
     match.apply({0: "b2"})
     match.apply({1: "a1"})
-    seen = view_for_seat(match, 0, match.legal_moves(0), before, since)
+    seen = make_seat_view(match, 0, match.legal_moves(0), before, since)
     assert list(seen.moves) == [(1, "a1")]
     assert [line for line, new in seen.lines if new] == ["2 . x .", "1 o . ."]
 
@@ -356,7 +356,7 @@ def test_a_game_is_asked_about_as_it_was_written(visitor: Visitor) -> None:
 
 def test_abandoned_tabs_lock_nobody_out(serve: Any, tmp_path: Path) -> None:
     address = serve(tmp_path)
-    tabs = [Visitor(address) for _ in range(MOST + 1)]
+    tabs = [Visitor(address) for _ in range(MAX_OPEN + 1)]
     for tab in tabs:
         tab.begin("tic_tac_toe", seat="0")
         assert (tab.status, "Your turn" in tab.text) == (200, True)
@@ -387,17 +387,17 @@ def test_a_page_of_a_match_that_is_gone_says_so(serve: Any, tmp_path: Path) -> N
 # -- without a server
 
 
-def choice(text: str) -> Choice:
-    return Choice.from_form(Form.from_query(text))
+def choice(text: str) -> MatchChoice:
+    return MatchChoice.from_form(Form.from_query(text))
 
 
 def test_everybody_moves_one_seat_on() -> None:
     first = choice("game=hearts&opponent=random&opponent=greedy&opponent=mcts-25&seat=3")
-    second = first.moved_on()
+    second = first.rotate_seats()
     assert (second.seat, second.opponents) == (0, ("random", "greedy", "mcts-25"))
-    third = second.moved_on()
+    third = second.rotate_seats()
     assert (third.seat, third.opponents) == (1, ("mcts-25", "random", "greedy"))
-    assert third.moved_on().moved_on() == first
+    assert third.rotate_seats().rotate_seats() == first
 
 
 def test_the_last_opponent_takes_the_seats_that_are_left() -> None:
@@ -421,7 +421,7 @@ class Odd:
 
 
 def against(player: Odd, kept: list[MatchResult]) -> BrowserTable:
-    bench = SparePlayers()
+    bench = PlayerPool()
     bench.give_back({"random": player})
 
     def keep(played: MatchResult) -> str:
@@ -442,11 +442,11 @@ def test_a_player_that_crashes_forfeits() -> None:
 
 
 def test_a_player_that_hangs_forfeits_and_the_page_stays_alive(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_module, "WATCHDOG", 0.05)
+    monkeypatch.setattr(table_module, "TIME_LIMIT", 0.05)
     kept: list[MatchResult] = []
     let_go = threading.Event()
     table = against(Odd(let_go), kept)
-    assert table.state.waits or table.state.end
+    assert table.state.is_waiting or table.state.end
     table.wait(60)
     let_go.set()
     assert table.state.end is not None
@@ -456,10 +456,10 @@ def test_a_player_that_hangs_forfeits_and_the_page_stays_alive(monkeypatch: pyte
 
 def test_a_player_that_cannot_be_made_says_why() -> None:
     wanted = replace(choice("game=tic_tac_toe&opponent=random&seat=1"), opponents=("gone",))
-    table = BrowserTable(wanted, SparePlayers(), lambda played: "")
+    table = BrowserTable(wanted, PlayerPool(), lambda played: "")
     table.wait(60)
     assert table.state.phase == "failed"
-    assert table.state.trouble.startswith("There is no player called 'gone'.")
+    assert table.state.error.startswith("There is no player called 'gone'.")
 
 
 def test_while_others_think_no_answer_is_taken() -> None:
@@ -473,7 +473,7 @@ def test_while_others_think_no_answer_is_taken() -> None:
 
 
 def test_a_player_sits_in_one_match_at_a_time_and_is_made_once() -> None:
-    bench = SparePlayers()
+    bench = PlayerPool()
     one, two = bench.take(["random", "random"]), bench.take(["random"])
     assert one["random"] is not two["random"]
     bench.give_back(one)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from gymposium.cli.main import app
 from gymposium_viewer.app import export
-from gymposium_viewer.training.run_page import report_page
+from gymposium_viewer.training.run_page import render_report
 
 from .served import ServedRun, mail
 
@@ -95,7 +95,7 @@ def test_the_report_of_a_run(look: Any, training_run: Any, tmp_path: Path) -> No
     run.log(1)
     run.keep(1)
     run.finish()
-    (tmp_path / "report.html").write_text(report_page(run.path), encoding="utf-8")
+    (tmp_path / "report.html").write_text(render_report(run.path), encoding="utf-8")
     page = look.at((tmp_path / "report.html").as_uri())
     page.locator(".evaluation canvas").wait_for()
     expect(page.locator(".standing")).to_contain_text("finished")

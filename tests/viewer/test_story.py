@@ -15,7 +15,7 @@ from gymposium.match.ending import Ending
 from gymposium.records import Record
 from gymposium.replies.reading import LENIENT, read, split_thoughts
 from gymposium_viewer.replays.reasons import offered, why
-from gymposium_viewer.replays.story import Story, Try, build_story
+from gymposium_viewer.replays.story import ReplyAttempt, Story, build_story
 
 from .conftest import ScriptedPlayer, write
 
@@ -26,8 +26,8 @@ def make_story(tmp_path: Path, name: str, players: list[Any], *, policy: str = "
     return build_story(replace(Record.parse(json.dumps(data)), **changes))
 
 
-def tries(story: Story, seat: int) -> list[Try]:
-    return [one for step in story.steps for act in step.acts if act.seat == seat for one in act.tries]
+def tries(story: Story, seat: int) -> list[ReplyAttempt]:
+    return [one for step in story.steps for act in step.acts if act.seat == seat for one in act.attempts]
 
 
 @pytest.mark.parametrize("style", ["full", "compact"])
@@ -42,7 +42,7 @@ def test_prompts_are_those_that_were_sent(tmp_path: Path, game: str, reply: str,
     assert found[1].prompt is not None
     assert found[1].prompt.before
     assert story.seats[1].rules == found[0].prompt.rules  # type: ignore[union-attr]
-    assert story.seats[1].differs == ""
+    assert story.seats[1].prompt_difference == ""
     assert all(one.sent for one in found)
     assert not any(one.sent for one in tries(story, 0))
 
@@ -105,7 +105,7 @@ def test_it_says_why_a_reply_failed(tmp_path: Path, said: tuple[str, ...], reply
         "Seat 0 (lm:small) gave no legal move and forfeits.",
         f"Its last reply was {reading}. {last.why}",
     ]
-    assert story.bad
+    assert story.is_unfinished
     assert story.decisive == story.steps[-1].number == len(said) * 2 - 2
     assert (last.prompt_tokens, last.reply_tokens, last.seconds) == (31, 7, 0.5)
     assert story.seats[0].reply_tokens == 7 * len(said)
@@ -132,7 +132,7 @@ def test_each_seat_sees_its_own(tmp_path: Path) -> None:
         event.move for event in story.record.events if event.seat >= 0
     ]
     assert story.steps[-1].ends
-    assert not story.bad
+    assert not story.is_unfinished
 
 
 def test_a_move_that_was_drawn_is_called_so(tmp_path: Path) -> None:
@@ -166,8 +166,8 @@ def test_other_prompts_than_were_sent_are_called_so(tmp_path: Path) -> None:
     data["prompts"][1]["hash"] = "0123456789ab"
     data["prompts"][0]["version"] = 0
     story = build_story(Record.parse(json.dumps(data)))
-    assert "wording version 0" in story.seats[0].differs
-    assert "digest in the record is 0123456789ab" in story.seats[1].differs
+    assert "wording version 0" in story.seats[0].prompt_difference
+    assert "digest in the record is 0123456789ab" in story.seats[1].prompt_difference
     assert "prompt differs: seat 1" in story.difference
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from gymposium.players.protocol import Ask, Reply
 from gymposium.replies.reading import READERS
-from gymposium_viewer.playing.choice import Choice
+from gymposium_viewer.playing.choice import MatchChoice
 from gymposium_viewer.playing.forms import Form
-from gymposium_viewer.playing.store import IDLE, MOST, Gone, MatchStore
+from gymposium_viewer.playing.store import IDLE_SECONDS, MAX_OPEN, DroppedMatch, MatchStore
 from gymposium_viewer.playing.table import BrowserTable
 
 
@@ -55,23 +55,23 @@ def tables(tmp_path: Path, clock: Clock) -> MatchStore:
 
 def begin(tables: MatchStore, seat: int = 0) -> BrowserTable:
     """A match of tic-tac-toe at the person's turn; with seat 1 the opponent has moved first."""
-    table = tables.begin(Choice.from_form(Form.from_query(f"game=tic_tac_toe&opponent=random&seat={seat}")))
+    table = tables.begin(MatchChoice.from_form(Form.from_query(f"game=tic_tac_toe&opponent=random&seat={seat}")))
     if seat == 0:
         table.wait(60)
     return table
 
 
-def look(tables: MatchStore, table: BrowserTable) -> BrowserTable | Gone | None:
+def look(tables: MatchStore, table: BrowserTable) -> BrowserTable | DroppedMatch | None:
     with tables.look(table.id) as found:
         return found
 
 
 def test_the_one_that_was_looked_at_longest_ago_makes_room(tables: MatchStore) -> None:
-    begun = [begin(tables) for _ in range(MOST)]
+    begun = [begin(tables) for _ in range(MAX_OPEN)]
     assert look(tables, begun[0]) is begun[0]
     late = begin(tables)
     gone = look(tables, begun[1])
-    assert isinstance(gone, Gone)
+    assert isinstance(gone, DroppedMatch)
     assert (gone.why, gone.choice) == ("made room", begun[1].choice)
     assert tables.under_way() == [late, *reversed(begun[2:]), begun[0]]
 
@@ -80,24 +80,24 @@ def test_not_one_at_which_a_request_or_a_player_is_at_work(tables: MatchStore) -
     let_go = threading.Event()
     tables._pool.give_back({"random": Slow(let_go)})
     thinking = begin(tables, seat=1)
-    begun = [begin(tables) for _ in range(MOST - 1)]
+    begun = [begin(tables) for _ in range(MAX_OPEN - 1)]
     with tables.look(begun[0].id):
         for table in begun[1:]:
             look(tables, table)
         begin(tables)
-        assert isinstance(look(tables, begun[1]), Gone)
+        assert isinstance(look(tables, begun[1]), DroppedMatch)
         assert look(tables, thinking) is thinking
         assert look(tables, begun[0]) is begun[0]
     let_go.set()
 
 
 def test_unless_all_are_at_work(tables: MatchStore) -> None:
-    begun = [begin(tables) for _ in range(MOST)]
+    begun = [begin(tables) for _ in range(MAX_OPEN)]
     looking = [tables.look(table.id) for table in begun]
     for one in looking:
         one.__enter__()
     begin(tables)
-    assert isinstance(look(tables, begun[0]), Gone)
+    assert isinstance(look(tables, begun[0]), DroppedMatch)
     assert begun[0].left
     for one in looking:
         one.__exit__(None, None, None)
@@ -106,12 +106,12 @@ def test_unless_all_are_at_work(tables: MatchStore) -> None:
 def test_idle_ones_end(tables: MatchStore, clock: Clock) -> None:
     one, other, answered = (begin(tables) for _ in range(3))
     with tables.look(answered.id):
-        clock.now += IDLE / 2
+        clock.now += IDLE_SECONDS / 2
         assert look(tables, other) is other
-        clock.now += IDLE / 2 + 1
+        clock.now += IDLE_SECONDS / 2 + 1
         assert tables.under_way() == [answered, other]
         gone = look(tables, one)
-        assert isinstance(gone, Gone)
+        assert isinstance(gone, DroppedMatch)
         assert gone.why == "idle"
 
 
@@ -119,12 +119,12 @@ def test_ended_ones_make_room_after_many_more(tables: MatchStore, monkeypatch: p
     monkeypatch.setattr("gymposium_viewer.playing.store.KEPT", 3)
     begun = []
     for _ in range(4):
-        table = tables.begin(Choice.from_form(Form.from_query("game=trace")))
+        table = tables.begin(MatchChoice.from_form(Form.from_query("game=trace")))
         table.wait(60)
         assert table.play(1, "nothing") == ""
         table.wait(60)
         begun.append(table)
     gone = look(tables, begun[0])
-    assert isinstance(gone, Gone)
+    assert isinstance(gone, DroppedMatch)
     assert gone.why == "over"
     assert look(tables, begun[1]) is begun[1]

@@ -20,9 +20,9 @@ from gymposium.records import Record
 from gymposium.tasks import Result
 from gymposium.tasks.tools import Call
 from gymposium.tasks.transcript import Transcript
-from gymposium_viewer.replays.match_page import match_page
+from gymposium_viewer.replays.match_page import render_match
 from gymposium_viewer.replays.story import build_story
-from gymposium_viewer.replays.tasks import ShownCall, ShownTask
+from gymposium_viewer.replays.tasks import CallView, TaskView
 
 HOSTILE = "</pre></dd><script>window.hacked=1</script><img src=x onerror='window.hacked=2'>{{ 7*7 }} \x1b[31m\u202e"
 SEEN = "</pre></dd><script>window.hacked=1</script><img src=x onerror='window.hacked=2'>{{ 7*7 }} ␛[31m⟨U+202E⟩"
@@ -43,7 +43,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch, *moves: str, results: Mapping[int,
 
 
 def render_page(record: Record) -> str:
-    return match_page(build_story(record), "matches/m.html")
+    return render_match(build_story(record), "matches/m.html")
 
 
 def transcript(task: Any, *texts: str) -> Transcript:
@@ -178,16 +178,16 @@ def test_events_without_a_task_are_reported(monkeypatch: pytest.MonkeyPatch, eve
     ],
 )
 def test_an_argument_is_written_so_that_it_can_be_read(value: Any, shown: str) -> None:
-    assert ShownCall.from_call(Call("read", {"id": value}), Result("")).arguments == [("id", shown)]
+    assert CallView.from_call(Call("read", {"id": value}), Result("")).arguments == [("id", shown)]
 
 
 def test_whatever_is_nested_deeply_is_shown_or_said_to_be() -> None:
     deep: Any = "end"
     for _ in range(100_000):
         deep = [deep]
-    call = ShownCall.from_call(Call("read", {"id": deep}), Result("", value=deep))
+    call = CallView.from_call(Call("read", {"id": deep}), Result("", value=deep))
     assert call.value == call.arguments[0][1] == "(too deeply nested to show)"
-    assert ShownTask.from_transcript(transcript({"deep": deep}, "the end"), [0]).found[0].value == "end"
+    assert TaskView.from_transcript(transcript({"deep": deep}, "the end"), [0]).found[0].value == "end"
 
 
 def test_values_of_the_task_are_found_as_whole_words() -> None:
@@ -199,7 +199,7 @@ def test_values_of_the_task_are_found_as_whole_words() -> None:
         "sources": ["m17", "m1", "m9"],
     }
     told = transcript(task, "m17 | m171 | x | True | None", "nothing", "(m17) begins on 25 May, 230 of 23.5, m9a")
-    found = ShownTask.from_transcript(told, [0, 1, 4]).found
+    found = TaskView.from_transcript(told, [0, 1, 4]).found
     assert [(one.value, one.path, one.steps) for one in found] == [
         ("25 May", "answer.accepted.0", [4]),
         ("23", "answer.count", [4]),
@@ -210,7 +210,7 @@ def test_values_of_the_task_are_found_as_whole_words() -> None:
 def test_a_great_many_values_and_steps_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     words = [f"w{number}" for number in range(1000)]
     told = transcript({"k" * 100_000: words}, *[" ".join(words)] * 300)
-    found = ShownTask.from_transcript(told, range(300)).found
+    found = TaskView.from_transcript(told, range(300)).found
     assert len(found) == 100
     assert sum(len(one.value) + len(one.path) for one in found) < 40_000
     record = replace(recorded(monkeypatch, a_guess(4)), game="gone")

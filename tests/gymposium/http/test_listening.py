@@ -23,7 +23,7 @@ from gymposium.errors import BadOption
 from gymposium.http import listening
 from gymposium.http.app import build_api
 from gymposium.http.listening import Listener
-from gymposium_viewer.app import make_app, view
+from gymposium_viewer.app import make_app, make_viewer
 
 Start = Callable[[ASGIApp], Listener]
 
@@ -72,7 +72,7 @@ def test_a_port_in_use_is_an_error() -> None:
 
 APPS: dict[str, Callable[[Path], ASGIApp]] = {
     "api": lambda directory: build_api([], token="s3cret"),
-    "viewer": lambda directory: make_app(view(directory), token="s3cret"),
+    "viewer": lambda directory: make_app(make_viewer(directory), token="s3cret"),
 }
 HEAD = b"POST / HTTP/1.1\r\nHost: %s\r\nContent-Type: %s\r\nContent-Length: 1000\r\n\r\n{"
 
@@ -164,7 +164,7 @@ def test_a_form_that_does_not_arrive_ends_its_connection(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(listening, "BODY_SECONDS", 0.1)
-    port = start(make_app(view(tmp_path))).port
+    port = start(make_app(make_viewer(tmp_path))).port
     with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
         head = HEAD.replace(b"POST / ", b"POST /play/new.html ").replace(b"Content-Type", b"Origin: http://%s\r\nX")
         connection.sendall(head % (b"localhost", b"localhost", b""))

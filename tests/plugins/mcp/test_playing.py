@@ -130,7 +130,7 @@ def test_a_record_replays_without_a_server(file: Path) -> None:
             assert difference is None or difference.startswith("The match broke off")
             assert [decision.seats for decision in walk(record, lambda match: None)][:1] == [(0,)]
             story = build_story(record)
-            assert (story.trouble, story.seats[0].differs, story.unchecked) == ("", "", True)
+            assert (story.trouble, story.seats[0].prompt_difference, story.is_unchecked) == ("", "", True)
         with pytest.raises(GymposiumError, match=r"cannot reach the server: .*no-such-program"):
             later.new(0)
 

@@ -31,7 +31,7 @@ from gymposium_train.config.schedules import Pace, growth
 from gymposium_train.config.writing import config_to_data
 from gymposium_train.run.callbacks import Callback
 from gymposium_train.run.start import resume_run, start_run
-from gymposium_viewer.app import view
+from gymposium_viewer.app import make_viewer
 
 GAMES = ("tic_tac_toe", "kuhn_poker")
 UNTAUGHT = ("model.small", "cold_start")
@@ -215,7 +215,7 @@ def test_the_report_stands_alone_and_shows_each_game(finished: RunDirectory) -> 
 
 def test_the_report_is_the_run_s_page(finished: RunDirectory) -> None:
     """What the viewer shows of the run stands in the report, too."""
-    served = view(finished.path.parent, live=False)
+    served = make_viewer(finished.path.parent, live=False)
     served.parts[1].export(finished.path.parent.parent / "exported")
     name = finished.path.name
     page = (finished.path.parent.parent / "exported" / "runs" / name / "index.html").read_text(encoding="utf-8")

@@ -26,7 +26,7 @@ PARTS = tuple(f"gymposium_viewer.{part}" for part in ("replays", "training", "ex
 """The packages of the parts, in tab order. Each has a function `make(viewer) -> Part`."""
 
 
-def view(directory: Path, *, live: bool = True, parts: Sequence[str] = PARTS) -> Viewer:
+def make_viewer(directory: Path, *, live: bool = True, parts: Sequence[str] = PARTS) -> Viewer:
     """Return a viewer of a folder with all parts, or with the parts in these packages."""
     viewer = Viewer(directory, live)
     viewer.parts += [import_module(name).make(viewer) for name in parts]
@@ -37,9 +37,9 @@ def make_app(viewer: Viewer, *, names: Iterable[str] = (), token: str | None = N
     """Return the ASGI application that serves a viewer; `names` and `token` are passed to `RequestGuard`."""
 
     def home(request: Request) -> Response:
-        return HTMLResponse(home_page(viewer))
+        return HTMLResponse(render_home(viewer))
 
-    def failed(request: Request, error: Exception) -> Response:
+    def render_error(request: Request, error: Exception) -> Response:
         status, what = (error.status_code, error.detail) if isinstance(error, HTTPException) else (400, str(error))
         path = request.url.path.lstrip("/")
         return HTMLResponse(viewer.page("error.html", path, status=status, what=what), status)
@@ -53,12 +53,12 @@ def make_app(viewer: Viewer, *, names: Iterable[str] = (), token: str | None = N
     app = Starlette(
         routes=routes,
         middleware=[Middleware(GZipMiddleware)],  # event streams are not compressed
-        exception_handlers={HTTPException: failed, GymposiumError: failed},
+        exception_handlers={HTTPException: render_error, GymposiumError: render_error},
     )
     return RequestGuard(app, names=names, token=token)
 
 
-def home_page(viewer: Viewer) -> str:
+def render_home(viewer: Viewer) -> str:
     """Return the first page, with a card for each part that has something to show."""
     cards = [card for part in viewer.parts for card in part.cards()]
     return viewer.page("home.html", "index.html", directory=realpath(viewer.directory), cards=cards)
@@ -69,11 +69,11 @@ def export(directory: Path, out: Path) -> None:
     `BadOption` unless `out` is empty or does not exist."""
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadOption(f"--export {out}: give an empty or new folder.")
-    viewer = view(directory, live=False)
-    if all(card.invites for part in viewer.parts for card in part.cards()):
+    viewer = make_viewer(directory, live=False)
+    if all(card.is_interactive for part in viewer.parts for card in part.cards()):
         raise BadOption(f"--export: {directory} has no matches, training runs or reports. Give another folder.")
     out.mkdir(parents=True, exist_ok=True)
     copy_static(out)
     for part in viewer.parts:
         part.export(out)
-    write_page(out, "index.html", home_page(viewer))
+    write_page(out, "index.html", render_home(viewer))

@@ -17,7 +17,7 @@ def render_frame(picture: Picture) -> tuple[str, float]:
     return visible(picture.html), round(min(max(picture.height / picture.width, _FLAT), _TALL), 4)
 
 
-def clicks_on(picture: Picture, legal: Sequence[str]) -> dict[str, Any] | None:
+def map_clicks(picture: Picture, legal: Sequence[str]) -> dict[str, Any] | None:
     """Return what a page's script needs to make a picture clickable; None if no legal move names a place on it.
 
     `names` are the names of places. `rects` are their rectangles, each as the place's number, x, y, width and height in

@@ -63,22 +63,22 @@ class RequestGuard:
                 MutableHeaders(scope=message).update(HEADERS)
             await send(message)
 
-        refusal = self._refuse(scope)
+        refusal = self._check_request(scope)
         with suppress(ClientDisconnect):
             await (self._app if refusal is None else refusal)(scope, receive, send_guarded)
 
-    def _refuse(self, scope: Scope) -> Response | None:
+    def _check_request(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         try:
             check_host(headers, self._hosts)
             check_origin(scope, headers)
         except RequestRefusal as refused:
-            return _no(refused.status, str(refused))
+            return _deny(refused.status, str(refused))
         if "origin" not in headers and scope["method"] not in _READS:
-            return _no(403, "A request that changes something needs an Origin header.")
-        return self._ask_for_token(scope, headers) if self._token is not None else None
+            return _deny(403, "A request that changes something needs an Origin header.")
+        return self._check_token(scope, headers) if self._token is not None else None
 
-    def _ask_for_token(self, scope: Scope, headers: Headers) -> Response | None:
+    def _check_token(self, scope: Scope, headers: Headers) -> Response | None:
         # browsers keep cookies by host, not by port: another server on this host must not overwrite ours
         port = headers["host"].rpartition("]")[2].partition(":")[2]
         cookie = f"gymposium-{port if port.isdecimal() else 80}"
@@ -86,7 +86,7 @@ class RequestGuard:
         tokens = [value for name, value in query if name == "token"]
         if tokens and scope["method"] in _READS:
             if not self._is_token(tokens[-1]):
-                return _no(401, "Wrong token for this server.")
+                return _deny(401, "Wrong token for this server.")
             rest = urlencode([(name, value) for name, value in query if name != "token"])
             # exactly one slash and no backslash at the start, so no path can lead to another site; a bare query would
             # keep the token in clients that drop an empty one
@@ -102,11 +102,11 @@ class RequestGuard:
             kept = None
         if kept is not None and self._is_token(kept.value):
             return None
-        return _no(401, "Open the address that the server printed: it carries a token.")
+        return _deny(401, "Open the address that the server printed: it carries a token.")
 
     def _is_token(self, text: str) -> bool:
         return is_same_token(text, self._token or "")
 
 
-def _no(status: int, why: str) -> Response:
+def _deny(status: int, why: str) -> Response:
     return PlainTextResponse(f"{why}\n", status_code=status)

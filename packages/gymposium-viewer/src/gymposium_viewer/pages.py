@@ -58,7 +58,7 @@ def render(
     policy), and `root`, the prefix of every link: `{{ root }}static/base.css`. `package` is the Python package with the
     template in its folder `templates`; the viewer's own templates are available to all packages."""
     root, policy = "../" * path.count("/"), None if live else CONTENT_POLICY
-    page = _environment(package).get_template(template)
+    page = _make_environment(package).get_template(template)
     return page.render(path=path, root=root, tabs=tabs, live=live, policy=policy, **values)
 
 
@@ -67,14 +67,14 @@ def extract_main(html: str) -> str:
     return html.partition("<main")[2].partition(">")[2].rpartition("</main>")[0].strip()
 
 
-def packed(value: Any) -> str:
+def pack_script(value: Any) -> str:
     """Return a script with a compressed value for `exported.js` to unpack: from disk, browsers load scripts but no
     other files."""
     compressed = zlib.compress(json.dumps(value, separators=(",", ":"), allow_nan=False).encode(), 9)
     return f'var gymposiumPacked = "{b64encode(compressed).decode("ascii")}";\n'
 
 
-def self_contained(html: str) -> str:
+def inline_assets(html: str) -> str:
     """Return a page at the root of a site with styles, scripts and icon inlined, so that it needs no other file. Its
     policy allows only these scripts."""
     styles = re.compile(r'<link rel="stylesheet" href="static/([^"]+)">')
@@ -92,19 +92,19 @@ def self_contained(html: str) -> str:
 
 
 @lru_cache
-def _environment(package: str) -> Environment:
+def _make_environment(package: str) -> Environment:
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(name) for name in dict.fromkeys((_VIEWER, package))]),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_shown,
+        finalize=_make_visible,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "in_url": in_url,
-        "data": data,
-        "shortened": shortened,
+        "in_url": quote_path,
+        "data": embed_json,
+        "shortened": shorten,
         "game_title": game_title,
         "seat_class": seat_class,
         "seat_title": seat_title,
@@ -113,28 +113,28 @@ def _environment(package: str) -> Environment:
     return environment
 
 
-def _shown(value: Any) -> Any:
+def _make_visible(value: Any) -> Any:
     """Make inserted text visible, including the results of filters."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def in_url(path: str) -> str:
+def quote_path(path: str) -> str:
     """Quote a path for a link."""
     return quote(path, errors="surrogatepass")
 
 
-def data(value: Any) -> Markup:
+def embed_json(value: Any) -> Markup:
     """Return a value as JSON for `<script type="application/json">`, in which no text can end the element. Control
     characters stay as they are: scripts insert the text as `textContent`."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)  # ASCII, so that lone surrogates survive
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
-def shortened(text: str, most: int = 20_000) -> str:
-    """Return the text, shortened to its two ends and the number of omitted characters if longer than `most`."""
-    if len(text) <= most:
+def shorten(text: str, limit: int = 20_000) -> str:
+    """Return the text, shortened to its two ends and the number of omitted characters if longer than `limit`."""
+    if len(text) <= limit:
         return text
-    head, tail = most * 3 // 4, most // 4
+    head, tail = limit * 3 // 4, limit // 4
     return f"{text[:head]}\n\n[… {len(text) - head - tail:,} characters omitted …]\n\n{text[-tail:]}"
 
 

@@ -21,7 +21,7 @@ class Card:
     path: str
     """The path of the linked page."""
     lines: Sequence[str]
-    invites: bool = False
+    is_interactive: bool = False
     """True if the page is for doing something, such as playing, rather than reading."""
 
 
@@ -61,7 +61,7 @@ class Viewer:
     """Function from a match id to the path of its page, quoted for a link, or None if the match has no page."""
     link_to_line: Callable[[str, int], str | None] = lambda file, line: None
     """Like the above, from a record file's path and a line in it."""
-    exports: Callable[[str, str], bool] = lambda file, match_id: True
+    is_exported: Callable[[str, str], bool] = lambda file, match_id: True
     """Function from the path of a record file and a match id to whether an export has a page for the match."""
     link_to_tokens: Callable[[str, str], str | None] = lambda file, match_id: None
     """Function from a record file's path and a match id to the path of the page with its tokens, quoted for a

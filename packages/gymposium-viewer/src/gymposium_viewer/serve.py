@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gymposium.http.listening import Listener
-from gymposium_viewer.app import make_app, view
+from gymposium_viewer.app import make_app, make_viewer
 
 
 def serve(
@@ -23,6 +23,6 @@ def serve(
 
     Raises `BadOption` if the server cannot listen there, or if other machines could reach it without a token."""
     with Listener(host, port, names=names, token=token) as listener:
-        app = make_app(view(directory), names=listener.names, token=token)
+        app = make_app(make_viewer(directory), names=listener.names, token=token)
         announce(f"{listener.address}/" + ("" if token is None else f"?token={token}"))
         listener.serve(app)

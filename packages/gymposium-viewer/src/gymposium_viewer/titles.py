@@ -9,14 +9,14 @@ from gymposium.plugins.host import host
 from gymposium.plugins.names import parse_name
 from gymposium.plugins.specs import GameSpec
 
-_COLOURS = ("black", "white")
+_COLORS = ("black", "white")
 """Colors of pieces that CSS has a class for."""
 
 
 def game_title(name: str) -> str:
     """Return the title and parameters of the game with this name: `Goofspiel (num_cards=8)`; the name if no plugin has
     the game."""
-    spec = _spec(name)
+    spec = _find_spec(name)
     parameters = name.strip().partition("(")[1:]
     return name if spec is None else f"{spec.title} {''.join(parameters)}".strip()
 
@@ -29,22 +29,22 @@ def seat_title(game: str, seat: int, word: str = "Seat") -> str:
 
 def seat_name(game: str, seat: int) -> str:
     """Return the game's own name for the seat; empty if it has none."""
-    spec = _spec(game)
+    spec = _find_spec(game)
     return dict(enumerate(() if spec is None else spec.seat_names)).get(seat, "")
 
 
 def seat_class(game: str, seat: int) -> str:
     """Return the CSS classes that color an element by seat: the color of its pieces, else one by seat number."""
-    colour = seat_name(game, seat).lower().partition(",")[0]
-    return f"seat-{seat % 6} {colour}" if colour in _COLOURS else f"seat-{seat % 6}"
+    color = seat_name(game, seat).lower().partition(",")[0]
+    return f"seat-{seat % 6} {color}" if color in _COLORS else f"seat-{seat % 6}"
 
 
-def _spec(name: str) -> GameSpec | None:
-    return host().games.get(_base(name))
+def _find_spec(name: str) -> GameSpec | None:
+    return host().games.get(_parse_base_name(name))
 
 
 @lru_cache(maxsize=1024)
-def _base(name: str) -> str:
+def _parse_base_name(name: str) -> str:
     """Return the name without parameters; empty if it cannot be parsed."""
     try:
         return parse_name(name)[0]

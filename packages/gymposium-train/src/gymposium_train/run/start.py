@@ -129,9 +129,9 @@ def _write_report(directory: RunDirectory) -> None:
     if find_spec("gymposium_viewer") is None:
         say("No report.html: install gymposium-viewer to get the run's page.")
         return
-    from gymposium_viewer.training.run_page import report_page
+    from gymposium_viewer.training.run_page import render_report
 
-    replace_text(directory.report, report_page(directory.path))
+    replace_text(directory.report, render_report(directory.path))
 
 
 def _stages(run: UnderWay) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from gymposium_viewer.app import make_app, view
+from gymposium_viewer.app import make_app, make_viewer
 
 _SERVICE = ("v1", "s", "health")
 """The first parts of the service's paths. All other paths are pages."""
@@ -20,7 +20,7 @@ _PARTS = ("gymposium_viewer.replays", "gymposium_viewer.training")
 def with_pages(service: ASGIApp, directory: Path, *, names: Iterable[str], token: str) -> ASGIApp:
     """Return the application of a service, with the viewer of the run's directory under all other read paths. Each has
     its own guard. `names` and `token` are those of the viewer."""
-    pages = make_app(view(directory, parts=_PARTS), names=names, token=token)
+    pages = make_app(make_viewer(directory, parts=_PARTS), names=names, token=token)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         reads = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")

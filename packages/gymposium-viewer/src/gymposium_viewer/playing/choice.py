@@ -15,9 +15,9 @@ from gymposium.plugins.names import format_name, parse_name
 from gymposium.util.visible import quantity
 from gymposium_viewer.playing.forms import Form
 
-PARAMETER = "parameter."
+PARAMETER_PREFIX = "parameter."
 """Prefix of the fields that hold a game's parameters."""
-COSTS = {
+POLICIES = {
     "retry(2)": "they are asked again, twice at most, then forfeit",
     "forfeit": "they forfeit the match",
     "random": "a random move is played instead",
@@ -27,7 +27,7 @@ a move, so none of them costs the person anything."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class MatchChoice:
     """A match that can begin."""
 
     game: Game
@@ -41,16 +41,16 @@ class Choice:
     """The failure policy, as `FailurePolicy.parse` reads it."""
 
     @classmethod
-    def from_form(cls, form: Form) -> Choice:
+    def from_form(cls, form: Form) -> MatchChoice:
         """Return the choice in a form. Raises a `GymposiumError` that says what to write instead. Players are looked
         up, not created."""
-        game = _game(form)
+        game = _read_game(form)
         return cls(
             game,
-            _opponents(form, game.seats - 1),
-            _seat(form, game.seats),
-            _seed(form),
-            str(FailurePolicy.parse(form.text("on_illegal") or next(iter(COSTS)))),
+            _read_opponents(form, game.seats - 1),
+            _read_seat(form, game.seats),
+            _read_seed(form),
+            str(FailurePolicy.parse(form.get_text("on_illegal") or next(iter(POLICIES)))),
         )
 
     def fields(self) -> list[tuple[str, str]]:
@@ -67,7 +67,7 @@ class Choice:
         """Return the form's query string for this choice."""
         return urlencode(self.fields())
 
-    def moved_on(self) -> Choice:
+    def rotate_seats(self) -> MatchChoice:
         """Return the same match with everyone moved one seat on. The seat must not be None."""
         assert self.seat is not None
         lineup: list[str | None] = [*self.opponents[: self.seat], None, *self.opponents[self.seat :]]
@@ -76,18 +76,18 @@ class Choice:
         return replace(self, opponents=opponents, seat=lineup.index(None))
 
 
-def _game(form: Form) -> Game:
-    name = form.text("game")
+def _read_game(form: Form) -> Game:
+    name = form.get_text("game")
     if not name:
         raise BadOption("No game. Enter the name of a game.")
-    params = {key: value for key, value in form.under(PARAMETER).items() if value.strip()}
+    params = {key: value for key, value in form.get_prefixed(PARAMETER_PREFIX).items() if value.strip()}
     if params and is_registered(parse_name(name)[0]):
         name = format_name(parse_name(name)[0], params)
     return load_named_game(name)  # as for names in files, because a link can fill in the form
 
 
-def _opponents(form: Form, count: int) -> tuple[str, ...]:
-    names = [text.strip() for text in form.all("opponent")]
+def _read_opponents(form: Form, count: int) -> tuple[str, ...]:
+    names = [text.strip() for text in form.get_all("opponent")]
     while names and not names[-1]:
         names.pop()
     if len(names) > count:
@@ -104,8 +104,8 @@ def _opponents(form: Form, count: int) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _seat(form: Form, seats: int) -> int | None:
-    text = form.text("seat") or "random"
+def _read_seat(form: Form, seats: int) -> int | None:
+    text = form.get_text("seat") or "random"
     if text == "random":
         return None
     if (seat := parse_number(text)) in range(seats):
@@ -113,8 +113,8 @@ def _seat(form: Form, seats: int) -> int | None:
     raise BadOption(f"Invalid seat {text!r}. Enter a seat from 0 to {seats - 1}, or random.")
 
 
-def _seed(form: Form) -> int | None:
-    text = form.text("seed")
+def _read_seed(form: Form) -> int | None:
+    text = form.get_text("seed")
     if not text:
         return None
     if (seed := parse_number(text)) >= 0:

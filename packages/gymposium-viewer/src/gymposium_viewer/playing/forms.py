@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-MOST = 1 << 20
+MAX_BYTES = 1 << 20
 """Maximum number of bytes in a form; the longest free text of a reply fits."""
 
 
@@ -26,27 +26,27 @@ class Form:
         return cls(tuple((name, value.replace("\r\n", "\n")) for name, value in pairs))
 
     @classmethod
-    async def posted(cls, request: Request) -> Form:
+    async def from_request(cls, request: Request) -> Form:
         """Return the form in a request's body. Raises `HTTPException` if it is too long."""
         body = b""
         async for piece in request.stream():
             body += piece
-            if len(body) > MOST:
-                raise HTTPException(413, f"At most {MOST:,} bytes can be sent at once.")
+            if len(body) > MAX_BYTES:
+                raise HTTPException(413, f"At most {MAX_BYTES:,} bytes can be sent at once.")
         return cls.from_query(body.decode("ascii", "replace"))
 
     def get(self, name: str) -> str | None:
         """Return the first value of a field, or None if the form lacks the field."""
-        return next(iter(self.all(name)), None)
+        return next(iter(self.get_all(name)), None)
 
-    def text(self, name: str) -> str:
+    def get_text(self, name: str) -> str:
         """Return the first value of a field, stripped of white space; empty if the form lacks the field."""
         return (self.get(name) or "").strip()
 
-    def all(self, name: str) -> list[str]:
+    def get_all(self, name: str) -> list[str]:
         """Return all values of a field."""
         return [value for key, value in self.fields if key == name]
 
-    def under(self, prefix: str) -> dict[str, str]:
+    def get_prefixed(self, prefix: str) -> dict[str, str]:
         """Return the fields whose names begin with `prefix`, keyed by the rest of their names."""
         return {key.removeprefix(prefix): value for key, value in self.fields if key.startswith(prefix)}

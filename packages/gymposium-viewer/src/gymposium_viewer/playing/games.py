@@ -9,12 +9,12 @@ from gymposium.games.registry import is_registered
 from gymposium.plugins.host import host
 from gymposium.plugins.names import parse_name
 from gymposium.plugins.specs import DISGUISE, GameSpec, OpponentSpec, Parameter
-from gymposium_viewer.playing.choice import PARAMETER
+from gymposium_viewer.playing.choice import PARAMETER_PREFIX
 from gymposium_viewer.playing.forms import Form
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ParameterField:
     """A game parameter as a form field."""
 
     parameter: Parameter
@@ -23,17 +23,17 @@ class Field:
     @property
     def name(self) -> str:
         """The field's name in the form."""
-        return PARAMETER + self.parameter.name
+        return PARAMETER_PREFIX + self.parameter.name
 
     @property
-    def minor(self) -> bool:
+    def is_minor(self) -> bool:
         """True for the disguise, which many games have but few people want: the form puts it last."""
         return self.parameter.name == DISGUISE.name
 
     @property
-    def changed(self) -> bool:
+    def is_changed(self) -> bool:
         """True if the value is not the default."""
-        return self.value != _text(self.parameter.default)
+        return self.value != _format_value(self.parameter.default)
 
     @property
     def options(self) -> Sequence[str]:
@@ -51,10 +51,10 @@ class Field:
 def find_games(text: str) -> list[GameSpec]:
     """Return the games that have every word of `text` in their name, title or summary."""
     words = text.lower().split()
-    return [spec for spec in host().games.values() if all(word in searched(spec) for word in words)]
+    return [spec for spec in host().games.values() if all(word in search_text(spec) for word in words)]
 
 
-def searched(spec: GameSpec) -> str:
+def search_text(spec: GameSpec) -> str:
     """Return the text searched for a game, in lower case."""
     hidden = "hidden" if spec.information == "imperfect" else ""
     return f"{spec.name} {spec.title} {spec.summary} {hidden}".lower()
@@ -69,13 +69,16 @@ def find_spec(name: str) -> GameSpec | None:
     return host().game(base)
 
 
-def fields(spec: GameSpec, form: Form) -> list[Field]:
+def make_fields(spec: GameSpec, form: Form) -> list[ParameterField]:
     """Return the fields of a game's parameters, with values from a form or the defaults."""
-    values = {**parse_name(form.text("game"))[1], **form.under(PARAMETER)}
-    return [Field(parameter, values.get(parameter.name) or _text(parameter.default)) for parameter in spec.parameters]
+    values = {**parse_name(form.get_text("game"))[1], **form.get_prefixed(PARAMETER_PREFIX)}
+    return [
+        ParameterField(parameter, values.get(parameter.name) or _format_value(parameter.default))
+        for parameter in spec.parameters
+    ]
 
 
-def others(spec: GameSpec | None) -> tuple[int, int]:
+def count_opponents(spec: GameSpec | None) -> tuple[int, int]:
     """Return the minimum and maximum number of opponents; (0, 9) without a spec, since only the engine knows."""
     if spec is None:
         return 0, 9
@@ -85,18 +88,18 @@ def others(spec: GameSpec | None) -> tuple[int, int]:
     return int(players.low or 1) - 1, int(players.high or spec.seats) - 1
 
 
-def opponents() -> list[OpponentSpec]:
+def list_opponents() -> list[OpponentSpec]:
     """Return the kinds of players that can be opponents; people at a terminal cannot."""
     return [spec for spec in host().opponents.values() if spec.name != "human"]
 
 
-def offers(spec: GameSpec | None) -> dict[str, str]:
+def suggest_opponents(spec: GameSpec | None) -> dict[str, str]:
     """Return the opponents offered for a game, by name, each with a sentence. Without a spec, those for any game."""
-    kinds = [one for one in opponents() if not one.games or (spec is not None and spec.name in one.games)]
+    kinds = [one for one in list_opponents() if not one.games or (spec is not None and spec.name in one.games)]
     if spec is not None and (spec.unsearchable or spec.free_text):
         kinds = [one for one in kinds if one.name != "mcts"]
     return {text: sentence for one in kinds for text, sentence in one.offers().items()}
 
 
-def _text(value: bool | int | float | str) -> str:
+def _format_value(value: bool | int | float | str) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

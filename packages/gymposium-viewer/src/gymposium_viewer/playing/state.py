@@ -16,7 +16,7 @@ from gymposium.envs.table import moves_of_others
 from gymposium.games.protocol import Match, PictureMatch
 from gymposium.match import MatchResult
 from gymposium.match.ending import OVER
-from gymposium_viewer.frames import clicks_on, render_frame
+from gymposium_viewer.frames import map_clicks, render_frame
 
 _FRAME = (
     '<!doctype html><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
@@ -37,7 +37,7 @@ class SeatView:
     """A complete HTML document, for a frame without permissions, and that frame's height relative to its width;
     None if the game draws none."""
     clicks: dict[str, Any] | None
-    """The places on the picture and the legal moves that name them (`clicks_on`); None if there are none."""
+    """The places on the picture and the legal moves that name them (`map_clicks`); None if there are none."""
     legal: Sequence[str] | None
     """The seat's legal moves; () if the seat is not asked, None if the game takes free text."""
     moves: Sequence[tuple[int, str]]
@@ -46,7 +46,7 @@ class SeatView:
     """The lines of the text, each with True if it is new since the seat's last decision."""
 
 
-def view_for_seat(
+def make_seat_view(
     match: Match, seat: int, legal: Sequence[str] | None, before: SeatView | None, since: int
 ) -> SeatView:
     """Return the match as the seat sees it now. `before` is the seat's view at its last decision (None at its first),
@@ -55,11 +55,11 @@ def view_for_seat(
     picture, clicks = None, None
     if isinstance(match, PictureMatch) and (drawn := match.picture(seat)) is not None:
         html, tall = render_frame(drawn)
-        picture, clicks = (_FRAME + html, tall), clicks_on(drawn, legal or ())
-    return SeatView(text, picture, clicks, legal, moves_of_others(match, seat, since), _lines(text, before))
+        picture, clicks = (_FRAME + html, tall), map_clicks(drawn, legal or ())
+    return SeatView(text, picture, clicks, legal, moves_of_others(match, seat, since), _mark_new_lines(text, before))
 
 
-def _lines(text: str, before: SeatView | None) -> list[tuple[str, bool]]:
+def _mark_new_lines(text: str, before: SeatView | None) -> list[tuple[str, bool]]:
     old = None if before is None else Counter(before.text.split("\n"))
     marked: list[tuple[str, bool]] = []
     for line in text.split("\n"):
@@ -86,13 +86,13 @@ class MatchEnd:
     def from_match(cls, played: MatchResult, seat: int, trouble: str) -> MatchEnd:
         """Return the end of a match for this seat. `trouble` is why it could not be recorded; empty if it was."""
         results = [played.result(other) for other in range(len(played.utilities))]
-        sentences = _sentences(played, seat, results)
+        sentences = _describe_end(played, seat, results)
         if trouble:
             sentences.append(trouble)
         return cls(sentences, results, played.returns, played.job.seed, None if trouble else played.job.id)
 
 
-def _sentences(played: MatchResult, seat: int, results: Sequence[str]) -> list[str]:
+def _describe_end(played: MatchResult, seat: int, results: Sequence[str]) -> list[str]:
     if played.ending.broke_off:
         return [played.ending.describe(), "It has no result."]
     if len(results) == 1:
@@ -116,12 +116,12 @@ class TableState:
     """Number of decisions that the person was asked for; a form carries the number that it answers."""
     view: SeatView | None = None
     """The person's view; None until the match has begun."""
-    mine: str | None = None
+    last_move: str | None = None
     """The person's last move."""
-    past: tuple[SeatView, ...] = ()
+    past_views: tuple[SeatView, ...] = ()
     """The person's view at each decision so far, the current one included."""
     end: MatchEnd | None = None
-    trouble: str = ""
+    error: str = ""
     """Why the match cannot be played, if it failed."""
 
     @property
@@ -130,11 +130,11 @@ class TableState:
         return () if self.view is None or self.view.legal is None else self.view.legal
 
     @property
-    def waits(self) -> bool:
+    def is_waiting(self) -> bool:
         """Whether the state will change without an answer from the person."""
         return self.phase in ("getting ready", "thinking")
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether the match is over or has failed."""
         return self.phase in ("over", "failed")

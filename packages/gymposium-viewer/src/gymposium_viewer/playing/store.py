@@ -14,44 +14,44 @@ from gymposium.errors import GymposiumError
 from gymposium.match import MatchResult
 from gymposium.records import RecordWriter
 from gymposium.runs.links import leads_out
-from gymposium_viewer.playing.choice import Choice
-from gymposium_viewer.playing.table import BrowserTable, SparePlayers
+from gymposium_viewer.playing.choice import MatchChoice
+from gymposium_viewer.playing.table import BrowserTable, PlayerPool
 
 FILE = Path("played/matches.jsonl")
 """Path of the record file below the viewed folder."""
-MOST = 16
+MAX_OPEN = 16
 """Maximum number of simultaneous matches."""
-KEPT = 64
+MAX_STORED = 64
 """Maximum number of matches in the store, including finished ones that can still be opened."""
-IDLE = 3600.0
+IDLE_SECONDS = 3600.0
 """Seconds without a request before a match is given up."""
-REMEMBERED = 1000
+MAX_REMEMBERED = 1000
 """Maximum number of dropped matches with a remembered reason."""
 
-Why = Literal["left", "idle", "made room", "over"]
-"""Why a match was dropped: the person left it, it had no requests for `IDLE` seconds, another match took its
+DropReason = Literal["left", "idle", "made room", "over"]
+"""Why a match was dropped: the person left it, it had no requests for `IDLE_SECONDS` seconds, another match took its
 place, or it ended and its page expired."""
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class DroppedMatch:
     """A match that was dropped and can no longer be opened."""
 
-    choice: Choice
-    why: Why
+    choice: MatchChoice
+    reason: DropReason
 
 
 @dataclass(slots=True)
 class _Entry:
     table: BrowserTable
-    looked_at: float
+    last_request: float
     requests: int = 0
     """Number of requests being answered for the match."""
 
     @property
-    def busy(self) -> bool:
+    def is_busy(self) -> bool:
         """Whether a request is being answered or a player is thinking."""
-        return self.requests > 0 or self.table.state.waits
+        return self.requests > 0 or self.table.state.is_waiting
 
 
 class MatchStore:
@@ -59,36 +59,36 @@ class MatchStore:
 
     def __init__(self, directory: Path, clock: Callable[[], float] = time.monotonic) -> None:
         self._directory, self._file, self._clock = directory, directory / FILE, clock
-        self._pool = SparePlayers()
+        self._pool = PlayerPool()
         self._lock, self._writing = Lock(), Lock()
         self._entries: dict[str, _Entry] = {}
-        self._gone: dict[str, Gone] = {}
+        self._dropped: dict[str, DroppedMatch] = {}
 
-    def begin(self, choice: Choice) -> BrowserTable:
+    def begin(self, choice: MatchChoice) -> BrowserTable:
         """Start a match. If too many are in progress, drop the one with the oldest last request; drop a busy one
         only if all are busy."""
         with self._lock:
-            self._clear()
-            while len(under_way := self._under_way()) >= MOST:
-                self._drop(min(under_way, key=lambda entry: (entry.busy, entry.looked_at)).table.id, "made room")
-            over = [key for key, entry in self._entries.items() if entry.table.state.settled]
-            for key in over[: max(0, len(self._entries) - KEPT + 1)]:
+            self._drop_idle()
+            while len(under_way := self._list_open_entries()) >= MAX_OPEN:
+                self._drop(min(under_way, key=lambda entry: (entry.is_busy, entry.last_request)).table.id, "made room")
+            over = [key for key, entry in self._entries.items() if entry.table.state.is_settled]
+            for key in over[: max(0, len(self._entries) - MAX_STORED + 1)]:
                 self._drop(key, "over")
             table = BrowserTable(choice, self._pool, self._record)
             self._entries[table.id] = _Entry(table, self._clock())
             return table
 
     @contextmanager
-    def look(self, key: str) -> Iterator[BrowserTable | Gone | None]:
+    def hold(self, key: str) -> Iterator[BrowserTable | DroppedMatch | None]:
         """Provide the match with this id, which counts as busy meanwhile; None if the id is unknown."""
         with self._lock:
-            self._clear()
+            self._drop_idle()
             entry = self._entries.get(key)
             if entry is not None:
-                entry.looked_at = self._clock()
+                entry.last_request = self._clock()
                 entry.requests += 1
         if entry is None:
-            yield self._gone.get(key)
+            yield self._dropped.get(key)
             return
         try:
             yield entry.table
@@ -102,24 +102,24 @@ class MatchStore:
             if key in self._entries:
                 self._drop(key, "left")
 
-    def under_way(self) -> list[BrowserTable]:
+    def list_open(self) -> list[BrowserTable]:
         """Return the matches in progress, newest first."""
         with self._lock:
-            self._clear()
-            return [entry.table for entry in reversed(self._under_way())]
+            self._drop_idle()
+            return [entry.table for entry in reversed(self._list_open_entries())]
 
-    def _under_way(self) -> list[_Entry]:
-        return [entry for entry in self._entries.values() if not entry.table.state.settled]
+    def _list_open_entries(self) -> list[_Entry]:
+        return [entry for entry in self._entries.values() if not entry.table.state.is_settled]
 
-    def _clear(self) -> None:
-        long_ago = self._clock() - IDLE
-        for key in [k for k, entry in self._entries.items() if entry.looked_at < long_ago and not entry.requests]:
+    def _drop_idle(self) -> None:
+        long_ago = self._clock() - IDLE_SECONDS
+        for key in [k for k, entry in self._entries.items() if entry.last_request < long_ago and not entry.requests]:
             self._drop(key, "over" if self._entries[key].table.state.end else "idle")
 
-    def _drop(self, key: str, why: Why) -> None:
+    def _drop(self, key: str, why: DropReason) -> None:
         table = self._entries.pop(key).table
         table.leave()
-        self._gone = dict([*self._gone.items()][1 - REMEMBERED :]) | {key: Gone(table.choice, why)}
+        self._dropped = dict([*self._dropped.items()][1 - MAX_REMEMBERED :]) | {key: DroppedMatch(table.choice, why)}
 
     def _record(self, played: MatchResult) -> str:
         if leads_out(self._file, self._directory):

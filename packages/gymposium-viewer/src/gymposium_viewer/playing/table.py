@@ -20,16 +20,16 @@ from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player, Reply
 from gymposium.replies.reading import READERS, read
 from gymposium.tasks.tools import NO_CALL, list_tools
-from gymposium_viewer.playing.choice import Choice
-from gymposium_viewer.playing.state import MatchEnd, SeatView, TableState, view_for_seat
+from gymposium_viewer.playing.choice import MatchChoice
+from gymposium_viewer.playing.state import MatchEnd, SeatView, TableState, make_seat_view
 
-WATCHDOG = 300.0
+TIME_LIMIT = 300.0
 """Time limit for an opponent's answer in seconds, long enough for a language model on a slow machine."""
-MOST_WAITING = 4
+MAX_SPARE = 4
 """Maximum number of players kept for later matches."""
 
 
-class SparePlayers:
+class PlayerPool:
     """The players kept for later matches, so that a loaded model is not loaded again.
 
     Each match runs in a separate thread, and a player need not support calls from two threads. So a player plays
@@ -37,22 +37,22 @@ class SparePlayers:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._waiting: list[tuple[str, Player]] = []
+        self._spare: list[tuple[str, Player]] = []
 
     def take(self, texts: Sequence[str]) -> dict[str, Player]:
         """Return a player for each name, kept or new. Raises the errors of `make_player`."""
-        return {text: self._waiting_for(text) or make_player(text) for text in dict.fromkeys(texts)}
+        return {text: self._take_spare(text) or make_player(text) for text in dict.fromkeys(texts)}
 
-    def give_back(self, players: dict[str, Player]) -> None:
+    def put(self, players: dict[str, Player]) -> None:
         """Keep these players for later matches. If there are too many, drop those kept longest."""
         with self._lock:
-            self._waiting = [*self._waiting, *players.items()][-MOST_WAITING:]
+            self._spare = [*self._spare, *players.items()][-MAX_SPARE:]
 
-    def _waiting_for(self, text: str) -> Player | None:
+    def _take_spare(self, text: str) -> Player | None:
         with self._lock:
-            for place, (name, player) in enumerate(self._waiting):
+            for place, (name, player) in enumerate(self._spare):
                 if name == text:
-                    del self._waiting[place]
+                    del self._spare[place]
                     return player
         return None
 
@@ -60,7 +60,7 @@ class SparePlayers:
 class BrowserTable:
     """A match in the browser, in progress or finished."""
 
-    def __init__(self, choice: Choice, pool: SparePlayers, keep: Callable[[MatchResult], str]) -> None:
+    def __init__(self, choice: MatchChoice, pool: PlayerPool, keep: Callable[[MatchResult], str]) -> None:
         """Record the finished match with `keep`, which returns why it could not, or an empty text."""
         self.id = secrets.token_urlsafe(12)
         self.game = choice.game
@@ -72,16 +72,16 @@ class BrowserTable:
         self._pool, self._keep = pool, keep
         self._table: Table | None = None
         self._players: dict[str, Player] = {}
-        self._watchdog, self._guard = Watchdog(WATCHDOG), Guard()
-        self._before: tuple[SeatView | None, int] = None, 0
+        self._watchdog, self._guard = Watchdog(TIME_LIMIT), Guard()
+        self._last_view: tuple[SeatView | None, int] = None, 0
         """The person's view at the last decision, and the number of events up to it."""
         self._lock = threading.Lock()
         self._settled = threading.Event()
-        self.left = False
+        self.is_abandoned = False
         """True if the person has given up the match."""
-        self._work(self._begin)
+        self._run_in_thread(self._begin)
 
-    def who(self, seat: int) -> str | None:
+    def player_name(self, seat: int) -> str | None:
         """Return the name of a seat's player, as written in the form; None for the person."""
         others = self.choice.opponents
         return None if seat == self.seat else others[seat - (seat > self.seat)]
@@ -100,8 +100,8 @@ class BrowserTable:
                     return NO_CALL
                 return f"{text.strip()!r} is not a legal move here." if text.strip() else "Enter a move first."
             self._settled.clear()
-            self.state = replace(now, phase="thinking", mine=reading.move)
-        self._work(lambda: self._answer(text))
+            self.state = replace(now, phase="thinking", last_move=reading.move)
+        self._run_in_thread(lambda: self._answer(text))
         return ""
 
     def wait(self, seconds: float) -> None:
@@ -111,77 +111,79 @@ class BrowserTable:
     def leave(self) -> None:
         """Give up the match. It is not recorded unless it is over."""
         with self._lock:
-            self.left = True
-            if not self.state.waits:
-                self._give_back()
+            self.is_abandoned = True
+            if not self.state.is_waiting:
+                self._return_players()
 
     # -- in the match's thread
 
-    def _work(self, step: Callable[[], TableState]) -> None:
+    def _run_in_thread(self, step: Callable[[], TableState]) -> None:
         # a daemon thread does not keep the process alive
-        threading.Thread(target=self._settle, args=(step,), name=f"match {self.id}", daemon=True).start()
+        threading.Thread(target=self._run_step, args=(step,), name=f"match {self.id}", daemon=True).start()
 
-    def _settle(self, step: Callable[[], TableState]) -> None:
+    def _run_step(self, step: Callable[[], TableState]) -> None:
         try:
             state = step()
         except Exception as error:  # noqa: BLE001 - making a third-party player may raise anything
-            state = replace(self.state, phase="failed", trouble=describe(error))
+            state = replace(self.state, phase="failed", error=describe(error))
         with self._lock:
             self.state = state
-            if self.left or state.settled:
-                self._give_back()
+            if self.is_abandoned or state.is_settled:
+                self._return_players()
         self._settled.set()
 
     def _begin(self) -> TableState:
         self._players = self._pool.take(self.choice.opponents)
         person = OutsideSeat(READERS["move"], "full", "human")
-        players = [person if text is None else self._players[text] for text in map(self.who, range(self.game.seats))]
+        players = [
+            person if text is None else self._players[text] for text in map(self.player_name, range(self.game.seats))
+        ]
         seed = secrets.randbits(48) if self.choice.seed is None else self.choice.seed
         policy = FailurePolicy.parse(self.choice.on_illegal)
         self.rules = self.game.rules(self.seat)
         self._table = Table.from_job(
             MatchJob(f"play-{secrets.token_hex(6)}", self.game, players, seed, on_illegal=policy)
         )
-        return self._go_on(self._table)
+        return self._advance(self._table)
 
     def _answer(self, text: str) -> TableState:
         table = self._table
         assert table is not None
         table.submit({self.seat: Reply(text)})
-        return self._go_on(table)
+        return self._advance(table)
 
-    def _go_on(self, table: Table) -> TableState:
-        if table.due and (view := self._look(table)) is not None:  # shown while the opponents think
+    def _advance(self, table: Table) -> TableState:
+        if table.due and (view := self._make_view(table)) is not None:  # shown while the opponents think
             self.state = replace(self.state, phase="thinking", view=view)
         now = self.state
         advance_tables([table], self._watchdog, self._guard)
-        if table.over or (view := self._look(table)) is None:
+        if table.over or (view := self._make_view(table)) is None:
             return self._end(table)
-        self._before = view, len(table.match.events)
-        return TableState("yours", now.turn + 1, view, now.mine, (*now.past, view))
+        self._last_view = view, len(table.match.events)
+        return TableState("yours", now.turn + 1, view, now.last_move, (*now.past_views, view))
 
     def _end(self, table: Table) -> TableState:
         played, now = table.played, self.state
         assert played is not None
         end = MatchEnd.from_match(played, self.seat, self._keep(played))
-        view = self._look(table) if not played.ending.broke_off else None
-        return TableState("over", now.turn, view or now.view, now.mine, now.past, end)
+        view = self._make_view(table) if not played.ending.broke_off else None
+        return TableState("over", now.turn, view or now.view, now.last_move, now.past_views, end)
 
-    def _look(self, table: Table) -> SeatView | None:
+    def _make_view(self, table: Table) -> SeatView | None:
         """Return the person's view; None if the game's engine fails, which breaks off the match."""
         try:
             ask = table.asks.get(self.seat)
-            return view_for_seat(table.match, self.seat, () if ask is None else ask.legal_moves, *self._before)
+            return make_seat_view(table.match, self.seat, () if ask is None else ask.legal_moves, *self._last_view)
         except Exception as error:
             if isinstance(error, GymposiumError) and not isinstance(error, EngineError):
                 raise  # the message says what to do
             table.break_off(error)
             return None
 
-    def _give_back(self) -> None:
+    def _return_players(self) -> None:
         table, players = self._table, self._players
         self._players = {}
         failures = () if table is None or table.played is None else table.played.ending.failures
         # a player that timed out may still be running
         if players and not any(failure.kind == "timed out" for failure in failures):
-            self._pool.give_back(players)
+            self._pool.put(players)

@@ -17,6 +17,6 @@ __all__ = ["export_matches", "make"]
 
 def make(viewer: Viewer) -> Part:
     """Return the viewer part that shows matches."""
-    from gymposium_viewer.replays.pages import Replays
+    from gymposium_viewer.replays.pages import ReplaysPart
 
-    return Replays(viewer)
+    return ReplaysPart(viewer)

@@ -16,7 +16,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 8, 10, 16
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CurveLine:
     """The match's value for one seat."""
 
     seat: int
@@ -25,7 +25,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class CurveMark:
     """A costly decision, with its place on the curve."""
 
     x: float
@@ -39,8 +39,8 @@ class Mark:
 class ReviewCurve:
     """The drawing of a match's review."""
 
-    lines: Sequence[Line]
-    marks: Sequence[Mark]
+    lines: Sequence[CurveLine]
+    marks: Sequence[CurveMark]
     """The largest drops, and the decision that lost the match, in match order."""
     ticks: Sequence[tuple[float, str]]
     """The height and text of each axis label."""
@@ -77,11 +77,11 @@ class ReviewCurve:
         for decision, drop in sorted(drops.items(), key=lambda item: item[0].step):
             seat = 0 if file.open else decision.seat
             value = decision.before if decision.seat == seat else low + high - decision.before
-            marks.append(Mark(x(decision.step), y(value), drop, drop == losing))
+            marks.append(CurveMark(x(decision.step), y(value), drop, drop == losing))
         middle = (low + high) / 2
         ticks = {top, bottom} | ({middle} if bottom < middle < top else set())
         return cls(
-            [Line(seat, " ".join(f"{x(step)},{y(value)}" for step, value in seen[seat])) for seat in sorted(seen)],
+            [CurveLine(seat, " ".join(f"{x(step)},{y(value)}" for step, value in seen[seat])) for seat in sorted(seen)],
             marks,
             [(y(value), f"{value:+.2g}" if value else "0") for value in sorted(ticks)],
             file.judge,
@@ -97,12 +97,12 @@ def draw_curve(record: Record, matches: Path, directory: Path) -> ReviewCurve | 
     if not path.exists() or leads_out(path, directory if directory.is_dir() else directory.parent):
         return None
     state = path.stat()
-    file = _read(matches, state.st_mtime_ns, state.st_size)
+    file = _read_reviews(matches, state.st_mtime_ns, state.st_size)
     review = None if file is None else file.find_review(record)
     return None if file is None or review is None else ReviewCurve.from_review(review, file, record.returns)
 
 
 @lru_cache(maxsize=4)
-def _read(matches: Path, changed: int, size: int) -> ReviewFile | None:
+def _read_reviews(matches: Path, changed: int, size: int) -> ReviewFile | None:
     """Return a file's reviews, cached by last change; an export reads them for each of its matches."""
     return read_review(matches)

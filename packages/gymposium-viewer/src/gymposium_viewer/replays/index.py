@@ -19,14 +19,14 @@ from gymposium.runs.run import holds_data
 from gymposium.util.plain_file import is_compressed, open_content, plain_path
 from gymposium_viewer.replays.match_filter import MatchFilter
 from gymposium_viewer.replays.rows import Row, RowReader
-from gymposium_viewer.replays.said import rows_that_say
+from gymposium_viewer.replays.said import search_rows
 
 _SNIFF = 20
 """Number of lines without a match before a file is treated as another kind of file."""
 
 
 @dataclass(slots=True)
-class _File:
+class _IndexedFile:
     """A file, as far as it has been read."""
 
     lines: Growing
@@ -41,12 +41,12 @@ class _File:
     """Why the file cannot be read further; None if it can."""
 
 
-class Index:
+class MatchIndex:
     """The matches below a directory, or in one file."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._files: dict[str, _File] = {}
+        self._files: dict[str, _IndexedFile] = {}
         self._linked: dict[str, str] = {}
         self._lock, self._reading = Lock(), Lock()
         self.rows: list[Row] = []
@@ -65,35 +65,36 @@ class Index:
     def refresh(self) -> None:
         """Read what was added since the last call."""
         with self._lock:
-            paths, linked = self._paths()
+            paths, linked = self._find_paths()
             changed = paths.keys() != self._files.keys() or linked != self._linked
             self._linked = linked
             self._files = {
-                name: self._files.get(name) or _File(Growing(path), RowReader(name)) for name, path in paths.items()
+                name: self._files.get(name) or _IndexedFile(Growing(path), RowReader(name))
+                for name, path in paths.items()
             }
             for file in self._files.values():
-                changed |= _read_on(file)
+                changed |= _read_new_lines(file)
             if changed:
-                self._gather()
+                self._collect()
 
     def parse_all(self) -> None:
         """Parse all matches in full. Those that are not records become problems: rows are read without parsing."""
         with self._lock:
             for file in self._files.values():
-                items = [self._parsed(row) for row in file.rows]
+                items = [self._check_row(row) for row in file.rows]
                 file.rows = [item for item in items if isinstance(item, Row)]
                 file.problems += [item for item in items if isinstance(item, Problem)]
-                file.last = self._parsed(file.last) if isinstance(file.last, Row) else file.last
-            self._gather()
+                file.last = self._check_row(file.last) if isinstance(file.last, Row) else file.last
+            self._collect()
 
-    def _parsed(self, row: Row) -> Row | Problem:
+    def _check_row(self, row: Row) -> Row | Problem:
         try:
-            self.record(row)
+            self.read_record(row)
         except BadRecord as error:
             return Problem(f"{row.file}:{row.line}", str(error))
         return row
 
-    def row(self, file: str, line: int) -> Row | None:
+    def find_row(self, file: str, line: int) -> Row | None:
         """Return the match in this line, or None."""
         known = self._files.get(file)
         if known is None:
@@ -103,35 +104,35 @@ class Index:
         at = bisect_left(known.rows, line, key=lambda row: row.line)
         return known.rows[at] if at < len(known.rows) and known.rows[at].line == line else None
 
-    def record(self, row: Row) -> Record:
+    def read_record(self, row: Row) -> Record:
         """Return a match's record, read from its file. Raises `BadRecord`."""
-        return Record.parse(self.line(row).decode("utf-8", "replace"))
+        return Record.parse(self.read_line(row).decode("utf-8", "replace"))
 
-    def line(self, row: Row) -> bytes:
+    def read_line(self, row: Row) -> bytes:
         """Return a match's line from its file. Raises `BadRecord` if the file can no longer be read."""
         try:
             path = self._files[row.file].lines.path
             if not is_compressed(path):
                 with open_content(path) as file:
-                    return _cut(file, row)
+                    return _read_bytes(file, row)
             with self._reading:
                 if self._unpacked is None or self._unpacked[0] != path:
                     self._unpacked = path, open_content(path)
-                return _cut(self._unpacked[1], row)
+                return _read_bytes(self._unpacked[1], row)
         except (KeyError, OSError) as error:
             raise BadRecord(f"{row.file} can no longer be read ({error}).") from error
 
-    def path(self, row: Row) -> Path:
+    def file_path(self, row: Row) -> Path:
         """Return the file of a match."""
         return self._files[row.file].lines.path
 
-    def by_id(self, match_id: str) -> Row | None:
+    def find_by_id(self, match_id: str) -> Row | None:
         """Return the first match with this id, or None."""
         if self._by_id is None:
             self._by_id = {row.id: row for row in reversed(self.rows)}
         return self._by_id.get(match_id)
 
-    def same_deal(self, row: Row) -> list[Row]:
+    def find_same_deal(self, row: Row) -> list[Row]:
         """Return the other matches with the same game and seed."""
         if self._by_deal is None:
             deals = defaultdict(list)
@@ -140,7 +141,7 @@ class Index:
             self._by_deal = dict(deals)
         return [other for other in self._by_deal.get((row.lineup.game, row.seed), []) if other is not row]
 
-    def long(self, game: str) -> int:
+    def long_threshold(self, game: str) -> int:
         """Return the minimum number of replies of the longest tenth of a game's matches."""
         if self._long is None:
             lengths = defaultdict(list)
@@ -154,11 +155,11 @@ class Index:
         a list asks for the same one."""
         rows = self._selected.get(match_filter)
         if rows is None:
-            rows = match_filter.select(self.rows, self.long, self.said)
+            rows = match_filter.select(self.rows, self.long_threshold, self.search_replies)
             self._selected = dict([*self._selected.items()][-7:]) | {match_filter: rows}
         return rows
 
-    def said(self, rows: list[Row], text: str, readings: Sequence[str]) -> list[Row]:
+    def search_replies(self, rows: list[Row], text: str, readings: Sequence[str]) -> list[Row]:
         """Return the rows with a reply that contains a text, in order; only replies with these readings count, or
         all if there are none. Raises `BadRecord` if a file can no longer be read."""
         by_file: defaultdict[str, list[Row]] = defaultdict(list)
@@ -167,11 +168,11 @@ class Index:
         found = {
             id(row)
             for name, of_file in by_file.items()
-            for row in rows_that_say(of_file, self._files[name].lines.path, text, readings)
+            for row in search_rows(of_file, self._files[name].lines.path, text, readings)
         }
         return [row for row in rows if id(row) in found]
 
-    def counts(self) -> tuple[Counter[str], Counter[str]]:
+    def count_matches(self) -> tuple[Counter[str], Counter[str]]:
         """Return the number of matches of each game, and of each player."""
         games: Counter[str] = Counter()
         players: Counter[str] = Counter()
@@ -181,7 +182,7 @@ class Index:
                 players[player] += number
         return games, players
 
-    def _paths(self) -> tuple[dict[str, Path], dict[str, str]]:
+    def _find_paths(self) -> tuple[dict[str, Path], dict[str, str]]:
         """Return the files to read by name, and the skipped files, each with the reason."""
         if self._directory.is_file():
             return {self._directory.name: self._directory}, {}
@@ -193,7 +194,7 @@ class Index:
         reason = "skipped: a symbolic link that leaves the viewed folder"
         return {names[path]: path for path in files if path not in linked}, {names[path]: reason for path in linked}
 
-    def _gather(self) -> None:
+    def _collect(self) -> None:
         files = [self._files[name] for name in sorted(self._files)]
         self.rows = [row for file in files for row in (*file.rows, file.last) if isinstance(row, Row)]
         self.problems = [
@@ -207,12 +208,12 @@ class Index:
         self._selected = {}
 
 
-def _cut(file: BufferedReader, row: Row) -> bytes:
+def _read_bytes(file: BufferedReader, row: Row) -> bytes:
     file.seek(row.offset)
     return file.read(row.size)
 
 
-def _read_on(file: _File) -> bool:
+def _read_new_lines(file: _IndexedFile) -> bool:
     """Read the lines added to a file. Returns whether anything changed."""
     lines = file.lines
     if renewed := lines.renewed():
@@ -227,7 +228,7 @@ def _read_on(file: _File) -> bool:
     file.reader.changed, file.unreadable = lines.changed(), None
     try:
         for line in lines.lines():
-            item = _item(file.reader, line)
+            item = _parse_line(file.reader, line)
             if isinstance(item, Row):
                 file.rows.append(item)
             else:
@@ -238,7 +239,7 @@ def _read_on(file: _File) -> bool:
         file.unreadable = Problem(file.reader.file, str(error))
     if (lines.number, lines.rest, file.unreadable) == before:
         return renewed
-    file.last = _item(file.reader, lines.rest) if lines.rest else None
+    file.last = _parse_line(file.reader, lines.rest) if lines.rest else None
     if file.rows or isinstance(file.last, Row):
         file.foreign = None
     elif first := next(iter(file.problems), file.last or file.unreadable):
@@ -246,8 +247,8 @@ def _read_on(file: _File) -> bool:
     return True
 
 
-def _item(reader: RowReader, line: GrowingLine) -> Row | Problem:
+def _parse_line(reader: RowReader, line: GrowingLine) -> Row | Problem:
     try:
-        return reader.row(line.text, line.number, line.start)
+        return reader.read_row(line.text, line.number, line.start)
     except BadRecord as error:
         return Problem(f"{reader.file}:{line.number}", str(error))

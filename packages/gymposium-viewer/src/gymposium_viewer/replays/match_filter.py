@@ -18,7 +18,7 @@ from gymposium.replies.reading import KINDS
 from gymposium.util.visible import visible
 from gymposium_viewer.replays.rows import Row, RowLineup, RowResult
 
-ENDED = {
+ENDINGS = {
     "won": "won",
     "lost": "lost",
     "drawn": "drawn",
@@ -28,10 +28,10 @@ ENDED = {
 }
 """Ways a match can end, in words. With a player they are about that player, except `broke-off`."""
 
-FAILED = {"failed": "any failed reply", "illegal": "illegal", "unparsable": "unparsable", "cut-off": "cut off"}
+FAILED_REPLIES = {"failed": "any failed reply", "illegal": "illegal", "unparsable": "unparsable", "cut-off": "cut off"}
 """Kinds of failed replies, in words."""
 
-SORTED: dict[str, tuple[str, Callable[[Row], Any] | None]] = {
+ORDERS: dict[str, tuple[str, Callable[[Row], Any] | None]] = {
     "recorded": ("as recorded", None),
     "longest": ("longest first", lambda row: -row.replies),
     "shortest": ("shortest first", lambda row: row.replies),
@@ -65,7 +65,7 @@ class MatchFilter:
         """Return the filter that a query string describes. Raises `BadOption` for a value that the form does not
         offer."""
         match_filter = cls(**{name: query[name] for name in cls.__dataclass_fields__ if query.get(name)})
-        for name, allowed in (("ended", ENDED), ("failed", FAILED), ("sort", SORTED), ("long", ("yes",))):
+        for name, allowed in (("ended", ENDINGS), ("failed", FAILED_REPLIES), ("sort", ORDERS), ("long", ("yes",))):
             value = getattr(match_filter, name)
             if value and value not in allowed:
                 raise BadOption(f"Invalid {name}={value}. Use one of {', '.join(allowed)}.")
@@ -86,35 +86,35 @@ class MatchFilter:
     @property
     def readings(self) -> Sequence[str]:
         """The readings of the replies that `said` is searched in; empty for all replies."""
-        kinds = [kind for kind in FAILED.values() if kind in KINDS]
-        return kinds if self.failed == "failed" else [FAILED[self.failed]] if self.failed else []
+        kinds = [kind for kind in FAILED_REPLIES.values() if kind in KINDS]
+        return kinds if self.failed == "failed" else [FAILED_REPLIES[self.failed]] if self.failed else []
 
     def select(
         self,
         rows: list[Row],
-        long: Callable[[str], int],
-        said: Callable[[list[Row], str, Sequence[str]], list[Row]],
+        long_threshold: Callable[[str], int],
+        search: Callable[[list[Row], str, Sequence[str]], list[Row]],
     ) -> list[Row]:
-        """Return the rows that pass the filter, in its order; `long` and `said` as in `Index`."""
+        """Return the rows that pass the filter, in its order. The callables are methods of `MatchIndex`."""
         facts, text = self.facts, self.text
         if facts:
-            rows = [row for row in rows if facts <= list_facts(row, long)]
+            rows = [row for row in rows if facts <= list_facts(row, long_threshold)]
         if text:
             rows = [row for row in rows if text in row.id]
         if self.said:
-            rows = said(rows, self.said, self.readings)
-        key = SORTED[self.sort][1]
+            rows = search(rows, self.said, self.readings)
+        key = ORDERS[self.sort][1]
         return rows if key is None else sorted(rows, key=key)
 
 
-def list_facts(row: Row, long: Callable[[str], int]) -> frozenset[str]:
+def list_facts(row: Row, long_threshold: Callable[[str], int]) -> frozenset[str]:
     """Return the facts that hold for a match."""
-    is_long = row.replies >= max(long(row.lineup.game), 1)
-    return _facts(row.lineup, row.result, row.illegal > 0, row.unparsable > 0, row.cut_off > 0, is_long)
+    is_long = row.replies >= max(long_threshold(row.lineup.game), 1)
+    return _compute_facts(row.lineup, row.result, row.illegal > 0, row.unparsable > 0, row.cut_off > 0, is_long)
 
 
 @lru_cache(maxsize=100_000)
-def _facts(
+def _compute_facts(
     lineup: RowLineup, result: RowResult, illegal: bool, unparsable: bool, cut_off: bool, long: bool
 ) -> frozenset[str]:
     # names are written as pages show them, since a form sends them back in that spelling

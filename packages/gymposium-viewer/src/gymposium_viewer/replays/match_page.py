@@ -13,7 +13,7 @@ from gymposium.records import Record
 from gymposium_viewer.pages import Tab, copy_static, render, write_page
 from gymposium_viewer.replays.story import Story, build_story
 
-_ALONE: dict[str, Any] = {
+_STANDALONE: dict[str, Any] = {
     "home": "index.html",
     "list": None,
     "place": "",
@@ -32,9 +32,9 @@ _ALONE: dict[str, Any] = {
 """The template's values about other matches, for a standalone page."""
 
 
-def match_page(story: Story, path: str, *, tabs: Sequence[Tab] = (), live: bool = False, **around: Any) -> str:
+def render_match(story: Story, path: str, *, tabs: Sequence[Tab] = (), live: bool = False, **around: Any) -> str:
     """Render a match page, with `path` as its place below the site's root."""
-    return render("replays/match.html", path, tabs, live=live, **{**_ALONE, "story": story, **around})
+    return render("replays/match.html", path, tabs, live=live, **{**_STANDALONE, "story": story, **around})
 
 
 def export_matches(
@@ -61,7 +61,7 @@ def export_matches(
             digests[record.id] = digest
             path = make_path(record.id)
             story = build_story(record, labels)
-            write_page(out, path, match_page(story, path, tabs=tabs, home=home, **around(record)))
+            write_page(out, path, render_match(story, path, tabs=tabs, home=home, **around(record)))
         elif digests[record.id] != digest:
             raise BadRecord(f"Two different matches have the id {record.id!r}.")
     return {match_id: make_path(match_id) for match_id in digests}

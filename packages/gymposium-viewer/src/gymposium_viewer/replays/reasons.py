@@ -12,7 +12,7 @@ from gymposium.replies.repetition import ends_in_loop
 from gymposium.tasks.tools import list_tools
 
 
-def offered(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) -> str:
+def extract_move(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) -> str:
     """Return the move read from a reply, legal or not, or the text in its place; empty if the reply has none."""
     if turn.action is not None:
         return f"action {turn.action}" if turn.reading != "move" else ""
@@ -20,7 +20,7 @@ def offered(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) ->
         return ""
     if turn.reading in ("move", "illegal"):
         return (read(turn.text, legal, how, game.move_pattern, calls=bool(list_tools(game))).move or "").strip()
-    return (_submission(turn, how, is_free_text=is_free_text(legal, game)) or "").strip()
+    return (_extract_submission(turn, how, is_free_text=is_free_text(legal, game)) or "").strip()
 
 
 def is_free_text(legal: Sequence[str] | None, game: Game) -> bool:
@@ -28,7 +28,7 @@ def is_free_text(legal: Sequence[str] | None, game: Game) -> bool:
     return legal is None and not list_tools(game)
 
 
-def _submission(turn: Turn, how: Reader, *, is_free_text: bool) -> str | None:
+def _extract_submission(turn: Turn, how: Reader, *, is_free_text: bool) -> str | None:
     """Return the text in place of the move, in a reply without a move."""
     repaired = how.repair(turn.text, is_free_text=is_free_text) if isinstance(how, LenientReader) else None
     if repaired is not None:
@@ -36,7 +36,7 @@ def _submission(turn: Turn, how: Reader, *, is_free_text: bool) -> str | None:
     return (how.strict if isinstance(how, LenientReader) else how).extract_move(turn.text)
 
 
-def why(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) -> str:
+def explain_failure(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) -> str:
     """Return why a reply was not accepted, in one or two sentences; empty for a move."""
     text = turn.text
     if turn.reading == "move":
@@ -47,12 +47,12 @@ def why(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) -> str
         return "It reached the token limit. If it was heading for a move, raise max_tokens."
     if turn.reading == "illegal":
         count = len(legal or ())
-        move = offered(turn, legal, how, game)
+        move = extract_move(turn, legal, how, game)
         return f"“{move}” is a move in this game, but not one of the {count} legal ones here."
     if len(text) > MAX_REPLY:
         return f"It has {len(text):,} characters. Replies over {MAX_REPLY:,} are not read."
     is_free = is_free_text(legal, game)
-    submission, bare = _submission(turn, how, is_free_text=is_free), how.name.startswith("move")
+    submission, bare = _extract_submission(turn, how, is_free_text=is_free), how.name.startswith("move")
     if submission is None:
         if isinstance(how, LenientReader):
             marks = [mark.text for mark in find_marks(how.find_answer(text, is_free_text=is_free).text)]

@@ -95,13 +95,13 @@ class RowReader:
     _lineups: dict[bytes, RowLineup] = field(default_factory=dict)
     _results: dict[bytes, RowResult] = field(default_factory=dict)
 
-    def row(self, line: bytes, number: int, offset: int) -> Row:
+    def read_row(self, line: bytes, number: int, offset: int) -> Row:
         """Return the row of a line. Raises `BadRecord` with the reason if the line is not a record."""
-        row = self._by_parts(line, number, offset) or self._in_full(line, number, offset)
+        row = self._read_by_keys(line, number, offset) or self._parse_record(line, number, offset)
         row.changed = self.changed
         return row
 
-    def _by_parts(self, line: bytes, number: int, offset: int) -> Row | None:
+    def _read_by_keys(self, line: bytes, number: int, offset: int) -> Row | None:
         """Return the row of a line by cutting it at its keys; None if our writer did not write the line."""
         game = line.find(b'","game":"')
         seed = line.find(b'],"seed":', game)
@@ -115,10 +115,10 @@ class RowReader:
             name, head, tail = line[len(_BEGIN) : game], line[game + 2 : seed + 1], line[returns + 2 : prompts]
             if head not in self._lineups:
                 data = strict_json(f"{{{head.decode()}}}")
-                self._lineups[head] = _lineup(data["game"], data["players"])
+                self._lineups[head] = _make_lineup(data["game"], data["players"])
             if tail not in self._results:
                 data = strict_json(f"{{{tail.decode()}}}")
-                self._results[tail] = _result(data["returns"], data["results"], Ending.parse(data["ending"]))
+                self._results[tail] = _make_result(data["returns"], data["results"], Ending.parse(data["ending"]))
             row = Row(
                 self.file,
                 number,
@@ -138,7 +138,7 @@ class RowReader:
             row.illegal, row.unparsable, row.cut_off = map(line.count, _FAILED)
         return row
 
-    def _in_full(self, line: bytes, number: int, offset: int) -> Row:
+    def _parse_record(self, line: bytes, number: int, offset: int) -> Row:
         record = Record.parse(line.decode("utf-8", "replace"))
         readings = Counter(turn["reading"] for turn in record.turns)
         return Row(
@@ -148,8 +148,8 @@ class RowReader:
             len(line),
             record.id,
             record.seed,
-            _lineup(record.game, record.players),
-            _result(record.returns, record.results, record.ending),
+            _make_lineup(record.game, record.players),
+            _make_result(record.returns, record.results, record.ending),
             len(record.turns),
             readings["illegal"],
             readings["unparsable"],
@@ -158,11 +158,11 @@ class RowReader:
         )
 
 
-def _lineup(game: Any, players: Any) -> RowLineup:
+def _make_lineup(game: Any, players: Any) -> RowLineup:
     if not all(isinstance(text, str) for text in (game, *players)):
         raise BadRecord("the game and the players are not text")
     return RowLineup(game, tuple(players))
 
 
-def _result(returns: Any, results: Any, ending: Ending) -> RowResult:
+def _make_result(returns: Any, results: Any, ending: Ending) -> RowResult:
     return RowResult(tuple(map(float, returns)), tuple(map(str, results)), ending)

@@ -30,7 +30,7 @@ _WHOLE = re.compile(rb'(?:[^"\\]++|\\u[0-9a-f]{4}|\\[^u])*+')
 """Whole characters and escapes of a text, without its end."""
 
 
-def rows_that_say(rows: Sequence[Row], path: Path, text: str, readings: Sequence[str]) -> Iterator[Row]:
+def search_rows(rows: Sequence[Row], path: Path, text: str, readings: Sequence[str]) -> Iterator[Row]:
     """Return the rows of one file with a reply that contains a text; ASCII letters match in upper and lower case.
     `readings` are the readings of the replies to search, all replies if empty. Raises `BadRecord` if the file
     can no longer be read."""
@@ -39,15 +39,15 @@ def rows_that_say(rows: Sequence[Row], path: Path, text: str, readings: Sequence
     wanted = [reading.encode() for reading in readings]
     try:
         with open_content(path) as file:
-            for block in _blocks(sorted(rows, key=lambda row: row.offset)):
+            for block in _group_neighbors(sorted(rows, key=lambda row: row.offset)):
                 file.seek(block[0].offset)
                 data = file.read(block[-1].offset + block[-1].size - block[0].offset).lower()
-                yield from _found(block, data, needles, wanted)
+                yield from _search_block(block, data, needles, wanted)
     except OSError as error:
         raise BadRecord(f"{path.name} can no longer be read ({error}).") from error
 
 
-def _blocks(rows: Sequence[Row]) -> Iterator[list[Row]]:
+def _group_neighbors(rows: Sequence[Row]) -> Iterator[list[Row]]:
     """Yield the rows in runs of neighboring lines."""
     block: list[Row] = []
     for row in rows:
@@ -59,64 +59,66 @@ def _blocks(rows: Sequence[Row]) -> Iterator[list[Row]]:
         yield block
 
 
-def _found(block: Sequence[Row], data: bytes, needles: Sequence[bytes], wanted: Sequence[bytes]) -> Iterator[Row]:
+def _search_block(
+    block: Sequence[Row], data: bytes, needles: Sequence[bytes], wanted: Sequence[bytes]
+) -> Iterator[Row]:
     begin = block[0].offset
     starts = [row.offset - begin for row in block]
-    hits = sorted({place for needle in needles for place in _rows_with(data, needle, starts, wanted)})
+    hits = sorted({place for needle in needles for place in _find_rows(data, needle, starts, wanted)})
     for place, _ in groupby(hits):
         yield block[place]
 
 
-def _rows_with(data: bytes, needle: bytes, starts: Sequence[int], wanted: Sequence[bytes]) -> Iterator[int]:
+def _find_rows(data: bytes, needle: bytes, starts: Sequence[int], wanted: Sequence[bytes]) -> Iterator[int]:
     """Yield the indices of the rows with this text in a reply."""
     at = data.find(needle)
     while at >= 0:
         place = bisect_right(starts, at) - 1
         end = starts[place + 1] if place + 1 < len(starts) else len(data)
-        if _says(data[starts[place] : end], needle, wanted):
+        if _search_line(data[starts[place] : end], needle, wanted):
             yield place
         at = data.find(needle, end)
 
 
-def _says(line: bytes, needle: bytes, wanted: Sequence[bytes]) -> bool:
+def _search_line(line: bytes, needle: bytes, wanted: Sequence[bytes]) -> bool:
     """Return whether a reply in this line, with one of the wanted readings, contains the text. Each part of the line is
     read once."""
     at = line.find(_TEXT)
     if at < 0:
-        return _in_other_spelling(line, needle, wanted)
+        return _search_parsed(line, needle, wanted)
     while at >= 0:
         reading = line.rfind(_READING, max(0, at - _LONGEST), at)
         begin = at + len(_TEXT)
-        end = _end_of_whole(line, begin, len(line))
+        end = _find_whole_end(line, begin, len(line))
         if (
             reading >= 0
             and (not wanted or line[reading + len(_READING) : at] in wanted)
-            and _holds(line, needle, begin, end)
+            and _contains(line, needle, begin, end)
         ):
             return True
         at = line.find(_TEXT, end)
     return False
 
 
-def _holds(line: bytes, needle: bytes, begin: int, end: int) -> bool:
+def _contains(line: bytes, needle: bytes, begin: int, end: int) -> bool:
     """Return whether a text holds another that does not begin within an escape."""
     at = line.find(needle, begin, end)
     while at >= 0:
-        begin = _end_of_whole(line, begin, at)
+        begin = _find_whole_end(line, begin, at)
         if begin == at:
             return True
         at = line.find(needle, at + 1, end)
     return False
 
 
-def _end_of_whole(line: bytes, begin: int, end: int) -> int:
+def _find_whole_end(line: bytes, begin: int, end: int) -> int:
     """Return where the whole characters and escapes from `begin` end."""
     found = _WHOLE.match(line, begin, end)
     assert found is not None, "it may be empty"
     return found.end()
 
 
-def _in_other_spelling(line: bytes, needle: bytes, wanted: Sequence[bytes]) -> bool:
+def _search_parsed(line: bytes, needle: bytes, wanted: Sequence[bytes]) -> bool:
     """Do the same for a line that our writer did not write, by parsing it."""
     text = json.loads(b'"%b"' % needle)
     turns = Record.parse(line.decode("utf-8", "replace")).turns

@@ -22,8 +22,8 @@ from gymposium.tasks.transcript import Transcript
 from gymposium.util.isolated import CallFailed, call_isolated
 from gymposium.util.visible import quantity
 from gymposium_viewer.frames import render_frame
-from gymposium_viewer.replays.reasons import is_free_text, offered, why
-from gymposium_viewer.replays.tasks import ShownCall, ShownTask
+from gymposium_viewer.replays.reasons import explain_failure, extract_move, is_free_text
+from gymposium_viewer.replays.tasks import CallView, TaskView
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class PromptText:
 
 
 @dataclass(slots=True)
-class Try:
+class ReplyAttempt:
     """One reply and its reading."""
 
     text: str
@@ -89,21 +89,21 @@ class Act:
     """The move; None if the seat made none."""
     notation: str = ""
     """The move in the game's human notation, if any."""
-    tries: list[Try] = field(default_factory=list)
+    attempts: list[ReplyAttempt] = field(default_factory=list)
     """The seat's replies in order."""
     drawn: bool = False
     """True if the move was drawn at random because no reply was a move."""
     opening: bool = False
     """True if the move belongs to the match's random opening."""
-    silent: str = ""
+    no_reply: str = ""
     """The failure's predicate if the seat gave no reply in the end: `did not answer in time`."""
-    calls: list[ShownCall] = field(default_factory=list)
+    calls: list[CallView] = field(default_factory=list)
     """The tool calls that form the move, in a match in a world."""
 
     @property
-    def failed(self) -> Try | None:
+    def failed(self) -> ReplyAttempt | None:
         """The last reply that was not accepted, or None."""
-        return next((reply for reply in reversed(self.tries) if reply.reading != "move"), None)
+        return next((reply for reply in reversed(self.attempts) if reply.reading != "move"), None)
 
 
 @dataclass(slots=True)
@@ -155,9 +155,9 @@ class Seat:
     """The turns that the player's prompts repeat, if its name sets them: `full`, `last-4`."""
     rules: str = ""
     """The rules as worded in the seat's prompts."""
-    asked: int = 0
+    prompt_count: int = 0
     """Number of this seat's reproduced prompts."""
-    differs: str = ""
+    prompt_difference: str = ""
     """Why the seat's prompts may differ from those that were sent; empty if they do not."""
 
     @property
@@ -182,15 +182,15 @@ class Story:
     """Number of the step that decided the match."""
     loser: int
     """The seat whose view of the end is shown: the one that forfeits, else the first that lost, else seat 0."""
-    bad: bool
+    is_unfinished: bool
     """True if the match was not played to the end of the game."""
     trouble: str = ""
     """Why the match could not be replayed to its end; empty if it could."""
     difference: str = ""
     """The first part of the record that does not follow from its replies and seeds; empty if there is none."""
-    unchecked: bool = False
+    is_unchecked: bool = False
     """True if the match was replayed with the recorded tool results, since tools cannot be called again."""
-    task: ShownTask | None = None
+    task: TaskView | None = None
     """The task, if the match is in a world."""
 
 
@@ -199,15 +199,15 @@ def build_story(record: Record, labels: Mapping[str, str] | None = None) -> Stor
     labels = {player: label for player, label in (labels or {}).items() if label != player}
     if needs_isolation(record.game):
         try:
-            return call_isolated(_build, record, labels)
+            return call_isolated(_make_story, record, labels)
         except CallFailed as error:
-            return _build(record, labels, trouble=str(error))
-    return _build(record, labels)
+            return _make_story(record, labels, trouble=str(error))
+    return _make_story(record, labels)
 
 
-def _build(record: Record, labels: Mapping[str, str], trouble: str = "") -> Story:
+def _make_story(record: Record, labels: Mapping[str, str], trouble: str = "") -> Story:
     """Return the story of a record. With `trouble` the match is not replayed."""
-    seats = [_seat(record, number, labels) for number in range(len(record.players))]
+    seats = [_make_seat(record, number, labels) for number in range(len(record.players))]
     steps: list[StoryStep] = []
     pictures: dict[tuple[str, float], int] = {}
     difference, unchecked = "", False
@@ -218,37 +218,37 @@ def _build(record: Record, labels: Mapping[str, str], trouble: str = "") -> Stor
             for seat, prompt in zip(seats, record.prompts, strict=False):
                 _describe_prompts(game, seat, prompt)
             played = None
-            for decision in walk(record, partial(_look, record, pictures)):
+            for decision in walk(record, partial(_observe, record, pictures)):
                 played = decision.played
-                acts = [_act(record, game, seats[number], decision) for number in decision.seats]
+                acts = [_make_act(record, game, seats[number], decision) for number in decision.seats]
                 steps.append(StoryStep(len(steps), decision.chance, decision.seen.views, acts, ends=not decision.moves))
             difference = first_difference(record, played) or ""
             if isinstance(game, NotationGame):
-                _write_as_people_do(steps, game.notation(record.events))
+                _add_notation(steps, game.notation(record.events))
     except GymposiumError as error:
         trouble = str(error)
     except Exception as error:  # noqa: BLE001 - a third-party game may raise anything
         trouble = f"{type(error).__name__}: {error}"
     if trouble:
-        steps += _unplayed(record, steps)
+        steps += _list_unplayed(record, steps)
     lost = (seat.number for seat in seats if seat.result == "loss")
     return Story(
         record,
         seats,
         steps,
         [*pictures],
-        _verdict(record, steps, seats),
+        _describe_ending(record, steps, seats),
         decisive=steps[-1].number if steps else 0,
         loser=next(lost, 0) if record.ending.seat is None else record.ending.seat,
-        bad=record.ending != OVER,
+        is_unfinished=record.ending != OVER,
         trouble=trouble,
         difference=difference,
-        unchecked=unchecked and not trouble,
-        task=_task(record, steps),
+        is_unchecked=unchecked and not trouble,
+        task=_make_task(record, steps),
     )
 
 
-def _seat(record: Record, number: int, labels: Mapping[str, str]) -> Seat:
+def _make_seat(record: Record, number: int, labels: Mapping[str, str]) -> Seat:
     turns = [turn for turn in record.turns if turn["seat"] == number]
     tokens = [turn["tokens"] for turn in turns if "tokens" in turn]
     seconds = [turn["seconds"] for turn in turns if "seconds" in turn]
@@ -276,9 +276,11 @@ def _describe_prompts(game: Game, seat: Seat, prompt: dict[str, Any]) -> None:
     render = get_prompt(game, prompt["style"], get_reader(prompt["reader"]))
     seat.rules = render.parts(Observation(seat.number, "", None)).rules
     if prompt["version"] != PROMPT_VERSION:
-        seat.differs = f"They used wording version {prompt['version']}; this page shows version {PROMPT_VERSION}."
+        seat.prompt_difference = (
+            f"They used wording version {prompt['version']}; this page shows version {PROMPT_VERSION}."
+        )
     elif render.hash != prompt["hash"]:
-        seat.differs = (
+        seat.prompt_difference = (
             f"Their digest in the record is {prompt['hash']}, but the digest of those shown is {render.hash}."
         )
 
@@ -291,7 +293,7 @@ class _Position:
     asked: dict[int, Observation]
 
 
-def _look(record: Record, pictures: dict[tuple[str, float], int], match: Match) -> _Position:
+def _observe(record: Record, pictures: dict[tuple[str, float], int], match: Match) -> _Position:
     views = []
     for seat in range(match.game.seats):
         drawn = match.picture(seat) if isinstance(match, PictureMatch) else None
@@ -300,23 +302,23 @@ def _look(record: Record, pictures: dict[tuple[str, float], int], match: Match) 
     return _Position(views, {seat: match.observe(seat, record.prompts[seat]["style"]) for seat in match.to_move()})
 
 
-def _act(record: Record, game: Game, seat: Seat, decision: Decision[_Position]) -> Act:
+def _make_act(record: Record, game: Game, seat: Seat, decision: Decision[_Position]) -> Act:
     act = Act(seat.number, decision.moves.get(seat.number), opening=decision.opening)
     how = get_reader(record.prompts[seat.number]["reader"])
     render = get_prompt(game, record.prompts[seat.number]["style"], how)
     observation = decision.seen.asked[seat.number]
     for reply in decision.replies.get(seat.number, ()):
         turn, usage = reply.turn, reply.turn.usage or Usage()
-        parts = render.parts(observation, reply.reason, rules=not (seat.context and seat.asked))
+        parts = render.parts(observation, reply.reason, rules=not (seat.context and seat.prompt_count))
         prompt = PromptText(parts.reason, parts.rules, parts.position + parts.instructions)
-        seat.asked += 1
-        act.tries.append(
-            Try(
+        seat.prompt_count += 1
+        act.attempts.append(
+            ReplyAttempt(
                 turn.text,
                 turn.reading,
                 *split_thoughts(turn.text, how, is_free_text=is_free_text(observation.legal_moves, game)),
-                why(turn, observation.legal_moves, how, game),
-                offered(turn, observation.legal_moves, how, game),
+                explain_failure(turn, observation.legal_moves, how, game),
+                extract_move(turn, observation.legal_moves, how, game),
                 turn.action,
                 turn.repaired,
                 prompt,
@@ -326,30 +328,30 @@ def _act(record: Record, game: Game, seat: Seat, decision: Decision[_Position]) 
                 None if turn.usage is None else usage.seconds,
             )
         )
-    act.drawn = act.move is not None and bool(act.tries) and act.tries[-1].reading != "move"
+    act.drawn = act.move is not None and bool(act.attempts) and act.attempts[-1].reading != "move"
     if not decision.moves:
         failure = record.ending.find_failure(seat.number)
-        act.silent = failure.predicate if failure is not None and failure.kind != "no legal move" else ""
+        act.no_reply = failure.predicate if failure is not None and failure.kind != "no legal move" else ""
     return act
 
 
-def _write_as_people_do(steps: Sequence[StoryStep], written: Sequence[str]) -> None:
+def _add_notation(steps: Sequence[StoryStep], written: Sequence[str]) -> None:
     """Give the moves in a game without chance the notation of its events."""
     moved = (act for step in steps for act in step.acts if act.move is not None)
     for act, notation in zip(moved, written, strict=False):
         act.notation = notation
 
 
-def _unplayed(record: Record, steps: Sequence[StoryStep]) -> list[StoryStep]:
+def _list_unplayed(record: Record, steps: Sequence[StoryStep]) -> list[StoryStep]:
     """Return the recorded replies after `steps`, one step each, if the match could not be replayed further."""
-    shown = Counter(act.seat for step in steps for act in step.acts for _ in act.tries)
+    shown = Counter(act.seat for step in steps for act in step.acts for _ in act.attempts)
     unplayed: list[StoryStep] = []
     for turn in record.turns:
         if shown[turn["seat"]]:
             shown[turn["seat"]] -= 1
             continue
         read, written = turn.get("tokens", (None, None))
-        reply = Try(
+        reply = ReplyAttempt(
             turn["text"],
             turn["reading"],
             *_split_unplayed(record, turn),
@@ -359,7 +361,7 @@ def _unplayed(record: Record, steps: Sequence[StoryStep]) -> list[StoryStep]:
             reply_tokens=written,
             seconds=turn.get("seconds"),
         )
-        unplayed.append(StoryStep(len(steps) + len(unplayed), [], [], [Act(turn["seat"], None, tries=[reply])]))
+        unplayed.append(StoryStep(len(steps) + len(unplayed), [], [], [Act(turn["seat"], None, attempts=[reply])]))
     return unplayed
 
 
@@ -372,7 +374,7 @@ def _split_unplayed(record: Record, turn: Mapping[str, Any]) -> tuple[str, str]:
     return split_thoughts(turn["text"], how, is_free_text=False)
 
 
-def _task(record: Record, steps: Sequence[StoryStep]) -> ShownTask | None:
+def _make_task(record: Record, steps: Sequence[StoryStep]) -> TaskView | None:
     """Return the task of a match in a world, and put its calls into the steps; None for any other match."""
     try:
         told = Transcript.from_events(record.events)
@@ -382,14 +384,14 @@ def _task(record: Record, steps: Sequence[StoryStep]) -> ShownTask | None:
         (step.number, act)
         for step in steps
         for act in step.acts
-        if act.move is not None or (act.tries and act.tries[-1].reading == "move")
+        if act.move is not None or (act.attempts and act.attempts[-1].reading == "move")
     ]
     for (_, act), move in zip(moved, told.moves, strict=False):
-        act.calls = [ShownCall.from_call(call, result) for call, result in move]
-    return ShownTask.from_transcript(told, [number for number, _ in moved])
+        act.calls = [CallView.from_call(call, result) for call, result in move]
+    return TaskView.from_transcript(told, [number for number, _ in moved])
 
 
-def _verdict(record: Record, steps: Sequence[StoryStep], seats: Sequence[Seat]) -> list[str]:
+def _describe_ending(record: Record, steps: Sequence[StoryStep], seats: Sequence[Seat]) -> list[str]:
     """Return how the match ended, in sentences."""
 
     def name(seat: int) -> str:
@@ -400,7 +402,7 @@ def _verdict(record: Record, steps: Sequence[StoryStep], seats: Sequence[Seat]) 
     ending = record.ending
     if ending != OVER:
         last = next((act for act in (steps[-1].acts if steps else ()) if act.seat == ending.seat), None)
-        failed = None if last is None or last.silent else last.failed
+        failed = None if last is None or last.no_reply else last.failed
         why = [] if failed is None else [f"Its last reply was {failed.reading}. {failed.why}"]
         return [ending.describe(name), *why]
     if len(record.results) == 1:

@@ -15,7 +15,7 @@ from gymposium.tasks import Result
 from gymposium.tasks.tools import Call
 from gymposium.tasks.transcript import Transcript
 from gymposium.util.strict_json import strict_json
-from gymposium_viewer.pages import shortened
+from gymposium_viewer.pages import shorten
 
 SHORT = 1000
 """Maximum number of characters of a result that is shown unfolded."""
@@ -30,7 +30,7 @@ _MOST_SEARCHED = 2_000_000
 
 
 @dataclass(slots=True)
-class ShownCall:
+class CallView:
     """A tool call with its result, as a page shows them."""
 
     name: str
@@ -44,15 +44,15 @@ class ShownCall:
     """JSON of the result; empty if it has none."""
 
     @classmethod
-    def from_call(cls, call: Call, result: Result) -> ShownCall:
+    def from_call(cls, call: Call, result: Result) -> CallView:
         """Return a recorded call, formatted for display."""
         return cls(
             call.name,
-            [(name, shortened(_readable(value), _LONGEST_ARGUMENT)) for name, value in call.arguments.items()],
-            shortened(result.text, _LONGEST),
+            [(name, shorten(_format_value(value), _LONGEST_ARGUMENT)) for name, value in call.arguments.items()],
+            shorten(result.text, _LONGEST),
             len(result.text),
             result.error,
-            "" if result.value is None else _indented(result.value),
+            "" if result.value is None else _format_json(result.value),
         )
 
     @property
@@ -61,13 +61,13 @@ class ShownCall:
         return self.size <= SHORT
 
     @property
-    def brief(self) -> str:
+    def summary(self) -> str:
         """The tool and its argument values, for a list."""
         return f"{self.name} {', '.join(value for _, value in self.arguments)}".rstrip()
 
 
 @dataclass(slots=True)
-class Whereabouts:
+class FoundValue:
     """A task value that results contain."""
 
     value: str
@@ -78,34 +78,34 @@ class Whereabouts:
 
 
 @dataclass(slots=True)
-class ShownTask:
+class TaskView:
     """A task, as a page shows it."""
 
     opening: str
     json: str
     """The task with its hidden answer, as JSON."""
-    found: list[Whereabouts]
+    found: list[FoundValue]
 
     @classmethod
-    def from_transcript(cls, told: Transcript, steps: Sequence[int]) -> ShownTask:
+    def from_transcript(cls, told: Transcript, steps: Sequence[int]) -> TaskView:
         """Return a recorded task. `steps` has the step number of each move."""
-        return cls(told.opening, _indented(told.task), [*_found(told, steps)])
+        return cls(told.opening, _format_json(told.task), [*_find_values(told, steps)])
 
 
-def _found(told: Transcript, steps: Sequence[int]) -> Iterator[Whereabouts]:
+def _find_values(told: Transcript, steps: Sequence[int]) -> Iterator[FoundValue]:
     """Yield the task values that appear as whole words in results."""
     texts, room = [], _MOST_SEARCHED
     for step, move in zip(steps, told.moves, strict=False):
         texts.append((step, "\n".join(result.text[:_LONGEST] for _, result in move)[:room]))
         room -= len(texts[-1][1])
-    for value, path in _values(told.task).items():
+    for value, path in _collect_values(told.task).items():
         text = re.escape(value)
         word = re.compile(rf"{text}(?!\w)(?<!\w{text})")  # patterns that begin with their text match much faster
         if found := [step for step, result in texts if word.search(result)]:
-            yield Whereabouts(value, path, found)
+            yield FoundValue(value, path, found)
 
 
-def _values(task: Any) -> dict[str, str]:
+def _collect_values(task: Any) -> dict[str, str]:
     """Return the first texts and numbers of a task, numbers as text, each with its first path."""
     values: dict[str, str] = {}
     waiting = [("", task)]
@@ -121,24 +121,24 @@ def _values(task: Any) -> dict[str, str]:
     return values
 
 
-def _readable(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Return a value without quotation marks if it is a text that cannot be read as anything else."""
     if not isinstance(value, str):
-        return _json(value)
+        return _dump_json(value)
     try:
         strict_json(value)
     except ValueError:
-        return value if value.strip() else _json(value)
-    return _json(value)
+        return value if value.strip() else _dump_json(value)
+    return _dump_json(value)
 
 
-def _indented(value: Any) -> str:
+def _format_json(value: Any) -> str:
     """Return JSON in lines, or in one line if it is too long to show whole."""
-    text = _json(value)
-    return shortened(text if len(text) > _LONGEST else _json(value, indent=2), _LONGEST)
+    text = _dump_json(value)
+    return shorten(text if len(text) > _LONGEST else _dump_json(value, indent=2), _LONGEST)
 
 
-def _json(value: Any, indent: int | None = None) -> str:
+def _dump_json(value: Any, indent: int | None = None) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, indent=indent)
     except RecursionError:  # from hundreds of nested brackets

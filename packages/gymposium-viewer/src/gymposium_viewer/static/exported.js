@@ -5,7 +5,7 @@
 {
   "use strict";
 
-  const A_PAGE = 100;
+  const PAGE_SIZE = 100;
 
   function script(path) {
     return new Promise((done, failed) => {
@@ -59,9 +59,9 @@
     };
     const show = () => {
       const found = selected();
-      const pages = Math.max(1, Math.ceil(found.length / A_PAGE));
+      const pages = Math.max(1, Math.ceil(found.length / PAGE_SIZE));
       page = Math.min(page, pages);
-      table.tBodies[0].innerHTML = found.slice((page - 1) * A_PAGE, page * A_PAGE).map((at) => rows[at].html).join("");
+      table.tBodies[0].innerHTML = found.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE).map((at) => rows[at].html).join("");
       document.querySelector(".found .shown").textContent = found.length.toLocaleString("en");
       pager.hidden = pages === 1;
       pager.querySelector("span").textContent = `Page ${page} of ${pages}`;

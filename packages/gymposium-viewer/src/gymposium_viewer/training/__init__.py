@@ -1,6 +1,6 @@
 """The viewer part that shows training runs: curves, rollouts token by token, evaluations.
 
-`run_page.report_page` makes a standalone page for one run. It needs none of the server's libraries.
+`run_page.render_report` makes a standalone page for one run. It needs none of the server's libraries.
 """
 
 from __future__ import annotations
@@ -15,6 +15,6 @@ __all__ = ["make"]
 
 def make(viewer: Viewer) -> Part:
     """Return the viewer part that shows training runs."""
-    from gymposium_viewer.training.pages import Training
+    from gymposium_viewer.training.pages import TrainingPart
 
-    return Training(viewer)
+    return TrainingPart(viewer)

@@ -19,73 +19,73 @@ from gymposium.http.numbers import parse_number
 from gymposium.runs.curves import parse_curve_point
 from gymposium.runs.growing import Growing
 from gymposium_viewer.training.library import OpenRun
-from gymposium_viewer.training.run_view import evaluation
+from gymposium_viewer.training.run_view import dump_learning_curves
 
-LOOKS = 0.4
+POLL_SECONDS = 0.4
 """Seconds between two reads of the files."""
-BEATS = 15.0
+HEARTBEAT_SECONDS = 15.0
 """Seconds of silence before a comment is sent, so that a lost connection is noticed."""
 
 
-def read_from(request: Request) -> int:
+def read_resume_offset(request: Request) -> int:
     """Return the offset where a browser resumes: after the last event it received, else at the end of its page's
     data."""
     offset = request.headers.get("last-event-id") or request.query_params.get("from", "")
     return max(0, parse_number(offset))
 
 
-async def events(opened: OpenRun, offset: int) -> AsyncIterator[str]:
+async def stream_events(opened: OpenRun, offset: int) -> AsyncIterator[str]:
     """Yield a run's events after `offset`, until the run is finished.
 
     `metrics` has the metrics of a step; `evaluation` the learning curves if they have changed; `samples` the number of
     kept groups if it has changed; `renewed` means that the file was replaced, so earlier data is void; `finished`
     is the last event."""
-    source = _Source(opened, offset)
+    source = _MessageSource(opened, offset)
     last_sent = time.monotonic()
     while True:
-        messages, ended = await run_in_threadpool(source.look)
-        if not messages and time.monotonic() - last_sent > BEATS:
+        messages, ended = await run_in_threadpool(source.poll)
+        if not messages and time.monotonic() - last_sent > HEARTBEAT_SECONDS:
             messages = [":\n\n"]
         for message in messages:
             yield message
             last_sent = time.monotonic()
         if ended:
             return
-        await asyncio.sleep(LOOKS)
+        await asyncio.sleep(POLL_SECONDS)
 
 
-class _Source:
+class _MessageSource:
     """The growing files of a run that messages are made from."""
 
     def __init__(self, opened: OpenRun, offset: int) -> None:
         self._opened = opened
         self._file = Growing(opened.run.metrics, offset)
         self._state = self._read_state()
-        self._evaluated = evaluation(opened)
+        self._evaluated = dump_learning_curves(opened)
 
-    def look(self) -> tuple[list[str], bool]:
+    def poll(self) -> tuple[list[str], bool]:
         """Return the new messages, and whether they are the last ones."""
         ended = self._opened.run.finished  # checked before reading, so that the last lines are read
-        return [*self._messages(), *([_message("finished", {})] if ended else [])], ended
+        return [*self._messages(), *([_format_message("finished", {})] if ended else [])], ended
 
     def _messages(self) -> Iterator[str]:
         if self._file.renewed():
-            yield _message("renewed", {}, self._file.offset)
+            yield _format_message("renewed", {}, self._file.offset)
         for line in self._file.lines():
             entry = parse_curve_point(line)
             if not isinstance(entry, str):
                 data = {"stage": entry.stage, "step": entry.step, "values": entry.values}
-                yield _message("metrics", data, line.stop)
+                yield _format_message("metrics", data, line.stop)
         before, self._state = self._state, self._read_state()
         if self._state == before:
             return
-        evaluated = evaluation(self._opened)
+        evaluated = dump_learning_curves(self._opened)
         if evaluated != self._evaluated:
             self._evaluated = evaluated
-            yield _message("evaluation", evaluated)
+            yield _format_message("evaluation", evaluated)
         groups = self._state[0]
         if groups != before[0]:
-            yield _message("samples", groups)
+            yield _format_message("samples", groups)
 
     def _read_state(self) -> tuple[int, int, int]:
         """Return the number of kept groups, the metrics offset and the time of the results: learning curves can only
@@ -95,6 +95,6 @@ class _Source:
         return len(opened.samples.places()), opened.curves.offset, results.stat().st_mtime_ns if results.exists() else 0
 
 
-def _message(kind: str, data: Any, number: int | None = None) -> str:
+def _format_message(kind: str, data: Any, number: int | None = None) -> str:
     end = "" if number is None else f"id: {number}\n"
     return f"event: {kind}\ndata: {json.dumps(data, allow_nan=False)}\n{end}\n"

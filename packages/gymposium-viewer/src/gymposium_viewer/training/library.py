@@ -32,7 +32,7 @@ class OpenRun:
 
 
 @dataclass(slots=True)
-class Library:
+class RunLibrary:
     """The training runs below a folder, by name."""
 
     directory: Path
@@ -41,9 +41,9 @@ class Library:
     _opened: dict[str, OpenRun] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.look()
+        self.scan()
 
-    def look(self) -> None:
+    def scan(self) -> None:
         """Search the folder again."""
         if self.directory.is_dir():
             self._opened = {
@@ -60,7 +60,7 @@ class Library:
         """Return the run with this name, read up to now; None if unknown. Only names found by a search are opened."""
         opened = self._opened.get(name)
         if opened is None or opened.run.outside(self.directory) is not None:
-            self.look()
+            self.scan()
             opened = self._opened.get(name)
         return None if opened is None else opened.refresh()
 

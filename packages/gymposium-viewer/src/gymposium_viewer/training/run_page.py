@@ -11,42 +11,42 @@ from gymposium.runs.curves import Curves
 from gymposium.runs.metric_docs import metrics
 from gymposium.runs.run import Run
 from gymposium.runs.samples import SamplesIndex
-from gymposium_viewer.pages import render, self_contained
+from gymposium_viewer.pages import inline_assets, render
 from gymposium_viewer.training.library import OpenRun
-from gymposium_viewer.training.run_view import FINISHED, evaluation, view_run
+from gymposium_viewer.training.run_view import FINISHED, dump_learning_curves, view_run
 
 WORDS = [(m.pattern, m.section, m.what, m.unit, m.apart) for m in metrics()]
 """The descriptions of metrics for the pages' script."""
 
 
-def run_values(opened: OpenRun) -> dict[str, Any]:
+def make_run_values(opened: OpenRun) -> dict[str, Any]:
     """Return the template values that come from the run."""
     return {
         "name": opened.run.name,
         "view": view_run(opened),
         "words": WORDS,
-        "curves": curves_data(opened),
+        "curves": make_curves_data(opened),
         "offset": opened.curves.offset,
     }
 
 
-def curves_data(opened: OpenRun) -> dict[str, Any]:
+def make_curves_data(opened: OpenRun) -> dict[str, Any]:
     """Return the data of all curves of a run, for the pages' script."""
     curves = opened.curves
     return {
         "run": opened.run.name,
         "stages": {stage: curves.curve(stage).as_data() for stage in curves.stages()},
-        "evaluation": evaluation(opened),
+        "evaluation": dump_learning_curves(opened),
     }
 
 
-def report_page(directory: Path) -> str:
+def render_report(directory: Path) -> str:
     """Return the page of the finished run in this folder, as one file. It has everything except token-level rollouts
     and matches."""
     run = Run(Path(realpath(directory)).name, directory)
     opened = OpenRun(run, Curves(run.metrics), SamplesIndex(run.samples)).refresh()
-    values = run_values(opened)
+    values = make_run_values(opened)
     view = values["view"]
     values["view"] = replace(view, summary=replace(view.summary, state=FINISHED))  # writing the report finishes the run
     page = render("training/run.html", "report.html", **values, rollouts=None, sessions=None, events=None, alone=True)
-    return self_contained(page)
+    return inline_assets(page)

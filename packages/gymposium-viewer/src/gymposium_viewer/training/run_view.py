@@ -26,35 +26,35 @@ STOPPED = "not finished"
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class RunSummary:
     """A run's row in the list of runs."""
 
     name: str
     games: str
-    what: str
+    method: str
     """Kinds of credit and objective."""
     steps: int
     """Number of finished steps."""
-    of: int | None
+    total_steps: int | None
     """Total number of steps; None if the config cannot be read."""
     state: str
     reward: float | None
     """Mean reward in the last step, if any."""
-    worth: str
+    newest_points: str
     """The newest point of each learning curve, in words."""
-    written: str
+    last_write: str
     """Time of the last write to the metrics, in UTC; empty if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class MetricRow:
     """A training metric in the table of metrics."""
 
     name: str
     last: float
     low: float
     high: float
-    what: str
+    method: str
     unit: str
 
 
@@ -62,10 +62,10 @@ class Figure:
 class RunView:
     """The data of a run's page."""
 
-    summary: Summary
+    summary: RunSummary
     facts: dict[str, str]
     """The main settings, in words."""
-    figures: Sequence[Figure]
+    figures: Sequence[MetricRow]
     curves: Sequence[LearningCurve]
     lines: Sequence[ResultRow]
     verdict: str
@@ -81,15 +81,15 @@ class RunView:
     """Files and lines that could not be read."""
 
 
-def evaluation(opened: OpenRun) -> list[dict[str, Any]]:
+def dump_learning_curves(opened: OpenRun) -> list[dict[str, Any]]:
     """Return the learning curves as plain data; [] if nothing was measured or the files cannot be read."""
-    measured = _measured(opened)
+    measured = _read_results(opened)
     if isinstance(measured, Problem):
         return []
     return [asdict(curve) | {"title": curve.title} for curve in measured[0]]
 
 
-def summary(opened: OpenRun) -> Summary:
+def summarize_run(opened: OpenRun) -> RunSummary:
     """Return a run's row in the list of runs."""
     config = opened.run.config()
     done, last = opened.curves.last()
@@ -99,51 +99,57 @@ def summary(opened: OpenRun) -> Summary:
         written = datetime.fromtimestamp(opened.run.metrics.stat().st_mtime, UTC).strftime("%Y-%m-%d %H:%M")
     except OSError:
         written = ""
-    measured = _measured(opened)
-    return Summary(
+    measured = _read_results(opened)
+    return RunSummary(
         name=opened.run.name,
         games=", ".join(map(str, games)) if isinstance(games, list) else "",
-        what=" ".join(str(_at(settings, path)) for path in ("credit.kind", "objective.kind") if _at(settings, path)),
+        method=" ".join(
+            str(_get_setting(settings, path))
+            for path in ("credit.kind", "objective.kind")
+            if _get_setting(settings, path)
+        ),
         steps=done,
-        of=steps if isinstance(steps, int) else None,
+        total_steps=steps if isinstance(steps, int) else None,
         state=FINISHED if opened.run.finished else RUNNING if opened.run.running else STOPPED,
         reward=last.get("rollout/reward"),
-        worth="" if isinstance(measured, Problem) else "; ".join(_worth(curve, measured[0]) for curve in measured[0]),
-        written=written,
+        newest_points=""
+        if isinstance(measured, Problem)
+        else "; ".join(_format_newest_point(curve, measured[0]) for curve in measured[0]),
+        last_write=written,
     )
 
 
 def view_run(opened: OpenRun) -> RunView:
     """Return the data of a run's page."""
-    config, versions, measured = opened.run.config(), opened.run.versions(), _measured(opened)
+    config, versions, measured = opened.run.config(), opened.run.versions(), _read_results(opened)
     curves, rows, seconds = ([], [], {}) if isinstance(measured, Problem) else measured
     facts: dict[str, str] | Problem = {}
     if not isinstance(config, Problem):
-        facts = _derived(opened, "config.json", lambda: _facts(config, opened.run.results()))
+        facts = _derive(opened, "config.json", lambda: _describe_settings(config, opened.run.results()))
     unread = [part for part in (versions, measured, facts) if isinstance(part, Problem)]
     return RunView(
-        summary(opened),
+        summarize_run(opened),
         facts={} if isinstance(facts, Problem) else facts,
-        figures=_figures(opened),
+        figures=_summarize_metrics(opened),
         curves=curves,
         lines=rows,
-        verdict=_verdict(opened),
+        verdict=_read_verdict(opened),
         spent=seconds,
-        replies=_replies(opened),
+        replies=_sample_replies(opened),
         config="" if isinstance(config, Problem) else json.dumps(config, indent=2),
         versions={} if isinstance(versions, Problem) else {name: str(version) for name, version in versions.items()},
         problems=[*opened.curves.problems, *opened.samples.problems, *unread],
     )
 
 
-def _measured(opened: OpenRun) -> tuple[list[LearningCurve], list[ResultRow], dict[str, float]] | Problem:
+def _read_results(opened: OpenRun) -> tuple[list[LearningCurve], list[ResultRow], dict[str, float]] | Problem:
     """Return a run's learning curves, results and CPU time; or else its first file that cannot be read."""
     config, results = opened.run.config(), opened.run.results()
     if isinstance(config, Problem):
         return config
     if isinstance(results, Problem):
         return results
-    return _derived(
+    return _derive(
         opened,
         "results.json",
         lambda: ([*learning_curves(config, results, opened.curves)], lines(config, results), spent(results)),
@@ -155,7 +161,7 @@ _MALFORMED = (ArithmeticError, AttributeError, LookupError, StopIteration, TypeE
 T = TypeVar("T")
 
 
-def _derived(opened: OpenRun, name: str, derive: Callable[[], T]) -> T | Problem:
+def _derive(opened: OpenRun, name: str, derive: Callable[[], T]) -> T | Problem:
     """Return what follows from a file of the run, or its problem if values in it have other types."""
     try:
         return derive()
@@ -164,16 +170,16 @@ def _derived(opened: OpenRun, name: str, derive: Callable[[], T]) -> T | Problem
         return Problem(where, f"is not in this version's format ({type(error).__name__}: {error})")
 
 
-def _verdict(opened: OpenRun) -> str:
+def _read_verdict(opened: OpenRun) -> str:
     results = opened.run.results()
     try:
         found = None if isinstance(results, Problem) else verdict(results)
-    except _MALFORMED:  # `_measured` reports the wrong format
+    except _MALFORMED:  # `_read_results` reports the wrong format
         return ""
     return "" if found is None else found.text
 
 
-def _replies(opened: OpenRun) -> dict[int, list[tuple[str, float]]]:
+def _sample_replies(opened: OpenRun) -> dict[int, list[tuple[str, float]]]:
     first = ((step, opened.samples.line(step, number)) for step, number in opened.samples.places() if number == 0)
     replies = {}
     for step, line in first:
@@ -186,22 +192,22 @@ def _replies(opened: OpenRun) -> dict[int, list[tuple[str, float]]]:
     return replies
 
 
-def _worth(curve: LearningCurve, curves: Sequence[LearningCurve]) -> str:
+def _format_newest_point(curve: LearningCurve, curves: Sequence[LearningCurve]) -> str:
     shown = f"{curve.title} {curve.points[-1].value:+,.5g}"
     return f"{curve.game}: {shown}" if len(curves) > 1 else shown
 
 
-def _figures(opened: OpenRun) -> list[Figure]:
+def _summarize_metrics(opened: OpenRun) -> list[MetricRow]:
     figures = []
     for name, series in opened.curves.curve(TRAIN).series.items():
         values = [value for value in series if value is not None]
         metric = about(name)
         what, unit = (metric.what, metric.unit) if metric else ("", "")
-        figures.append(Figure(name, values[-1], min(values), max(values), what, unit))
+        figures.append(MetricRow(name, values[-1], min(values), max(values), what, unit))
     return figures
 
 
-_FACTS = {
+_MAIN_SETTINGS = {
     "model": "model.name",
     "trained": "model.tune",
     "credit": "credit.kind",
@@ -212,27 +218,31 @@ _FACTS = {
 """The settings among a run's main facts, by title."""
 
 
-def _facts(config: dict[str, Any], results: dict[str, Any] | Problem) -> dict[str, str]:
+def _describe_settings(config: dict[str, Any], results: dict[str, Any] | Problem) -> dict[str, str]:
     """Return a run's main settings, and what it imitated first, in words."""
-    facts = {name: str(value) for name, path in _FACTS.items() if (value := _at(config, path)) is not None}
+    facts = {
+        name: str(value) for name, path in _MAIN_SETTINGS.items() if (value := _get_setting(config, path)) is not None
+    }
     facts.setdefault("model", "a small one, created for this run")
     names = ("groups", "group_size", "decisions", "growth")
-    groups, size, decisions, growth = (_at(config, f"rollout.{name}") for name in names)
+    groups, size, decisions, growth = (_get_setting(config, f"rollout.{name}") for name in names)
     if size and (groups or decisions):
         growing = f", growing {growth:g} times" if isinstance(growth, float) and growth > 1.0 else ""
         many = quantity(groups, "group") if groups else f"about {quantity(decisions, 'reply', 'replies')}, in groups"
         facts["a step"] = f"{many} of {quantity(size, 'match')}{growing}"
     if isinstance(stages := config.get("stages"), list):
-        facts["opponents"] = ", then ".join(", ".join(map(str, _at(stage, "opponents") or ())) for stage in stages)
-    if not isinstance(results, Problem) and (replies := _at(results, "cold_start.replies")):
-        longer = _at(results, "cold_start.too_long")
+        facts["opponents"] = ", then ".join(
+            ", ".join(map(str, _get_setting(stage, "opponents") or ())) for stage in stages
+        )
+    if not isinstance(results, Problem) and (replies := _get_setting(results, "cold_start.replies")):
+        longer = _get_setting(results, "cold_start.too_long")
         facts["cold start"] = f"on {quantity(replies, 'reply', 'replies')}" + (
             f"; {longer} more were too long" if longer else ""
         )
     return facts
 
 
-def _at(config: Any, path: str) -> Any:
+def _get_setting(config: Any, path: str) -> Any:
     """Return a setting by its dotted name; None if missing."""
     for name in path.split("."):
         config = config.get(name) if isinstance(config, dict) else None

@@ -11,13 +11,13 @@ from typing import Any
 
 from gymposium.runs.sessions import SessionRow, TurnRow, rows_of_turns
 from gymposium.runs.sessions_reader import SessionsReader
-from gymposium_viewer.training.tokens import Token, sampled_tokens
+from gymposium_viewer.training.tokens import Token, make_tokens
 
-TURNS = 300
+MAX_TURNS = 300
 """Maximum number of turns on the page; the last ones are shown."""
-TOKENS = 20_000
+MAX_TOKENS = 20_000
 """Maximum number of tokens shown one by one."""
-MEMBERS = 64
+MAX_SIBLINGS = 64
 """Maximum number of other sessions in the group shown on the page."""
 _ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
@@ -28,7 +28,7 @@ def has_page(name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class SpokenMessage:
+class MessageView:
     """A message in a conversation."""
 
     role: str
@@ -38,7 +38,7 @@ class SpokenMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class OfferedTool:
+class ToolView:
     """A tool that the model may call."""
 
     name: str
@@ -48,7 +48,7 @@ class OfferedTool:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownTurn:
+class TurnView:
     """A request and its reply."""
 
     number: int
@@ -59,9 +59,9 @@ class ShownTurn:
     differs: str
     not_enforced: str
     """The request fields that had no effect on the reply, separated by commas."""
-    messages: Sequence[SpokenMessage]
-    tools: Sequence[OfferedTool]
-    said: SpokenMessage
+    messages: Sequence[MessageView]
+    tools: Sequence[ToolView]
+    reply: MessageView
     thoughts: str
     finish: str
     prompt: int
@@ -110,27 +110,27 @@ class SessionView:
     """What the client wrote about it, as JSON; empty if nothing."""
     group: str
     member: int
-    of: int
+    group_size: int
     """Size of its group."""
     group_state: str
     group_why: str
     siblings: Sequence[Sibling]
     rows: Sequence[TokenRow]
-    turns: Sequence[ShownTurn]
-    left_out: int
+    turns: Sequence[TurnView]
+    omitted: int
     """Number of turns before those."""
 
 
 def view_session(file: SessionsReader, row: SessionRow) -> SessionView:
     """Return the data of a session's page."""
     ending, turns, group = row.ending or {}, file.turns(row.id), file.group(row.group)
-    rows = _rows(turns)
+    rows = _make_rows(turns)
     facts = {
         "policy": f"{row.policy}, version {int(row.version)}",
         "published": f"after step {int(row.step)}" if row.step else "before the first step",
         "client": str(row.client),
-        "began": at(row.began),
-        "last request": at(row.seen),
+        "began": format_time(row.began),
+        "last request": format_time(row.seen),
         "seed": str(row.seed),
     }
     return SessionView(
@@ -141,30 +141,30 @@ def view_session(file: SessionsReader, row: SessionRow) -> SessionView:
         reward=None if row.ending is None else float(ending["reward"]),
         parts={str(name): float(value) for name, value in ending.get("parts", {}).items()},
         truncated=bool(ending.get("truncated")),
-        metadata=_pretty(row.metadata) if row.metadata else "",
+        metadata=_format_json(row.metadata) if row.metadata else "",
         group=str(row.group),
         member=int(row.member),
-        of=0 if group is None else int(group.size),
+        group_size=0 if group is None else int(group.size),
         group_state="" if group is None else str(group.state),
         group_why="" if group is None else str(group.why),
-        siblings=[_sibling(other) for other in file.sessions(group=row.group)[:MEMBERS]],
+        siblings=[_make_sibling(other) for other in file.sessions(group=row.group)[:MAX_SIBLINGS]],
         rows=rows,
-        turns=_shown(turns[-TURNS:], rows, ending.get("turn_rewards")),
-        left_out=max(0, len(turns) - TURNS),
+        turns=_make_turns(turns[-MAX_TURNS:], rows, ending.get("turn_rewards")),
+        omitted=max(0, len(turns) - MAX_TURNS),
     )
 
 
-def at(seconds: float) -> str:
+def format_time(seconds: float) -> str:
     """Format a Unix time in seconds as text, in UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _sibling(row: SessionRow) -> Sibling:
+def _make_sibling(row: SessionRow) -> Sibling:
     reward = None if row.ending is None else float(row.ending["reward"])
     return Sibling(str(row.id), int(row.member), str(row.state), reward)
 
 
-def _rows(turns: Sequence[TurnRow]) -> list[TokenRow]:
+def _make_rows(turns: Sequence[TurnRow]) -> list[TokenRow]:
     """Return a session's token rows, in the order of their first turns. The first turn that begins with another's
     tokens continues its row; the others branch off."""
     rows = sorted(rows_of_turns({turn.number: turn.data["parent"] for turn in turns}))
@@ -176,45 +176,45 @@ def _rows(turns: Sequence[TurnRow]) -> list[TokenRow]:
     ]
 
 
-def _shown(turns: Sequence[TurnRow], rows: Sequence[TokenRow], rewards: Sequence[Any] | None) -> list[ShownTurn]:
+def _make_turns(turns: Sequence[TurnRow], rows: Sequence[TokenRow], rewards: Sequence[Any] | None) -> list[TurnView]:
     row_of = {number: row.number for row in rows for number in row.turns}
-    shown, room = [], TOKENS
+    shown, room = [], MAX_TOKENS
     for turn in turns:
         data = turn.data
         fits = len(turn.ids) <= room
         room -= len(turn.ids) if fits else 0
         pieces = [str(piece) for piece in data["pieces"]]
         shown.append(
-            ShownTurn(
+            TurnView(
                 number=int(turn.number),
                 row=row_of[turn.number],
                 parent=None if data["parent"] is None else int(data["parent"]),
                 beginning=str(data["beginning"]),
                 differs=str(data["differs"]),
                 not_enforced=", ".join(map(str, data["not_enforced"])),
-                messages=[_message(message) for message in data["messages"]],
+                messages=[_make_message(message) for message in data["messages"]],
                 tools=[
-                    OfferedTool(str(tool["name"]), str(tool["description"]), _pretty(tool["parameters"]))
+                    ToolView(str(tool["name"]), str(tool["description"]), _format_json(tool["parameters"]))
                     for tool in data["tools"]
                 ],
-                said=_message(data["said"]),
+                reply=_make_message(data["said"]),
                 thoughts=str(data["thoughts"]),
                 finish=str(data["finish"]),
                 prompt=int(data["prompt_tokens"]),
                 sampled=len(turn.ids),
-                tokens=sampled_tokens(pieces, turn.ids, turn.logprobs) if fits else None,
+                tokens=make_tokens(pieces, turn.ids, turn.logprobs) if fits else None,
                 reward=None if rewards is None else float(rewards[turn.number]),
             )
         )
     return shown
 
 
-def _message(data: Mapping[str, Any]) -> SpokenMessage:
+def _make_message(data: Mapping[str, Any]) -> MessageView:
     content = data["content"]
-    text = content if isinstance(content, str) else "" if content is None else _pretty(content)
-    calls = [(str(call["name"]), _pretty(call["arguments"])) for call in data.get("tool_calls", ())]
-    return SpokenMessage(str(data["role"]), text, calls)
+    text = content if isinstance(content, str) else "" if content is None else _format_json(content)
+    calls = [(str(call["name"]), _format_json(call["arguments"])) for call in data.get("tool_calls", ())]
+    return MessageView(str(data["role"]), text, calls)
 
 
-def _pretty(value: Any) -> str:
+def _format_json(value: Any) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False)

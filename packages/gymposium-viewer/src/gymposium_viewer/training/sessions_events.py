@@ -12,25 +12,25 @@ from starlette.concurrency import run_in_threadpool
 from gymposium.errors import BadRecord
 from gymposium.runs.run import Run
 from gymposium.runs.sessions_reader import reading, stamp
-from gymposium_viewer.training.events import BEATS, LOOKS
+from gymposium_viewer.training.events import HEARTBEAT_SECONDS, POLL_SECONDS
 
 
-async def session_events(run: Run, session: str) -> AsyncIterator[str]:
+async def stream_session_events(run: Run, session: str) -> AsyncIterator[str]:
     """Yield the events of a run's sessions until the run is finished: `changed` at first and after each change, only
     for one session if its id is given; `finished` is the last event."""
-    watch, last_sent = _Watch(run, session), time.monotonic()
+    watch, last_sent = _SessionWatcher(run, session), time.monotonic()
     while True:
-        changed, ended = await run_in_threadpool(watch.look)
-        if changed or time.monotonic() - last_sent > BEATS:
+        changed, ended = await run_in_threadpool(watch.poll)
+        if changed or time.monotonic() - last_sent > HEARTBEAT_SECONDS:
             yield "event: changed\ndata: {}\n\n" if changed else ":\n\n"
             last_sent = time.monotonic()
         if ended:
             yield "event: finished\ndata: {}\n\n"
             return
-        await asyncio.sleep(LOOKS)
+        await asyncio.sleep(POLL_SECONDS)
 
 
-class _Watch:
+class _SessionWatcher:
     """A run's sessions file, or one session in it, that may change."""
 
     def __init__(self, run: Run, session: str) -> None:
@@ -38,7 +38,7 @@ class _Watch:
         self._stamp: tuple[int, ...] | None = None
         self._state: Any = None
 
-    def look(self) -> tuple[bool, bool]:
+    def poll(self) -> tuple[bool, bool]:
         """Return whether it has changed since the last look, and whether the run is finished."""
         ended = self._run.finished  # checked before reading, so that the last change is seen
         before, self._stamp = self._stamp, stamp(self._run.sessions)
@@ -46,10 +46,10 @@ class _Watch:
             return False, ended
         if not self._session:
             return True, ended
-        state, self._state = self._state, self._read()
+        state, self._state = self._state, self._read_state()
         return before is None or self._state != state, ended
 
-    def _read(self) -> Any:
+    def _read_state(self) -> Any:
         """Return everything that the session's page depends on."""
         try:
             with reading(self._run.sessions) as file:

@@ -12,25 +12,25 @@ from gymposium.errors import BadRecord
 from gymposium.records import Problem
 from gymposium.runs.run import Run
 from gymposium.runs.sessions_reader import Beginnings, reading
-from gymposium_viewer.pages import in_url, write_page
+from gymposium_viewer.pages import quote_path, write_page
 from gymposium_viewer.part import Viewer
 from gymposium_viewer.training.session_view import SessionView, has_page, view_session
-from gymposium_viewer.training.sessions_events import session_events
-from gymposium_viewer.training.sessions_view import WAYS, SessionFilter, SessionsView, view_sessions
+from gymposium_viewer.training.sessions_events import stream_session_events
+from gymposium_viewer.training.sessions_view import BEGINNINGS, SessionFilter, SessionsView, view_sessions
 
 
-class SessionsPages:
+class SessionPages:
     """The pages of runs' sessions."""
 
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
         self._beginnings: dict[Path, Beginnings] = {}
 
-    def list_page(self, run: Run, query: Mapping[str, str]) -> str:
+    def render_list(self, run: Run, query: Mapping[str, str]) -> str:
         """Render the page with all sessions that pass a query string's filter. Raises `BadOption` for an invalid
         filter."""
         wanted = SessionFilter.from_query(query)
-        found = self._list(run, wanted)
+        found = self._read_sessions(run, wanted)
         return self._viewer.page(
             "training/sessions.html",
             sessions_path(run.name),
@@ -38,18 +38,18 @@ class SessionsPages:
             view=None if isinstance(found, Problem) else found,
             problem=found if isinstance(found, Problem) else None,
             wanted=wanted,
-            ways=WAYS,
+            ways=BEGINNINGS,
             link=lambda session: session_path(run.name, session) if has_page(session) else None,
-            events=self._events(run),
+            events=self._events_path(run),
         )
 
-    def session_page(self, run: Run, session: str, pages: Collection[str] | None = None) -> str:
+    def render_session(self, run: Run, session: str, pages: Collection[str] | None = None) -> str:
         """Render a session's page. `pages` has the ids of those with a page; None if the server renders each. Raises
         `HTTPException` for an unknown id."""
-        found = self._find(run, session)
+        found = self._read_session(run, session)
         if found is None:
             raise HTTPException(404, f"The run {run.name} has no session {session}.")
-        events = self._events(run)
+        events = self._events_path(run)
 
         def link(other: str) -> str | None:
             there = has_page(other) if pages is None else other in pages
@@ -63,36 +63,36 @@ class SessionsPages:
             sessions=sessions_path(run.name),
             view=None if isinstance(found, Problem) else found,
             problem=found if isinstance(found, Problem) else None,
-            ways=WAYS,
+            ways=BEGINNINGS,
             link=link,
-            events=None if events is None else f"{events}?id={in_url(session)}",
+            events=None if events is None else f"{events}?id={quote_path(session)}",
         )
 
     def events(self, run: Run, session: str) -> Response:
         """Return the event stream of a run's sessions, or of the session with this id."""
-        _check(run)
-        return StreamingResponse(session_events(run, session), media_type="text/event-stream")
+        _check_served(run)
+        return StreamingResponse(stream_session_events(run, session), media_type="text/event-stream")
 
     def export(self, run: Run, out: Path) -> None:
         """Write the pages of a run's sessions below `out`: the list, and the newest sessions on it."""
         if not run.sessions.exists():
             return
-        write_page(out, sessions_path(run.name), self.list_page(run, {}))
-        found = self._list(run, SessionFilter())
+        write_page(out, sessions_path(run.name), self.render_list(run, {}))
+        found = self._read_sessions(run, SessionFilter())
         pages = [] if isinstance(found, Problem) else [line.id for line in found.sessions if has_page(line.id)]
         for session in pages:
-            write_page(out, session_path(run.name, session), self.session_page(run, session, pages))
+            write_page(out, session_path(run.name, session), self.render_session(run, session, pages))
 
-    def _list(self, run: Run, wanted: SessionFilter) -> SessionsView | Problem:
-        _check(run)
+    def _read_sessions(self, run: Run, wanted: SessionFilter) -> SessionsView | Problem:
+        _check_served(run)
         try:
             with reading(run.sessions) as file:
                 return view_sessions(file, self._beginnings.setdefault(run.path, Beginnings()), wanted)
         except BadRecord as error:
             return Problem(run.sessions.name, str(error))
 
-    def _find(self, run: Run, session: str) -> SessionView | Problem | None:
-        _check(run)
+    def _read_session(self, run: Run, session: str) -> SessionView | Problem | None:
+        _check_served(run)
         if not has_page(session):
             return None
         try:
@@ -102,9 +102,9 @@ class SessionsPages:
         except BadRecord as error:
             return Problem(run.sessions.name, str(error))
 
-    def _events(self, run: Run) -> str | None:
+    def _events_path(self, run: Run) -> str | None:
         """Return the address of the events of a run's sessions; None if the page does not change."""
-        return f"{in_url(f'runs/{run.name}')}/sessions.events" if self._viewer.live and not run.finished else None
+        return f"{quote_path(f'runs/{run.name}')}/sessions.events" if self._viewer.live and not run.finished else None
 
 
 def sessions_path(name: str) -> str:
@@ -117,6 +117,6 @@ def session_path(name: str, session: str) -> str:
     return f"runs/{name}/sessions/{session}.html"
 
 
-def _check(run: Run) -> None:
+def _check_served(run: Run) -> None:
     if not run.sessions.exists():
         raise HTTPException(404, f"The run {run.name} is not served, so it has no sessions.")

@@ -10,18 +10,18 @@ from urllib.parse import urlencode
 from gymposium.errors import BadOption
 from gymposium.runs.sessions import GroupState, JobRow, JobState, SessionState
 from gymposium.runs.sessions_reader import Beginnings, ListedGroup, ListedSession, SessionsReader
-from gymposium_viewer.training.session_view import at
+from gymposium_viewer.training.session_view import format_time
 
-SESSIONS = 200
+MAX_SESSIONS = 200
 """Maximum number of sessions on the page."""
-GROUPS = 30
+MAX_GROUPS = 30
 """Maximum number of the queue's groups on the page."""
-JOBS = 12
+MAX_JOBS = 12
 """Maximum number of jobs on the page."""
-CLIENTS = 20
+MAX_CLIENTS = 20
 """Maximum number of clients on the page."""
 
-WAYS = {
+BEGINNINGS = {
     "grown": "The prompt begins with the tokens of an earlier reply, exactly as sampled, and only the new part "
     "was tokenized. Both turns share a row.",
     "fresh": "The prompt begins anew, because the request contains no reply from this session, as in first requests, "
@@ -138,22 +138,28 @@ class SessionsView:
 def view_sessions(file: SessionsReader, beginnings: Beginnings, wanted: SessionFilter) -> SessionsView:
     """Return the data of the page of a run's sessions."""
     counts, ways, groups = file.counts(), beginnings.refresh(file), file.groups_of_jobs()
-    listed, found = file.newest(state=wanted.state, group=wanted.group, client=wanted.client, most=SESSIONS)
+    listed, found = file.newest(state=wanted.state, group=wanted.group, client=wanted.client, most=MAX_SESSIONS)
     return SessionsView(
         counts={kind: {state: counts[kind].get(state, 0) for state in states} for kind, states in STATES.items()},
-        ways={way: ways.get(way, 0) for way in WAYS},
+        ways={way: ways.get(way, 0) for way in BEGINNINGS},
         clients=[
-            ClientLine(str(one.name), SessionFilter(client=str(one.name)).query(), one.sessions, one.open, at(one.seen))
-            for one in file.clients(CLIENTS)
+            ClientLine(
+                str(one.name),
+                SessionFilter(client=str(one.name)).query(),
+                one.sessions,
+                one.open,
+                format_time(one.seen),
+            )
+            for one in file.clients(MAX_CLIENTS)
         ],
-        queue=[_group(one) for one in file.queue(GROUPS)],
-        jobs=[_job(job, groups.get(job.id, 0)) for job in file.newest_jobs(JOBS)],
-        sessions=[_session(one) for one in listed],
+        queue=[_make_waiting_group(one) for one in file.queue(MAX_GROUPS)],
+        jobs=[_make_job_line(job, groups.get(job.id, 0)) for job in file.newest_jobs(MAX_JOBS)],
+        sessions=[_make_session_line(one) for one in listed],
         found=found,
     )
 
 
-def _session(one: ListedSession) -> SessionLine:
+def _make_session_line(one: ListedSession) -> SessionLine:
     row = one.row
     return SessionLine(
         id=str(row.id),
@@ -167,18 +173,18 @@ def _session(one: ListedSession) -> SessionLine:
         turns=one.turns,
         reward=None if row.ending is None else float(row.ending["reward"]),
         client=str(row.client),
-        began=at(row.began),
-        seen=at(row.seen),
+        began=format_time(row.began),
+        seen=format_time(row.seen),
     )
 
 
-def _group(one: ListedGroup) -> WaitingGroup:
+def _make_waiting_group(one: ListedGroup) -> WaitingGroup:
     key = str(one.row.key)
     rewards = ", ".join(f"{reward:+.3g}" for reward in one.rewards[:12]) + (" …" if len(one.rewards) > 12 else "")
     return WaitingGroup(key, SessionFilter(group=key).query(), int(one.row.size), one.ended, rewards)
 
 
-def _job(job: JobRow, groups: int) -> JobLine:
+def _make_job_line(job: JobRow, groups: int) -> JobLine:
     metrics: dict[str, Any] = dict(job.metrics)
     numbers = {str(name): float(value) for name, value in metrics.items()}
     return JobLine(int(job.id), str(job.state), None if job.step is None else int(job.step), groups, numbers)

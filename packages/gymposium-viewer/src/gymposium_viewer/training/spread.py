@@ -43,14 +43,14 @@ class Spread:
     columns: Sequence[Column]
 
 
-def spread(groups: Sequence[KeptGroup]) -> Spread:
+def compute_spread(groups: Sequence[KeptGroup]) -> Spread:
     """Return the spread of one or more groups."""
     rewards = [trajectory.reward for group in groups for trajectory in group.trajectories]
     low, high = min(rewards), max(rewards)
-    return Spread(low, high, [Column(g.step, g.number, g.tied, _dots(g, low, high)) for g in groups])
+    return Spread(low, high, [Column(g.step, g.number, g.tied, _make_dots(g, low, high)) for g in groups])
 
 
-def _dots(group: KeptGroup, low: float, high: float) -> list[Dot]:
+def _make_dots(group: KeptGroup, low: float, high: float) -> list[Dot]:
     width = (high - low) / BINS or 1.0
     bins = Counter(round((trajectory.reward - low) / width) for trajectory in group.trajectories)
     size = len(group.trajectories)

@@ -49,42 +49,42 @@ class Piece:
     """True if the turn has a weight in the loss."""
 
 
-def pieces(trajectory: KeptTrajectory) -> Iterator[list[Piece]]:
+def make_pieces(trajectory: KeptTrajectory) -> Iterator[list[Piece]]:
     """Yield the parts of each row of a trajectory, in order. Turns are counted over all rows."""
     turn = 0
     for row in trajectory.rows or ():
         parts, at = [], 0
         for span in row.turns:
             if span.start > at:
-                parts.append(_given(row, at, span.start))
-            parts.append(_sampled(row, span, turn, trajectory.advantages[turn]))
+                parts.append(_make_given_piece(row, at, span.start))
+            parts.append(_make_sampled_piece(row, span, turn, trajectory.advantages[turn]))
             at, turn = span.stop, turn + 1
         if at < len(row.ids):
-            parts.append(_given(row, at, len(row.ids)))
+            parts.append(_make_given_piece(row, at, len(row.ids)))
         yield parts
 
 
-def sampled_tokens(pieces: Sequence[str], ids: Sequence[int], logprobs: Sequence[float]) -> list[Token]:
+def make_tokens(pieces: Sequence[str], ids: Sequence[int], logprobs: Sequence[float]) -> list[Token]:
     """Return sampled tokens with known log-probabilities only. Raises `ValueError` if one lacks a piece."""
     return [
-        Token(piece, _surprise(logprob), 0, 0, _likelihood(token, logprob))
+        Token(piece, _find_surprise_level(logprob), 0, 0, _format_likelihood(token, logprob))
         for piece, token, logprob in zip(pieces, ids, logprobs, strict=True)
     ]
 
 
-def _given(row: KeptRow, start: int, stop: int) -> Piece:
+def _make_given_piece(row: KeptRow, start: int, stop: int) -> Piece:
     return Piece("".join(row.pieces[start:stop]), stop - start, -1, (), 0, learned=False)
 
 
-def _sampled(row: KeptRow, span: KeptTurn, turn: int, advantage: float) -> Piece:
-    tokens = [_token(row, span, n, advantage) for n in range(span.stop - span.start)]
-    level = _level(abs(advantage), _DESERVED)
+def _make_sampled_piece(row: KeptRow, span: KeptTurn, turn: int, advantage: float) -> Piece:
+    tokens = [_make_token(row, span, n, advantage) for n in range(span.stop - span.start)]
+    level = _find_level(abs(advantage), _DESERVED)
     return Piece("", 0, turn, tokens, level if advantage > 0 else -level, learned=span.weight > 0)
 
 
-def _token(row: KeptRow, span: KeptTurn, n: int, advantage: float) -> Token:
+def _make_token(row: KeptRow, span: KeptTurn, n: int, advantage: float) -> Token:
     place, logprob = span.start + n, span.engine[n]
-    figures = [_likelihood(row.ids[place], logprob)]
+    figures = [_format_likelihood(row.ids[place], logprob)]
     apart = away = 0.0
     if span.old:
         apart = abs(logprob - span.old[n])
@@ -93,20 +93,26 @@ def _token(row: KeptRow, span: KeptTurn, n: int, advantage: float) -> Token:
         away = abs(logprob - span.reference[n])
         figures.append(f"the reference's {span.reference[n]:.4g}")
     figures.append(f"advantage {advantage:+.3g}" if span.weight else "not learned from")
-    return Token(row.pieces[place], _surprise(logprob), _level(apart, _APART), _level(away, _APART), ", ".join(figures))
+    return Token(
+        row.pieces[place],
+        _find_surprise_level(logprob),
+        _find_level(apart, _APART),
+        _find_level(away, _APART),
+        ", ".join(figures),
+    )
 
 
-def _likelihood(token: int, logprob: float) -> str:
-    return f"token {token}, probability {_probability(logprob):.3g}, log-probability {logprob:.4g}"
+def _format_likelihood(token: int, logprob: float) -> str:
+    return f"token {token}, probability {_to_probability(logprob):.3g}, log-probability {logprob:.4g}"
 
 
-def _surprise(logprob: float) -> int:
-    return sum(_probability(logprob) < limit for limit in _LIKELY)
+def _find_surprise_level(logprob: float) -> int:
+    return sum(_to_probability(logprob) < limit for limit in _LIKELY)
 
 
-def _probability(logprob: float) -> float:
+def _to_probability(logprob: float) -> float:
     return math.exp(min(0.0, logprob))
 
 
-def _level(value: float, limits: Sequence[float]) -> int:
+def _find_level(value: float, limits: Sequence[float]) -> int:
     return sum(value >= limit for limit in limits)
