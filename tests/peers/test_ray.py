@@ -195,8 +195,8 @@ def test_if_every_node_differs_the_error_names_the_difference(
 ) -> None:
     import gymposium_ray.nodes
 
-    here = gymposium_ray.nodes.surroundings()
-    monkeypatch.setattr(gymposium_ray.nodes, "surroundings", lambda: {**here, "gymposium-2048": "9.9"})
+    here = gymposium_ray.nodes.collect_versions()
+    monkeypatch.setattr(gymposium_ray.nodes, "collect_versions", lambda: {**here, "gymposium-2048": "9.9"})
     with pytest.raises(GymposiumError, match=r"No node .* can be used\. .*: it has no gymposium-2048 \(9\.9 here\)\."):
         faults.ray_executor(nodes.address)
 

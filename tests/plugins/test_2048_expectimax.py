@@ -19,7 +19,7 @@ from gymposium.games.protocol import Game, Match
 from gymposium.match import MatchJob, MatchResult, play
 from gymposium.players.protocol import Ask, MatchContext
 from gymposium_2048.expectimax import ExpectimaxPlayer, make_board
-from gymposium_2048.rows import EMPTY, ORDER, PAIR, TILES, Rows, rows
+from gymposium_2048.rows import EMPTY, ORDER, PAIR, TILES, LineTables, rows
 from gymposium_2048.search import END, values
 
 Line = tuple[int, ...]
@@ -29,7 +29,7 @@ MOVES = ["up", "right", "down", "left"]
 
 
 @pytest.fixture(scope="module")
-def tables() -> Rows:
+def tables() -> LineTables:
     return rows()
 
 
@@ -101,7 +101,7 @@ def packed(board: Board) -> np.uint64:
 # -- tables and search
 
 
-def test_every_line_slides_and_is_worth_what_a_plain_account_says(tables: Rows) -> None:
+def test_every_line_slides_and_is_worth_what_a_plain_account_says(tables: LineTables) -> None:
     for number, (first, end, worth) in enumerate(zip(*(table.tolist() for table in tables))):
         line = tuple(number >> shift & 15 for shift in (0, 4, 8, 12))
         assert tuple(first >> shift & 15 for shift in (0, 4, 8, 12)) == slide(line)
@@ -109,12 +109,12 @@ def test_every_line_slides_and_is_worth_what_a_plain_account_says(tables: Rows) 
         assert worth == line_worth(line)
 
 
-def test_no_board_is_worth_as_much_as_the_end_or_as_little_as_a_lost_one(tables: Rows) -> None:
+def test_no_board_is_worth_as_much_as_the_end_or_as_little_as_a_lost_one(tables: LineTables) -> None:
     assert -END < 8 * tables.worth.min() < 8 * tables.worth.max() < END
 
 
 @pytest.mark.parametrize("moves", [1, 2])
-def test_the_search_is_plain_expectimax(tables: Rows, moves: int) -> None:
+def test_the_search_is_plain_expectimax(tables: LineTables, moves: int) -> None:
     rng = random.Random(moves)
     for empty in [0, 0, 1, 2, 3, 5, 8, 12, 14]:
         board = some_board(rng, empty, rng.choice([3, 6, 9, 15]))
@@ -122,14 +122,14 @@ def test_the_search_is_plain_expectimax(tables: Rows, moves: int) -> None:
         assert values(packed(board), moves, 11, tables).tolist() == pytest.approx(expected)
 
 
-def test_three_moves_are_exact_where_chances_stay_likely(tables: Rows) -> None:
+def test_three_moves_are_exact_where_chances_stay_likely(tables: LineTables) -> None:
     rng = random.Random(3)
     for empty in (0, 1, 1, 2):
         board = some_board(rng, empty, 5)
         assert values(packed(board), 3, 6, tables).tolist() == pytest.approx(brute_force(board, 3, 6))
 
 
-def test_the_last_tile_is_made_at_once_where_it_can_be(tables: Rows) -> None:
+def test_the_last_tile_is_made_at_once_where_it_can_be(tables: LineTables) -> None:
     rng = random.Random(4)
     for last in range(3, 16):
         board = [list(row) for row in some_board(rng, 6, last - 2)]

@@ -25,8 +25,8 @@ from gymposium.errors import BadOption, LoggerError, MissingExtra, UnknownName
 from gymposium.plugins.first_party import first_party
 from gymposium.runs.loggers.make import check_installed, check_loggers, close_loggers, make_loggers
 from gymposium.runs.loggers.protocol import Logger, LoggerStart
-from gymposium_loggers.kept import keep, recall
-from gymposium_loggers.mlflow import flat
+from gymposium_loggers.mlflow import flatten
+from gymposium_loggers.run_ids import load_run_id, save_run_id
 from gymposium_loggers.wandb import WandbSettings
 
 KEY = "canary0123456789canary0123456789canary01"
@@ -427,25 +427,25 @@ def test_options_are_typed_and_named() -> None:
 
 
 def test_a_config_is_flattened_for_comparisons() -> None:
-    assert dict(flat(CONFIG)) == {
+    assert dict(flatten(CONFIG)) == {
         "model": "tiny", "grpo.epochs": 2, "grpo.clip": [0.2, 0.28], "limit": math.inf
     }  # fmt: skip
 
 
 def test_a_stored_id_of_a_run_is_read_within_bounds(tmp_path: Path) -> None:
     old, resumed = start(tmp_path), start(tmp_path, resumed=True)
-    keep(old, "wandb", "abc123")
-    assert recall(resumed, "wandb") == "abc123"
-    assert recall(old, "wandb") is None
+    save_run_id(old, "wandb", "abc123")
+    assert load_run_id(resumed, "wandb") == "abc123"
+    assert load_run_id(old, "wandb") is None
     file = tmp_path / "loggers" / "wandb.txt"
     with file.open("wb") as sparse:
         sparse.truncate(6 << 30)
     with pytest.raises(BadOption, match=r"wandb\.txt: cannot read .*larger than 4,096 bytes"):
-        recall(resumed, "wandb")
+        load_run_id(resumed, "wandb")
     file.write_bytes(b"\xff\xfe")
     with pytest.raises(BadOption, match="cannot read the run"):
-        recall(resumed, "wandb")
+        load_run_id(resumed, "wandb")
     file.unlink()
     os.mkfifo(file)
     with pytest.raises(BadOption, match="not a regular file"):
-        recall(resumed, "wandb")
+        load_run_id(resumed, "wandb")

@@ -33,7 +33,7 @@ from gymposium.players.identity import file_digest
 from gymposium.players.protocol import Ask, IdentifiedPlayer, MatchContext, Player, Reply, get_repeats
 from gymposium.records import RecordWriter, verify_file
 from gymposium_sb3 import policy_file
-from gymposium_sb3.cli import out_path
+from gymposium_sb3.cli import check_out_path
 from gymposium_sb3.player import Sb3Player
 from gymposium_sb3.policy_file import NOTE, read_policy, write_note
 from gymposium_sb3.training import Settings, evaluate, train
@@ -376,13 +376,13 @@ def test_frames_are_never_more_than_asked_for() -> None:
 
 def test_what_stands_there_is_not_written_over(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BadOption, match="already exists"):
-        out_path(trained)
+        check_out_path(trained)
     with pytest.raises(BadOption, match=r"Name a file that ends in \.zip"):
-        out_path(Path("policy"))
+        check_out_path(Path("policy"))
     with pytest.raises(BadOption, match="cannot be written"):
-        out_path(trained / "below.zip")
+        check_out_path(trained / "below.zip")
     monkeypatch.chdir(tmp_path)
-    path = out_path(None)
+    path = check_out_path(None)
     assert path.parent.is_dir()
     assert (path.parent.parent.name, path.parent.name[10:], path.name) == ("gymposium-runs", "-sb3-1", "policy.zip")
 
@@ -421,7 +421,7 @@ class Evil:
         return os.mkdir, ("evil",)
 
 
-def _weights(**tensors: object) -> bytes:
+def _load_weights(**tensors: object) -> bytes:
     buffer = io.BytesIO()
     torch.save(tensors, buffer)
     return buffer.getvalue()
@@ -434,19 +434,19 @@ _HIDDEN = {
 }
 ODD: dict[str, dict[str, bytes]] = {
     "no members": {},
-    "no data": {"policy.pth": _weights(**_GOOD)},
+    "no data": {"policy.pth": _load_weights(**_GOOD)},
     "no weights": {"data": b"{}"},
-    "absolute names": {"/policy.pth": _weights(**_GOOD), "/data": b"{}"},
-    "climbing names": {"../policy.pth": _weights(**_GOOD), "../data": b"{}"},
-    "broken json": {"policy.pth": _weights(**_GOOD), "data": b"{"},
-    "deep json": {"policy.pth": _weights(**_GOOD), "data": b"[" * 100_000},
-    "kwargs that are no table": {"policy.pth": _weights(**_GOOD | _HIDDEN), "data": b'{"policy_kwargs": [1]}'},
-    "truncated weights": {"policy.pth": _weights(**_GOOD)[:-200], "data": b"{}"},
-    "another class pickled": {"policy.pth": _weights(**_GOOD, evil=Evil()), "data": b"{}"},
-    "names that are no text": {"policy.pth": _weights(**{"action_net.weight": 3}), "data": b"{}"},
-    "no bias": {"policy.pth": _weights(**{"action_net.weight": torch.zeros(9, 27)}), "data": b"{}"},
-    "a flat weight": {"policy.pth": _weights(**_GOOD | {"action_net.weight": torch.zeros(9)}), "data": b"{}"},
-    "sizes that differ": {"policy.pth": _weights(**_GOOD | {"action_net.bias": torch.zeros(2)}), "data": b"{}"},
+    "absolute names": {"/policy.pth": _load_weights(**_GOOD), "/data": b"{}"},
+    "climbing names": {"../policy.pth": _load_weights(**_GOOD), "../data": b"{}"},
+    "broken json": {"policy.pth": _load_weights(**_GOOD), "data": b"{"},
+    "deep json": {"policy.pth": _load_weights(**_GOOD), "data": b"[" * 100_000},
+    "kwargs that are no table": {"policy.pth": _load_weights(**_GOOD | _HIDDEN), "data": b'{"policy_kwargs": [1]}'},
+    "truncated weights": {"policy.pth": _load_weights(**_GOOD)[:-200], "data": b"{}"},
+    "another class pickled": {"policy.pth": _load_weights(**_GOOD, evil=Evil()), "data": b"{}"},
+    "names that are no text": {"policy.pth": _load_weights(**{"action_net.weight": 3}), "data": b"{}"},
+    "no bias": {"policy.pth": _load_weights(**{"action_net.weight": torch.zeros(9, 27)}), "data": b"{}"},
+    "a flat weight": {"policy.pth": _load_weights(**_GOOD | {"action_net.weight": torch.zeros(9)}), "data": b"{}"},
+    "sizes that differ": {"policy.pth": _load_weights(**_GOOD | {"action_net.bias": torch.zeros(2)}), "data": b"{}"},
     "a gigantic member": {"policy.pth": b"\0" * 2048, "data": b"{}"},
 }
 

@@ -23,8 +23,8 @@ from gymposium.records.files import MOST_EMPTY, MOST_INVALID
 from gymposium.util.strict_json import LARGEST_AMOUNT
 from gymposium_viewer.replays.index import MatchIndex
 from gymposium_viewer.replays.match_filter import MatchFilter, list_facts
+from gymposium_viewer.replays.reply_search import search_rows
 from gymposium_viewer.replays.rows import Row, RowReader
-from gymposium_viewer.replays.said import search_rows
 
 _LIKE_KEYS = ['","game":"', '],"seed":', '],"returns":[', ',"prompts":[', '"reading":"illegal"', '{"id":"', "\\", '"']
 texts = st.text(st.characters(), max_size=12) | st.sampled_from(_LIKE_KEYS)
@@ -62,7 +62,7 @@ def test_pieces_of_a_line_tell_what_the_whole_line_tells(
     in_full.size = by_pieces.size
     assert repr(by_pieces) == repr(in_full)
     assert (by_pieces.id, by_pieces.replies) == (match_id, len(said))
-    assert RowReader("f")._by_parts(line.encode(), 1, 0) is not None, "the quick way is never gone"
+    assert RowReader("f")._read_by_keys(line.encode(), 1, 0) is not None, "the quick way is never gone"
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,9 @@ def test_compressed_files_are_shown_as_plain_ones(runs: Path, tmp_path: Path) ->
     assert str(index.problems).replace(".jsonl.gz", ".jsonl") == str(plain.problems)
     assert [*index.foreign] == ["metrics.jsonl.gz"]
     rows = [*index.rows, *reversed(index.rows)]
-    assert [index.read_line(row) for row in rows] == [plain.line(row) for row in (*plain.rows, *reversed(plain.rows))]
+    assert [index.read_line(row) for row in rows] == [
+        plain.read_line(row) for row in (*plain.rows, *reversed(plain.rows))
+    ]
     query = MatchFilter(said="b2")
     assert [row.id for row in index.select(query)] == [row.id for row in plain.select(query)] != []
     assert {row.file for row in build_index(packed / "connect_four.jsonl.gz").rows} == {"connect_four.jsonl.gz"}

@@ -14,7 +14,7 @@ from tests.gymposium.our_plugins import names_with_games
 
 from gymposium import GameSpec
 from gymposium.plugins.host import Host, host
-from gymposium_viewer.playing.games import others
+from gymposium_viewer.playing.games import count_opponents
 
 if TYPE_CHECKING:
     from playwright.sync_api import Frame, Page
@@ -44,7 +44,7 @@ def drawn_games() -> list[str]:
 
 def begin(look: Any, address: str, game: str) -> Page:
     """The page of a new match of this game, with the person in the first seat."""
-    alone = others(host().games[game]) == (0, 0)
+    alone = count_opponents(host().games[game]) == (0, 0)
     query = f"game={game}&seat=0&seed=1{'' if alone else '&opponent=random'}"
     page: Page = look.at(f"{address}play/new.html?{query}", width=DESK)
     page.get_by_role("button", name="Play", exact=True).click()

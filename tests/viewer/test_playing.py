@@ -25,7 +25,7 @@ from gymposium.match.ending import Ending
 from gymposium.players.protocol import Ask, Reply
 from gymposium.records import Record, verify_file
 from gymposium.replies.reading import READERS
-from gymposium_viewer.app import export, view
+from gymposium_viewer.app import export, make_viewer
 from gymposium_viewer.playing import table as table_module
 from gymposium_viewer.playing.choice import MatchChoice
 from gymposium_viewer.playing.forms import Form
@@ -422,7 +422,7 @@ class Odd:
 
 def against(player: Odd, kept: list[MatchResult]) -> BrowserTable:
     bench = PlayerPool()
-    bench.give_back({"random": player})
+    bench.put({"random": player})
 
     def keep(played: MatchResult) -> str:
         kept.append(played)
@@ -476,7 +476,7 @@ def test_a_player_sits_in_one_match_at_a_time_and_is_made_once() -> None:
     bench = PlayerPool()
     one, two = bench.take(["random", "random"]), bench.take(["random"])
     assert one["random"] is not two["random"]
-    bench.give_back(one)
+    bench.put(one)
     assert bench.take(["random"])["random"] is one["random"]
 
 
@@ -492,8 +492,8 @@ def test_a_match_that_cannot_be_recorded_says_so(tmp_path: Path) -> None:
 
 
 def test_only_a_server_of_a_folder_plays(runs: Path, tmp_path: Path) -> None:
-    assert "play.html" in [tab.path for part in view(runs).parts for tab in part.tabs]
-    single = view(runs / "connect_four.jsonl")
+    assert "play.html" in [tab.path for part in make_viewer(runs).parts for tab in part.tabs]
+    single = make_viewer(runs / "connect_four.jsonl")
     assert "play.html" not in [tab.path for part in single.parts for tab in part.tabs]
     export(runs, tmp_path / "site")
     assert "play.html" not in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")

@@ -107,7 +107,7 @@ def test_a_state_that_there_is_not_is_refused(serve: Any, served: ServedRun, tmp
 
 
 def test_the_list_is_bounded(serve: Any, served: ServedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gymposium_viewer.training.sessions_view.SESSIONS", 3)
+    monkeypatch.setattr("gymposium_viewer.training.sessions_view.MAX_SESSIONS", 3)
     for number in range(5):
         served.begin(f"s-{number}", "task", number, size=5)
     found = page(serve(tmp_path), LIST)
@@ -142,8 +142,8 @@ def test_a_session_is_shown_turn_by_turn(serve: Any, served: ServedRun, tmp_path
 def test_a_long_session_is_shown_from_its_end(
     serve: Any, served: ServedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gymposium_viewer.training.session_view.TURNS", 2)
-    monkeypatch.setattr("gymposium_viewer.training.session_view.TOKENS", 4)
+    monkeypatch.setattr("gymposium_viewer.training.session_view.MAX_TURNS", 2)
+    monkeypatch.setattr("gymposium_viewer.training.session_view.MAX_TOKENS", 4)
     name = served.begin("s-long")
     for number in range(4):
         served.turn(name, f"move-{number}")

@@ -14,7 +14,7 @@ from gymposium.match import Turn
 from gymposium.match.ending import Ending
 from gymposium.records import Record
 from gymposium.replies.reading import LENIENT, read, split_thoughts
-from gymposium_viewer.replays.reasons import offered, why
+from gymposium_viewer.replays.reasons import explain_failure, extract_move
 from gymposium_viewer.replays.story import ReplyAttempt, Story, build_story
 
 from .conftest import ScriptedPlayer, write
@@ -207,12 +207,12 @@ def test_a_page_shows_the_move_that_was_read(reply: str, legal: list[str] | None
     reading = read(reply, legal, how, game.move_pattern)
     turn = Turn(0, reading.kind, reply, repaired=reading.repaired)
     if reading.move is not None:
-        assert offered(turn, legal, how, game) == reading.move.strip()
+        assert extract_move(turn, legal, how, game) == reading.move.strip()
     elif legal is None:
-        assert "Hello" not in offered(turn, legal, how, game)
-    assert bool(why(turn, legal, how, game)) == (reading.kind != "move")
+        assert "Hello" not in extract_move(turn, legal, how, game)
+    assert bool(explain_failure(turn, legal, how, game)) == (reading.kind != "move")
     if reading.kind == "illegal":
-        assert f"“{reading.move}”" in why(turn, legal, how, game)
+        assert f"“{reading.move}”" in explain_failure(turn, legal, how, game)
 
 
 @pytest.mark.parametrize(

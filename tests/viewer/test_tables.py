@@ -62,7 +62,7 @@ def begin(tables: MatchStore, seat: int = 0) -> BrowserTable:
 
 
 def look(tables: MatchStore, table: BrowserTable) -> BrowserTable | DroppedMatch | None:
-    with tables.look(table.id) as found:
+    with tables.hold(table.id) as found:
         return found
 
 
@@ -72,16 +72,16 @@ def test_the_one_that_was_looked_at_longest_ago_makes_room(tables: MatchStore) -
     late = begin(tables)
     gone = look(tables, begun[1])
     assert isinstance(gone, DroppedMatch)
-    assert (gone.why, gone.choice) == ("made room", begun[1].choice)
-    assert tables.under_way() == [late, *reversed(begun[2:]), begun[0]]
+    assert (gone.reason, gone.choice) == ("made room", begun[1].choice)
+    assert tables.list_open() == [late, *reversed(begun[2:]), begun[0]]
 
 
 def test_not_one_at_which_a_request_or_a_player_is_at_work(tables: MatchStore) -> None:
     let_go = threading.Event()
-    tables._pool.give_back({"random": Slow(let_go)})
+    tables._pool.put({"random": Slow(let_go)})
     thinking = begin(tables, seat=1)
     begun = [begin(tables) for _ in range(MAX_OPEN - 1)]
-    with tables.look(begun[0].id):
+    with tables.hold(begun[0].id):
         for table in begun[1:]:
             look(tables, table)
         begin(tables)
@@ -93,30 +93,30 @@ def test_not_one_at_which_a_request_or_a_player_is_at_work(tables: MatchStore) -
 
 def test_unless_all_are_at_work(tables: MatchStore) -> None:
     begun = [begin(tables) for _ in range(MAX_OPEN)]
-    looking = [tables.look(table.id) for table in begun]
+    looking = [tables.hold(table.id) for table in begun]
     for one in looking:
         one.__enter__()
     begin(tables)
     assert isinstance(look(tables, begun[0]), DroppedMatch)
-    assert begun[0].left
+    assert begun[0].is_abandoned
     for one in looking:
         one.__exit__(None, None, None)
 
 
 def test_idle_ones_end(tables: MatchStore, clock: Clock) -> None:
     one, other, answered = (begin(tables) for _ in range(3))
-    with tables.look(answered.id):
+    with tables.hold(answered.id):
         clock.now += IDLE_SECONDS / 2
         assert look(tables, other) is other
         clock.now += IDLE_SECONDS / 2 + 1
-        assert tables.under_way() == [answered, other]
+        assert tables.list_open() == [answered, other]
         gone = look(tables, one)
         assert isinstance(gone, DroppedMatch)
-        assert gone.why == "idle"
+        assert gone.reason == "idle"
 
 
 def test_ended_ones_make_room_after_many_more(tables: MatchStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gymposium_viewer.playing.store.KEPT", 3)
+    monkeypatch.setattr("gymposium_viewer.playing.store.MAX_STORED", 3)
     begun = []
     for _ in range(4):
         table = tables.begin(MatchChoice.from_form(Form.from_query("game=trace")))
@@ -126,5 +126,5 @@ def test_ended_ones_make_room_after_many_more(tables: MatchStore, monkeypatch: p
         begun.append(table)
     gone = look(tables, begun[0])
     assert isinstance(gone, DroppedMatch)
-    assert gone.why == "over"
+    assert gone.reason == "over"
     assert look(tables, begun[1]) is begun[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from gymposium_viewer.pages import data, is_prose, render, shortened
+from gymposium_viewer.pages import embed_json, is_prose, render, shorten
 
 
 @given(st.text(st.characters(), max_size=40))
@@ -18,15 +18,15 @@ def test_a_template_escapes_it_and_makes_it_visible(text: str) -> None:
 
 
 def test_no_text_ends_the_element_that_holds_it_as_data() -> None:
-    assert "<" not in data(["</script><script>alert(1)</script>", {"<!--": "\u2028"}])
+    assert "<" not in embed_json(["</script><script>alert(1)</script>", {"<!--": "\u2028"}])
 
 
 def test_a_very_long_text_is_shown_from_both_ends() -> None:
-    short = shortened("a" * 50_000 + "z" * 50_000)
+    short = shorten("a" * 50_000 + "z" * 50_000)
     assert short.startswith("aaaa")
     assert short.endswith("zzzz")
     assert "80,000 characters omitted" in short
-    assert shortened("abc") == "abc"
+    assert shorten("abc") == "abc"
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ OWN = {
     "gymposium/cli/descriptors.py": "a standard stream",
     "gymposium/plugins/containment.py": "a temporary file of its own",
     "gymposium_mcp/stderr.py": "a pipe of its own",
-    "gymposium_ray/surroundings.py": "plugins of one file, which the user runs",
+    "gymposium_ray/node_setup.py": "plugins of one file, which the user runs",
 }
 """The modules that read files without `plain_file`, and what they read."""
 

@@ -153,7 +153,7 @@ def test_equal_seeds_give_equal_episodes() -> None:
 
 
 def test_episodes_are_bounded(monkeypatch: pytest.MonkeyPatch, serving) -> None:
-    monkeypatch.setattr("gymposium_affinetes.episodes.MOST", 1)
+    monkeypatch.setattr("gymposium_affinetes.episodes.MAX_EPISODES", 1)
     post = serving()
     task = {"task_id": encode("blackjack"), "seed": 0}
     first = post("/reset", **task).data["episode_id"]

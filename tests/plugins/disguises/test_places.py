@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gymposium_disguises.places import Places, content, list_squares
+from gymposium_disguises.places import Places, list_squares, read_cells
 from gymposium_disguises.speech import Speech
 
 SEEDS = range(1, 13)
@@ -47,7 +47,7 @@ def test_neighbours_and_straight_paths_are_those_of_the_board(seed: int) -> None
 def test_the_third_direction_of_hexagons_is_the_one_that_is_told(seed: int, other_way: bool) -> None:
     board = places(seed, mirrored=False)
     third = (1, -1) if other_way else (1, 1)
-    assert f"one {board.second} {'earlier' if other_way else 'later'}" in board.touching(other_way)
+    assert f"one {board.second} {'earlier' if other_way else 'later'}" in board.explain_touching(other_way)
     for one in board.name:
         for other in board.name:
             here, there = step(plain(one), plain(other)), step(at(board, one), at(board, other))
@@ -72,17 +72,17 @@ def test_the_layout_depends_on_the_seed() -> None:
 
 def test_lists_are_grouped_by_the_first_word_in_the_order_of_the_rules() -> None:
     board = places(3)
-    told = board.said(reversed(list_squares(WIDE, HIGH)))
+    told = board.group_places(reversed(list_squares(WIDE, HIGH)))
     assert [group.partition(":")[0] for group in told.split("; ")] == board.outer
     assert all(group.partition(": ")[2].split() == board.inner for group in told.split("; "))
-    assert board.said([]) == "none"
+    assert board.group_places([]) == "none"
 
 
 def test_moves_are_renamed_square_by_square() -> None:
     board = places(3)
-    assert board.renamed("a1b2") == f"{board.name['a1']} to {board.name['b2']}"
-    assert board.renamed_or_same("a1b9") == "a1b9"
+    assert board.rename_move("a1b2") == f"{board.name['a1']} to {board.name['b2']}"
+    assert board.rename_if_move("a1b9") == "a1b9"
 
 
 def test_the_content_of_an_engine_board_begins_with_row_one() -> None:
-    assert content("2x.8\n18o.\n abc\n") == "8o.x.8"
+    assert read_cells("2x.8\n18o.\n abc\n") == "8o.x.8"

@@ -34,7 +34,7 @@ class Reader:
     def name(self, place: Place) -> str:
         return f"{self.words[0][place[0]]}-{self.words[1][place[1]]}"
 
-    def held(self, text: str) -> list[set[Place]]:
+    def list_held(self, text: str) -> list[set[Place]]:
         """The places of each side in the text of a position."""
         found = []
         for side in self.sides:
@@ -83,7 +83,7 @@ def test_breakthrough_and_clobber_allow_the_moves_that_are_told(seed: int) -> No
         if not match.to_move():
             continue
         [seat] = match.to_move()
-        held = reader.held(match.observe(seat).text)
+        held = reader.list_held(match.observe(seat).text)
         far = re.findall(r"from the (\w+) (\w+) towards the \w+ (\w+), \w+ from", reader.rules)
         [(noun, begin, end)] = far
         axis = reader.nouns.index(noun)
@@ -103,7 +103,7 @@ def test_breakthrough_and_clobber_allow_the_moves_that_are_told(seed: int) -> No
         if not match.to_move():
             continue
         [seat] = match.to_move()
-        held = reader.held(match.observe(seat).text)
+        held = reader.list_held(match.observe(seat).text)
         legal = set()
         for here, step in product(held[seat], SIDEWAYS):
             there = here[0] + step[0], here[1] + step[1]
@@ -118,7 +118,7 @@ def test_the_ends_of_hex_and_the_edges_of_y_decide(seed: int) -> None:
         ends = re.findall(r"from the (\w+) (\w+) to the \w+ (\w+)", reader.rules)
         assert len(ends) == 2
         won = []
-        for (noun, begin, end), mine in zip(ends, reader.held(match.observe(0).text), strict=True):
+        for (noun, begin, end), mine in zip(ends, reader.list_held(match.observe(0).text), strict=True):
             start = set(filter(reader.line(noun, begin), mine))
             won.append(any(map(reader.line(noun, end), chained(mine, start, SIX))))
         assert [value > 0 for value in match.returns()] == won
@@ -126,7 +126,7 @@ def test_the_ends_of_hex_and_the_edges_of_y_decide(seed: int) -> None:
     for match, reader in positions("y(board_size=5)", seed):
         size = len(reader.words[0])
         won = []
-        for mine in reader.held(match.observe(0).text):
+        for mine in reader.list_held(match.observe(0).text):
             edges = [
                 {p for p in mine if p[0] == 0},
                 {p for p in mine if p[1] == 0},

@@ -15,7 +15,7 @@ from inspect_ai.tool import ToolInfo
 from gymposium.errors import BadOption, BadRecord
 from gymposium.records import Record
 from gymposium.records.scores import mean
-from gymposium_inspect import paired, records
+from gymposium_inspect import compare_logs, records
 
 from .scripted import evaluated, legal_moves, verified
 
@@ -64,27 +64,27 @@ def test_two_models_are_compared_deal_by_deal() -> None:
         seat = number % 2
         assert mine.seed == theirs.seed
         deals.setdefault(mine.seed, []).append(mine.returns[seat] - theirs.returns[seat])
-    found = paired(first.location, second.location)
+    found = compare_logs(first.location, second.location)
     assert (found.deals, found.matches, found.left_out) == (10, 20, 0)
     expected = mean([sum(differences) / 2 for differences in deals.values()])
     assert found.difference == expected
     assert found.first - found.second == pytest.approx(expected.value)
     assert expected.low < expected.value < expected.high
-    back = paired(second.location, first.location).difference
+    back = compare_logs(second.location, first.location).difference
     assert (back.value, back.low, back.high) == pytest.approx((-expected.value, -expected.high, -expected.low))
 
 
 def test_only_common_matches_are_compared() -> None:
     first = evaluated("gymposium/match", args=ARGS)
     fewer = evaluated("gymposium/match", last, args=ARGS | {"matches": 8})
-    found = paired(first.location, fewer.location, "forfeit")
+    found = compare_logs(first.location, fewer.location, "forfeit")
     assert (found.deals, found.matches, found.left_out) == (4, 8, 12)
     assert (found.first, found.second) == (0.0, 0.0)
     for other in ({"seed": 5}, {"opponent": "greedy"}, {"on_illegal": "retry(2)"}):
         with pytest.raises(BadOption, match="no finished match in common"):
-            paired(first.location, evaluated("gymposium/match", args=ARGS | other).location)
+            compare_logs(first.location, evaluated("gymposium/match", args=ARGS | other).location)
     with pytest.raises(BadOption, match="use one of return, win"):
-        paired(first.location, fewer.location, "elo")
+        compare_logs(first.location, fewer.location, "elo")
 
 
 def test_errors_are_clustered_by_deal() -> None:

@@ -12,7 +12,7 @@ from gymposium.games.registry import find_spec
 from gymposium.tasks import ToolGame
 from gymposium.tasks.running import start
 from gymposium.tasks.tools import Call
-from gymposium_mcp.server import the_server
+from gymposium_mcp.server import get_server
 from gymposium_mcp.settings import read_world
 from gymposium_mcp.world import game
 
@@ -46,7 +46,7 @@ def playing(file: Path) -> Iterator[ToolGame]:
     try:
         yield made
     finally:
-        start(the_server(read_world(file)).close()).result()
+        start(get_server(read_world(file)).close()).result()
 
 
 def call(name: str, text: str) -> str:

@@ -124,7 +124,7 @@ def test_an_environment_ends_its_server(tmp_path: Path, folders: Path) -> None:
 
 
 def test_a_server_for_which_there_is_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gymposium_mcp.server._PLACE_SECONDS", 0.01)
+    monkeypatch.setattr("gymposium_mcp.server._SLOT_SECONDS", 0.01)
     with playing(write_start(tmp_path, at_once=1)) as game:
         held = game.new(0)
         with pytest.raises(

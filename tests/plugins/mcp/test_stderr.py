@@ -6,13 +6,13 @@ import asyncio
 
 import pytest
 
-from gymposium_mcp.stderr import LastLines
+from gymposium_mcp.stderr import OutputTail
 
 SECRET = "ABCDEFGHIJKLMNOP"
 
 
 def last(written: str, **secrets: str) -> str:
-    lines = LastLines()
+    lines = OutputTail()
     with lines.file as file:
         file.write(written)
     return asyncio.run(lines.text(secrets))

@@ -18,10 +18,10 @@ def schema(**fields: Any) -> dict[str, Any]:
 def test_the_only_text_field_takes_the_reply_as_it_is() -> None:
     actions = Actions({**schema(code=TEXT, metadata={"type": "object"}), "required": ["code"]})
     assert actions.text_field == "code"
-    assert actions.action(' {"a": 1} ') == {"code": ' {"a": 1} '}
-    assert actions.in_words("full") == "Your reply is the code.\n"
+    assert actions.parse_reply(' {"a": 1} ') == {"code": ' {"a": 1} '}
+    assert actions.describe("full") == "Your reply is the code.\n"
     described = Actions(schema(code={"type": "string", "description": "Python to be run."}))
-    assert described.in_words("full") == "Your reply is the code: Python to be run.\n"
+    assert described.describe("full") == "Your reply is the code: Python to be run.\n"
 
 
 @pytest.mark.parametrize(
@@ -30,12 +30,12 @@ def test_the_only_text_field_takes_the_reply_as_it_is() -> None:
 def test_other_actions_are_json(fields: dict[str, Any]) -> None:
     actions = Actions(schema(**fields))
     assert actions.text_field is None
-    assert "one object of JSON" in actions.in_words("compact")
+    assert "one object of JSON" in actions.describe("compact")
 
 
 def test_json_is_checked_by_the_schema() -> None:
     actions = Actions(schema(row={"type": "integer", "minimum": 1}))
-    assert actions.action('{"row": 2}') == {"row": 2}
+    assert actions.parse_reply('{"row": 2}') == {"row": 2}
     for reply, why in (
         ("row 2", "is not JSON"),
         ('{"row": 2, "row": 3}', "is repeated"),
@@ -48,13 +48,13 @@ def test_json_is_checked_by_the_schema() -> None:
         ("\ud800", "not text that can be sent"),
     ):
         with pytest.raises(BadAction, match=why):
-            actions.action(reply)
+            actions.parse_reply(reply)
 
 
 def test_a_text_may_have_a_form() -> None:
     actions = Actions(schema(guess={"type": "string", "maxLength": 3}))
     with pytest.raises(BadAction, match="is too long"):
-        actions.action("four")
+        actions.parse_reply("four")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_schema_that_cannot_be_checked_is_refused(wrong: dict[str, Any]) -> No
 
 def test_a_field_may_be_anything_that_json_schema_allows() -> None:
     anything = Actions(schema(code=True))
-    assert anything.action('{"code": [1]}') == {"code": [1]}
+    assert anything.parse_reply('{"code": [1]}') == {"code": [1]}
     referring = Actions({**schema(code={"$ref": "#/$defs/n"}), "$defs": {"n": {"type": ["integer", "null"]}}})
-    assert '"$defs": {"n": {"type": ["integer", "null"]}}' in referring.in_words("full")
-    assert referring.action('{"code": null}') == {"code": None}
+    assert '"$defs": {"n": {"type": ["integer", "null"]}}' in referring.describe("full")
+    assert referring.parse_reply('{"code": null}') == {"code": None}

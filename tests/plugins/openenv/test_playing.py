@@ -29,7 +29,7 @@ from gymposium.match import MatchJob, MatchResult, play
 from gymposium.plugins.allowed import VARIABLE
 from gymposium.records import RecordWriter, verify_file
 from gymposium_openenv import connection
-from gymposium_openenv.match import LONGEST, in_words
+from gymposium_openenv.match import MAX_TEXT, format_observation
 from gymposium_testing import QUICK, GameConformance
 
 Answer = Callable[[dict[str, Any]], str | None]
@@ -313,12 +313,12 @@ def test_a_game_that_gymposium_lends(start, tmp_path: Path, monkeypatch: pytest.
     ],
 )
 def test_observations_in_words(observation: dict[str, Any], text: str) -> None:
-    assert in_words(observation) == text
+    assert format_observation(observation) == text
 
 
 def test_long_observations_are_cut_off() -> None:
-    text = in_words({"text": "x" * (LONGEST + 1)})
-    assert text == f"{'x' * LONGEST}\n[cut off: the whole observation has 20,001 characters]\n"
+    text = format_observation({"text": "x" * (MAX_TEXT + 1)})
+    assert text == f"{'x' * MAX_TEXT}\n[cut off: the whole observation has 20,001 characters]\n"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gymposium_ray.causes import cause
+from gymposium_ray.causes import describe_cause
 
 CREATION = (
     "The actor died because of an error raised in its creation task, \x1b[36mray::Worker.__init__()\x1b[39m (pid=4545, "
@@ -23,7 +23,7 @@ DIED = (
 
 
 def test_the_exception_at_the_end_of_a_long_text_is_kept() -> None:
-    found = cause(RuntimeError(CREATION))
+    found = describe_cause(RuntimeError(CREATION))
     assert len(CREATION.split("traceback:")[0]) > 300
     assert found.endswith("ModuleNotFoundError: No module named 'gymposium_ray'")
     assert "serialization.py" not in found
@@ -32,7 +32,7 @@ def test_the_exception_at_the_end_of_a_long_text_is_kept() -> None:
 
 
 def test_the_table_of_ids_is_left_out() -> None:
-    assert cause(RuntimeError(DIED)) == (
+    assert describe_cause(RuntimeError(DIED)) == (
         "The actor died unexpectedly before finishing this task. The actor is dead because its worker process has "
         "died. Worker exit type: SYSTEM_ERROR"
     )
@@ -41,8 +41,8 @@ def test_the_table_of_ids_is_left_out() -> None:
 def test_the_exception_of_a_task_stands_for_its_text() -> None:
     error = RuntimeError("ray::answer() (pid=1) and much more")
     error.cause = ValueError("the first line\n  the second one")  # type: ignore[attr-defined] # as RayTaskError has it
-    assert cause(error) == "ValueError: the first line the second one"
+    assert describe_cause(error) == "ValueError: the first line the second one"
 
 
 def test_an_error_without_text_has_its_name() -> None:
-    assert cause(TimeoutError()) == "TimeoutError"
+    assert describe_cause(TimeoutError()) == "TimeoutError"

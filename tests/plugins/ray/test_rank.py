@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from gymposium_ray import rank as rank_module
+from gymposium_ray.node_setup import Setup
 from gymposium_ray.rank import Rank
-from gymposium_ray.surroundings import Setup
 
 from .child_pipe import ChildPipe
 
@@ -29,7 +29,7 @@ class StartedRanks:
         """Start a rank that loads a plugin with this code."""
         plugin = self._directory / "endless.py"
         plugin.write_text(f"{self.child.start}\nimport signal, sys, time\n{code}")
-        self._ranks.append(Rank(Setup.here(())))
+        self._ranks.append(Rank(Setup.from_process(())))
         source = str(Path(__file__).parents[3] / "plugins/gymposium-ray/src")
         self._ranks[-1].start(["--plugin", str(plugin), "list"], str(self._directory), {"PYTHONPATH": source})
         return self._ranks[-1]
@@ -58,9 +58,9 @@ def read(stream: Callable[[], bytes]) -> bytes:
 def test_a_failure_fills_no_pipe_and_leaves_no_process(started: StartedRanks) -> None:
     rank = started("print('x' * 1_000_000, 'no memory left', file=sys.stderr, flush=True); os._exit(7)")
     statuses: list[int] = []
-    ending = threading.Thread(target=lambda: statuses.append(rank.ended()))
+    ending = threading.Thread(target=lambda: statuses.append(rank.wait()))
     ending.start()
-    errors = read(rank.errors)  # ends though the child holds the pipe
+    errors = read(rank.read_errors)  # ends though the child holds the pipe
     ending.join()
     assert statuses == [7]
     assert errors.endswith(b"no memory left\n")
@@ -73,9 +73,9 @@ def test_stop_ends_a_rank_that_does_not_answer_and_all_that_it_started(
 ) -> None:
     monkeypatch.setattr(rank_module, "GRACE", 0.2)
     rank = started("signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); time.sleep(1000)")
-    assert rank.output().startswith(b"ready")
+    assert rank.read_output().startswith(b"ready")
     rank.stop()
-    assert rank.ended() == 128 + signal.SIGKILL
+    assert rank.wait() == 128 + signal.SIGKILL
     assert started.child.child_ends()
     rank.stop()  # again does nothing
 
@@ -84,8 +84,8 @@ def test_ctrl_c_reaches_a_rank_that_a_thread_without_signals_started(started: St
     def mask() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         rank = started("print(signal.pthread_sigmask(signal.SIG_BLOCK, []), flush=True); os._exit(0)")
-        assert rank.ended() == 0
-        found.append(read(rank.output))
+        assert rank.wait() == 0
+        found.append(read(rank.read_output))
 
     found: list[bytes] = []
     thread = threading.Thread(target=mask)
@@ -96,9 +96,9 @@ def test_ctrl_c_reaches_a_rank_that_a_thread_without_signals_started(started: St
 
 def test_a_rank_ends_with_the_process_that_started_it(started: StartedRanks) -> None:
     rank = started("print('ready', flush=True); time.sleep(1000)")
-    assert rank.output().startswith(b"ready")
+    assert rank.read_output().startswith(b"ready")
     assert rank._process is not None
     assert rank._process.stdin is not None
     rank._process.stdin.close()  # as the end of this process would
-    assert rank.ended() == 128 + signal.SIGKILL
+    assert rank.wait() == 128 + signal.SIGKILL
     assert started.child.child_ends()

@@ -16,7 +16,7 @@ from gymposium.errors import BadOption, BadRecord, GymposiumError
 ta = pytest.importorskip("textarena", reason="textarena is not installed: tox run -e textarena")
 
 from gymposium_textarena import Episode, GymposiumEnv, RecordedEnv, read_episodes, replay  # noqa: E402
-from gymposium_textarena.episodes import plain  # noqa: E402
+from gymposium_textarena.episodes import to_json  # noqa: E402
 
 from .simple import Brackets, play  # noqa: E402
 
@@ -210,6 +210,6 @@ def test_fields_of_other_types_are_refused(episode: Episode) -> None:
 
 
 def test_infos_become_json_or_are_refused() -> None:
-    assert plain({1: (ta.ObservationType.PROMPT, [None, 2.5, True])}) == {"1": ["PROMPT", [None, 2.5, True]]}
+    assert to_json({1: (ta.ObservationType.PROMPT, [None, 2.5, True])}) == {"1": ["PROMPT", [None, 2.5, True]]}
     with pytest.raises(GymposiumError, match="JSON has no set"):
-        plain({"a": {1, 2}})
+        to_json({"a": {1, 2}})

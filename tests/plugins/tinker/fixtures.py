@@ -9,7 +9,7 @@ import pytest
 import tinker
 import torch
 
-from gymposium_tinker.service import connected
+from gymposium_tinker.service import open_session
 from gymposium_tinker.settings import TinkerSettings
 
 from .runs import guess_world, taught
@@ -56,5 +56,5 @@ def server(service: StandIn, faults: Faults) -> Iterator[Server]:
 
 @pytest.fixture
 def client(server: Server) -> Iterator[tinker.ServiceClient]:
-    with connected(TinkerSettings(base_url=server.url)) as opened:
+    with open_session(TinkerSettings(base_url=server.url)) as opened:
         yield opened

@@ -14,8 +14,8 @@ import torch
 from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import load_model
 from gymposium_tinker.learner import TinkerLearner
-from gymposium_tinker.losses import service_loss
-from gymposium_tinker.service import settled
+from gymposium_tinker.losses import choose_service_loss
+from gymposium_tinker.service import resolve
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.reading import build_config
 from gymposium_train.learner import LocalLearner, Loss
@@ -57,10 +57,12 @@ def learners(model_directory: Path, client: tinker.ServiceClient) -> Callable[[T
 
     def made(config: TrainConfig) -> Learners:
         loss = Loss.from_config(config)
-        training = settled(
+        training = resolve(
             client.create_lora_training_client(str(model_directory), rank=RANK, seed=7, train_unembed=False)
         )
-        there = TinkerLearner(client, training, config.optimizer, loss=loss, on_service=service_loss(config), days=1)
+        there = TinkerLearner(
+            client, training, config.optimizer, loss=loss, on_service=choose_service_loss(config), days=1
+        )
         loaded = load_model(model_directory)
         model = attach_lora(loaded.model, rank=RANK, alpha=ALPHA, seed=7)
         return LocalLearner(model, loaded.pad, config.optimizer, loss=loss), there

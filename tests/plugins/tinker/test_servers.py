@@ -19,18 +19,18 @@ import tinker
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat.tokens import Policy
-from gymposium_tinker.data import logprobs, scored
+from gymposium_tinker.data import logprobs, make_scoring_datum
 from gymposium_tinker.engine import TinkerEngine
-from gymposium_tinker.model import _context, player
+from gymposium_tinker.model import _find_context, player
 from gymposium_tinker.service import (
     SECONDS,
     check_answers,
     close_service,
-    connected,
-    explained,
-    offered,
+    find_context,
     open_service,
-    settled,
+    open_session,
+    resolve,
+    translate_errors,
 )
 from gymposium_tinker.settings import TinkerSettings
 from gymposium_train.backends.protocol import BackendStart
@@ -107,16 +107,16 @@ def test_the_documented_command_is_accepted_with_its_defaults(model_directory: P
 
 
 def test_a_server_that_does_not_tell_the_context_is_no_error(sparse: TinkerSettings, model_directory: Path) -> None:
-    assert offered(sparse, str(model_directory)) is None
+    assert find_context(sparse, str(model_directory)) is None
     config = make_config(model_directory, str(sparse.base_url))
     own = json.loads((model_directory / "config.json").read_text())["max_position_embeddings"]
-    assert _context(config, sparse) == own
+    assert _find_context(config, sparse) == own
 
 
 def test_a_404_at_the_end_does_not_hide_the_error(sparse: TinkerSettings) -> None:
-    with pytest.raises(RuntimeError, match="the real one"), connected(sparse):
+    with pytest.raises(RuntimeError, match="the real one"), open_session(sparse):
         raise RuntimeError("the real one")
-    with connected(sparse):
+    with open_session(sparse):
         pass
 
 
@@ -155,7 +155,7 @@ def test_a_session_that_cannot_be_ended_is_not_waited_for(
 ) -> None:
     with running(service) as server:
         opened = open_service(TinkerSettings(base_url=server.url))
-        settled(opened.create_sampling_client(base_model=str(model_directory)))
+        resolve(opened.create_sampling_client(base_model=str(model_directory)))
     monkeypatch.setattr("gymposium_tinker.service.SECONDS", 0.1)
     close_service(opened, "errored")
     assert "The session was not closed" in caplog.text or not hasattr(opened, "close")
@@ -178,15 +178,15 @@ def test_errors_of_the_sdk_are_told_and_those_of_functions_that_it_calls_are_not
     calls: dict[str, Any] = {"__name__": "tinker.lib.somewhere"}
     code = "def fail():\n    assert False, 'promises always carry ids'\ndef call(function):\n    function()\n"
     exec(compile(code, "somewhere.py", "exec"), calls)
-    with pytest.raises(GymposiumError, match=r"failed: AssertionError: promises always carry ids"), explained():
+    with pytest.raises(GymposiumError, match=r"failed: AssertionError: promises always carry ids"), translate_errors():
         calls["fail"]()
 
     def ours() -> None:
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError), explained():
+    with pytest.raises(ZeroDivisionError), translate_errors():
         calls["call"](_as_of_gymposium(ours))
-    with pytest.raises(ZeroDivisionError), explained():
+    with pytest.raises(ZeroDivisionError), translate_errors():
         ours()
 
 
@@ -228,4 +228,4 @@ def test_another_number_of_log_probabilities_is_told(scores: list[float | None])
 def test_rows_with_another_number_of_log_probabilities_are_told() -> None:
     output: Any = SimpleNamespace(loss_fn_outputs=[{"logprobs": SimpleNamespace(data=[-1.0, -2.0])}])
     with pytest.raises(GymposiumError, match="for 1 row of 2 tokens instead of 1 row of 3 tokens"):
-        logprobs(output, [scored((1, 2, 3, 4))])
+        logprobs(output, [make_scoring_datum((1, 2, 3, 4))])

@@ -13,7 +13,7 @@ import verifiers.v1 as vf
 
 from gymposium import load_game
 from gymposium_verifiers import read_records
-from gymposium_verifiers.conversation import in_dialect
+from gymposium_verifiers.conversation import write_reply
 
 from .endpoint import Said, Script, legal_moves, plays
 from .evaluations import MODEL, evaluate, only_trace, verified
@@ -180,7 +180,7 @@ def test_a_world_can_also_be_played_with_calls_as_text(tmp_path: Path) -> None:
 def test_native_calls_stand_in_records_in_one_dialect(
     content: str, arguments: str, thoughts: str, written: str
 ) -> None:
-    text = in_dialect(content, [vf.ToolCall(id="1", name="f", arguments=arguments)])
+    text = write_reply(content, [vf.ToolCall(id="1", name="f", arguments=arguments)])
     assert text == f'{thoughts}<tool_call>\n{{"name": "f", "arguments": {written}}}\n</tool_call>'
 
 

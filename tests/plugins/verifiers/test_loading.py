@@ -13,7 +13,7 @@ from gymposium.players.grammar import make_player
 from gymposium.plugins.host import host
 from gymposium.tasks.tools import list_tools
 from gymposium_verifiers import ChatHarness, MatchEnv, MatchTaskset, load_environment
-from gymposium_verifiers.matches import Row
+from gymposium_verifiers.matches import MatchRow
 
 from .evaluations import ID, MODEL
 
@@ -40,7 +40,7 @@ def test_every_game_is_loaded_by_name_and_its_first_prompts_are_made(name: str) 
     assert len({task.key for task in tasks}) == len(tasks)
     for task in tasks:
         [seat] = task.data.seats
-        table = env.matches.table(Row(task.data.seed, task.data.seats), {seat: MODEL}, random)
+        table = env.matches.table(MatchRow(task.data.seed, task.data.seats), {seat: MODEL}, random)
         table.advance()
         assert table.error is None
         if table.played is None:  # else it was over before this seat was asked

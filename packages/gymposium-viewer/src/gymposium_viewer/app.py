@@ -27,14 +27,14 @@ PARTS = tuple(f"gymposium_viewer.{part}" for part in ("replays", "training", "ex
 
 
 def make_viewer(directory: Path, *, live: bool = True, parts: Sequence[str] = PARTS) -> Viewer:
-    """Return a viewer of a folder with all parts, or with the parts in these packages."""
+    """Return a viewer of a folder. `parts` are the packages of its parts, all by default."""
     viewer = Viewer(directory, live)
     viewer.parts += [import_module(name).make(viewer) for name in parts]
     return viewer
 
 
 def make_app(viewer: Viewer, *, names: Iterable[str] = (), token: str | None = None) -> ASGIApp:
-    """Return the ASGI application that serves a viewer; `names` and `token` are passed to `RequestGuard`."""
+    """Return the ASGI application that serves a viewer. `names` and `token` are as in `RequestGuard`."""
 
     def home(request: Request) -> Response:
         return HTMLResponse(render_home(viewer))
@@ -59,7 +59,7 @@ def make_app(viewer: Viewer, *, names: Iterable[str] = (), token: str | None = N
 
 
 def render_home(viewer: Viewer) -> str:
-    """Return the first page, with a card for each part that has something to show."""
+    """Render the first page, with a card for each part that has something to show."""
     cards = [card for part in viewer.parts for card in part.cards()]
     return viewer.page("home.html", "index.html", directory=realpath(viewer.directory), cards=cards)
 

@@ -18,7 +18,7 @@ def render_frame(picture: Picture) -> tuple[str, float]:
 
 
 def map_clicks(picture: Picture, legal: Sequence[str]) -> dict[str, Any] | None:
-    """Return what a page's script needs to make a picture clickable; None if no legal move names a place on it.
+    """Return the data that makes a picture clickable, for the page's script; None if no legal move names a place on it.
 
     `names` are the names of places. `rects` are their rectangles, each as the place's number, x, y, width and height in
     fractions of the frame. `moves` has the numbers of the places that each legal move names, in order."""

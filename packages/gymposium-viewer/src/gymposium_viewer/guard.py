@@ -1,9 +1,8 @@
-"""The guard of the viewer's server, which checks every request first.
+"""A guard that checks every request to the viewer's server.
 
-Neither another page in the same browser nor a foreign host name that points at this machine (DNS rebinding) may read
-the pages or act for the user. So every request must name an allowed host, and a request from a page must come from
-one of our pages. Outside loopback, a request also needs a token. Every response forbids what our pages never
-do: inline scripts, content from other sites, being framed.
+It protects against other pages in the same browser and against DNS rebinding. Every request must name an allowed host,
+and a request from a page must come from one of the viewer's pages. Outside loopback, a request also needs a token.
+Response headers forbid inline scripts, content from other sites, and framing.
 """
 
 from __future__ import annotations

@@ -68,15 +68,14 @@ def extract_main(html: str) -> str:
 
 
 def pack_script(value: Any) -> str:
-    """Return a script with a compressed value for `exported.js` to unpack: from disk, browsers load scripts but no
-    other files."""
+    """Return a script that holds a compressed value for `exported.js`. From disk, browsers load only scripts."""
     compressed = zlib.compress(json.dumps(value, separators=(",", ":"), allow_nan=False).encode(), 9)
     return f'var gymposiumPacked = "{b64encode(compressed).decode("ascii")}";\n'
 
 
 def inline_assets(html: str) -> str:
-    """Return a page at the root of a site with styles, scripts and icon inlined, so that it needs no other file. Its
-    policy allows only these scripts."""
+    """Inline the styles, scripts and icon of a page at the root of a site. The page's policy allows only these
+    scripts."""
     styles = re.compile(r'<link rel="stylesheet" href="static/([^"]+)">')
     scripts = re.compile(r'<script src="static/([^"]+)" defer></script>\n?')
     programs = [(STATIC / name).read_text(encoding="utf-8") for name in scripts.findall(html)]
@@ -124,14 +123,14 @@ def quote_path(path: str) -> str:
 
 
 def embed_json(value: Any) -> Markup:
-    """Return a value as JSON for `<script type="application/json">`, in which no text can end the element. Control
-    characters stay as they are: scripts insert the text as `textContent`."""
+    """Return a value as JSON that is safe inside `<script type="application/json">`. Control characters are kept,
+    because scripts insert the text as `textContent`."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)  # ASCII, so that lone surrogates survive
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 def shorten(text: str, limit: int = 20_000) -> str:
-    """Return the text, shortened to its two ends and the number of omitted characters if longer than `limit`."""
+    """Return the text. If it is longer than `limit`, replace its middle with the number of omitted characters."""
     if len(text) <= limit:
         return text
     head, tail = limit * 3 // 4, limit // 4
@@ -139,8 +138,7 @@ def shorten(text: str, limit: int = 20_000) -> str:
 
 
 def is_prose(line: str) -> bool:
-    """Return whether a line may wrap: it is a sentence or a list item, and not a line of a board, table or
-    program. A wrong guess does little harm: the line wraps, or has to be scrolled."""
+    """Guess whether a line is prose, which may wrap, rather than part of a board, table or program."""
     return (line[:1].isupper() or line.startswith("- ")) and "  " not in line and _THREE_WORDS.search(line) is not None
 
 

@@ -22,14 +22,13 @@ class Card:
     """The path of the linked page."""
     lines: Sequence[str]
     is_interactive: bool = False
-    """True if the page is for doing something, such as playing, rather than reading."""
+    """True for a page of actions, such as playing, rather than results."""
 
 
 class Part(Protocol):
-    """One kind of pages: matches, training runs, exploited players, or play. The part's package has a function
-    `make(viewer) -> Part`.
+    """One kind of pages, such as matches or training runs. The part's package has a function `make(viewer) -> Part`.
 
-    A part rereads its files at each request, because they may grow between requests."""
+    A part rereads its files at each request, because they may grow."""
 
     @property
     def tabs(self) -> Sequence[Tab]:
@@ -37,7 +36,7 @@ class Part(Protocol):
         ...
 
     def cards(self) -> Sequence[Card]:
-        """Return the part's entries on the first page; none if the folder has nothing for this part."""
+        """Return the part's entries on the first page; empty if the folder has nothing for this part."""
         ...
 
     def routes(self) -> Sequence[BaseRoute]:
@@ -55,7 +54,7 @@ class Viewer:
 
     directory: Path
     live: bool = True
-    """True if a server answers; False if the pages are files, without anything that needs a server."""
+    """True if a server answers requests; False if the pages are files."""
     parts: list[Part] = field(default_factory=list)
     link_to_match: Callable[[str], str | None] = lambda match_id: None
     """Function from a match id to the path of its page, quoted for a link, or None if the match has no page."""

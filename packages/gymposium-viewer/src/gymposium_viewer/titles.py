@@ -1,4 +1,4 @@
-"""Titles of games and seats for pages, made without loading games, since a record may name any game."""
+"""Titles of games and seats for pages. No game is loaded, because a record may name any game."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ _COLORS = ("black", "white")
 
 
 def game_title(name: str) -> str:
-    """Return the title and parameters of the game with this name: `Goofspiel (num_cards=8)`; the name if no plugin has
-    the game."""
+    """Return a game's title and parameters, such as `Goofspiel (num_cards=8)`; the name for an unknown game."""
     spec = _find_spec(name)
     parameters = name.strip().partition("(")[1:]
     return name if spec is None else f"{spec.title} {''.join(parameters)}".strip()

@@ -14,7 +14,7 @@ from gymposium.replies.reading import READERS, Reader
 if TYPE_CHECKING:
     import numpy as np
 
-    from gymposium_2048.rows import Rows
+    from gymposium_2048.rows import LineTables
 
 
 class ExpectimaxPlayer:
@@ -39,7 +39,7 @@ class ExpectimaxPlayer:
     def __init__(self, moves: str | int) -> None:
         self.moves = int(moves)
         self.name = f"expectimax-{self.moves}"
-        self._tables: Rows | None = None
+        self._tables: LineTables | None = None
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(self._choose(ask)) for ask in asks]

@@ -34,7 +34,7 @@ _LOOKS = (("card", "ink"), ("dark", "ink"), ("mark", "ink"), ("two", "square"), 
 _TILES = {str(2**power): tile(str(2**power), *_LOOKS[min((power - 1) // 2, len(_LOOKS) - 1)]) for power in range(1, 19)}
 
 
-class Words:
+class Wording2048:
     """Words for `2048`."""
 
     move_pattern = re.compile("|".join(_MOVES))
@@ -46,15 +46,15 @@ class Words:
     def rules(self, seat: int, style: Style) -> str:
         if style == "compact":
             return f"2048, up to a tile of {self._max_tile}\n"
-        return _RULES.format(max_tile=self._max_tile, most=most_moves(self._max_tile))
+        return _RULES.format(max_tile=self._max_tile, most=max_moves(self._max_tile))
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         tiles = str(state).replace(" 0", " .").split()
         score = f"{state.player_return(seat):.0f}"
         if style == "compact":
             legal = " ".join([_MOVES[action] for action in state.legal_actions(seat)])
-            return f"score {score}\n{_drawn(tiles, 1)}legal {legal or 'none'}\n"
-        board = _drawn(tiles, max(map(len, tiles)))
+            return f"score {score}\n{_format_board(tiles, 1)}legal {legal or 'none'}\n"
+        board = _format_board(tiles, max(map(len, tiles)))
         return f"Your score: {score}. The board, top row first, empty squares as dots:\n{board}"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
@@ -65,7 +65,7 @@ class Words:
         return Picture.from_parts(board, score, table([_MOVES], places=True), told=told)
 
 
-def _drawn(tiles: Sequence[str], width: int) -> str:
+def _format_board(tiles: Sequence[str], width: int) -> str:
     row = " ".join([f"%{width}s"] * _ROW) + "\n"
     return row * _ROW % tuple(tiles)
 
@@ -74,7 +74,7 @@ _BESIDE = [(cell, cell + 1) for cell in range(_CELLS) if cell % _ROW < _ROW - 1]
 _BELOW = [(cell, cell + _ROW) for cell in range(_CELLS - _ROW)]
 
 
-class State:
+class EngineState:
     """State of the engine with a complete list of legal moves.
 
     The engine (2048.cc in open_spiel 2.0.2, `DoesActionChangeBoard`) does not reset the marks of the last move before
@@ -113,8 +113,8 @@ class State:
         text: str = self._state.action_to_string(player, action)
         return text
 
-    def clone(self) -> State:
-        return State(self._state.clone())
+    def clone(self) -> EngineState:
+        return EngineState(self._state.clone())
 
     def apply_action(self, action: int) -> None:
         self._state.apply_action(action)
@@ -125,10 +125,10 @@ class State:
             actions: list[int] = self._state.legal_actions(*player)
             if len(actions) == len(_MOVES) or self._state.current_player() != 0 or any(player):
                 return actions
-            self._legal = sorted(self._merging().union(actions))
+            self._legal = sorted(self._find_merges().union(actions))
         return self._legal.copy()
 
-    def _merging(self) -> set[int]:
+    def _find_merges(self) -> set[int]:
         """Return the moves that merge adjacent equal tiles."""
         tiles = str(self._state).split()
         moves: set[int] = set()
@@ -139,8 +139,8 @@ class State:
         return moves
 
 
-class Engine:
-    """The engine's game, with states of class `State`."""
+class EngineGame:
+    """The engine's game, with states of class `EngineState`."""
 
     def __init__(self, engine: pyspiel.Game) -> None:
         self._engine = engine
@@ -148,17 +148,17 @@ class Engine:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._engine, name)
 
-    def new_initial_state(self) -> State:
-        return State(self._engine.new_initial_state())
+    def new_initial_state(self) -> EngineState:
+        return EngineState(self._engine.new_initial_state())
 
 
 class Game2048(OpenSpielGame):
     """2048 with corrected engine bounds, and the score in its view."""
 
-    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Words) -> None:
+    def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Wording2048) -> None:
         super().__init__(spec, params, engine, words)
         max_tile: int = params["max_tile"]
-        self.max_decisions = most_moves(max_tile)
+        self.max_decisions = max_moves(max_tile)
         # The engine's bound on the utility counts a single greatest tile (16 if max_tile is 8; random play reaches 44).
         # A tile t that grew from 2s has scored t·(log2 t - 1). Before the last move there are at most 16 tiles of half
         # max_tile, and the last move may merge all of them.
@@ -171,7 +171,7 @@ class Game2048(OpenSpielGame):
         return f"{state.observation_string(seat)}{state.player_return(seat):.0f}"
 
 
-def most_moves(max_tile: int) -> int:
+def max_moves(max_tile: int) -> int:
     """Return the limit on the number of moves in a match.
 
     The engine stops after 4·max_tile steps, counting the first two tiles and the tile after each move."""
@@ -180,4 +180,4 @@ def most_moves(max_tile: int) -> int:
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> Game2048:
     """Make a game of 2048 that ends with the tile `max_tile`."""
-    return Game2048(spec, params, Engine(load_engine_game("2048", params)), Words(**params))
+    return Game2048(spec, params, EngineGame(load_engine_game("2048", params)), Wording2048(**params))

@@ -32,7 +32,7 @@ EMPTY, PAIR, ORDER, TILES = 150, 150, 2, 3
 _SHIFTS = np.array([0, 4, 8, 12])
 
 
-class Rows(NamedTuple):
+class LineTables(NamedTuple):
     """Tables indexed by line number."""
 
     to_first: NDArray[np.uint16]
@@ -43,33 +43,37 @@ class Rows(NamedTuple):
     """Value of the line."""
 
 
-def rows() -> Rows:
+def rows() -> LineTables:
     """Compute the tables."""
     ranks = np.arange(65536)[:, None] >> _SHIFTS & 15
-    return Rows(_number(_slid(ranks)), _number(_slid(ranks[:, ::-1])[:, ::-1]), _worth(ranks).astype(np.int32))
+    return LineTables(
+        _pack_ranks(_slide_left(ranks)),
+        _pack_ranks(_slide_left(ranks[:, ::-1])[:, ::-1]),
+        _evaluate_lines(ranks).astype(np.int32),
+    )
 
 
-def _number(ranks: NDArray[np.int64]) -> NDArray[np.uint16]:
+def _pack_ranks(ranks: NDArray[np.int64]) -> NDArray[np.uint16]:
     numbers: NDArray[np.int64] = (ranks << _SHIFTS).sum(axis=1)
     return numbers.astype(np.uint16)
 
 
-def _packed(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+def _close_gaps(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
     """Move the tiles of each line to its first squares, in order."""
     return np.take_along_axis(ranks, np.argsort(ranks == 0, axis=1, kind="stable"), axis=1)
 
 
-def _slid(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    ranks = _packed(ranks)
+def _slide_left(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    ranks = _close_gaps(ranks)
     for here in range(3):  # the gap after a merged tile keeps it from merging twice
         merge = (ranks[:, here] == ranks[:, here + 1]) & (ranks[:, here] > 0)
         ranks[merge, here] = np.minimum(ranks[merge, here] + 1, GREATEST)
         ranks[merge, here + 1] = 0
-    return _packed(ranks)
+    return _close_gaps(ranks)
 
 
-def _worth(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
-    packed, steps = _packed(ranks), np.diff(ranks**4, axis=1)
+def _evaluate_lines(ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    packed, steps = _close_gaps(ranks), np.diff(ranks**4, axis=1)
     pairs = ((packed[:, 1:] == packed[:, :-1]) & (packed[:, 1:] > 0)).sum(axis=1)
     up, down = np.maximum(steps, 0).sum(axis=1), np.maximum(-steps, 0).sum(axis=1)
     worth: NDArray[np.int64] = EMPTY * (ranks == 0).sum(axis=1) + PAIR * pairs

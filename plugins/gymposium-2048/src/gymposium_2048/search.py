@@ -19,7 +19,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from gymposium_2048.rows import Rows
+    from gymposium_2048.rows import LineTables
 
 UNLIKELY = 1e-3
 """Boards whose new tiles have a lower probability than this are evaluated without further search."""
@@ -32,7 +32,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-def _compiled(function: Callable[_P, _R]) -> Callable[_P, _R]:
+def _compile(function: Callable[_P, _R]) -> Callable[_P, _R]:
     """Compile a function. numba has no type annotations, so the type is restored here."""
     return cast(Callable[_P, _R], numba.njit(function))
 
@@ -44,31 +44,31 @@ _STAY, _RIGHT, _LEFT = np.uint64(0xF0F00F0FF0F00F0F), np.uint64(0x0000F0F00000F0
 _STAY_2, _RIGHT_2, _LEFT_2 = np.uint64(0xFF00FF0000FF00FF), np.uint64(0x00000000FF00FF00), np.uint64(0x00FF00FF00000000)
 
 
-@_compiled
-def mirrored(board: np.uint64) -> np.uint64:
+@_compile
+def transpose(board: np.uint64) -> np.uint64:
     """Return the transposed board: first each block of 2 by 2 squares is transposed, then the four blocks are."""
     half = board & _STAY | (board & _RIGHT) << _12 | (board & _LEFT) >> _12
     return half & _STAY_2 | (half & _RIGHT_2) << _24 | (half & _LEFT_2) >> _24
 
 
-@_compiled
-def slid(board: np.uint64, table: NDArray[np.uint16]) -> np.uint64:
-    """Return the board after all four lines have slid, using a table of `Rows`."""
+@_compile
+def slide(board: np.uint64, table: NDArray[np.uint16]) -> np.uint64:
+    """Return the board after all four lines have slid, using a table of `LineTables`."""
     first, second = np.uint64(table[board & _LINE]), np.uint64(table[board >> _16 & _LINE])
     third, fourth = np.uint64(table[board >> _32 & _LINE]), np.uint64(table[board >> _48])
     return first | second << _16 | third << _32 | fourth << _48
 
 
-@_compiled
+@_compile
 def worth(board: np.uint64, lines: NDArray[np.int32]) -> int:
     """Return the value of a board without search: the sum over its rows and columns."""
     total = 0
-    for side in (board, mirrored(board)):
+    for side in (board, transpose(board)):
         total += lines[side & _LINE] + lines[side >> _16 & _LINE] + lines[side >> _32 & _LINE] + lines[side >> _48]
     return total
 
 
-@_compiled
+@_compile
 def holds(board: np.uint64, rank: int) -> bool:
     """Return whether the board has a tile of this rank; False for ranks that do not fit into 4 bits."""
     if rank > 15:
@@ -77,8 +77,8 @@ def holds(board: np.uint64, rank: int) -> bool:
     return bool((gone - _FIRST_BITS) & ~gone & _LAST_BITS)
 
 
-@_compiled
-def expected(after: np.uint64, moves: int, likely: float, last: int, tables: Rows) -> float:
+@_compile
+def evaluate_after_slide(after: np.uint64, moves: int, likely: float, last: int, tables: LineTables) -> float:
     """Return the value of a board after a slide and before the new tile.
 
     `moves` is the look-ahead left, `likely` the probability of the new tiles since the root, and `last` the rank of the
@@ -97,25 +97,27 @@ def expected(after: np.uint64, moves: int, likely: float, last: int, tables: Row
             for rank, chance in ((1, 0.9), (2, 0.1)):
                 board = after | np.uint64(rank) << shift
                 best = -END
-                for lines in (board, mirrored(board)):
+                for lines in (board, transpose(board)):
                     for table in (tables.to_first, tables.to_last):
-                        then = slid(lines, table)
+                        then = slide(lines, table)
                         if then != lines:
-                            best = max(best, expected(then, moves - 1, likely * chance / empty, last, tables))
+                            best = max(
+                                best, evaluate_after_slide(then, moves - 1, likely * chance / empty, last, tables)
+                            )
                 total += chance * best
     return total / empty
 
 
-@_compiled
-def values(board: np.uint64, moves: int, last: int, tables: Rows) -> NDArray[np.float64]:
+@_compile
+def values(board: np.uint64, moves: int, last: int, tables: LineTables) -> NDArray[np.float64]:
     """Return the value of each direction in the engine's order: up, right, down, left.
 
     A direction that changes nothing has the value -inf. `moves` is the look-ahead, this move included, and `last` the
     rank of the tile that ends the game."""
     worths = np.full(DIRECTIONS, -np.inf)
     for direction in range(DIRECTIONS):
-        lines = board if direction % 2 else mirrored(board)
-        then = slid(lines, tables.to_first if direction in (0, 3) else tables.to_last)
+        lines = board if direction % 2 else transpose(board)
+        then = slide(lines, tables.to_first if direction in (0, 3) else tables.to_last)
         if then != lines:
-            worths[direction] = expected(then, moves - 1, 1.0, last, tables)
+            worths[direction] = evaluate_after_slide(then, moves - 1, 1.0, last, tables)
     return worths

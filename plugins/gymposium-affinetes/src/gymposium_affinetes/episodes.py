@@ -18,15 +18,15 @@ from gymposium.players.grammar import make_player
 from gymposium_affinetes.scores import score
 from gymposium_affinetes.tasks import Task, decode
 
-ILLEGAL = FailurePolicy("penalty", 1000, 0.01)
+POLICY = FailurePolicy("penalty", 1000, 0.01)
 """The policy for illegal actions: each costs 0.01, and the match continues, up to a thousand times."""
-MOST = 256
+MAX_EPISODES = 256
 """Maximum number of episodes at once."""
-IDLE = 3600.0
+IDLE_SECONDS = 3600.0
 """Seconds without a request before an episode may be dropped for another."""
 
 
-class NoEpisode(GymposiumError):
+class EpisodeError(GymposiumError):
     """An unknown episode id, or too many episodes."""
 
 
@@ -36,42 +36,42 @@ class Episode:
     def __init__(self, task: Task, seed: int, opponent: str, write: Callable[[MatchResult], object]) -> None:
         game, simulations = task.load(), task.family.simulations
         player = ("random" if simulations is None else f"mcts-{simulations}") if opponent == "mcts" else opponent
-        offer = EnvOffer({game.name: game}, {player: SharedPlayer(make_player(player))}, ILLEGAL)
+        offer = EnvOffer({game.name: game}, {player: SharedPlayer(make_player(player))}, POLICY)
         self.id = secrets.token_urlsafe(16)
-        self.seat, self.asked_at, self.lock = seed % game.seats, time.monotonic(), Lock()
+        self.seat, self.last_request, self.lock = seed % game.seats, time.monotonic(), Lock()
         self._task, self._write = task, write
         self._played: MatchResult | None = None
-        self._session = EnvSession(offer, game.name, self._keep)
-        self._last = self._answer(self._session.reset({"seed": seed, "seat": self.seat, "episode_id": self.id}))
+        self._session = EnvSession(offer, game.name, self._record_match)
+        self._last = self._make_answer(self._session.reset({"seed": seed, "seat": self.seat, "episode_id": self.id}))
 
     def step(self, action: str) -> dict[str, Any]:
         """Play one action. Raises `WireError` if the match is over."""
-        self._last = self._answer(self._session.step({"text": action}))
+        self._last = self._make_answer(self._session.step({"text": action}))
         return self._last
 
     def state(self) -> dict[str, Any]:
         """Return the last answer again."""
         return self._last
 
-    def _keep(self, played: MatchResult) -> None:
+    def _record_match(self, played: MatchResult) -> None:
         self._played = played
         self._write(played)
 
-    def _answer(self, shown: Mapping[str, Any]) -> dict[str, Any]:
+    def _make_answer(self, shown: Mapping[str, Any]) -> dict[str, Any]:
         """Return affinetes' fields. The reward is -0.01 for an illegal action, affinetes' score at the
         end, and 0 otherwise."""
         info = {"legal_moves": shown["observation"]["legal_moves"], **shown["metadata"]}
-        reward = 0.0 if info.get("reading", "move") == "move" else -ILLEGAL.cost
+        reward = 0.0 if info.get("reading", "move") == "move" else -POLICY.cost
         return {
             "observation": shown["observation"]["text"],
-            "reward": self._score() if shown["done"] else reward,
+            "reward": self._compute_score() if shown["done"] else reward,
             "done": shown["done"],
             "truncated": False,
             "episode_id": self.id,
             "info": info,
         }
 
-    def _score(self) -> float:
+    def _compute_score(self) -> float:
         played = self._played
         assert played is not None, "a match that is done was kept"
         if played.ending.seat == self.seat:
@@ -89,7 +89,7 @@ class Episodes:
         self._open: OrderedDict[str, Episode] = OrderedDict()
 
     def reset(self, task_id: int, seed: int, opponent: str) -> dict[str, Any]:
-        """Start an episode. Raises `GymposiumError` for an invalid task, and `NoEpisode` if there are too many."""
+        """Start an episode. Raises `GymposiumError` for an invalid task, and `EpisodeError` if there are too many."""
         self._make_room()
         episode = Episode(decode(task_id), seed, opponent, self._write)
         with self._lock:
@@ -97,28 +97,28 @@ class Episodes:
         return episode.state()
 
     def episode(self, episode_id: str) -> Episode:
-        """Return the episode with this id. Raises `NoEpisode`."""
+        """Return the episode with this id. Raises `EpisodeError`."""
         with self._lock:
             episode = self._open.get(episode_id)
             if episode is None:
-                raise NoEpisode("Unknown episode: it was stopped or dropped. Send reset.")
-            episode.asked_at = time.monotonic()
+                raise EpisodeError("Unknown episode: it was stopped or dropped. Send reset.")
+            episode.last_request = time.monotonic()
             self._open.move_to_end(episode_id)
             return episode
 
     def stop(self, episode_id: str) -> None:
-        """Drop an episode. Raises `NoEpisode`."""
+        """Drop an episode. Raises `EpisodeError`."""
         with self._lock:
             if self._open.pop(episode_id, None) is None:
-                raise NoEpisode("Unknown episode.")
+                raise EpisodeError("Unknown episode.")
 
     def _make_room(self) -> None:
         with self._lock:
-            if len(self._open) < MOST:
+            if len(self._open) < MAX_EPISODES:
                 return
             oldest = next(iter(self._open.values()))
-            if time.monotonic() - oldest.asked_at < IDLE:
-                raise NoEpisode(f"{MOST} episodes are in progress. Stop one of them, or try again later.")
+            if time.monotonic() - oldest.last_request < IDLE_SECONDS:
+                raise EpisodeError(f"{MAX_EPISODES} episodes are in progress. Stop one of them, or try again later.")
             del self._open[oldest.id]
 
     def _write(self, played: MatchResult) -> None:

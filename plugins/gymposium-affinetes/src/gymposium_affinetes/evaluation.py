@@ -23,7 +23,7 @@ from gymposium_agents.engines.api_settings import OPENAI_URL, ApiSettings
 from gymposium_agents.engines.protocol import ChatEngine
 from gymposium_agents.players.api_player import ApiPlayer
 
-AT_ONCE = 64
+MAX_MATCHES = 64
 """Maximum number of simultaneous matches. The others wait, and the wait counts toward their time limit."""
 
 
@@ -67,20 +67,20 @@ async def evaluate(
 
     def set_up() -> Table:
         if base_url is None and Path(model).is_dir():
-            player = ApiPlayer(f"lm:{model}", _in_process(model), settings)
+            player = ApiPlayer(f"lm:{model}", _make_local_engine(model), settings)
         else:
             service = ApiSettings(model, base_url or OPENAI_URL, key, own_temperature=temperature is None)
-            with _making:  # lru_cache alone may create two engines for two simultaneous threads
-                engine = _service(service)
+            with _engine_lock:  # lru_cache alone may create two engines for two simultaneous threads
+                engine = _get_engine(service)
             player = ApiPlayer(f"api:{model}", engine, settings)
         return Table.set_up(task, seed, player, opponent)
 
     began = time.monotonic()
     loop = asyncio.get_running_loop()
-    table = await loop.run_in_executor(_threads(), set_up)  # no timeout: a model may have to be loaded
+    table = await loop.run_in_executor(_get_executor(), set_up)  # no timeout: a model may have to be loaded
     try:
         async with asyncio.timeout(timeout):
-            played, error = await loop.run_in_executor(_threads(), table.play)
+            played, error = await loop.run_in_executor(_get_executor(), table.play)
     except TimeoutError:
         played, error = None, f"The match was unfinished after {timeout:g} s."
     finally:
@@ -97,22 +97,22 @@ async def evaluate(
 
 
 @cache
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(AT_ONCE, thread_name_prefix="affinetes")
+def _get_executor() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(MAX_MATCHES, thread_name_prefix="affinetes")
 
 
-_making = Lock()
+_engine_lock = Lock()
 
 
 @lru_cache(maxsize=8)
-def _service(settings: ApiSettings) -> ChatEngine:
+def _get_engine(settings: ApiSettings) -> ChatEngine:
     """Return the engine for a service, shared by all calls, so that its limits apply to all of them together."""
     from gymposium_agents.engines.chat_api import OpenAIChatEngine
 
     return OpenAIChatEngine(settings)
 
 
-def _in_process(model: str) -> ChatEngine:
+def _make_local_engine(model: str) -> ChatEngine:
     from gymposium_agents.engines.chat_tokens import TokenChatEngine
     from gymposium_agents.models.loading import load_chat
     from gymposium_agents.players.grammar import find_shared_engine

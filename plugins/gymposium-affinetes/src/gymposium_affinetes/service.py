@@ -18,7 +18,7 @@ from gymposium.http.environments.session import GREATEST_SEED
 from gymposium.http.environments.wire import LONGEST_REPLY, WireError
 from gymposium.http.requests import RequestRefusal
 from gymposium.match import MatchResult
-from gymposium_affinetes.episodes import Episodes, NoEpisode
+from gymposium_affinetes.episodes import EpisodeError, Episodes
 from gymposium_affinetes.evaluation import evaluate
 from gymposium_agents.engines.api_settings import ApiSettings
 
@@ -57,7 +57,7 @@ def affinetes_app(
     matches; `names` and `token` are passed to the guard."""
     service = _Service(write, base_urls, keys, opponents)
     routes = [
-        Route("/health", _health),
+        Route("/health", _get_health),
         Route("/evaluate", service.evaluate, methods=["POST"]),
         Route("/reset", service.reset, methods=["POST"]),
         Route("/step", service.step, methods=["POST"]),
@@ -67,7 +67,7 @@ def affinetes_app(
     return build_api(routes, names=names, token=token, needs_token=lambda scope: scope["path"] != "/health")
 
 
-async def _health(request: Request) -> Response:
+async def _get_health(request: Request) -> Response:
     return JSONResponse({"status": "healthy"})
 
 
@@ -87,7 +87,7 @@ class _Service:
 
     async def evaluate(self, request: Request) -> Response:
         """Play one match with a model behind a service."""
-        given = _fields(request, _EVALUATE, "task_id", "seed", "model", "base_url")
+        given = _read_fields(request, _EVALUATE, "task_id", "seed", "model", "base_url")
         self._check_opponent(given)
         base_url = given["base_url"].rstrip("/")
         if base_url not in self._base_urls:
@@ -103,16 +103,16 @@ class _Service:
 
     async def reset(self, request: Request) -> Response:
         """Start an episode."""
-        given = _fields(request, _RESET, "task_id", "seed")
+        given = _read_fields(request, _RESET, "task_id", "seed")
         self._check_opponent(given)
         if not 0 <= given["seed"] <= GREATEST_SEED:
             raise RequestRefusal(400, "wrong_field", f"seed: use a number from 0 to {GREATEST_SEED}.")
         opponent = given.get("opponent", "mcts")
-        return await _answered(lambda: self._episodes.reset(given["task_id"], given["seed"], opponent))
+        return await _respond(lambda: self._episodes.reset(given["task_id"], given["seed"], opponent))
 
     async def step(self, request: Request) -> Response:
         """Play one action in an episode."""
-        given = _fields(request, _STEP, "action", "episode_id")
+        given = _read_fields(request, _STEP, "action", "episode_id")
         if len(given["action"]) > LONGEST_REPLY:
             raise RequestRefusal(400, "wrong_field", f"action: use a text of at most {LONGEST_REPLY:,} characters.")
 
@@ -121,22 +121,22 @@ class _Service:
             with episode.lock:
                 return episode.step(given["action"])
 
-        return await _answered(play)
+        return await _respond(play)
 
     async def state(self, request: Request) -> Response:
         """Return an episode's last answer again."""
-        given = _fields(request, _EPISODE, "episode_id")
-        return await _answered(lambda: self._episodes.episode(given["episode_id"]).state())
+        given = _read_fields(request, _EPISODE, "episode_id")
+        return await _respond(lambda: self._episodes.episode(given["episode_id"]).state())
 
     async def stop(self, request: Request) -> Response:
         """Drop an episode."""
-        episode_id = _fields(request, _EPISODE, "episode_id")["episode_id"]
+        episode_id = _read_fields(request, _EPISODE, "episode_id")["episode_id"]
 
         def drop() -> dict[str, Any]:
             self._episodes.stop(episode_id)
             return {"stopped": True, "episode_id": episode_id}
 
-        return await _answered(drop)
+        return await _respond(drop)
 
     def _check_opponent(self, given: Mapping[str, Any]) -> None:
         opponent = given.get("opponent", "mcts")
@@ -147,7 +147,7 @@ class _Service:
             )
 
 
-def _fields(request: Request, known: Mapping[str, Any], *needed: str) -> dict[str, Any]:
+def _read_fields(request: Request, known: Mapping[str, Any], *needed: str) -> dict[str, Any]:
     """Return the fields in a request's body. Null fields are left out. Raises `RequestRefusal`."""
     given = {name: value for name, value in read_json_object(request).items() if value is not None}
     for name, value in given.items():
@@ -167,11 +167,11 @@ def _fields(request: Request, known: Mapping[str, Any], *needed: str) -> dict[st
     return given
 
 
-async def _answered(call: Callable[[], dict[str, Any]]) -> Response:
+async def _respond(call: Callable[[], dict[str, Any]]) -> Response:
     """Return the response to a call, which runs in a thread."""
     try:
         return JSONResponse(await to_thread.run_sync(call))
-    except NoEpisode as error:
+    except EpisodeError as error:
         raise RequestRefusal(404, "no_episode", str(error)) from None
     except WireError as error:
         raise RequestRefusal(409, "no_match_under_way", str(error)) from None

@@ -70,7 +70,7 @@ class Table:
 
     def extra(self, played: MatchResult | None) -> dict[str, Any]:
         """Return affinetes' `extra` fields for the result, or for the match so far if there is no result."""
-        history, match = ([], None) if played is None else _history(played, self.seat)
+        history, match = ([], None) if played is None else _replay_history(played, self.seat)
         utilities = list(played.utilities) if played is not None and played.ending == OVER else None
         turns = [reply.trace for reply in self.model.replies if isinstance(reply.trace, ChatTurn)]
         messages = [(turn.messages[-1], {"role": "assistant", "content": turn.completion.text}) for turn in turns]
@@ -87,7 +87,7 @@ class Table:
             "all_returns": utilities,
             "forfeit": None if played is None else played.ending.seat,
             "readings": [] if played is None else [turn.reading for turn in played.turns if turn.seat == self.seat],
-            "usage": _usage(turns),
+            "usage": _sum_usage(turns),
         }
         if self.others.name.startswith("mcts-") and self.game.seats > 1:
             fields["mcts_timing"] = {
@@ -105,7 +105,7 @@ class Table:
         return score(played.utilities, self.seat, self.game.spec.utility, *self.task.utility_range)
 
 
-def _history(played: MatchResult, seat: int) -> tuple[list[dict[str, Any]], Match]:
+def _replay_history(played: MatchResult, seat: int) -> tuple[list[dict[str, Any]], Match]:
     """Return all seats' moves with their numbers in the game's action space, and the match after them."""
     job = played.job
     match = job.game.new(job.seed)
@@ -121,7 +121,7 @@ def _history(played: MatchResult, seat: int) -> tuple[list[dict[str, Any]], Matc
     return history, match
 
 
-def _usage(turns: Sequence[ChatTurn]) -> dict[str, int]:
+def _sum_usage(turns: Sequence[ChatTurn]) -> dict[str, int]:
     prompt = sum(turn.completion.prompt_tokens or 0 for turn in turns)
     completion = sum(turn.completion.completion_tokens or 0 for turn in turns)
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}

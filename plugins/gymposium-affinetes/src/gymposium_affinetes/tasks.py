@@ -42,18 +42,18 @@ class Family:
         return format_name(self.name, self.variants[config % len(self.variants)])
 
 
-def _each(name: str, *values: object) -> tuple[Params, ...]:
+def _list_variants(name: str, *values: object) -> tuple[Params, ...]:
     return tuple({name: value} for value in values)
 
 
-def _flags(*names: str) -> tuple[Params, ...]:
+def _combine_flags(*names: str) -> tuple[Params, ...]:
     """Return all combinations of some flags; the first flag is the lowest bit of the configuration."""
     return tuple({name: bool(c >> bit & 1) for bit, name in enumerate(names)} for c in range(2 ** len(names)))
 
 
 FAMILIES = (
     Family("goofspiel", tuple({"imp_info": False, "num_cards": cards} for cards in (8, 10, 12, 14, 16))),
-    Family("liars_dice", _each("numdice", 5), simulations=3000),
+    Family("liars_dice", _list_variants("numdice", 5), simulations=3000),
     Family("leduc_poker", simulations=3000),
     Family(
         "gin_rummy",
@@ -62,10 +62,10 @@ FAMILIES = (
     ),
     Family("othello", simulations=1000),
     Family("backgammon", simulations=600),
-    Family("hex", _each("board_size", 5, 7, 9, 11), simulations=1000),
+    Family("hex", _list_variants("board_size", 5, 7, 9, 11), simulations=1000),
     Family("clobber", tuple({"rows": size, "columns": size} for size in (5, 6, 7)), simulations=1500),
-    Family("hearts", _flags("pass_cards", "jd_bonus", "avoid_all_tricks_bonus"), simulations=500),
-    Family("euchre", _flags("allow_lone_defender", "stick_the_dealer"), simulations=1000),
+    Family("hearts", _combine_flags("pass_cards", "jd_bonus", "avoid_all_tricks_bonus"), simulations=500),
+    Family("euchre", _combine_flags("allow_lone_defender", "stick_the_dealer"), simulations=1000),
     Family("dots_and_boxes", tuple({"num_rows": size, "num_cols": size} for size in (3, 4, 5)), simulations=1200),
     Family("go", tuple({"board_size": size, "komi": 7.5} for size in (5, 7)), simulations=300),
     Family("chess", simulations=200),
@@ -76,7 +76,7 @@ FAMILIES = (
         simulations=800,
     ),
     Family("blackjack"),
-    Family("phantom_ttt", _each("obstype", "reveal-nothing", "reveal-numturns"), simulations=3000),
+    Family("phantom_ttt", _list_variants("obstype", "reveal-nothing", "reveal-numturns"), simulations=3000),
     Family("2048"),
     Family("solitaire"),
     # affinetes uses 200 simulations, which would take minutes per move: the engine needs a tenth of a second to compute
@@ -90,9 +90,9 @@ FAMILIES = (
         ),
         simulations=20,
     ),
-    Family("amazons", _each("board_size", 6, 8, 10), simulations=200),
+    Family("amazons", _list_variants("board_size", 6, 8, 10), simulations=200),
     # affinetes writes seeds_per_house, which OpenSpiel calls num_seeds_per_house
-    Family("oware", _each("num_seeds_per_house", 4, 3, 5), simulations=300),
+    Family("oware", _list_variants("num_seeds_per_house", 4, 3, 5), simulations=300),
 )
 """affinetes' games in the order of its code."""
 
@@ -116,7 +116,7 @@ class Task:
     @property
     def utility_range(self) -> tuple[float, float]:
         """The least and greatest return according to OpenSpiel, which bound the scores."""
-        return _engine_game(self.family, parse_name(self.game)[1]).utility_range
+        return _load_engine_game(self.family, parse_name(self.game)[1]).utility_range
 
     def load(self) -> Game:
         """Load the game. Raises `MissingExtra` if it belongs to a plugin that is not installed."""
@@ -152,19 +152,19 @@ def encode(game: str) -> int:
     if index is None:
         raise UnknownName("game with affinetes tasks", game, (family.name for family in FAMILIES))
     family = FAMILIES[index]
-    settings = _settings(family, params)
+    settings = _list_settings(family, params)
     for config, variant in enumerate(family.variants):
-        if _settings(family, {key: str(value) for key, value in variant.items()}) == settings:
+        if _list_settings(family, {key: str(value) for key, value in variant.items()}) == settings:
             return index * CONFIGS + config
     known = ", ".join(family.game(config) for config in range(len(family.variants)))
     raise BadOption(f"{game} is not an affinetes task. The game's tasks are {known}.")
 
 
-def _settings(family: Family, params: Mapping[str, str]) -> dict[str, str]:
+def _list_settings(family: Family, params: Mapping[str, str]) -> dict[str, str]:
     """Return all of the engine's parameters, defaults included, as text."""
-    return {key: str(value) for key, value in _engine_game(family, params).engine.get_parameters().items()}
+    return {key: str(value) for key, value in _load_engine_game(family, params).engine.get_parameters().items()}
 
 
-def _engine_game(family: Family, params: Mapping[str, str]) -> OpenSpielGame:
+def _load_engine_game(family: Family, params: Mapping[str, str]) -> OpenSpielGame:
     """Return OpenSpiel's implementation of the game."""
     return cast("OpenSpielGame", load_game(format_name(f"openspiel:{family.name}", params)))

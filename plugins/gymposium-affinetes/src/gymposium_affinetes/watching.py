@@ -25,14 +25,14 @@ class WatchedPlayer:
         self.calls = 0
         self.seconds = 0.0
         self._player = player
-        self._given_up = False
+        self._is_canceled = False
         self._waiting: list[Future[Reply]] = []
 
     def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
-        self._check()
+        self._check_canceled()
         began = time.perf_counter()
         player = self._player
-        replies = self._wait(player, asks) if isinstance(player, Concurrent) else ask_player(player, asks)
+        replies = self._await_replies(player, asks) if isinstance(player, Concurrent) else ask_player(player, asks)
         self.seconds += time.perf_counter() - began
         self.calls += len(asks)
         self.replies += replies
@@ -40,21 +40,21 @@ class WatchedPlayer:
 
     def give_up(self) -> None:
         """Let the match end with an error: at once if it waits for a server, otherwise at the next decision."""
-        self._given_up = True
+        self._is_canceled = True
         for future in self._waiting:
             future.cancel()
 
-    def _wait(self, player: Concurrent, asks: Sequence[Ask]) -> list[Reply]:
+    def _await_replies(self, player: Concurrent, asks: Sequence[Ask]) -> list[Reply]:
         try:
             with blame_errors(self._player):
                 self._waiting = [player.submit(ask) for ask in asks]
-                if self._given_up:  # give_up was called before anything could be canceled
+                if self._is_canceled:  # give_up was called before anything could be canceled
                     self.give_up()
                 return wait_for_results(self._waiting)
         except CancelledError:
-            self._check()
+            self._check_canceled()
             raise
 
-    def _check(self) -> None:
-        if self._given_up:
+    def _check_canceled(self) -> None:
+        if self._is_canceled:
             raise GymposiumError("This match was canceled: its result is no longer needed.")

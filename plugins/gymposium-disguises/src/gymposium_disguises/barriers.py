@@ -7,11 +7,11 @@ import re
 import pyspiel
 
 from gymposium.games.territory.amazons import Amazons, get_chosen_squares
-from gymposium_disguises.places import OnPlaces
+from gymposium_disguises.places import BoardDisguise
 from gymposium_disguises.speech import Speech
 
 
-class Barriers(OnPlaces):
+class Barriers(BoardDisguise):
     """`amazons` on a board of any size."""
 
     def __init__(self, speech: Speech, plain: Amazons, engine: pyspiel.Game) -> None:
@@ -38,7 +38,7 @@ class Barriers(OnPlaces):
         if len(chosen) == 1:  # the engine already shows the place of the chosen piece as free
             cells = f"{cells[: chosen[0]]}{'XO'[player]}{cells[chosen[0] + 1 :]}"
         closed = [square for square, cell in zip(self._squares, cells) if cell == "#"]
-        lines = [*self.held(self._squares, cells, "XO"), f"closed: {self.places.said(closed)}"]
+        lines = [*self.list_held(self._squares, cells, "XO"), f"closed: {self.places.group_places(closed)}"]
         if player >= 0:
             so_far = " ".join([(self.names or ())[action] for action in chosen])
             lines.append(f"step {len(chosen) + 1} of {self.sides[player]}; chosen in this turn: {so_far or 'none'}")

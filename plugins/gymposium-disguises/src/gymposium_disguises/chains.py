@@ -12,11 +12,11 @@ from gymposium.games.connection.hex import Hex
 from gymposium.games.connection.hexagons import Hexagons
 from gymposium.games.connection.y import Y
 from gymposium.games.openspiel.wording import Wording
-from gymposium_disguises.places import OnPlaces, Places
+from gymposium_disguises.places import BoardDisguise, Places
 from gymposium_disguises.speech import Speech
 
 
-def two_ends(places: Places, sides: tuple[str, ...]) -> str:
+def explain_ends(places: Places, sides: tuple[str, ...]) -> str:
     """Return the sentence of the rules about the ends that each side joins."""
     rows, columns = places.rows, places.columns
     return (
@@ -25,7 +25,7 @@ def two_ends(places: Places, sides: tuple[str, ...]) -> str:
     )
 
 
-class TwoEnds(OnPlaces):
+class TwoEnds(BoardDisguise):
     """`hex` on a board of any size."""
 
     def __init__(self, speech: Speech, plain: Hex, engine: pyspiel.Game) -> None:
@@ -35,19 +35,19 @@ class TwoEnds(OnPlaces):
         self.names = [places.name[square] for square in plain.names]
         self.move_pattern = re.compile(places.pattern)
         self.story = (
-            f"{places.naming} {places.touching(other_way=True)}\n"
+            f"{places.naming} {places.explain_touching(other_way=True)}\n"
             f"{one} and {other} take turns to put a {places.token} of their own on any free {places.place}. It stays "
             f"there. {places.token.capitalize()}s of one side on {places.place}s that touch, one after the other, are "
-            f"a chain. {two_ends(places, self.sides)} One of the two always succeeds. A move is the "
+            f"a chain. {explain_ends(places, self.sides)} One of the two always succeeds. A move is the "
             f"{places.place}.\n"
         )
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         cells = state.observation_string(seat).replace(" ", "").replace("\n", "")
-        return self.held(self._squares, cells, "xo")
+        return self.list_held(self._squares, cells, "xo")
 
 
-class _OnHexagons(OnPlaces):
+class _HexagonDisguise(BoardDisguise):
     """Disguise of a game on a board of hexagons whose rows differ in length."""
 
     def __init__(self, speech: Speech, plain: Wording, board: Hexagons) -> None:
@@ -59,14 +59,14 @@ class _OnHexagons(OnPlaces):
         self.move_pattern = re.compile("|".join(map(re.escape, self.places.name.values())))
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
-        return self.held(self._squares, "".join(self._board.read_cells(state, seat)), "xo")
+        return self.list_held(self._squares, "".join(self._board.read_cells(state, seat)), "xo")
 
-    def named(self, squares: Iterable[str]) -> str:
+    def describe(self, squares: Iterable[str]) -> str:
         """Return the places of plain squares, separated by commas."""
         return ", ".join([self.places.name[square] for square in squares])
 
 
-class ThreeEdges(_OnHexagons):
+class ThreeEdges(_HexagonDisguise):
     """`y` on a board of any size."""
 
     def __init__(self, speech: Speech, plain: Y, engine: pyspiel.Game) -> None:
@@ -76,7 +76,7 @@ class ThreeEdges(_OnHexagons):
         self.story = (
             f"{places.orders} The first {first} has all {size} {second}s; each later {first} has one {second} less "
             f"than the {first} before, as its last one is missing. {places.writing} "
-            f"{places.touching(other_way=True)}\n"
+            f"{places.explain_touching(other_way=True)}\n"
             f"{one} and {other} take turns to put a {token} of their own on any free {place}. It stays there. "
             f"{token.capitalize()}s of one side on {place}s that touch, one after the other, are a chain. There are "
             f"three edges: the {place}s of the first {first}; those of the first {second}; and the last {place} of "
@@ -85,7 +85,7 @@ class ThreeEdges(_OnHexagons):
         )
 
 
-class LoopsAndChains(_OnHexagons):
+class LoopsAndChains(_HexagonDisguise):
     """`havannah` on a board of any size, with and without the swap rule."""
 
     def __init__(self, speech: Speech, plain: Havannah, engine: pyspiel.Game) -> None:
@@ -105,11 +105,11 @@ class LoopsAndChains(_OnHexagons):
         self.story = (
             f"{places.orders} A {first} has those {second}s whose number in their order "
             f"differs by less than {size} from the number of the {first} in its order. {places.writing} "
-            f"{places.touching(other_way=False)}\n"
+            f"{places.explain_touching(other_way=False)}\n"
             f"{one} and {other} take turns to put a {token} of their own on any free {place}. It stays there. {swap}"
             f"{token.capitalize()}s of one side on {place}s that touch, one after the other, are a chain. Whoever "
             f"first has one of these wins: a loop of a chain around at least one {place}, whether those inside are "
-            f"free or taken; a chain that joins two of the six corners, which are {self.named(corners)}; or a chain "
+            f"free or taken; a chain that joins two of the six corners, which are {self.describe(corners)}; or a chain "
             f"that joins three of the six edges. The edges are the first {first}, the last {first}, the first "
             f"{second}, the last {second}, the {place}s whose {second} is {size - 1} later in its order than its "
             f"{first}, and those where it is {size - 1} earlier; corners belong to no edge. If every {place} is taken "

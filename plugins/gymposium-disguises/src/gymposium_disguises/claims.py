@@ -8,7 +8,7 @@ import pyspiel
 
 from gymposium.games.dice.liars_dice import LiarsDice
 from gymposium_disguises.disguise import Disguise
-from gymposium_disguises.speech import Speech, listed
+from gymposium_disguises.speech import Speech, join
 
 _DOUBT = "doubt"
 _HIGHER = {
@@ -22,13 +22,13 @@ class Claims(Disguise):
 
     def __init__(self, speech: Speech, plain: LiarsDice, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain)
-        self._kinds = kinds = speech.animals(plain.dice_sides)
-        self.names = [self._claim(bid) for bid in plain.names[:-1]] + [_DOUBT]
+        self._kinds = kinds = speech.draw_animals(plain.dice_sides)
+        self.names = [self._format_claim(bid) for bid in plain.names[:-1]] + [_DOUBT]
         self.move_pattern = re.compile(rf"\d+ (?:{'|'.join(kinds)})|{_DOUBT}")
         (one, other), each, last = self.sides, plain.numdice, kinds[-1]
         tickets = "one ticket" if each == 1 else f"{each} tickets"
         self.story = (
-            f"There are tickets of {len(kinds)} kinds, in this order: {listed(kinds)}. {one} and {other} have drawn "
+            f"There are tickets of {len(kinds)} kinds, in this order: {join(kinds)}. {one} and {other} have drawn "
             f"{tickets} each, every kind being equally likely, which the other does not see. They take turns to make a "
             f"claim about all {2 * each} tickets together: 2 {kinds[-2]} claims that two of them or more are "
             f"{kinds[-2]}. A ticket of the kind {last} counts as every kind; a claim on {last} counts only these.\n"
@@ -37,12 +37,15 @@ class Claims(Disguise):
             f"otherwise the side that doubted.\n"
         )
 
-    def _claim(self, bid: str) -> str:
+    def _format_claim(self, bid: str) -> str:
         quantity, _, face = bid.partition("x")
         return f"{quantity} {self._kinds[int(face) - 1]}"
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         dice, *made = state.information_state_string(seat).split(" ")
-        moves = [_DOUBT if move == "Liar" else self._claim(move.replace("-", "x")) for move in made]
+        moves = [_DOUBT if move == "Liar" else self._format_claim(move.replace("-", "x")) for move in made]
         past = [f"{self.sides[turn % 2]} {move}" for turn, move in enumerate(moves)]
-        return [f"your tickets: {listed([self._kinds[int(face) - 1] for face in dice])}", f"so far: {listed(past)}"]
+        return [
+            f"your tickets: {join([self._kinds[int(face) - 1] for face in dice])}",
+            f"so far: {join(past)}",
+        ]

@@ -7,11 +7,11 @@ import re
 import pyspiel
 
 from gymposium.games.pieces.breakthrough import Breakthrough
-from gymposium_disguises.places import OnPlaces, content, list_squares
+from gymposium_disguises.places import BoardDisguise, list_squares, read_cells
 from gymposium_disguises.speech import Speech
 
 
-class Crossing(OnPlaces):
+class Crossing(BoardDisguise):
     """`breakthrough` on a board of any size."""
 
     def __init__(self, speech: Speech, plain: Breakthrough, engine: pyspiel.Game) -> None:
@@ -33,4 +33,4 @@ class Crossing(OnPlaces):
         )
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
-        return self.held(self._squares, content(state.observation_string(seat)), "bw")
+        return self.list_held(self._squares, read_cells(state.observation_string(seat)), "bw")

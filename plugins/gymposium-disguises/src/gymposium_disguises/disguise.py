@@ -14,10 +14,10 @@ from gymposium.games.openspiel.wording import Wording, WordingByPosition
 from gymposium.games.protocol import Style
 from gymposium.plugins.specs import DISGUISE
 from gymposium_disguises import DISGUISES
-from gymposium_disguises.speech import Speech, listed
+from gymposium_disguises.speech import Speech, join
 
 
-def disguised(game: OpenSpielGame, seed: int) -> OpenSpielGame:
+def disguise_game(game: OpenSpielGame, seed: int) -> OpenSpielGame:
     """Return a game in words drawn from a seed."""
     module, _, name = DISGUISES[game.spec.name].partition(":")
     words = getattr(import_module(f"gymposium_disguises.{module}"), name)
@@ -48,9 +48,9 @@ class Disguise:
         """Return the names of actions. If `names` is None, they depend on the position."""
         if self.names is not None:
             return [self.names[action] for action in actions]
-        return [self.renamed(move) for move in cast(WordingByPosition, self._plain).moves(state, seat, actions)]
+        return [self.rename_move(move) for move in cast(WordingByPosition, self._plain).moves(state, seat, actions)]
 
-    def renamed(self, move: str) -> str:
+    def rename_move(self, move: str) -> str:
         """Return the name of a move by its plain name. Only disguises whose `names` equals None need it."""
         raise NotImplementedError
 
@@ -58,25 +58,25 @@ class Disguise:
         """Return the line of the rules about who the seat is."""
         return f"You are {self.sides[seat]}. {self.sides[0]} begins.\n"
 
-    def over(self, state: pyspiel.State) -> bool:
+    def is_over(self, state: pyspiel.State) -> bool:
         """Return whether the match is over."""
         return bool(state.is_terminal())
 
     def end(self, state: pyspiel.State, seat: int) -> str:
         """Return the line of a finished match."""
         results = [f"{side} {value:+g}" for side, value in zip(self.sides, state.returns())]
-        return f"The match is over. Results: {listed(results)}."
+        return f"The match is over. Results: {join(results)}."
 
     def rules(self, seat: int, style: Style) -> str:
         return f"{self.story}{self.role(seat)}"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        lines, over = self.lines(state, seat), self.over(state)
+        lines, over = self.lines(state, seat), self.is_over(state)
         legal = [] if over else state.legal_actions(seat)
         if over:
             lines.append(self.end(state, seat))
         if style == "compact":
-            lines.append(f"legal: {listed(self.moves(state, seat, legal))}")
+            lines.append(f"legal: {join(self.moves(state, seat, legal))}")
         elif not over:
             lines.append("It is your turn." if legal else "It is not your turn.")
         return "\n".join(lines) + "\n"

@@ -7,13 +7,13 @@ import re
 import pyspiel
 
 from gymposium.games.territory.go import Go
-from gymposium_disguises.places import OnPlaces
-from gymposium_disguises.speech import Speech, listed
+from gymposium_disguises.places import BoardDisguise
+from gymposium_disguises.speech import Speech, join
 
 _WAIT = "wait"
 
 
-class Enclosures(OnPlaces):
+class Enclosures(BoardDisguise):
     """`go` on a board of any size."""
 
     def __init__(self, speech: Speech, plain: Go, engine: pyspiel.Game) -> None:
@@ -45,10 +45,10 @@ class Enclosures(OnPlaces):
         board: str = state.observation_string(seat)
         size, past = self._go.board_size, state.history()
         rows = [line[3:] for line in board.split("\n")[2 : size + 2]]  # the last row first
-        lines = self.held(self._squares, "".join(reversed(rows)), "XO")
+        lines = self.list_held(self._squares, "".join(reversed(rows)), "XO")
         names = self.names or ()
         last = f", the last by {self.sides[1 - len(past) % 2]}: {names[past[-1]]}" if past else ""
         lines.append(f"moves made: {len(past)} of {self._go.limit}{last}")
         if again := self._go.find_repetitions(state, board):
-            lines.append(f"these bring back how all looked before: {listed([names[action] for action in again])}")
+            lines.append(f"these bring back how all looked before: {join([names[action] for action in again])}")
         return lines

@@ -7,11 +7,11 @@ import re
 import pyspiel
 
 from gymposium.games.territory.clobber import Clobber
-from gymposium_disguises.places import OnPlaces, content, list_squares
+from gymposium_disguises.places import BoardDisguise, list_squares, read_cells
 from gymposium_disguises.speech import Speech
 
 
-class Evictions(OnPlaces):
+class Evictions(BoardDisguise):
     """`clobber` on a board of any size."""
 
     def __init__(self, speech: Speech, plain: Clobber, engine: pyspiel.Game) -> None:
@@ -20,7 +20,7 @@ class Evictions(OnPlaces):
         places, (one, other) = self.places, self.sides
         place, token = places.place, places.token
         # an action that leads off the board is never legal and keeps its plain name
-        self.names = [places.renamed_or_same(name) for name in plain.names]
+        self.names = [places.rename_if_move(name) for name in plain.names]
         self.move_pattern = re.compile(f"{places.pattern} to {places.pattern}")
         self.story = (
             f"{places.naming} {places.beside}\n"
@@ -31,4 +31,4 @@ class Evictions(OnPlaces):
         )
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
-        return self.held(self._squares, content(state.observation_string(seat)), "ox")
+        return self.list_held(self._squares, read_cells(state.observation_string(seat)), "ox")

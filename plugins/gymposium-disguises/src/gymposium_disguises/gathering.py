@@ -7,13 +7,13 @@ import re
 import pyspiel
 
 from gymposium.games.connection.lines_of_action import BOARD_LENGTH, SQUARE_INDICES, LinesOfAction, find_repetitions
-from gymposium_disguises.places import OnPlaces
-from gymposium_disguises.speech import Speech, listed
+from gymposium_disguises.places import BoardDisguise
+from gymposium_disguises.speech import Speech, join
 
 _SQUARES = [f"{column}{row}" for row in range(1, 9) for column in "abcdefgh"]
 
 
-class Gathering(OnPlaces):
+class Gathering(BoardDisguise):
     """`lines_of_action`."""
 
     def __init__(self, speech: Speech, plain: LinesOfAction, engine: pyspiel.Game) -> None:
@@ -40,9 +40,9 @@ class Gathering(OnPlaces):
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         board: str = state.observation_string(seat)[:BOARD_LENGTH]
-        lines = self.held(_SQUARES, "".join([board[place] for place in SQUARE_INDICES]), "xo")
+        lines = self.list_held(_SQUARES, "".join([board[place] for place in SQUARE_INDICES]), "xo")
         lines.append(f"moves made: {state.move_number()} of {self._last}")
         if state.current_player() == seat and (again := find_repetitions(state, board)):
-            moves = listed([self.renamed(self._steps[action]) for action in again])
+            moves = join([self.rename_move(self._steps[action]) for action in again])
             lines.append(f"these bring back an earlier arrangement: {moves}")
         return lines

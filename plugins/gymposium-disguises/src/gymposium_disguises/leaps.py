@@ -7,11 +7,11 @@ import re
 import pyspiel
 
 from gymposium.games.pieces.checkers import QUIET, Checkers
-from gymposium_disguises.places import OnPlaces, content, list_squares
+from gymposium_disguises.places import BoardDisguise, list_squares, read_cells
 from gymposium_disguises.speech import Speech
 
 
-class Leaps(OnPlaces):
+class Leaps(BoardDisguise):
     """`checkers` on a board of any size."""
 
     def __init__(self, speech: Speech, plain: Checkers, engine: pyspiel.Game) -> None:
@@ -22,7 +22,7 @@ class Leaps(OnPlaces):
         place, token, row, column = places.place, places.token, places.row, places.column
         near, far = places.rows[0], places.rows[-1]
         # an action that leads off the board is never legal and keeps its plain name
-        self.names = [places.renamed_or_same(name) for name in plain.names]
+        self.names = [places.rename_if_move(name) for name in plain.names]
         self.move_pattern = re.compile(f"{places.pattern} to {places.pattern}")
         self.story = (
             f"{places.naming}\n"
@@ -41,10 +41,10 @@ class Leaps(OnPlaces):
         )
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
-        cells = content(state.observation_string(seat))
+        cells = read_cells(state.observation_string(seat))
         quiet, leaping = self._checkers.facts(state)
-        great = [line.replace(":", ", great:", 1) for line in self.held(self._squares, cells, "8*")]
-        lines = [*self.held(self._squares, cells, "o+"), *great, f"moves since the last leap: {quiet}"]
+        great = [line.replace(":", ", great:", 1) for line in self.list_held(self._squares, cells, "8*")]
+        lines = [*self.list_held(self._squares, cells, "o+"), *great, f"moves since the last leap: {quiet}"]
         if leaping:
             lines.append(f"{self.places.name[leaping]} must go on leaping.")
         return lines

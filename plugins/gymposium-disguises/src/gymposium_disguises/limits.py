@@ -20,7 +20,7 @@ class Limit(Disguise):
 
     def __init__(self, speech: Speech, plain: Blackjack, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain)
-        plants, animals = speech.plants(len(_SUITS)), speech.animals(len(_RANKS))
+        plants, animals = speech.draw_plants(len(_SUITS)), speech.draw_animals(len(_RANKS))
         self._tiles = {
             f"{rank}{suit}": f"{plant}-{animal}"
             for rank, animal in zip(_RANKS, animals)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from gymposium.games.openspiel.boards import list_letters
 from gymposium.games.openspiel.wording import Wording
 from gymposium_disguises.disguise import Disguise
-from gymposium_disguises.speech import Speech, listed
+from gymposium_disguises.speech import Speech, join
 
 _SQUARE = re.compile(r"([A-Za-z])(\d+)")
 
@@ -27,8 +27,8 @@ class Places:
         draw = speech.draw
         self.crossed = draw.chance(0.5)
         """Whether columns give the first word."""
-        outer = speech.plants(len(columns if self.crossed else numbers))
-        inner = speech.animals(len(numbers if self.crossed else columns))
+        outer = speech.draw_plants(len(columns if self.crossed else numbers))
+        inner = speech.draw_animals(len(numbers if self.crossed else columns))
         of_rows, of_columns = (inner, outer) if self.crossed else (outer, inner)
         flips = [mirrored and draw.chance(0.5) for _ in range(2)]
         self.rows, self.columns = (words[::-1] if flip else words for words, flip in zip((of_rows, of_columns), flips))
@@ -43,25 +43,25 @@ class Places:
             **{str(number): word for number, word in zip(numbers, self.rows)},
             **dict(zip(columns, self.columns)),
         }
-        self.name = {square: self._named(square[0], square[1:]) for square in squares}
+        self.name = {square: self._name_square(square[0], square[1:]) for square in squares}
         """The name of each plain square."""
         self.pattern = f"(?:{'|'.join(outer)})-(?:{'|'.join(inner)})"
         """Regular expression for the name of a place."""
 
-    def _named(self, letter: str, number: str) -> str:
+    def _name_square(self, letter: str, number: str) -> str:
         row, column = self._words[number], self._words[letter]
         return f"{column}-{row}" if self.crossed else f"{row}-{column}"
 
-    def renamed(self, move: str) -> str:
+    def rename_move(self, move: str) -> str:
         """Return the name of a move by its plain name, which consists of squares: `oak-fox to elm-bee` for `a1b2`."""
         return " to ".join([self.name[letter + number] for letter, number in _SQUARE.findall(move)])
 
-    def renamed_or_same(self, move: str) -> str:
-        """Return `renamed` of a move between two places, and other text unchanged."""
+    def rename_if_move(self, move: str) -> str:
+        """Return `rename_move` of a move between two places, and other text unchanged."""
         squares = ["".join(square) for square in _SQUARE.findall(move)]
-        return self.renamed(move) if len(squares) == 2 and all(square in self.name for square in squares) else move
+        return self.rename_move(move) if len(squares) == 2 and all(square in self.name for square in squares) else move
 
-    def said(self, squares: Iterable[str]) -> str:
+    def group_places(self, squares: Iterable[str]) -> str:
         """Return a list of plain squares, grouped by their first word: `oak: fox bee; elm: cat`."""
         groups: dict[str, list[str]] = {}
         for square in squares:
@@ -79,8 +79,8 @@ class Places:
     def orders(self) -> str:
         """Return the sentences that list the words in their order."""
         return (
-            f"There are {len(self.outer)} {self.first}s, in this order: {listed(self.outer)}. There are "
-            f"{len(self.inner)} {self.second}s, in this order: {listed(self.inner)}."
+            f"There are {len(self.outer)} {self.first}s, in this order: {join(self.outer)}. There are "
+            f"{len(self.inner)} {self.second}s, in this order: {join(self.inner)}."
         )
 
     @property
@@ -106,7 +106,7 @@ class Places:
             f"time: both forward, both backward, or one forward and one backward, always the same way."
         )
 
-    def touching(self, other_way: bool) -> str:
+    def explain_touching(self, other_way: bool) -> str:
         """Return the sentence that explains which of six places touch, for boards that are not mirrored.
 
         `other_way` says whether the third direction goes back in one order.
@@ -119,20 +119,20 @@ class Places:
         )
 
 
-class OnPlaces(Disguise):
+class BoardDisguise(Disguise):
     """Disguise of a board game whose moves are squares or pairs of squares."""
 
     def __init__(self, speech: Speech, plain: Wording, squares: Iterable[str], *, mirrored: bool = True) -> None:
         super().__init__(speech, plain)
         self.places = Places(speech, squares, mirrored=mirrored)
 
-    def renamed(self, move: str) -> str:
-        return self.places.renamed(move)
+    def rename_move(self, move: str) -> str:
+        return self.places.rename_move(move)
 
-    def held(self, squares: Sequence[str], cells: str, marks: str) -> list[str]:
+    def list_held(self, squares: Sequence[str], cells: str, marks: str) -> list[str]:
         """Return a line for each side with its places. `cells` holds the content of each square."""
         return [
-            f"{side}: {self.places.said([square for square, cell in zip(squares, cells) if cell == mark])}"
+            f"{side}: {self.places.group_places([square for square, cell in zip(squares, cells) if cell == mark])}"
             for side, mark in zip(self.sides, marks)
         ]
 
@@ -142,7 +142,7 @@ def list_squares(columns: int, rows: int) -> list[str]:
     return [f"{column}{row}" for row in range(1, rows + 1) for column in list_letters(columns)]
 
 
-def content(board: str) -> str:
+def read_cells(board: str) -> str:
     """Return the content of `list_squares` from an engine board with the highest row first: `2x.o\\n1.o.\\n abc\\n`."""
     rows = board.split("\n")[:-2]
     label = len(str(len(rows)))

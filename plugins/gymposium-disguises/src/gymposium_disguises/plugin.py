@@ -34,6 +34,6 @@ def gymposium_disguises() -> Iterable[DisguiseSpec]:
         yield DisguiseSpec(
             name=game,
             summary=f"{game} in other words, with other names of moves and another layout.",
-            entry_point="gymposium_disguises.disguise:disguised",
+            entry_point="gymposium_disguises.disguise:disguise_game",
             example=_SMALL.get(game, {}),
         )

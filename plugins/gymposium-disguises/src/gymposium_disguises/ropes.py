@@ -7,11 +7,11 @@ import re
 import pyspiel
 
 from gymposium.games.territory.dots_and_boxes import DotsAndBoxes
-from gymposium_disguises.places import OnPlaces, list_squares
-from gymposium_disguises.speech import Speech, listed
+from gymposium_disguises.places import BoardDisguise, list_squares
+from gymposium_disguises.speech import Speech, join
 
 
-class Ropes(OnPlaces):
+class Ropes(BoardDisguise):
     """`dots_and_boxes` on a board of any size."""
 
     def __init__(self, speech: Speech, plain: DotsAndBoxes, engine: pyspiel.Game) -> None:
@@ -19,7 +19,7 @@ class Ropes(OnPlaces):
         self._boxes = plain
         places, (one, other) = self.places, self.sides
         place = places.place
-        self.names = [places.renamed(name) for name in plain.names]
+        self.names = [places.rename_move(name) for name in plain.names]
         self.move_pattern = re.compile(f"{places.pattern} to {places.pattern}")
         result = (
             "Your result is the number of your fields less the number of the other's."
@@ -47,11 +47,11 @@ class Ropes(OnPlaces):
             for column in range(columns):
                 owner = board[2 * row + 1][4 * column + 2]
                 if owner != " ":
-                    owned[int(owner) - 1].append(self._field(row, column))
-        fields = [f"{side}'s fields: {len(mine)}; {listed(mine)}" for side, mine in zip(self.sides, owned)]
-        return [f"ropes: {listed(tied)}", *fields]
+                    owned[int(owner) - 1].append(self._format_field(row, column))
+        fields = [f"{side}'s fields: {len(mine)}; {join(mine)}" for side, mine in zip(self.sides, owned)]
+        return [f"ropes: {join(tied)}", *fields]
 
-    def _field(self, row: int, column: int) -> str:
+    def _format_field(self, row: int, column: int) -> str:
         """Return a field as two opposite corners."""
         dots = self._boxes.dots
-        return self.places.renamed(f"{dots[column]}{row + 1}{dots[column + 1]}{row + 2}").replace(" to ", "/")
+        return self.places.rename_move(f"{dots[column]}{row + 1}{dots[column + 1]}{row + 2}").replace(" to ", "/")

@@ -7,11 +7,11 @@ import re
 import pyspiel
 
 from gymposium.games.lines.gomoku import Gomoku
-from gymposium_disguises.places import OnPlaces
+from gymposium_disguises.places import BoardDisguise
 from gymposium_disguises.speech import Speech
 
 
-class Rows(OnPlaces):
+class Rows(BoardDisguise):
     """`gomoku` in all its variants."""
 
     def __init__(self, speech: Speech, plain: Gomoku, engine: pyspiel.Game) -> None:
@@ -31,4 +31,4 @@ class Rows(OnPlaces):
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         cells = "".join(state.observation_string(seat).split("\n")[1:])
-        return self.held(self._squares, cells, "bw")
+        return self.list_held(self._squares, cells, "bw")

@@ -9,7 +9,7 @@ import pyspiel
 
 from gymposium.games.mixed_motive.bargaining import AGREE, Bargaining
 from gymposium_disguises.disguise import Disguise
-from gymposium_disguises.speech import TOKENS, Speech, listed
+from gymposium_disguises.speech import TOKENS, Speech, join
 
 _WANT = ("ask", "keep", "want")
 _SETTLE = ("accept", "done", "settle")
@@ -26,7 +26,7 @@ class Sharing(Disguise):
         """Plain index of each kind, in the order of the disguise."""
         self._goods = goods = draw.some(TOKENS, kinds)
         want, self._settle = draw.pick(_WANT), draw.pick(_SETTLE)
-        self._offers = [" ".join(self._ordered(offer.split())) for offer in plain.taken]
+        self._offers = [" ".join(self._reorder(offer.split())) for offer in plain.taken]
         self.names = [self._settle if name == AGREE else "" for name in plain.names]
         self.names[: len(self._offers)] = [f"{want} {offer}" for offer in self._offers]
         self.move_pattern = re.compile(rf"{self._settle}|{want} \d \d \d")
@@ -45,23 +45,23 @@ class Sharing(Disguise):
             f"what it is worth to the other, who does not know your worths. The whole heap is worth {plain.worth} to "
             f"each; each kind is worth something to at least one of you, and at least one kind to both.\n"
             f"You take turns. An offer says how many of each kind you want for yourself, in the order "
-            f"{listed(goods)}: {want} 1 0 2; the other would get the rest. {self._settle} agrees to the offer that the "
+            f"{join(goods)}: {want} 1 0 2; the other would get the rest. {self._settle} agrees to the offer that the "
             f"other made just before: the match is then over, and each gets the worth of their own part. "
             f"{' '.join(ends)}\n"
         )
 
-    def _ordered(self, numbers: Sequence[object]) -> list[str]:
+    def _reorder(self, numbers: Sequence[object]) -> list[str]:
         return [str(numbers[kind]) for kind in self._order]
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         plain = self._bargaining
         deal, *actions = state.history()
         offers = [action for action in actions if action < plain.agree]
-        heap = zip(self._goods, self._ordered(plain.pools[deal]), self._ordered(plain.values[seat][deal]))
+        heap = zip(self._goods, self._reorder(plain.pools[deal]), self._reorder(plain.values[seat][deal]))
         past = [f"{self.sides[turn % 2]} {self._offers[offer]}" for turn, offer in enumerate(offers)]
         lines = [
-            f"heap: {listed([f'{number} {kind}s worth {value} each to you' for kind, number, value in heap])}",
-            f"offers of {plain.max_turns}: {listed(past)}",
+            f"heap: {join([f'{number} {kind}s worth {value} each to you' for kind, number, value in heap])}",
+            f"offers of {plain.max_turns}: {join(past)}",
         ]
         if plain.agree in actions:
             lines.append(f"{self.sides[len(offers) % 2]} agreed.")

@@ -11,34 +11,34 @@ from gymposium.games.openspiel.wording import Wording
 from gymposium.games.sowing.mancala import Mancala, parse_board
 from gymposium.games.sowing.oware import LIMIT, Oware, parse_oware_board
 from gymposium_disguises.disguise import Disguise
-from gymposium_disguises.speech import Speech, listed
+from gymposium_disguises.speech import Speech, join
 
 
-class _OnARing(Disguise):
+class _RingDisguise(Disguise):
     """Disguise of a game with a row of places for each side, which together form a ring."""
 
     def __init__(self, speech: Speech, plain: Wording, each: int) -> None:
         super().__init__(speech, plain)
-        words = speech.plants(2 * each)
+        words = speech.draw_plants(2 * each)
         self.sheds = words[:each], words[each:]
         """Places of each side, in ring order."""
         self.move_pattern = re.compile("|".join(words))
         self._token = speech.token
 
-    def stock(self, seeds: Sequence[Sequence[object]], stores: Sequence[object]) -> list[str]:
+    def list_stock(self, seeds: Sequence[Sequence[object]], stores: Sequence[object]) -> list[str]:
         """Return a line for each side with the contents of its places and its store."""
         return [
-            f"{side}: {listed([f'{name} {number}' for name, number in zip(names, row)])}; barn {store}"
+            f"{side}: {join([f'{name} {number}' for name, number in zip(names, row)])}; barn {store}"
             for side, names, row, store in zip(self.sides, self.sheds, seeds, stores)
         ]
 
-    def owners(self) -> str:
+    def explain_owners(self) -> str:
         """Return the sentences that say who owns which places."""
         (one, other), (mine, theirs) = self.sides, self.sheds
-        return f"{one} owns the sheds {listed(mine)}, {other} the sheds {listed(theirs)}. Each side also has a barn."
+        return f"{one} owns the sheds {join(mine)}, {other} the sheds {join(theirs)}. Each side also has a barn."
 
 
-class TwoBarns(_OnARing):
+class TwoBarns(_RingDisguise):
     """`mancala`."""
 
     def __init__(self, speech: Speech, plain: Mancala, engine: pyspiel.Game) -> None:
@@ -46,10 +46,10 @@ class TwoBarns(_OnARing):
         self._limit = plain.limit
         (one, other), (mine, theirs), token = self.sides, self.sheds, self._token
         self.names = [f"{other}'s barn", *mine, f"{one}'s barn", *theirs]
-        facing = listed([f"{a} and {b}" for a, b in zip(mine, reversed(theirs))])
+        facing = join([f"{a} and {b}" for a, b in zip(mine, reversed(theirs))])
         self.story = (
-            f"{self.owners()} The ring road passes {listed(mine)}, {one}'s barn, {listed(theirs)}, {other}'s barn and "
-            f"then {mine[0]} again.\n"
+            f"{self.explain_owners()} The ring road passes {join(mine)}, {one}'s barn, {join(theirs)}, {other}'s barn "
+            f"and then {mine[0]} again.\n"
             f"{one} and {other} move {token}s. A move takes all {token}s from one shed of your own and leaves one at "
             f"each stop that follows on the ring road, passing over the other's barn only. If the last one is left in "
             f"your barn, you move again; if not, it is the other's turn. If the last one is left in a shed of your own "
@@ -62,10 +62,10 @@ class TwoBarns(_OnARing):
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         north, south, stores = parse_board(state.observation_string(seat))
-        return [*self.stock((south, north[::-1]), stores), f"moves made: {state.move_number()} of {self._limit}"]
+        return [*self.list_stock((south, north[::-1]), stores), f"moves made: {state.move_number()} of {self._limit}"]
 
 
-class TwosAndThrees(_OnARing):
+class TwosAndThrees(_RingDisguise):
     """`oware` with any number of houses and seeds."""
 
     def __init__(self, speech: Speech, plain: Oware, engine: pyspiel.Game) -> None:
@@ -75,7 +75,7 @@ class TwosAndThrees(_OnARing):
         (one, other), (mine, theirs), token = self.sides, self.sheds, self._token
         total = 2 * plain.houses * plain.each
         self.story = (
-            f"{self.owners()} The ring road passes {listed(mine)}, {listed(theirs)} and then {mine[0]} again.\n"
+            f"{self.explain_owners()} The ring road passes {join(mine)}, {join(theirs)} and then {mine[0]} again.\n"
             f"{one} and {other} take turns to move {token}s. A move takes all {token}s from one shed of your own and "
             f"leaves one in each shed that follows on the ring road, passing over the one that was emptied only, "
             f"however often it comes by. If the last one is left in a shed of the other, which then holds 2 or 3, "
@@ -89,10 +89,10 @@ class TwosAndThrees(_OnARing):
             f"sheds. More {token}s win; with equal numbers nobody wins. A move is the shed that is emptied.\n"
         )
 
-    def renamed(self, move: str) -> str:
+    def rename_move(self, move: str) -> str:
         return self._names[move]
 
-    def over(self, state: pyspiel.State) -> bool:
+    def is_over(self, state: pyspiel.State) -> bool:
         return bool(state.is_terminal() or state.move_number() >= LIMIT)
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
@@ -100,7 +100,7 @@ class TwosAndThrees(_OnARing):
         if state.move_number() >= LIMIT:  # when the engine ends a match, each side already has its own seeds
             board = board.collect_seeds()
         rows = board.seeds[: self._houses], board.seeds[self._houses :]
-        return [*self.stock(rows, board.stores), f"moves made: {state.move_number()} of {LIMIT}"]
+        return [*self.list_stock(rows, board.stores), f"moves made: {state.move_number()} of {LIMIT}"]
 
     def end(self, state: pyspiel.State, seat: int) -> str:
         return "The match is over."

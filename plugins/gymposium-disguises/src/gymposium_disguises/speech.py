@@ -34,15 +34,15 @@ class Speech:
         self.place = self.draw.pick(PLACES)
         self.axes = self.draw.pick(AXES)
 
-    def plants(self, number: int) -> list[str]:
+    def draw_plants(self, number: int) -> list[str]:
         """Return names of plants in random order."""
         return self.draw.some(PLANTS, number)
 
-    def animals(self, number: int) -> list[str]:
+    def draw_animals(self, number: int) -> list[str]:
         """Return names of animals in random order."""
         return self.draw.some(ANIMALS, number)
 
 
-def listed(words: Sequence[str]) -> str:
+def join(words: Sequence[str]) -> str:
     """Return the words separated by commas: `oak, elm, fig`. For an empty list, return `none`."""
     return ", ".join(words) or "none"

@@ -10,14 +10,14 @@ from gymposium.games.hidden_boards.phantom_ttt import PhantomTicTacToe
 from gymposium.games.lines.tic_tac_toe import TicTacToe
 from gymposium.games.lines.ultimate_tic_tac_toe import UltimateTicTacToe, find_winner, split_boards
 from gymposium_disguises.disguise import Disguise
-from gymposium_disguises.speech import Speech, listed
+from gymposium_disguises.speech import Speech, join
 
 _SQUARE = ((2, 7, 6), (9, 5, 1), (4, 3, 8))
 _MOST = 4
 """Maximum added to the numbers 1 to 9. Half of the seeds add nothing."""
 
 
-class Magic:
+class MagicSquare:
     """Nine numbers on the nine cells of a board. Three have the target sum if and only if their cells are in a row."""
 
     def __init__(self, speech: Speech) -> None:
@@ -42,7 +42,7 @@ class Sums(Disguise):
 
     def __init__(self, speech: Speech, plain: TicTacToe, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain)
-        self.magic = magic = Magic(speech)
+        self.magic = magic = MagicSquare(speech)
         self.names = [*map(str, magic.numbers)]
         self.move_pattern = re.compile(r"\d\d?")
         one, other = self.sides
@@ -55,7 +55,7 @@ class Sums(Disguise):
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         cells = state.observation_string(seat).replace("\n", "")
         return [
-            f"{who}: {listed(self.magic.list_numbers(cells, mark))}" for who, mark in zip((*self.sides, "free"), "xo.")
+            f"{who}: {join(self.magic.list_numbers(cells, mark))}" for who, mark in zip((*self.sides, "free"), "xo.")
         ]
 
 
@@ -64,7 +64,7 @@ class UnseenSums(Disguise):
 
     def __init__(self, speech: Speech, plain: PhantomTicTacToe, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain)
-        self.magic = magic = Magic(speech)
+        self.magic = magic = MagicSquare(speech)
         self.names = [*map(str, magic.numbers)]
         self.move_pattern = re.compile(r"\d\d?")
         one, other = self.sides
@@ -88,8 +88,8 @@ class UnseenSums(Disguise):
         tries = [turn.partition(",")[2] for turn in rows[-1].split()]
         numbers = self.magic.numbers
         asked = [t if t == "?" else str(numbers[int(t)]) + "!" * (cells[int(t)] != mark) for t in tries]
-        known = [f"{side}: {listed(self.magic.list_numbers(cells, mark))}" for side, mark in zip(self.sides, "xo")]
-        return [*known, f"asked: {listed(asked)}"]
+        known = [f"{side}: {join(self.magic.list_numbers(cells, mark))}" for side, mark in zip(self.sides, "xo")]
+        return [*known, f"asked: {join(asked)}"]
 
 
 class SumsOfSums(Disguise):
@@ -97,7 +97,7 @@ class SumsOfSums(Disguise):
 
     def __init__(self, speech: Speech, plain: UltimateTicTacToe, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain)
-        self.magic = magic = Magic(speech)
+        self.magic = magic = MagicSquare(speech)
         self.box, self.token = speech.place, speech.token
         self.move_pattern = re.compile(rf"{self.box} \d\d?|\d\d?-\d\d?")
         one, other = self.sides
@@ -116,14 +116,14 @@ class SumsOfSums(Disguise):
             f"{low}-{low + 1} takes {token} {low + 1} from {box} {low}.\n"
         )
 
-    def _number(self, plain: str) -> int:
+    def _rename_number(self, plain: str) -> int:
         return self.magic.numbers[int(plain) - 1]
 
-    def renamed(self, move: str) -> str:
+    def rename_move(self, move: str) -> str:
         board, _, square = move.partition("/")
         if square:
-            return f"{self._number(board)}-{self._number(square)}"
-        return f"{self.box} {self._number(move.removeprefix('board '))}"
+            return f"{self._rename_number(board)}-{self._rename_number(square)}"
+        return f"{self.box} {self._rename_number(move.removeprefix('board '))}"
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         view: str = state.observation_string(seat)
@@ -135,12 +135,12 @@ class SumsOfSums(Disguise):
                 f"{side} {' '.join(self.magic.list_numbers(cells, mark)) or '-'}"
                 for side, mark in zip(self.sides, "xo")
             ]
-            lines.append(f"{self.box} {number} ({ends[find_winner(cells)]}): {listed(taken)}")
+            lines.append(f"{self.box} {number} ({ends[find_winner(cells)]}): {join(taken)}")
         player, forced = state.current_player(), view.split()[-1]
         if player >= 0:
-            must = f"choose a {self.box}" if forced == "any" else f"take from {self.box} {self._number_at(forced)}"
+            must = f"choose a {self.box}" if forced == "any" else f"take from {self.box} {self._find_number(forced)}"
             lines.append(f"{self.sides[player]} must {must}.")
         return lines
 
-    def _number_at(self, board: str) -> int:
+    def _find_number(self, board: str) -> int:
         return self.magic.numbers[int(board)]

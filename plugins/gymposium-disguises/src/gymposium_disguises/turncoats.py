@@ -7,14 +7,14 @@ import re
 import pyspiel
 
 from gymposium.games.territory.othello import Othello
-from gymposium_disguises.places import OnPlaces
+from gymposium_disguises.places import BoardDisguise
 from gymposium_disguises.speech import Speech
 
 _SQUARES = [f"{column}{row}" for row in range(1, 9) for column in "abcdefgh"]
 _WAIT = "wait"
 
 
-class Turncoats(OnPlaces):
+class Turncoats(BoardDisguise):
     """`othello`."""
 
     def __init__(self, speech: Speech, plain: Othello, engine: pyspiel.Game) -> None:
@@ -36,4 +36,4 @@ class Turncoats(OnPlaces):
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         rows = state.observation_string(seat).split("\n")[2:10]
-        return self.held(_SQUARES, "".join([row[2:17:2] for row in rows]), "xo")
+        return self.list_held(_SQUARES, "".join([row[2:17:2] for row in rows]), "xo")

@@ -7,12 +7,12 @@ import re
 import pyspiel
 
 from gymposium.games.hidden_boards.dark_hex import DarkHex
-from gymposium_disguises.chains import two_ends
-from gymposium_disguises.places import OnPlaces
-from gymposium_disguises.speech import Speech, listed
+from gymposium_disguises.chains import explain_ends
+from gymposium_disguises.places import BoardDisguise
+from gymposium_disguises.speech import Speech, join
 
 
-class UnseenChains(OnPlaces):
+class UnseenChains(BoardDisguise):
     """`dark_hex` in all its variants."""
 
     def __init__(self, speech: Speech, plain: DarkHex, engine: pyspiel.Game) -> None:
@@ -28,13 +28,13 @@ class UnseenChains(OnPlaces):
         if again and not counted:
             told = "You are not told how often the other tries."
         self.story = (
-            f"{places.naming} {places.touching(other_way=True)}\n"
+            f"{places.naming} {places.explain_touching(other_way=True)}\n"
             f"{one} and {other} take turns to try a {places.place}. If it is free, they put a {places.token} of their "
             f"own there, which stays. If the other has it, the one who tried is told so, and {after}; the other is "
             f"told nothing. You do not see where the other's {places.token}s are. {told}\n"
             f"{places.token.capitalize()}s of one side on {places.place}s that touch, one after the other, are a "
-            f"chain. {two_ends(places, self.sides)} One of the two always succeeds. A move is the {places.place}. In "
-            f"the list of tries, ! means that the other had it{', ? is a try of the other' if counted else ''}.\n"
+            f"chain. {explain_ends(places, self.sides)} One of the two always succeeds. A move is the {places.place}. "
+            f"In the list of tries, ! means that the other had it{', ? is a try of the other' if counted else ''}.\n"
         )
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
@@ -43,4 +43,4 @@ class UnseenChains(OnPlaces):
         tries = [turn.partition(",")[2] for turn in view[-1].split()]
         names = self.names or ()
         tried = [t if t == "?" else names[int(t)] + "!" * (cells[int(t)] != mark) for t in tries]
-        return [*self.held(self._squares, cells, "xo"), f"tried: {listed(tried)}"]
+        return [*self.list_held(self._squares, cells, "xo"), f"tried: {join(tried)}"]

@@ -14,7 +14,7 @@ from gymposium.errors import BadOption
 from gymposium.records import Record
 from gymposium.records.scores import Estimate, mean
 from gymposium_inspect.playing import RECORD
-from gymposium_inspect.scoring import figures
+from gymposium_inspect.scoring import compute_figures
 from gymposium_inspect.seats import MatchSeat
 
 _UNREAD = {"events", "messages", "output"}
@@ -26,17 +26,17 @@ def records(log: str | Path) -> Iterator[Record]:
     match did not end has none.
 
     Raises `BadRecord` for a record that cannot be read, and Inspect's errors for a file that is not a log."""
-    for _, record in _matches(log):
+    for _, record in _read_matches(log):
         yield record
 
 
-def _matches(log: str | Path) -> Iterator[tuple[EvalSample, Record]]:
-    for sample in _samples(log):
+def _read_matches(log: str | Path) -> Iterator[tuple[EvalSample, Record]]:
+    for sample in _read_samples(log):
         if (stored := sample.store.get(RECORD)) is not None:
             yield sample, Record.parse(json.dumps(stored))
 
 
-def _samples(log: str | Path) -> Iterator[EvalSample]:
+def _read_samples(log: str | Path) -> Iterator[EvalSample]:
     if Path(log).suffix == ".json":  # one document, which would be reread for each sample
         yield from read_eval_log(log, resolve_attachments=True).samples or ()
     else:
@@ -65,12 +65,12 @@ class PairedDifference:
     """Number of finished matches in only one log."""
 
 
-def paired(first: str | Path, second: str | Path, figure: str = "return") -> PairedDifference:
+def compare_logs(first: str | Path, second: str | Path, figure: str = "return") -> PairedDifference:
     """Compare two logs of the same matches: the same game, seeds, seats, opponents and policy for failed replies.
     `figure` is a figure of `outcome`: `return`, `win`, `forfeit`, …
 
     Raises `BadOption` for an unknown figure and for logs without common matches, and otherwise like `records`."""
-    ones, others = _figures(first, figure), _figures(second, figure)
+    ones, others = _read_figures(first, figure), _read_figures(second, figure)
     common = [match for match in ones if match in others]
     if not common:
         raise BadOption(
@@ -90,14 +90,14 @@ def paired(first: str | Path, second: str | Path, figure: str = "return") -> Pai
     )
 
 
-def _figures(log: str | Path, figure: str) -> dict[tuple[int, Hashable], float]:
+def _read_figures(log: str | Path, figure: str) -> dict[tuple[int, Hashable], float]:
     """Return the figure of each finished match, by its seed and by everything else that a pair of models shares."""
     found: dict[tuple[int, Hashable], float] = {}
-    for sample, record in _matches(log):
+    for sample, record in _read_matches(log):
         if record.ending.broke_off:
             continue
         seat = MatchSeat.from_metadata(sample.metadata).seat
-        values = figures(record, seat)
+        values = compute_figures(record, seat)
         if figure not in values:
             raise BadOption(f"figure={figure!r}: use one of {', '.join(values)}.")
         others = tuple(name for number, name in enumerate(record.players) if number != seat)

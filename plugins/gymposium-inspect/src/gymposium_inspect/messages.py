@@ -16,14 +16,14 @@ from gymposium.tasks.tools.reader import ToolsReader
 
 _FINISHED: Final[Mapping[str, FinishReason]] = {"max_tokens": "length", "model_length": "context"}
 """Inspect's reasons to stop that are not the model's own decision."""
-_UNTOLD: Final = frozenset(
+_HARMLESS: Final = frozenset(
     ["title", "minItems", "maxItems", "uniqueItems", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]
 )
 """Schema keywords that Inspect drops, but that do not change an argument's form. The world checks them,
 and the model reads what is wrong with its call."""
 
 
-def asked(ask: Ask, prompt: Prompt, calls: Sequence[ToolCall], *, first: bool) -> list[ChatMessage]:
+def make_messages(ask: Ask, prompt: Prompt, calls: Sequence[ToolCall], *, first: bool) -> list[ChatMessage]:
     """Return the messages that show an ask: the results of the model's last `calls`, or else a user message. The
     first message contains the rules."""
     observation = ask.observe(prompt.style)
@@ -38,12 +38,12 @@ def asked(ask: Ask, prompt: Prompt, calls: Sequence[ToolCall], *, first: bool) -
     ]
 
 
-def reply_in(output: ModelOutput, prompt: Prompt) -> Reply:
+def extract_reply(output: ModelOutput, prompt: Prompt) -> Reply:
     """Return the reply in a model's output. If the prompt's reader reads tool calls, it is the model's tool calls in
     that reader's format."""
     calls, text = output.message.tool_calls, output.completion
     if calls and isinstance(prompt.reader, ToolsReader):
-        text = _written(calls, prompt.reader)
+        text = _write_calls(calls, prompt.reader)
     usage = Usage(seconds=output.time or 0.0)
     if (used := output.usage) is not None:
         cached = (used.input_tokens_cache_read or 0) + (used.input_tokens_cache_write or 0)
@@ -52,7 +52,7 @@ def reply_in(output: ModelOutput, prompt: Prompt) -> Reply:
     return Reply(text, _FINISHED.get(output.stop_reason, "stop"), usage=usage)
 
 
-def _written(calls: Sequence[ToolCall], reader: ToolsReader) -> str:
+def _write_calls(calls: Sequence[ToolCall], reader: ToolsReader) -> str:
     """Return the text of tool calls. Calls that are not JSON are written unchanged, so that the reply is unparsable."""
     if all(call.parse_error is None for call in calls):
         try:
@@ -62,11 +62,11 @@ def _written(calls: Sequence[ToolCall], reader: ToolsReader) -> str:
     return "\n".join(f"{call.function} {call.arguments}: {call.parse_error or 'not JSON'}" for call in calls)
 
 
-def declared(tool: Tool) -> ToolDef:
+def declare_tool(tool: Tool) -> ToolDef:
     """Return the tool as Inspect declares it to a model. Raises `BadOption` for a schema that Inspect cannot
     represent."""
     parameters = ToolParams.model_validate(tool.parameters)
-    lost = sorted({*_lost(tool.parameters, parameters.model_dump(exclude_none=True))} - _UNTOLD)
+    lost = sorted({*_find_lost_keys(tool.parameters, parameters.model_dump(exclude_none=True))} - _HARMLESS)
     if lost:
         raise BadOption(
             f"The tool {tool.name} describes its arguments with {', '.join(lost)}, which Inspect cannot declare to a "
@@ -81,14 +81,14 @@ def declared(tool: Tool) -> ToolDef:
     return ToolDef(call, tool.name, tool.description, parameters)
 
 
-def _lost(schema: Any, kept: Any) -> Iterator[str]:
+def _find_lost_keys(schema: Any, kept: Any) -> Iterator[str]:
     """Yield the keys of a schema that are missing in its copy."""
     if isinstance(schema, Mapping) and isinstance(kept, Mapping):
         for key, value in schema.items():
             if key in kept:
-                yield from _lost(value, kept[key])
+                yield from _find_lost_keys(value, kept[key])
             elif value is not None:
                 yield str(key)
     elif isinstance(schema, Sequence) and not isinstance(schema, str) and isinstance(kept, Sequence):
         for value, copy in zip(schema, kept, strict=False):
-            yield from _lost(value, copy)
+            yield from _find_lost_keys(value, copy)

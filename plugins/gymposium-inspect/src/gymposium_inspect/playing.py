@@ -24,7 +24,7 @@ from gymposium.players.protocol import Player, Reply
 from gymposium.replies.prompt import Prompt, get_prompt
 from gymposium.replies.reading import READERS, get_reader
 from gymposium.tasks.tools import list_tools
-from gymposium_inspect.messages import asked, declared, reply_in
+from gymposium_inspect.messages import declare_tool, extract_reply, make_messages
 from gymposium_inspect.naming import name_in_gymposium
 from gymposium_inspect.seats import MatchSeat
 
@@ -143,16 +143,16 @@ def play(
         game = load_game(played.game)
         how = make_prompt(game, reply, prompt)
         if reply == CALLS:
-            state.tools = _tools_for(game, state)
+            state.tools = _declare_tools(game, state)
         state.messages = [message for message in state.messages if message.role == "system"]
         job = contest.job(game, played, state.epoch, OutsideSeat(how.reader, how.style, str(state.model)))
         table = await contest.step(game, partial(contest.begin, job))
         first, calls = True, list[ToolCall]()
         while table.asks:
-            state.messages.extend(asked(table.asks[played.seat], how, calls, first=first))
+            state.messages.extend(make_messages(table.asks[played.seat], how, calls, first=first))
             state = await generate(state, tool_calls="none")
             first, calls = False, (state.output.message.tool_calls or []) if reply == CALLS else []
-            replies = {played.seat: reply_in(state.output, how)}
+            replies = {played.seat: extract_reply(state.output, how)}
             await contest.step(game, partial(contest.advance, table, replies))
         state.store.set(RECORD, json.loads(table.record().line()))
         if table.error is not None and not table.error.is_world_failure:
@@ -162,11 +162,11 @@ def play(
     return solve
 
 
-def _tools_for(game: Game, state: TaskState) -> list[Tool | ToolDef]:
+def _declare_tools(game: Game, state: TaskState) -> list[Tool | ToolDef]:
     """Return the game's tools for a sample's model. Raises `BadOption` if it cannot receive them."""
     if state.model.api in _WITHOUT_TOOLS:
         raise BadOption(
             f"{state.model} takes no tools, because Inspect's provider {state.model.api} does not pass them on. Let "
             f"the model write its calls as text:  gymposium/match"
         )
-    return [declared(tool) for tool in list_tools(game)]
+    return [declare_tool(tool) for tool in list_tools(game)]

@@ -19,7 +19,7 @@ _METRICS = {"*": [mean(), stderr(cluster="seed")]}
 """Metrics of each figure. Matches with the same seed are one cluster."""
 
 
-def figures(record: Record, seat: int) -> dict[str, float]:
+def compute_figures(record: Record, seat: int) -> dict[str, float]:
     """Return a finished match's figures for a seat, always with the same names in the same game: `return`; `win`,
     `draw` and `loss` in games with several seats; `forfeit` and one figure for each cause of it; `failed_replies`, the
     number of replies without a legal move."""
@@ -47,7 +47,7 @@ def outcome() -> Scorer:
             return record
         seat = MatchSeat.from_metadata(state.metadata).seat
         told = record.ending.describe(lambda other: "The model" if other == seat else f"Seat {other}", record.cut_off)
-        return Score(value={**figures(record, seat)}, answer=record.results[seat], explanation=told)
+        return Score(value={**compute_figures(record, seat)}, answer=record.results[seat], explanation=told)
 
     return score
 

@@ -9,7 +9,7 @@ from gymposium.games.registry import load_game
 from gymposium.replies.reading import READERS
 from gymposium.tasks.tools import list_tools
 from gymposium.util.visible import plural, quantity
-from gymposium_inspect.messages import declared
+from gymposium_inspect.messages import declare_tool
 from gymposium_inspect.naming import name_in_gymposium
 from gymposium_inspect.playing import CALLS, make_prompt, play
 from gymposium_inspect.scoring import outcome, report
@@ -45,7 +45,7 @@ def match(
     if reply not in READERS:
         hint = " For tool calls use the task gymposium/world." if reply == CALLS else ""
         raise BadOption(f"reply={reply!r}: use one of {', '.join(READERS)}.{hint}")
-    return _task(game, opponent, matches, seed, seat, reply, prompt, on_illegal)
+    return _make_task(game, opponent, matches, seed, seat, reply, prompt, on_illegal)
 
 
 @task
@@ -64,10 +64,10 @@ def world(
         prompt: The style of the prompts, `full` or `compact`.
         on_illegal: The policy for replies without a call: `forfeit`, `retry(n)`, `penalty(x)` or `penalty(x,k)`.
     """
-    return _task(game, "random", matches, seed, 0, CALLS, prompt, on_illegal)
+    return _make_task(game, "random", matches, seed, 0, CALLS, prompt, on_illegal)
 
 
-def _task(
+def _make_task(
     game: str,
     opponent: str | list[str],
     matches: int | None,
@@ -90,5 +90,5 @@ def _task(
         scorers.append(report())
     if reply == CALLS:
         for tool in tools:
-            declared(tool)  # refuses a schema that Inspect cannot represent
+            declare_tool(tool)  # refuses a schema that Inspect cannot represent
     return Task(dataset=dataset, solver=play(opponent, reply, prompt, on_illegal), scorer=scorers)

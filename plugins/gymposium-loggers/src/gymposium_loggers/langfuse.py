@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from gymposium.errors import BadOption, LoggerError, MissingExtra
 from gymposium.runs.loggers.protocol import LoggerStart, Metrics
 from gymposium.util.visible import plural, quantity
-from gymposium_loggers.kept import keep, recall
+from gymposium_loggers.run_ids import load_run_id, save_run_id
 
 KEYS = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY")
 
@@ -71,17 +71,17 @@ class LangfuseLogger:
         if not self._api.projects.get().data:
             raise BadOption(f"[loggers.langfuse]: {' and '.join(KEYS)} belong to no project.")
         self._run = start.run
-        known = recall(start, "langfuse")
+        known = load_run_id(start, "langfuse")
         self._session = known or f"{start.run}-{secrets.token_hex(4)}"
-        keep(start, "langfuse", self._session)
+        save_run_id(start, "langfuse", self._session)
         self._step = start.step
         if known is None:
-            self._send("config", start.step, {"langfuse.observation.input": _json(start.config)})
+            self._send("config", start.step, {"langfuse.observation.input": _dump_json(start.config)})
 
     def log(self, step: int, metrics: Metrics) -> None:
         """Log the metrics of a step. Raises `LoggerError` if Langfuse refuses a score."""
         self._step = step
-        trace = self._send("metrics", step, {"langfuse.observation.output": _json(metrics)})
+        trace = self._send("metrics", step, {"langfuse.observation.output": _dump_json(metrics)})
         scores = [
             self._score(
                 name=name,
@@ -145,14 +145,14 @@ class LangfuseLogger:
         return trace
 
 
-def _json(values: Mapping[str, Any]) -> str:
+def _dump_json(values: Mapping[str, Any]) -> str:
     """Return JSON with numbers that are not finite written as text."""
-    return json.dumps(_plain(values), default=str, allow_nan=False)
+    return json.dumps(_replace_nonfinite(values), default=str, allow_nan=False)
 
 
-def _plain(value: Any) -> Any:
+def _replace_nonfinite(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(name): _plain(below) for name, below in value.items()}
+        return {str(name): _replace_nonfinite(below) for name, below in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(below) for below in value]
+        return [_replace_nonfinite(below) for below in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from gymposium.errors import BadOption, LoggerError, MissingExtra
 from gymposium.runs.loggers.protocol import LoggerStart, Metrics
-from gymposium_loggers.kept import keep, recall
+from gymposium_loggers.run_ids import load_run_id, save_run_id
 
 _BATCH = 100
 """Maximum number of parameters or tags per request to MLflow. The limit for metrics is higher."""
@@ -58,7 +58,7 @@ class MlflowLogger:
         uri = settings.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")
         here = Path(realpath(start.directory))
         self._client: Any = MlflowClient(tracking_uri=uri or f"sqlite:///{here / 'mlflow.db'}")
-        known = recall(start, "mlflow")
+        known = load_run_id(start, "mlflow")
         if known is not None:
             self._run = known
             self._client.update_run(known, status="RUNNING")
@@ -70,18 +70,18 @@ class MlflowLogger:
         else:
             experiment_id = experiment.experiment_id
         self._run = self._client.create_run(experiment_id, run_name=start.run).info.run_id
-        keep(start, "mlflow", self._run)
-        for batch in _batches([Param(_name(name), str(value)) for name, value in flat(start.config)]):
+        save_run_id(start, "mlflow", self._run)
+        for batch in _split_batches([Param(_clean_name(name), str(value)) for name, value in flatten(start.config)]):
             self._client.log_batch(self._run, params=batch)
         self._client.log_dict(self._run, dict(start.config), "config.json")
 
     def log(self, step: int, metrics: Metrics) -> None:
         """Log the metrics of a step. Raises `LoggerError` if two metrics get the same name in MLflow."""
-        names = {name: _name(name) for name in metrics}
+        names = {name: _clean_name(name) for name in metrics}
         if len(set(names.values())) < len(names):
             raise LoggerError(f"Logger mlflow: two of {', '.join(names)} have the same name in MLflow. Rename one.")
         now = int(time.time() * 1000)
-        for batch in _batches(list(metrics.items())):
+        for batch in _split_batches(list(metrics.items())):
             numbers = [self._metric(names[n], float(v), now, step) for n, v in batch if not isinstance(v, str)]
             texts = [self._tag(names[n], v) for n, v in batch if isinstance(v, str)]
             self._client.log_batch(self._run, metrics=numbers, tags=texts)
@@ -94,20 +94,20 @@ class MlflowLogger:
         self._client.set_terminated(self._run, status)
 
 
-def _batches(items: Sequence[Any]) -> list[Sequence[Any]]:
+def _split_batches(items: Sequence[Any]) -> list[Sequence[Any]]:
     return [items[at : at + _BATCH] for at in range(0, len(items), _BATCH)]
 
 
-def _name(name: str) -> str:
+def _clean_name(name: str) -> str:
     return re.sub(r"[^/\w.\- :]", "_", name)
 
 
-def flat(config: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+def flatten(config: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the settings of a nested config under dotted names: `{"grpo": {"epochs": 2}}` yields `("grpo.epochs", 2)`.
 
     Lists are not flattened."""
     for name, value in config.items():
         if isinstance(value, Mapping):
-            yield from flat(value, f"{above}{name}.")
+            yield from flatten(value, f"{above}{name}.")
         else:
             yield f"{above}{name}", value

@@ -37,18 +37,20 @@ class TensorboardLogger:
         self._writer: Any = EventFileWriter(str(start.directory / settings.folder))
         if start.resumed:
             began = event_pb2.SessionLog(status=event_pb2.SessionLog.START)
-            self._add(start.step, session_log=began)
+            self._add_event(start.step, session_log=began)
         else:
             written = json.dumps(start.config, indent=2, default=str)
-            self._add(start.step, summary=self._summary([self._text("config", f"```json\n{written}\n```")]))
+            self._add_event(
+                start.step, summary=self._make_summary([self._make_text("config", f"```json\n{written}\n```")])
+            )
         self._writer.flush()
 
     def log(self, step: int, metrics: Metrics) -> None:
         values = [
-            self._text(name, value) if isinstance(value, str) else self._number(name, value)
+            self._make_text(name, value) if isinstance(value, str) else self._make_scalar(name, value)
             for name, value in metrics.items()
         ]
-        self._add(step, summary=self._summary(values))
+        self._add_event(step, summary=self._make_summary(values))
         self._writer.flush()
 
     def artifact(self, name: str, path: Path) -> None:
@@ -57,16 +59,16 @@ class TensorboardLogger:
     def close(self, error: BaseException | None = None) -> None:
         self._writer.close()
 
-    def _add(self, step: int, **what: Any) -> None:
+    def _add_event(self, step: int, **what: Any) -> None:
         self._writer.add_event(self._events.Event(wall_time=time.time(), step=step, **what))
 
-    def _summary(self, values: list[Any]) -> Any:
+    def _make_summary(self, values: list[Any]) -> Any:
         return self._summaries.Summary(value=values)
 
-    def _number(self, name: str, value: float) -> Any:
+    def _make_scalar(self, name: str, value: float) -> Any:
         return self._summaries.Summary.Value(tag=name, simple_value=float(value))
 
-    def _text(self, name: str, value: str) -> Any:
+    def _make_text(self, name: str, value: str) -> Any:
         """Return a value for TensorBoard's text plugin: a tensor with one string and the plugin's mark."""
         data = self._summaries.SummaryMetadata.PluginData(plugin_name="text")
         tensor = self._tensors.TensorProto(dtype=self._types.DT_STRING, string_val=[value.encode()])

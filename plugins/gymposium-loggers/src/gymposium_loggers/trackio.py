@@ -10,7 +10,7 @@ from typing import Any
 
 from gymposium.errors import BadOption, MissingExtra
 from gymposium.runs.loggers.protocol import LoggerStart, Metrics
-from gymposium_loggers.kept import keep, recall
+from gymposium_loggers.run_ids import load_run_id, save_run_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class TrackioLogger:
         except ModuleNotFoundError as error:
             raise MissingExtra("trackio", '"gymposium-loggers[trackio]"') from error
         self._current: Any = trackio.context_vars.current_run
-        known = recall(start, "trackio")
+        known = load_run_id(start, "trackio")
         with redirect_stdout(sys.stderr):  # standard output is for results
             self._run: Any = trackio.init(
                 settings.project,
@@ -65,7 +65,7 @@ class TrackioLogger:
                 f"[loggers.trackio]: project {settings.project!r} has a later run also called {start.run!r}, so "
                 f"trackio would continue that one. Choose another project, or remove [loggers.trackio] from the config."
             )
-        keep(start, "trackio", self._run.id)
+        save_run_id(start, "trackio", self._run.id)
 
     def log(self, step: int, metrics: Metrics) -> None:
         self._run.log(dict(metrics), step=step)

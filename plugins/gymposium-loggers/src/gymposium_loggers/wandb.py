@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from gymposium.errors import MissingExtra
 from gymposium.runs.loggers.protocol import LoggerStart, Metrics
-from gymposium_loggers.kept import keep, recall
+from gymposium_loggers.run_ids import load_run_id, save_run_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +41,7 @@ class WandbLogger:
         except ModuleNotFoundError as error:
             raise MissingExtra("wandb, the library of Weights & Biases,", '"gymposium-loggers[wandb]"') from error
         self._artifact: Any = wandb.Artifact
-        known = recall(start, "wandb")
+        known = load_run_id(start, "wandb")
         self._id = known or secrets.token_hex(8)
         self._run: Any = wandb.init(
             project=settings.project,
@@ -56,7 +56,7 @@ class WandbLogger:
             resume="allow" if known else "never",
             reinit="create_new",  # leaves an existing run of the same process alone
         )
-        keep(start, "wandb", self._id)
+        save_run_id(start, "wandb", self._id)
         self._run.define_metric("step")
         self._run.define_metric("*", step_metric="step")
 

@@ -21,7 +21,7 @@ async def bound_body(response: Any) -> None:
 
     Raises `GymposiumError` for a compressed response and for a redirection to another server, which would receive the
     token and the arguments of calls, as does reading a response of more than `MOST_BYTES` bytes."""
-    if response.is_redirect and not _same_server(response.url, response.url.join(response.headers["location"])):
+    if response.is_redirect and not _is_same_server(response.url, response.url.join(response.headers["location"])):
         raise GymposiumError("it redirects to another server, which is not followed. Write that server's url")
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding != "identity":
@@ -39,7 +39,7 @@ async def bound_body(response: Any) -> None:
     response.aiter_raw = aiter_raw
 
 
-def _same_server(one: Any, other: Any) -> bool:
+def _is_same_server(one: Any, other: Any) -> bool:
     """Return whether two addresses are of one server, or the second is the first with TLS on the default ports."""
     upgraded = (one.scheme, one.port, other.scheme, other.port) == ("http", None, "https", None)
     return one.host == other.host and ((one.scheme, one.port) == (other.scheme, other.port) or upgraded)

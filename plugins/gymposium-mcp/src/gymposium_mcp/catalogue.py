@@ -32,7 +32,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ToolOffer:
     """The server's tools that players may call."""
 
     tools: tuple[Tool, ...] = ()
@@ -44,7 +44,7 @@ class Offer:
         return next(theirs for tool, theirs in zip(self.tools, self.server_names, strict=True) if tool.name == name)
 
 
-def offered(settings: WorldSettings, listed: Sequence[Mapping[str, Any]]) -> Offer:
+def select_tools(settings: WorldSettings, listed: Sequence[Mapping[str, Any]]) -> ToolOffer:
     """Return the offered tools of a server, given its raw list, in the order of `allow` or by name.
 
     Raises `UnknownName` for an allowed tool that the server lacks, and `BadOption` for a tool that cannot be
@@ -64,29 +64,29 @@ def offered(settings: WorldSettings, listed: Sequence[Mapping[str, Any]]) -> Off
         if name not in by_name:
             raise UnknownName(f"tool of the server of {settings.path}", name, by_name)
     names = tuple(sorted(by_name) if allow == "all" else allow)
-    tools = tuple(_tool(settings, by_name[name], ours) for name, ours in _writable(names).items())
+    tools = tuple(_make_tool(settings, by_name[name], ours) for name, ours in _make_writable(names).items())
     if settings.tools.digest and settings.tools.digest != compute_digest(tools):
         raise BadOption(
             f"{settings.path}, [tools]: digest is {settings.tools.digest!r}, but the server's tools now have "
             f"{compute_digest(tools)!r}. Read their descriptions, and update the digest to offer them."
         )
-    return Offer(tools, names)
+    return ToolOffer(tools, names)
 
 
-def _writable(names: Sequence[str]) -> dict[str, str]:
+def _make_writable(names: Sequence[str]) -> dict[str, str]:
     """Return, for each server tool, the name that players see: the same if chat templates can write it."""
     taken = {ANSWER.name, *(name for name in names if _NAME.fullmatch(name))}
     written = {}
     for name in names:
         if not _NAME.fullmatch(name):
-            written[name] = _free(re.sub(r"[^A-Za-z0-9_-]", "_", name), taken)
+            written[name] = _find_free_name(re.sub(r"[^A-Za-z0-9_-]", "_", name), taken)
             taken.add(written[name])
         else:
             written[name] = name
     return written
 
 
-def _free(name: str, taken: Collection[str]) -> str:
+def _find_free_name(name: str, taken: Collection[str]) -> str:
     """Return a similar name that no other tool has."""
     name = name if re.match(r"[A-Za-z_]", name) else f"_{name}"
     numbered = (f"{name[: _LONGEST_NAME - len(end)]}{end}" for end in ("", *(f"_{n}" for n in range(2, 10_000))))
@@ -99,7 +99,7 @@ def compute_digest(tools: Sequence[Tool]) -> str:
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def changes(before: Sequence[Tool], after: Sequence[Tool]) -> str:
+def describe_changes(before: Sequence[Tool], after: Sequence[Tool]) -> str:
     """Return what has changed in the tools, as a clause: `search has another description; read is gone`."""
     old, new = {tool.name: tool for tool in before}, {tool.name: tool for tool in after}
     return "; ".join(
@@ -120,7 +120,7 @@ def changes(before: Sequence[Tool], after: Sequence[Tool]) -> str:
     )
 
 
-def _tool(settings: WorldSettings, listed: Mapping[str, Any], ours: str) -> Tool:
+def _make_tool(settings: WorldSettings, listed: Mapping[str, Any], ours: str) -> Tool:
     name = str(listed["name"])
     where = f"{settings.path}: the server's tool {name!r} cannot be offered"
     if name == ANSWER.name:

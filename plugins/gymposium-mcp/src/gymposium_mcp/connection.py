@@ -29,7 +29,7 @@ from gymposium_mcp.bodies import BOUNDED_UTF8, HEADERS, bound_body, on_bad_outpu
 from gymposium_mcp.match_folder import MatchFolder
 from gymposium_mcp.results import parse_result
 from gymposium_mcp.settings import WorldSettings
-from gymposium_mcp.stderr import LastLines
+from gymposium_mcp.stderr import OutputTail
 
 START_SECONDS = 120.0
 """Time limit for starting a server. Some commands first download it."""
@@ -40,7 +40,7 @@ _MOST_LISTED = 4 * 2**20
 """Maximum number of characters in a tool list, all pages together."""
 
 # the name in mcp 2, and in mcp 1
-_Refused: Any = next(getattr(mcp, name) for name in ("MCPError", "McpError") if hasattr(mcp, name))
+_McpError: Any = next(getattr(mcp, name) for name in ("MCPError", "McpError") if hasattr(mcp, name))
 
 T = TypeVar("T")
 
@@ -52,9 +52,9 @@ class Connection:
         self._settings = settings
         self.folder = folder
         """The folder that the program runs in; None for that of the settings."""
-        self._wrote = LastLines() if settings.server.command else None
+        self._output = OutputTail() if settings.server.command else None
         self._ended = asyncio.Event()
-        self._why = "the server ended the session."
+        self._end_reason = "the server ended the session."
         self._session: asyncio.Future[ClientSession] = asyncio.get_running_loop().create_future()
         # the context managers of `mcp` must exit in the task that entered them
         self._task = asyncio.create_task(self._run())
@@ -64,37 +64,37 @@ class Connection:
         """Start the server, or connect to it. Raises `GymposiumError` with the server's output on failure."""
         connection = cls(settings, folder)
         try:
-            await _in_time(asyncio.shield(connection._session), START_SECONDS)
+            await _wait_for(asyncio.shield(connection._session), START_SECONDS)
         except BaseException as error:
             await connection.close()
-            cause = _first(error)
+            cause = _unwrap(error)
             if isinstance(cause, GymposiumError) or not isinstance(cause, Exception):
                 raise cause from None
             if isinstance(cause, BrokenResourceError):  # it ended during a write
-                raise await connection._ending() from error
+                raise await connection._make_end_error() from error
             raise GymposiumError(
                 f"{settings.path}: cannot reach the server: {describe(cause).rstrip('.')}."
-                f"{await connection._last_words()}"
+                f"{await connection._read_last_output()}"
             ) from error
         return connection
 
-    async def tools(self) -> list[dict[str, Any]]:
+    async def list_tools(self) -> list[dict[str, Any]]:
         """Return the raw list of tools, with all its pages."""
-        return await _in_time(self._pages(), self._settings.tools.seconds)
+        return await _wait_for(self._read_pages(), self._settings.tools.seconds)
 
     async def call(self, call: Call) -> Result:
         """Return a tool's result.
 
         Raises `GymposiumError` if the server ends before it answers, `TimeoutError` if it does not answer in time, and
         the error of `mcp` for an answer that is not a result."""
-        answered = self._answer((await self._session).call_tool(call.name, dict(call.arguments)))
+        answered = self._await_answer((await self._session).call_tool(call.name, dict(call.arguments)))
         try:
-            answer = await _in_time(answered, self._settings.tools.seconds)
-        except _Refused as error:
+            answer = await _wait_for(answered, self._settings.tools.seconds)
+        except _McpError as error:
             if error.error.code == INVALID_PARAMS:
-                return Result(self._shown(str(error)), error=True)
+                return Result(self._hide_folder(str(error)), error=True)
             raise
-        return parse_result(self._shown_message(answer.model_dump(by_alias=True, mode="json")))
+        return parse_result(self._hide_folder_in(answer.model_dump(by_alias=True, mode="json")))
 
     async def close(self) -> None:
         """End the session, and the program if one was started."""
@@ -106,12 +106,12 @@ class Connection:
             self._session.exception()  # or asyncio would warn that it was never retrieved
 
     async def _run(self) -> None:
-        on_bad_output.set(self._end_for)
+        on_bad_output.set(self._end_session)
         try:
             async with AsyncExitStack() as stack:
-                read, write = (await stack.enter_async_context(self._streams()))[:2]
+                read, write = (await stack.enter_async_context(self._open_streams()))[:2]
                 session = await stack.enter_async_context(_Session(_WatchedStream(read, self._ended), write))
-                await self._answer(session.initialize())
+                await self._await_answer(session.initialize())
                 self._session.set_result(session)
                 await self._ended.wait()
         except Exception as error:  # noqa: BLE001 - a transport may raise anything, and groups of that
@@ -120,13 +120,13 @@ class Connection:
         finally:
             self._ended.set()
 
-    async def _pages(self) -> list[dict[str, Any]]:
+    async def _read_pages(self) -> list[dict[str, Any]]:
         tools: list[dict[str, Any]] = []
         cursor, length = None, 0
         for _ in range(MOST_PAGES):
             params = PaginatedRequestParams(cursor=cursor)
-            page = await self._answer((await self._session).list_tools(params=params))
-            listed = self._shown_message(page.model_dump(by_alias=True, mode="json"))
+            page = await self._await_answer((await self._session).list_tools(params=params))
+            listed = self._hide_folder_in(page.model_dump(by_alias=True, mode="json"))
             tools += listed["tools"]
             length += len(json.dumps(listed))
             if length > _MOST_LISTED:
@@ -138,47 +138,47 @@ class Connection:
             f"characters. Use a server with fewer tools."
         )
 
-    async def _answer(self, request: Coroutine[Any, Any, T]) -> T:
+    async def _await_answer(self, request: Coroutine[Any, Any, T]) -> T:
         """Return the answer to a request, or fail once the session has ended."""
         asked, ended = asyncio.ensure_future(request), asyncio.ensure_future(self._ended.wait())
         asked.add_done_callback(lambda task: task.cancelled() or task.exception())  # retrieve the error
         try:
             await asyncio.wait([asked, ended], return_when=asyncio.FIRST_COMPLETED)
             if self._ended.is_set() and (not asked.done() or asked.exception() is not None):
-                raise await self._ending()
+                raise await self._make_end_error()
             return asked.result()
         finally:
             asked.cancel()
             ended.cancel()
 
-    async def _ending(self) -> GymposiumError:
+    async def _make_end_error(self) -> GymposiumError:
         """Return the error for a server that has ended."""
-        return GymposiumError(f"{self._settings.path}: {self._why}{await self._last_words()}")
+        return GymposiumError(f"{self._settings.path}: {self._end_reason}{await self._read_last_output()}")
 
-    def _end_for(self, why: str) -> GymposiumError:
+    def _end_session(self, why: str) -> GymposiumError:
         """End the session, which `mcp` alone would do when the program ends."""
-        self._why = why
+        self._end_reason = why
         self._ended.set()
         return GymposiumError(f"{self._settings.path}: {why}")
 
-    async def _last_words(self) -> str:
+    async def _read_last_output(self) -> str:
         """Return the program's last output, as a sentence, without the values of its secret variables."""
         values = {name: os.environ.get(name, "") for name in self._settings.server.env}
-        text = await self._wrote.text(values) if self._wrote else ""
-        return f" It wrote: {self._shown(text)}" if text else ""
+        text = await self._output.text(values) if self._output else ""
+        return f" It wrote: {self._hide_folder(text)}" if text else ""
 
-    def _shown_message(self, message: dict[str, Any]) -> dict[str, Any]:
+    def _hide_folder_in(self, message: dict[str, Any]) -> dict[str, Any]:
         return message if self.folder is None else self.folder.hide_in(message)
 
-    def _shown(self, text: str) -> str:
+    def _hide_folder(self, text: str) -> str:
         return text if self.folder is None else self.folder.hide(text)
 
     @asynccontextmanager
-    async def _streams(self) -> AsyncIterator[Any]:
+    async def _open_streams(self) -> AsyncIterator[Any]:
         """Provide the streams of messages from the server and to it, in this order, and perhaps more."""
         server = self._settings.server
-        if self._wrote is None:
-            headers = {"Authorization": f"Bearer {self._variable(server.token)}"} if server.token else {}
+        if self._output is None:
+            headers = {"Authorization": f"Bearer {self._read_variable(server.token)}"} if server.token else {}
             bounded = create_mcp_http_client(headers={**headers, **HEADERS})
             bounded.event_hooks = {"request": [], "response": [bound_body]}
             async with (
@@ -187,13 +187,13 @@ class Connection:
             ):
                 yield streams
             return
-        with self._wrote.file as wrote:
+        with self._output.file as wrote:
             command = server.command if self.folder is None else self.folder.command
             program, *arguments = python_command(*command[1:]) if command[0] == "python" else command
             parameters = StdioServerParameters(
                 command=program,
                 args=arguments,
-                env={name: self._variable(name) for name in server.env},
+                env={name: self._read_variable(name) for name in server.env},
                 cwd=self._settings.folder if self.folder is None else self.folder.path,
                 encoding=BOUNDED_UTF8,
             )
@@ -201,7 +201,7 @@ class Connection:
                 wrote.close()  # from now on only the program writes
                 yield streams
 
-    def _variable(self, name: str) -> str:
+    def _read_variable(self, name: str) -> str:
         check_variable(name, str(self._settings.path))
         value = os.environ.get(name)
         if value is None:
@@ -246,7 +246,7 @@ class _WatchedStream:
             raise
 
 
-async def _in_time(answer: Awaitable[T], seconds: float) -> T:
+async def _wait_for(answer: Awaitable[T], seconds: float) -> T:
     try:
         async with asyncio.timeout(seconds):
             return await answer
@@ -254,7 +254,7 @@ async def _in_time(answer: Awaitable[T], seconds: float) -> T:
         raise TimeoutError(f"no answer within {seconds:g} s") from error
 
 
-def _first(error: BaseException) -> BaseException:
+def _unwrap(error: BaseException) -> BaseException:
     """Return the first error in nested exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

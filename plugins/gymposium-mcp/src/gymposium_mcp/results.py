@@ -12,7 +12,7 @@ from gymposium.util.visible import is_encodable
 LARGEST_VALUE = 20_000
 """Maximum number of characters of a recorded structured result, as JSON."""
 
-_NOT_SHOWN = {
+_PLACEHOLDERS = {
     "image": "The tool returned an image, which cannot be shown.",
     "audio": "The tool returned audio, which cannot be shown.",
     "resource": "The tool returned binary data, which cannot be shown.",
@@ -31,16 +31,18 @@ def parse_result(answer: Mapping[str, Any]) -> Result:
         text = block.get("text") if block["type"] == "text" else block.get("resource", {}).get("text")
         shown = shown or text is not None
         texts.append(
-            _NOT_SHOWN.get(block["type"], "The tool returned something that cannot be shown.") if text is None else text
+            _PLACEHOLDERS.get(block["type"], "The tool returned something that cannot be shown.")
+            if text is None
+            else text
         )
     structured = answer.get("structuredContent")
     if not texts:
         shown = True
         texts = ["The tool returned nothing." if structured is None else json.dumps(structured, ensure_ascii=False)]
-    return Result("\n".join(texts), bool(answer.get("isError")) or not shown, _recordable(structured))
+    return Result("\n".join(texts), bool(answer.get("isError")) or not shown, _drop_unrecordable(structured))
 
 
-def _recordable(value: Any) -> Any:
+def _drop_unrecordable(value: Any) -> Any:
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError):

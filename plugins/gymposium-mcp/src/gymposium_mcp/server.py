@@ -10,13 +10,13 @@ from typing import Any, Protocol
 
 from gymposium.errors import GymposiumError
 from gymposium.tasks.running import start
-from gymposium_mcp.catalogue import Offer, offered
+from gymposium_mcp.catalogue import ToolOffer, select_tools
 from gymposium_mcp.connection import Connection
 from gymposium_mcp.match_folder import MatchFolder
 from gymposium_mcp.settings import WorldSettings
 
 _AT_EXIT_SECONDS = 8.0
-_PLACE_SECONDS = 30.0
+_SLOT_SECONDS = 30.0
 """Time limit for waiting until another match's server ends."""
 
 
@@ -24,17 +24,17 @@ class Server(Protocol):
     """The source of sessions for a file's matches. Its coroutines run in the loop of all worlds."""
 
     @property
-    def runs(self) -> bool:
+    def is_running(self) -> bool:
         """Return whether a server is running."""
         ...
 
-    async def lend(self) -> tuple[Connection, Offer]:
+    async def acquire(self) -> tuple[Connection, ToolOffer]:
         """Return a session for a match, and the tools that the server offers now.
 
-        Raises `GymposiumError` if it cannot be reached, the errors of `offered`, and any error of a failed list."""
+        Raises `GymposiumError` if the server cannot be reached, and the errors of `select_tools` and `list_tools`."""
         ...
 
-    async def take_back(self, connection: Connection) -> None:
+    async def release(self, connection: Connection) -> None:
         """End a match's use of its session."""
         ...
 
@@ -49,11 +49,11 @@ class _Offers:
     def __init__(self, settings: WorldSettings) -> None:
         self._settings = settings
         self._listed: list[dict[str, Any]] = []
-        self._offer = Offer()
+        self._offer = ToolOffer()
 
-    def make(self, listed: list[dict[str, Any]]) -> Offer:
+    def make(self, listed: list[dict[str, Any]]) -> ToolOffer:
         if listed != self._listed:
-            self._offer = offered(self._settings, listed)
+            self._offer = select_tools(self._settings, listed)
             self._listed = listed
         return self._offer
 
@@ -68,28 +68,28 @@ class SharedServer:
         self._offers = _Offers(settings)
 
     @property
-    def runs(self) -> bool:
+    def is_running(self) -> bool:
         return self._connection is not None
 
-    async def lend(self) -> tuple[Connection, Offer]:
+    async def acquire(self) -> tuple[Connection, ToolOffer]:
         """Return the session shared by all matches. A server that does not answer is restarted once."""
-        connection = await self._connected()
+        connection = await self._connect()
         try:
-            listed = await connection.tools()
+            listed = await connection.list_tools()
         except Exception:  # noqa: BLE001 - whatever it was, a new server is asked before the match breaks off
             await self._drop(connection)
-            connection = await self._connected()
-            listed = await connection.tools()
+            connection = await self._connect()
+            listed = await connection.list_tools()
         return connection, self._offers.make(listed)
 
-    async def take_back(self, connection: Connection) -> None:
+    async def release(self, connection: Connection) -> None:
         """Do nothing: the server continues for other matches."""
 
     async def close(self) -> None:
         if self._connection is not None:
             await self._drop(self._connection)
 
-    async def _connected(self) -> Connection:
+    async def _connect(self) -> Connection:
         async with self._starting:
             if self._connection is None:
                 self._connection = await Connection.open(self._settings)
@@ -107,68 +107,68 @@ class ServerPerMatch:
     def __init__(self, settings: WorldSettings, at_once: int) -> None:
         self._settings = settings
         self._at_once = at_once
-        self._places = asyncio.Semaphore(at_once)
-        self._lent: set[Connection] = set()
+        self._slots = asyncio.Semaphore(at_once)
+        self._in_use: set[Connection] = set()
         self._ending: dict[Connection, asyncio.Task[None]] = {}
         self._offers = _Offers(settings)
 
     @property
-    def runs(self) -> bool:
-        return bool(self._lent)
+    def is_running(self) -> bool:
+        return bool(self._in_use)
 
-    async def lend(self) -> tuple[Connection, Offer]:
-        await self._take_place()
+    async def acquire(self) -> tuple[Connection, ToolOffer]:
+        await self._take_slot()
         folder = connection = None
         try:
             folder = await asyncio.to_thread(MatchFolder.make, self._settings)
             connection = await Connection.open(self._settings, folder)
-            self._lent.add(connection)
-            return connection, self._offers.make(await connection.tools())
+            self._in_use.add(connection)
+            return connection, self._offers.make(await connection.list_tools())
         except BaseException:
             if connection is not None:
-                await self.take_back(connection)
+                await self.release(connection)
             else:
-                self._release(folder)
+                self._free_slot(folder)
             raise
 
-    async def take_back(self, connection: Connection) -> None:
-        if connection in self._lent:
+    async def release(self, connection: Connection) -> None:
+        if connection in self._in_use:
             if connection not in self._ending:
                 self._ending[connection] = asyncio.create_task(self._end(connection))
             await asyncio.shield(self._ending[connection])
 
     async def close(self) -> None:
-        await asyncio.gather(*map(self.take_back, [*self._lent]))
+        await asyncio.gather(*map(self.release, [*self._in_use]))
 
-    async def _take_place(self) -> None:
+    async def _take_slot(self) -> None:
         """Wait for a server to end if `at_once` run. The driver starts no match before a server is free."""
         try:
-            async with asyncio.timeout(_PLACE_SECONDS):
-                await self._places.acquire()
+            async with asyncio.timeout(_SLOT_SECONDS):
+                await self._slots.acquire()
         except TimeoutError as error:
             raise GymposiumError(
                 f"{self._settings.path}: {self._at_once} servers are running, one per match, and none ended within "
-                f"{_PLACE_SECONDS:g} s. End matches, or raise at_once in [server]."
+                f"{_SLOT_SECONDS:g} s. End matches, or raise at_once in [server]."
             ) from error
 
     async def _end(self, connection: Connection) -> None:
         try:
             await connection.close()
         finally:
-            self._release(connection.folder)
-            self._lent.discard(connection)
+            self._free_slot(connection.folder)
+            self._in_use.discard(connection)
             del self._ending[connection]
 
-    def _release(self, folder: MatchFolder | None) -> None:
+    def _free_slot(self, folder: MatchFolder | None) -> None:
         if folder is not None:
             folder.delete()  # not in a thread: none can start while the program ends
-        self._places.release()
+        self._slots.release()
 
 
 @cache
-def the_server(settings: WorldSettings) -> Server:
+def get_server(settings: WorldSettings) -> Server:
     """Return the source of sessions for a file's matches in this process."""
-    at_once = settings.server.bound
+    at_once = settings.server.max_servers
     server: Server = SharedServer(settings) if at_once is None else ServerPerMatch(settings, at_once)
     _servers.append(server)
     return server
@@ -180,4 +180,4 @@ _servers: list[Server] = []
 @atexit.register
 def _close_all() -> None:
     """End all servers before the loop of all worlds ends, which would leave no time for a slow one."""
-    wait([start(server.close()) for server in _servers if server.runs], _AT_EXIT_SECONDS)
+    wait([start(server.close()) for server in _servers if server.is_running], _AT_EXIT_SECONDS)

@@ -90,7 +90,7 @@ class ServerSettings:
                 )
 
     @property
-    def bound(self) -> int | None:
+    def max_servers(self) -> int | None:
         """The maximum number of simultaneous servers; None if all matches share one."""
         return (self.at_once or _SERVERS) if self.per_match else None
 

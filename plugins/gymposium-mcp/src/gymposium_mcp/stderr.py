@@ -15,7 +15,7 @@ _KEPT = 100_000
 _SECONDS = 1.0
 
 
-class LastLines:
+class OutputTail:
     """Reads `file` in a thread, so that the writer never waits, and keeps the end."""
 
     def __init__(self) -> None:

@@ -14,9 +14,9 @@ from gymposium.tasks import Result, ToolGame, World, tool_game
 from gymposium.tasks.questions import Question, QuestionFile
 from gymposium.tasks.running import start
 from gymposium.tasks.tools import Call, Tool
-from gymposium_mcp.catalogue import ANSWER, Offer, changes, compute_digest
+from gymposium_mcp.catalogue import ANSWER, ToolOffer, compute_digest, describe_changes
 from gymposium_mcp.connection import Connection
-from gymposium_mcp.server import Server, the_server
+from gymposium_mcp.server import Server, get_server
 from gymposium_mcp.settings import read_world
 
 EXAMPLE = Path(__file__).parent / "example" / "world.toml"
@@ -45,38 +45,39 @@ class McpTasks:
         if not questions:
             raise BadParameter(f"split={split}: {file} has no such questions. Add {split} to its table [questions].")
         self.max_calls = self.settings.tools.max_calls
-        self.server = the_server(self.settings)
-        self.at_once = self.settings.server.bound
+        self.server = get_server(self.settings)
+        self.at_once = self.settings.server.max_servers
         self._questions = QuestionFile(self.settings.folder / questions)
 
     @cached_property
-    def offered(self) -> tuple[Tool, ...]:
+    def server_tools(self) -> tuple[Tool, ...]:
         """The server's tools as of this process's first use; starts the server if needed."""
-        return start(self._listed()).result()
+        return start(self._fetch_tools()).result()
 
-    async def _listed(self) -> tuple[Tool, ...]:
-        connection, offer = await self.server.lend()
-        await self.server.take_back(connection)
+    async def _fetch_tools(self) -> tuple[Tool, ...]:
+        connection, offer = await self.server.acquire()
+        await self.server.release(connection)
         return offer.tools
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        return (*self.offered, ANSWER)
+        return (*self.server_tools, ANSWER)
 
     def rules(self, style: Style) -> str:
         return (_RULES if style == "full" else _RULES_COMPACT).format(calls=self.max_calls)
 
     def task(self, seed: int) -> Mapping[str, Any]:
-        return {"question": self._questions.draw(seed).dump(), "tools_digest": compute_digest(self.offered)}
+        return {"question": self._questions.draw(seed).dump(), "tools_digest": compute_digest(self.server_tools)}
 
     async def open(self, task: Mapping[str, Any]) -> World:
         """Begin a task. Raises `GymposiumError` if the server's tools no longer match the task's."""
-        connection, offer = await self.server.lend()
+        connection, offer = await self.server.acquire()
         if compute_digest(offer.tools) != task["tools_digest"]:
-            await self.server.take_back(connection)
+            await self.server.release(connection)
+            changes = describe_changes(self.server_tools, offer.tools)
             raise GymposiumError(
-                f"{self.settings.path}: the server's tools have changed ({changes(self.offered, offer.tools)}). "
-                f"Restore the server's old tools, or start over with the changed ones: results would not be comparable."
+                f"{self.settings.path}: the server's tools have changed ({changes}), so results are not comparable. "
+                f"Restore the server's old tools, or start a new run with the changed ones."
             )
         return McpWorld(self.server, connection, offer, Question.load(task["question"]))
 
@@ -84,7 +85,7 @@ class McpTasks:
 class McpWorld:
     """One question in progress, in one session: if the server ends, so does the match."""
 
-    def __init__(self, server: Server, connection: Connection, offer: Offer, question: Question) -> None:
+    def __init__(self, server: Server, connection: Connection, offer: ToolOffer, question: Question) -> None:
         self._server = server
         self._connection, self._offer, self._question = connection, offer, question
         self._answer: str | None = None
@@ -109,4 +110,4 @@ class McpWorld:
 
     async def close(self) -> None:
         """Release the session."""
-        await self._server.take_back(self._connection)
+        await self._server.release(self._connection)

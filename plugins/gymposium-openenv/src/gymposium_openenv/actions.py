@@ -32,8 +32,8 @@ class Actions:
         if not isinstance(schema, Mapping):
             raise ValueError(f"the schema of actions is {str(schema)[:80]!r}, not an object")  # noqa: TRY004  # from a server
         try:
-            self._fitting = Schema(schema)
-            self._fitting.check()
+            self._checker = Schema(schema)
+            self._checker.check()
         except ValueError as error:
             raise ValueError(f"the schema of actions cannot be used: {error}") from error
         self._schema = schema
@@ -44,7 +44,7 @@ class Actions:
         """The field that a reply fills unchanged; None if a reply is JSON."""
         self._fields = fields
 
-    def action(self, reply: str) -> dict[str, Any]:
+    def parse_reply(self, reply: str) -> dict[str, Any]:
         """Return the action that a reply means. Raises `BadAction`."""
         if not is_encodable(reply):
             raise BadAction("Your reply is not text that can be sent.")
@@ -55,12 +55,12 @@ class Actions:
                 action = strict_json(reply)
             except ValueError as error:
                 raise BadAction(f"Your reply is not JSON: {error}.") from None
-        why = "it is no object" if not isinstance(action, dict) else self._fitting.objection(action)
+        why = "it is no object" if not isinstance(action, dict) else self._checker.objection(action)
         if why is not None:
             raise BadAction(f"Your reply is no action of this environment: {why}.")
         return dict(action)
 
-    def in_words(self, style: Style) -> str:
+    def describe(self, style: Style) -> str:
         """Return how a player writes an action, as lines of the rules."""
         if self.text_field is not None:
             about = self._fields[self.text_field].get("description", "")

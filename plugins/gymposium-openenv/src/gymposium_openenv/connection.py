@@ -47,7 +47,7 @@ class Address:
 
         Raises `GymposiumError` if there is none, or if the whole answer takes more than `SECONDS`."""
         try:
-            text = start(self._body(path)).result().decode()
+            text = start(self._fetch(path)).result().decode()
             value = bounded_json(text)
         except (WorldFailure, ValueError) as error:
             raise GymposiumError(
@@ -59,7 +59,7 @@ class Address:
             raise GymposiumError(f"{self.url}{path} is not a JSON object. Is an OpenEnv server running there?")
         return value
 
-    async def _body(self, path: str) -> bytes:
+    async def _fetch(self, path: str) -> bytes:
         headers = {**self.headers, "Accept-Encoding": "identity"}
         try:
             async with (

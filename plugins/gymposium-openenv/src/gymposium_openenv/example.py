@@ -54,7 +54,7 @@ class _Episode:
         return f"{hint} Tries left: {self._left}.", 0.0
 
 
-def _http(connection: ServerConnection, request: Request) -> Response | None:
+def _respond(connection: ServerConnection, request: Request) -> Response | None:
     if request.path == "/ws":
         return None
     if request.path not in _ABOUT:
@@ -65,7 +65,7 @@ def _http(connection: ServerConnection, request: Request) -> Response | None:
     return answer
 
 
-def _play(connection: ServerConnection) -> None:
+def _serve_episodes(connection: ServerConnection) -> None:
     episode = _Episode(None)
     try:
         for message in connection:
@@ -86,6 +86,6 @@ def _play(connection: ServerConnection) -> None:
 @cache
 def example_url() -> str:
     """Return the address of the server, which starts on first use and ends with the process."""
-    server: Server = serve(_play, "127.0.0.1", 0, process_request=_http)
+    server: Server = serve(_serve_episodes, "127.0.0.1", 0, process_request=_respond)
     threading.Thread(target=server.serve_forever, name="example of gymposium-openenv", daemon=True).start()
     return f"http://127.0.0.1:{server.socket.getsockname()[1]}"

@@ -53,7 +53,7 @@ class OpenEnvGame:
     def about(self) -> Mapping[str, Any]:
         """The server's self-description, or that in the record: `schema` of an action, and `description`."""
         if self.record is not None:
-            return about_in(first_event(self.record))
+            return parse_description(first_event(self.record))
         schema = self.address.read("/schema").get("action")
         described = str(self.address.read("/metadata").get("description", ""))
         try:
@@ -78,10 +78,10 @@ class OpenEnvGame:
     def rules(self, seat: int, style: Style = "full") -> str:
         described, (least, most) = self.about["description"], self.utility_range
         if style == "compact":
-            return f"{self.actions.in_words(style)}steps {self.max_decisions}; return {least:g} to {most:g}\n"
+            return f"{self.actions.describe(style)}steps {self.max_decisions}; return {least:g} to {most:g}\n"
         head = f"{described}\n" if described else ""
         end = f"You have {self.max_decisions} steps. Your return is the sum of rewards, from {least:g} to {most:g}."
-        return f"{head}{self.actions.in_words(style)}{end}\n"
+        return f"{head}{self.actions.describe(style)}{end}\n"
 
     def new(self, seed: int) -> OpenEnvMatch:
         return OpenEnvMatch(self, seed)
@@ -99,7 +99,7 @@ class OpenEnvGame:
         return OpenEnvGame(self.spec, self.params, events)
 
 
-def about_in(event: Event) -> Mapping[str, Any]:
+def parse_description(event: Event) -> Mapping[str, Any]:
     """Return how a match's first event describes the environment. Raises `BadRecord` if it does not."""
     try:
         about = strict_json(event.move)["about"]

@@ -19,12 +19,12 @@ from gymposium.util.visible import is_encodable
 from gymposium_openenv.actions import Actions, BadAction
 from gymposium_openenv.connection import Address, Connection
 
-LONGEST = 20_000
+MAX_TEXT = 20_000
 """Number of characters shown of an observation; the rest is cut off, and the text says so."""
 _GREATEST_SEED = 2**31
 
 
-class OfServer(Protocol):
+class ServerGame(Protocol):
     """What a match reads from its game."""
 
     name: str
@@ -48,7 +48,7 @@ class OpenEnvMatch(OneSeatMatch):
     """A match that is one episode. Its events are the first observation, with the server's self-description, and then
     each reply and its answer. Each new match has its own connection; a loaded one has none."""
 
-    def __init__(self, game: OfServer, seed: int | None, events: Sequence[Event] = ()) -> None:
+    def __init__(self, game: ServerGame, seed: int | None, events: Sequence[Event] = ()) -> None:
         super().__init__(game)
         self._game, self.seed = game, seed
         self.events: list[Event] = []
@@ -59,11 +59,11 @@ class OpenEnvMatch(OneSeatMatch):
         if events:
             self._load(events)
         elif game.record is not None:
-            self._note(first_event(game.record))
+            self._add_answer(first_event(game.record))
         else:
             assert seed is not None, "a new match has a seed"
             about = dict(game.about)  # read here: in the loop of all worlds it would block other matches
-            self._note(start(self._opened(seed, about)).result())
+            self._add_answer(start(self._open_session(seed, about)).result())
 
     @property
     def is_over(self) -> bool:
@@ -85,12 +85,12 @@ class OpenEnvMatch(OneSeatMatch):
     def begin_moves(self, moves: Mapping[int, str]) -> Future[tuple[Event, Event]]:
         if self._over or set(moves) != {0}:
             raise WrongSeat(moves, self.to_move())
-        return start(self._outcome(Event(0, moves[0])))
+        return start(self._play_step(Event(0, moves[0])))
 
     def finish_moves(self, done: Future[tuple[Event, Event]]) -> None:
         move, answer = done.result()
         self.events.append(move)
-        self._note(answer)
+        self._add_answer(answer)
 
     def fork(self, rng: random.Random) -> OpenEnvMatch:
         return self._game.load(self.events, self.seed)
@@ -105,14 +105,14 @@ class OpenEnvMatch(OneSeatMatch):
 
     # -- the server
 
-    async def _opened(self, seed: int, about: Mapping[str, Any]) -> Event:
+    async def _open_session(self, seed: int, about: Mapping[str, Any]) -> Event:
         self._connection = connection = await Connection.open(self._game.address)
-        self._closing = weakref.finalize(self, _close, connection)
+        self._closing = weakref.finalize(self, _close_in_background, connection)
         self._closing.atexit = False
         shown = await connection.ask("reset", {"seed": seed % _GREATEST_SEED})
-        return Event(CHANCE, self._answer(shown, steps=0, about=about))
+        return Event(CHANCE, self._make_answer(shown, steps=0, about=about))
 
-    async def _outcome(self, move: Event) -> tuple[Event, Event]:
+    async def _play_step(self, move: Event) -> tuple[Event, Event]:
         """Return the reply and its answer, from the server or from the record."""
         if (record := self._game.record) is not None:
             number = len(self.events) + 1
@@ -125,14 +125,14 @@ class OpenEnvMatch(OneSeatMatch):
             raise NotResumable(f"{self._game.name}: a loaded match cannot be continued. Start a new match.")
         steps = self._steps + 1
         try:
-            shown = await self._connection.ask("step", self._game.actions.action(move.move))
+            shown = await self._connection.ask("step", self._game.actions.parse_reply(move.move))
         except BadAction as error:
             over = steps >= self._game.max_decisions
             refused = {"text": f"{error}\n{self._text}", "reward": 0.0, "over": over, "invalid": True}
             return move, Event(CHANCE, json.dumps(refused, ensure_ascii=False))
-        return move, Event(CHANCE, self._answer(shown, steps=steps))
+        return move, Event(CHANCE, self._make_answer(shown, steps=steps))
 
-    def _answer(self, shown: Mapping[str, Any], *, steps: int, **more: Any) -> str:
+    def _make_answer(self, shown: Mapping[str, Any], *, steps: int, **more: Any) -> str:
         """Return the event of an observation. Raises `WorldFailure` for an unplayable one."""
         reward = shown.get("reward")
         if not isinstance(reward, int | float | None) or not math.isfinite(reward or 0.0):
@@ -144,12 +144,17 @@ class OpenEnvMatch(OneSeatMatch):
                 f"The rewards add up to {total:g}, outside {least:g} to {most:g}. Set min_return and "
                 f"max_return in the game's parameters"
             )
-        event = {"text": in_words(shown["observation"]), "reward": float(reward or 0.0), "over": over, "invalid": False}
+        event = {
+            "text": format_observation(shown["observation"]),
+            "reward": float(reward or 0.0),
+            "over": over,
+            "invalid": False,
+        }
         return json.dumps({**event, **more}, ensure_ascii=False, allow_nan=False)
 
     # -- events
 
-    def _note(self, event: Event) -> None:
+    def _add_answer(self, event: Event) -> None:
         """Add an answer. Raises `BadRecord` for an event that is not an answer."""
         try:
             answer = strict_json(event.move)
@@ -168,31 +173,31 @@ class OpenEnvMatch(OneSeatMatch):
     def _load(self, events: Sequence[Event]) -> None:
         for number, event in enumerate(events):
             if number % 2 == 0:
-                self._note(Event(*event))
+                self._add_answer(Event(*event))
             elif event[0] != 0 or self._over or number + 1 == len(events):
                 raise BadRecord(f"Event {number} ({event[1][:80]!r}) is by seat {event[0]}, which is not to move.")
             else:
                 self.events.append(Event(*event))
 
 
-def in_words(observation: Mapping[str, Any]) -> str:
+def format_observation(observation: Mapping[str, Any]) -> str:
     """Return an observation as lines of text: its only field unchanged, or each field with its name."""
     fields = {name: value for name, value in observation.items() if name not in ("metadata", "done", "reward")}
     if len(fields) == 1 and isinstance(value := next(iter(fields.values())), str):
         text = value
     else:
-        text = "\n".join(f"{name}: {_shown(value)}" for name, value in fields.items())
+        text = "\n".join(f"{name}: {_format_value(value)}" for name, value in fields.items())
     if not is_encodable(text):
         return "The environment sent something that is not text.\n"
-    if len(text) > LONGEST:
-        text = f"{text[:LONGEST]}\n[cut off: the whole observation has {len(text):,} characters]"
+    if len(text) > MAX_TEXT:
+        text = f"{text[:MAX_TEXT]}\n[cut off: the whole observation has {len(text):,} characters]"
     return text if text.endswith("\n") or not text else f"{text}\n"
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _close(connection: Connection) -> None:
+def _close_in_background(connection: Connection) -> None:
     """Let a session end, without waiting for it."""
     start(connection.close())

@@ -12,17 +12,17 @@ _DETAIL = re.compile(r"^\t[^\n]*$", re.MULTILINE)
 """A line of the table of an actor's ids."""
 
 
-def cause(error: BaseException) -> str:
+def describe_cause(error: BaseException) -> str:
     """Return the cause of an error of Ray as one line: the exception that a task raised, or Ray's own text without
     tracebacks and ids."""
     raised = getattr(error, "cause", None)  # of a task
     if isinstance(raised, BaseException):
-        return f"{type(raised).__name__}: {_line(str(raised))}"
+        return f"{type(raised).__name__}: {_join_lines(str(raised))}"
     text = _STYLE.sub("", str(error)) + "\n"
     for left_out in (_FRAME, _MARK, _DETAIL):
         text = left_out.sub("", text)
-    return _line(text) or type(error).__name__
+    return _join_lines(text) or type(error).__name__
 
 
-def _line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())

@@ -12,7 +12,7 @@ import ray._private.worker
 from ray.job_config import JobConfig
 
 from gymposium.errors import GymposiumError
-from gymposium_ray.causes import cause
+from gymposium_ray.causes import describe_cause
 
 LOOPBACK = "127.0.0.1"
 SECONDS = 10.0
@@ -45,7 +45,7 @@ def connect(address: str | None) -> None:
         else:
             ray.init(given, **options)
     except (ConnectionError, ValueError, RuntimeError, TimeoutError) as error:
-        raise _NoCluster(given, error) from error
+        raise _ClusterNotFound(given, error) from error
     finally:
         if main:
             signal.signal(signal.SIGTERM, before)  # Ray replaces the handler, which lets a run be resumed
@@ -60,25 +60,25 @@ class GuardedJobConfig(JobConfig):
         return bytes(super()._serialize())
 
 
-class _NoCluster(GymposiumError):
+class _ClusterNotFound(GymposiumError):
     """An error for an address without a cluster."""
 
     def __init__(self, address: str | None, error: Exception) -> None:
         super().__init__(
-            f"No Ray cluster answers at {address} ({cause(error)}). Start one with  ray start "
+            f"No Ray cluster answers at {address} ({describe_cause(error)}). Start one with  ray start "
             f"--head  on its first machine, and  ray start --address HOST:PORT  on the others."
         )
 
 
 def _check_answers(address: str) -> None:
-    """Raise `_NoCluster` unless something listens at HOST:PORT. Ray alone would wait for minutes."""
+    """Raise `_ClusterNotFound` unless something listens at HOST:PORT. Ray alone would wait for minutes."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if not host or not port.isdecimal():
         return  # a word such as `auto`
     try:
         socket.create_connection((host, int(port)), SECONDS).close()
     except OSError as error:
-        raise _NoCluster(address, error) from error
+        raise _ClusterNotFound(address, error) from error
 
 
 def _find_local_cluster() -> str | None:

@@ -12,9 +12,9 @@ import ray
 from gymposium.errors import GymposiumError
 from gymposium.runs.executors.protocol import ExecutorStart, PartDone, RunPart
 from gymposium_ray.cluster import connect
+from gymposium_ray.node_setup import Setup
 from gymposium_ray.nodes import Nodes
-from gymposium_ray.surroundings import Setup
-from gymposium_ray.together import run_together
+from gymposium_ray.together import run_ranks
 from gymposium_ray.workers import Job, Team
 
 T = TypeVar("T")
@@ -30,10 +30,10 @@ class RayExecutor:
     def __init__(self, start: ExecutorStart) -> None:
         """Connect to the cluster. Raises `GymposiumError` if it is missing or has no usable node."""
         connect(start.address)
-        self._setup, self._note = Setup.here(start.plugins), start.note
+        self._setup, self._note = Setup.from_process(start.plugins), start.note
         self._nodes = Nodes(self._setup, start.note)
         try:
-            self._nodes.look()
+            self._nodes.refresh()
         except GymposiumError:
             ray.shutdown()
             raise
@@ -43,7 +43,7 @@ class RayExecutor:
     def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
         lost: list[PartDone] = []
 
-        def died(job: Job, how: str) -> list[Job]:
+        def handle_death(job: Job, how: str) -> list[Job]:
             if job.deaths < MOST_DEATHS:
                 return [job]
             [part] = job.arguments
@@ -52,22 +52,22 @@ class RayExecutor:
             lost.append(PartDone(part, broken=Counter([f"its worker died {MOST_DEATHS} times: {how}"])))
             return []
 
-        for _, done in self._team.run((Job("play", (part,)) for part in parts), died):
+        for _, done in self._team.run((Job("play", (part,)) for part in parts), handle_death):
             yield done
         yield from lost
 
     def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[tuple[int, R]]:
-        def died(job: Job, how: str) -> list[Job]:
+        def handle_death(job: Job, how: str) -> list[Job]:
             if job.deaths < MOST_DEATHS:
                 return [job]
             raise GymposiumError(f"Workers of the Ray cluster died {MOST_DEATHS} times on the same task: {how}")
 
         jobs = (Job("call", (function, number, item)) for number, item in enumerate(items))
-        for _, result in self._team.run(jobs, died):
+        for _, result in self._team.run(jobs, handle_death):
             yield result
 
     def run_command(self, arguments: list[str], processes: int) -> int:
-        return run_together(arguments, processes, self._setup, self._nodes, self._note)
+        return run_ranks(arguments, processes, self._setup, self._nodes, self._note)
 
     def close(self) -> None:
         self._team.close()

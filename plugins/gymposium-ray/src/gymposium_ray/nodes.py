@@ -12,8 +12,8 @@ from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from gymposium.errors import GymposiumError
-from gymposium_ray.causes import cause
-from gymposium_ray.surroundings import Setup, difference, surroundings
+from gymposium_ray.causes import describe_cause
+from gymposium_ray.node_setup import Setup, collect_versions, describe_difference
 
 DISTRIBUTIONS = ("gymposium", "gymposium-ray")
 """What a node must have in the version of this process before it can be asked anything else."""
@@ -30,7 +30,7 @@ class Nodes:
         """`note` is called with remarks for the user, such as why a node is not used."""
         self._setup, self._note = pickle.dumps(setup), note
         self._installed = {name: version(name) for name in DISTRIBUTIONS}
-        self._here = surroundings()
+        self._here = collect_versions()
         self._addresses: dict[str, str] = {}
         """The addresses of the nodes that were alive when they were last looked for, by id."""
         self._refused: dict[str, str] = {}
@@ -47,15 +47,15 @@ class Nodes:
 
     def total(self, resource: str) -> float:
         """Return the amount of a resource on the nodes that can be used."""
-        usable = (node for node in _alive() if self.can_use(node["NodeID"]))
+        usable = (node for node in _list_alive() if self.can_use(node["NodeID"]))
         return sum(float(node["Resources"].get(resource, 0)) for node in usable)
 
-    def look(self) -> bool:
+    def refresh(self) -> bool:
         """Compare the nodes that have joined since the last call with this process, and tell of those that were lost.
         Returns whether a node is refused that was not before.
 
         Raises `GymposiumError` if no node can be used, with the reason for each."""
-        alive = {node["NodeID"]: str(node["NodeManagerAddress"]) for node in _alive()}
+        alive = {node["NodeID"]: str(node["NodeManagerAddress"]) for node in _list_alive()}
         for node, address in self._addresses.items():
             if node not in alive:
                 self._note(f"The node {address} is lost.")
@@ -75,7 +75,7 @@ class Nodes:
 
     def _compare(self, nodes: Iterable[str]) -> dict[str, str]:
         """Ask nodes for their surroundings. Returns why nodes cannot be used, by id."""
-        task = ray.remote(num_cpus=0, max_retries=0)(_question())
+        task = ray.remote(num_cpus=0, max_retries=0)(_make_probe())
         asked = {
             task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(
                 self._installed, self._setup
@@ -90,19 +90,19 @@ class Nodes:
             try:
                 installed, there = ray.get(reference)
             except RayError as error:
-                refused[asked[reference]] = f"it cannot be set up: {cause(error)}"
+                refused[asked[reference]] = f"it cannot be set up: {describe_cause(error)}"
                 continue
-            how = difference(self._installed, installed) or difference(self._here, there)
+            how = describe_difference(self._installed, installed) or describe_difference(self._here, there)
             if how is not None:
                 refused[asked[reference]] = f"it has {how}"
         return refused
 
 
-def _alive() -> list[dict[str, Any]]:
+def _list_alive() -> list[dict[str, Any]]:
     return [node for node in ray.nodes() if node["Alive"]]
 
 
-def _question() -> Callable[[dict[str, str], bytes], tuple[dict[str, str], dict[str, str]]]:
+def _make_probe() -> Callable[[dict[str, str], bytes], tuple[dict[str, str], dict[str, str]]]:
     """Return the function that a node is asked. It is defined here so that its code travels: a node without
     gymposium-ray could not import it by name."""
 
@@ -119,8 +119,8 @@ def _question() -> Callable[[dict[str, str], bytes], tuple[dict[str, str], dict[
         if found != installed:
             return found, {}
         pickle.loads(setup).apply()  # noqa: S301 (from the process that started this task)
-        from gymposium_ray.surroundings import surroundings
+        from gymposium_ray.node_setup import collect_versions
 
-        return found, surroundings()
+        return found, collect_versions()
 
     return answer

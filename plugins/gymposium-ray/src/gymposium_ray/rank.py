@@ -12,7 +12,7 @@ from threading import Event, Lock
 from typing import IO
 
 from gymposium.util.child_process import python_command, python_environment
-from gymposium_ray.surroundings import Setup
+from gymposium_ray.node_setup import Setup
 
 CHUNK = 65_536
 """Number of bytes of the output that are passed on at a time, at most."""
@@ -27,9 +27,9 @@ class Rank:
         """Set up this process; the rank's process inherits it."""
         setup.apply()
         self._process: subprocess.Popen[bytes] | None = None
-        self._reaping, self._gone = Lock(), Event()
+        self._reaping, self._reaped = Lock(), Event()
 
-    def free_port(self) -> int:
+    def find_free_port(self) -> int:
         """Return a port of this node that is free."""
         with socket.socket() as probe:
             probe.bind(("", 0))
@@ -48,37 +48,37 @@ class Rank:
             start_new_session=True,
         )
 
-    def output(self) -> bytes:
+    def read_output(self) -> bytes:
         """Return what the command printed since the last call; waits for more. Empty at its end."""
-        return _read(self._started().stdout)
+        return _read(self._get_process().stdout)
 
-    def errors(self) -> bytes:
+    def read_errors(self) -> bytes:
         """Return what the command printed on stderr since the last call; waits for more. Empty at its end."""
-        return _read(self._started().stderr)
+        return _read(self._get_process().stderr)
 
-    def ended(self) -> int:
+    def wait(self) -> int:
         """Wait for the end of the command, kill what it left running, and return its exit status: 128 plus the number
         of a signal, as in shells."""
-        process = self._started()
+        process = self._get_process()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         self._signal_all(signal.SIGKILL)
         with self._reaping:
             status = process.wait()
-            self._gone.set()
+            self._reaped.set()
         return 128 - status if status < 0 else status
 
     def interrupt(self) -> None:
         """Interrupt the command as Ctrl-C does."""
-        self._started().send_signal(signal.SIGINT)
+        self._get_process().send_signal(signal.SIGINT)
 
     def stop(self) -> None:
-        """End the command and all processes that it started. `ended` waits for its end in another thread."""
+        """End the command and all processes that it started. `wait` returns for its end in another thread."""
         if self._process is not None:
             self._signal_all(signal.SIGTERM)
-            self._gone.wait(GRACE)
+            self._reaped.wait(GRACE)
             self._signal_all(signal.SIGKILL)
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _get_process(self) -> subprocess.Popen[bytes]:
         assert self._process is not None, "the rank has been started"
         return self._process
 
@@ -86,8 +86,8 @@ class Rank:
         """Send a signal to the rank's process group, which its process leads. Its number may mean another one once the
         process is reaped."""
         with self._reaping:
-            if not self._gone.is_set():
-                os.killpg(self._started().pid, number)
+            if not self._reaped.is_set():
+                os.killpg(self._get_process().pid, number)
 
 
 def _read(stream: IO[bytes] | None) -> bytes:

@@ -18,10 +18,10 @@ from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 from gymposium.errors import GymposiumError
 from gymposium.util.visible import quantity
-from gymposium_ray.causes import cause
+from gymposium_ray.causes import describe_cause
+from gymposium_ray.node_setup import Setup
 from gymposium_ray.nodes import Nodes
 from gymposium_ray.rank import GRACE, Rank
-from gymposium_ray.surroundings import Setup
 
 PATIENCE = 60.0
 """Seconds before telling the user that the cluster is full."""
@@ -38,16 +38,16 @@ STOPPED = (128 + signal.SIGINT, 128 + signal.SIGTERM)
 class RankActor(Rank):
     """The actor that runs the command of one rank."""
 
-    def place(self) -> tuple[str, int]:
+    def find_place(self) -> tuple[str, int]:
         """Return the address of the node, and a port of it that is free."""
-        return ray.util.get_node_ip_address(), self.free_port()
+        return ray.util.get_node_ip_address(), self.find_free_port()
 
 
 ACTOR: Any = ray.remote(max_restarts=0, max_concurrency=8)(RankActor)
 """The class of the actors. Both streams, the end and signals may be asked for at once."""
 
 
-def run_together(
+def run_ranks(
     arguments: Sequence[str], processes: int, setup: Setup, nodes: Nodes, note: Callable[[str], object]
 ) -> int:
     """Run `gymposium ARGUMENTS` in several processes that find each other by torch's environment variables, on those of
@@ -58,7 +58,7 @@ def run_together(
     Returns the exit status of the first process that fails, otherwise that of the first process. Raises
     `GymposiumError` if a process is lost."""
     gpu = 1 if nodes.total("GPU") >= processes else 0
-    group = _placed(processes, gpu, nodes, note)
+    group = _reserve_places(processes, gpu, nodes, note)
     ranks: list[Any] = []
     try:
         ranks += [
@@ -69,11 +69,11 @@ def run_together(
             ).remote(setup)
             for rank in range(processes)
         ]
-        return _run(ranks, arguments, note)
+        return _start_ranks(ranks, arguments, note)
     except RayActorError as error:
-        nodes.look()
+        nodes.refresh()
         raise GymposiumError(
-            f"A process was lost ({cause(error)}). Resume the run from its last checkpoint with --resume."
+            f"A process was lost ({describe_cause(error)}). Resume the run from its last checkpoint with --resume."
         ) from error
     finally:
         if stops := [rank.stop.remote() for rank in ranks]:
@@ -81,7 +81,7 @@ def run_together(
         remove_placement_group(group)
 
 
-def _placed(processes: int, gpu: int, nodes: Nodes, note: Callable[[str], object]) -> PlacementGroup:
+def _reserve_places(processes: int, gpu: int, nodes: Nodes, note: Callable[[str], object]) -> PlacementGroup:
     """Return a group of places for the processes, all on nodes that can be used."""
     while True:
         selectors = [nodes.selector] * processes if nodes.selector else None
@@ -94,7 +94,7 @@ def _placed(processes: int, gpu: int, nodes: Nodes, note: Callable[[str], object
                     f"but the usable nodes have {nodes.total('CPU'):g} CPUs."
                 )
                 ray.get(group.ready())
-            if not nodes.look():
+            if not nodes.refresh():
                 return group
         except BaseException:
             remove_placement_group(group)
@@ -102,8 +102,8 @@ def _placed(processes: int, gpu: int, nodes: Nodes, note: Callable[[str], object
         remove_placement_group(group)  # a node that joined in the meantime cannot be used
 
 
-def _run(ranks: Sequence[Any], arguments: Sequence[str], note: Callable[[str], object]) -> int:
-    places = ray.get([rank.place.remote() for rank in ranks])
+def _start_ranks(ranks: Sequence[Any], arguments: Sequence[str], note: Callable[[str], object]) -> int:
+    places = ray.get([rank.find_place.remote() for rank in ranks])
     nodes = [node for node, _ in places]
     note(
         f"{quantity(len(ranks), 'process')} on {', '.join(dict.fromkeys(nodes))}; the first one "
@@ -121,10 +121,10 @@ def _run(ranks: Sequence[Any], arguments: Sequence[str], note: Callable[[str], o
         }
         started.append(rank.start.remote([*arguments], str(Path.cwd()), variables))
     ray.get(started)
-    return _Following(ranks, nodes, note).status()
+    return _RankMonitor(ranks, nodes, note).watch()
 
 
-class _Following:
+class _RankMonitor:
     """The output and the ends of processes that work together. All pipes are read, so that none of them blocks."""
 
     def __init__(self, ranks: Sequence[Any], nodes: Sequence[str], note: Callable[[str], object]) -> None:
@@ -134,20 +134,20 @@ class _Following:
         self._reading = {
             getattr(rank, stream).remote(): (number, stream)
             for number, rank in enumerate(ranks)
-            for stream in ("output", "errors")
+            for stream in ("read_output", "read_errors")
         }
         """Number and stream of each read, by the reference to its result."""
-        self._ends = {rank.ended.remote(): number for number, rank in enumerate(ranks)}
+        self._ends = {rank.wait.remote(): number for number, rank in enumerate(ranks)}
         """Number of each process that is running, by the reference to its exit status."""
         self._statuses = [0] * len(ranks)
         self._failed: int | None = None
         """The number of the first process that failed."""
         self._signals = 0
 
-    def status(self) -> int:
+    def watch(self) -> int:
         """Print the output of the first process until all have ended. Returns the exit status."""
         passed_on = 0
-        with self._counting_signals():
+        with self._count_signals():
             while pending := [*self._reading, *self._ends]:
                 ready, _ = ray.wait(pending, num_returns=1, timeout=TICK)
                 for reference in ready:
@@ -173,7 +173,7 @@ class _Following:
         if number:
             self._tails[number] = (self._tails[number] + text)[-TAIL:]
         else:
-            shown = sys.stdout if stream == "output" else sys.stderr
+            shown = sys.stdout if stream == "read_output" else sys.stderr
             shown.buffer.write(text)
             shown.buffer.flush()
 
@@ -198,7 +198,7 @@ class _Following:
             sys.stderr.buffer.flush()
 
     @contextmanager
-    def _counting_signals(self) -> Iterator[None]:
+    def _count_signals(self) -> Iterator[None]:
         """Count Ctrl-C and SIGTERM in this context. In other threads than the main one, where Python allows no
         handlers, nothing is changed."""
 

@@ -13,9 +13,9 @@ from ray.exceptions import RayActorError, RayError
 from gymposium.errors import GymposiumError
 from gymposium.runs.executors.crew import Crew
 from gymposium.runs.executors.protocol import PartDone, RunPart
-from gymposium_ray.causes import cause
+from gymposium_ray.causes import describe_cause
+from gymposium_ray.node_setup import Setup
 from gymposium_ray.nodes import Nodes
-from gymposium_ray.surroundings import Setup
 
 PATIENCE = 60.0
 """Seconds without a free node before telling the user."""
@@ -90,21 +90,21 @@ class Team:
                     return
                 ready = self._wait()
                 if not ready:
-                    self._nodes.look()
+                    self._nodes.refresh()
                     if not self._working and not told:
                         told = True
-                        self._tell_of_no_room()
+                        self._report_full_cluster()
                 for reference in ready:
                     if reference in self._starting:
-                        self._welcome(reference)
+                        self._admit(reference)
                         continue
                     worker, job = self._working.pop(reference)
                     try:
                         result = ray.get(reference)
                     except RayActorError as error:
                         job.deaths += 1
-                        again += died(job, cause(error))
-                        self._nodes.look()
+                        again += died(job, describe_cause(error))
+                        self._nodes.refresh()
                         self._start()
                     else:
                         self._free.append(worker)
@@ -132,21 +132,22 @@ class Team:
             ready, _ = ray.wait([*self._starting, *self._working], num_returns=1, timeout=PATIENCE)
         except RayError as error:
             raise GymposiumError(
-                f"The Ray cluster was lost ({cause(error)}). Finished work is saved: run the same command again."
+                f"The Ray cluster was lost ({describe_cause(error)}). Finished work is saved. "
+                f"Run the same command again."
             ) from error
         return list(ready)
 
-    def _welcome(self, reference: Any) -> None:
+    def _admit(self, reference: Any) -> None:
         """Take in a worker that has answered. One that could not start, or did on a node that joined and cannot be
         used, is replaced."""
         worker = self._starting.pop(reference)
-        refused = self._nodes.look()
+        refused = self._nodes.refresh()
         try:
             node = ray.get(reference)
         except RayActorError as error:
             self._failed += not refused
             if self._failed > MOST_FAILURES:
-                raise GymposiumError(f"Workers cannot start on the Ray cluster: {cause(error)}") from error
+                raise GymposiumError(f"Workers cannot start on the Ray cluster: {describe_cause(error)}") from error
             self._start()
             return
         if self._nodes.can_use(node):
@@ -155,7 +156,7 @@ class Team:
             ray.kill(worker)
             self._start()
 
-    def _tell_of_no_room(self) -> None:
+    def _report_full_cluster(self) -> None:
         self._note(
             f"Waiting for space on the Ray cluster: {len(self._starting)} workers with one CPU each were requested, "
             f"but the usable nodes have {self._nodes.total('CPU'):g} CPUs."

@@ -102,7 +102,7 @@ def train_command(
     settings = Settings(
         game=game,
         opponent=opponent,
-        seat=_seat(seat),
+        seat=_parse_seat(seat),
         algorithm=algorithm,
         decisions=decisions,
         budget=budget,
@@ -115,7 +115,7 @@ def train_command(
         matches = round_up_matches(MATCHES, loaded)
     if settings.seat == "random" and matches % loaded.seats:
         raise BadOption(f"-n {matches}: the {loaded.seats} seats share the matches; give a multiple of {loaded.seats}.")
-    path = out_path(out_file)
+    path = check_out_path(out_file)
     try:
         with match_bar() as bar:
             task, began = (
@@ -147,15 +147,15 @@ def train_command(
         f"{player.name} at {loaded.name}: {quantity(matches, 'match')} against each, seed {seed}",
         soft_wrap=True,
     )
-    out().print(_table(scores, alone=loaded.seats == 1))
+    out().print(_make_table(scores, alone=loaded.seats == 1))
 
 
-def _seat(text: str) -> Any:
+def _parse_seat(text: str) -> Any:
     """Return the seat as a number if it is one. `Settings.check` refuses other text than `random`."""
     return int(text) if text.isdecimal() else text
 
 
-def out_path(given: Path | None) -> Path:
+def check_out_path(given: Path | None) -> Path:
     """Return the path for the policy, after a check that it can be written and does not exist."""
     if given is None:
         return new_folder("sb3") / "policy.zip"
@@ -166,7 +166,7 @@ def out_path(given: Path | None) -> Path:
     return check_writable("--out", given)
 
 
-def _table(scores: dict[str, Score], *, alone: bool) -> Table:
+def _make_table(scores: dict[str, Score], *, alone: bool) -> Table:
     rates = () if alone else ("win", "draw", "loss")
     table = Table("against", *rates, "mean return", "forfeits", box=None)
     for name, score in scores.items():

@@ -45,12 +45,12 @@ class Sb3Player:
                 self._policy.check_game(ask.game)
                 self._game = ask.game
         tensors = np.stack([ask.tensor().ravel() for ask in asks])
-        with one_thread(), torch.inference_mode():
+        with limit_threads(), torch.inference_mode():
             scores = self._policy.network(torch.from_numpy(tensors)).numpy()
-        return [Reply(_best(ask, row)) for ask, row in zip(asks, scores, strict=True)]
+        return [Reply(_choose_move(ask, row)) for ask, row in zip(asks, scores, strict=True)]
 
 
-def _best(ask: Ask, scores: np.ndarray) -> str:
+def _choose_move(ask: Ask, scores: np.ndarray) -> str:
     """Return the legal move with the highest score."""
     moves = ask.legal_moves
     assert moves is not None, "the check refuses games of free text, which have no actions"
@@ -58,7 +58,7 @@ def _best(ask: Ask, scores: np.ndarray) -> str:
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def limit_threads() -> Iterator[None]:
     """Limit torch to one thread inside the context."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)

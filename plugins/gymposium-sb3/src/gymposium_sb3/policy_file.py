@@ -114,16 +114,16 @@ def read_policy(path: str | Path) -> PolicyFile:
         with open_plain(path) as file, mmap(file.fileno(), 0, access=ACCESS_READ) as whole:
             _check_parts(whole)
         with zipfile.ZipFile(path) as archive:
-            weights = _weights(_member(archive, "policy.pth", MAX_WEIGHTS))
-            about = json.loads(_member(archive, "data", MAX_JSON))
-            note = json.loads(_member(archive, NOTE, MAX_JSON)) if NOTE in archive.namelist() else {}
+            weights = _load_weights(_read_member(archive, "policy.pth", MAX_WEIGHTS))
+            about = json.loads(_read_member(archive, "data", MAX_JSON))
+            note = json.loads(_read_member(archive, NOTE, MAX_JSON)) if NOTE in archive.namelist() else {}
     except _FAULTS as error:
         reason = " ".join(str(error).split())
         raise BadOption(f"{path} was not saved by stable-baselines3: {reason}") from error
     if not (isinstance(weights, dict) and isinstance(about, dict) and isinstance(note, dict)):
         raise BadOption(f"{path} was not saved by stable-baselines3.")
     try:
-        return _policy(path, weights, about, note)
+        return _build_policy(path, weights, about, note)
     except BadOption:
         raise
     except _FAULTS as error:
@@ -132,7 +132,7 @@ def read_policy(path: str | Path) -> PolicyFile:
         ) from error
 
 
-def _member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
+def _read_member(archive: zipfile.ZipFile, name: str, limit: int) -> bytes:
     """Return a member of the archive.
 
     Raises `ValueError` if it is larger than `limit` bytes, whatever size the archive states."""
@@ -149,7 +149,7 @@ def _check_parts(content: bytes | mmap) -> None:
         raise ValueError(f"it has more than {MOST_PARTS:,} members")
 
 
-def _weights(content: bytes) -> Any:
+def _load_weights(content: bytes) -> Any:
     """Return what torch reads from a file of weights, which is a zip, too.
 
     Raises `ValueError` if its members are larger than `MAX_WEIGHTS` in all, and the errors of `_check_pickle`."""
@@ -194,7 +194,9 @@ def write_note(path: str | Path, game: Game, **facts: Any) -> None:
         archive.writestr(NOTE, json.dumps(note, indent=2) + "\n")
 
 
-def _policy(path: Path, weights: Mapping[str, Tensor], about: Mapping[str, Any], note: Mapping[str, Any]) -> PolicyFile:
+def _build_policy(
+    path: Path, weights: Mapping[str, Tensor], about: Mapping[str, Any], note: Mapping[str, Any]
+) -> PolicyFile:
     unknown = [name for name in weights if not name.startswith(_KNOWN)]
     if "action_net.weight" not in weights or unknown:
         what = f" (it holds {unknown[0]})" if unknown else ""
@@ -205,8 +207,8 @@ def _policy(path: Path, weights: Mapping[str, Tensor], about: Mapping[str, Any],
     numbers = sorted(int(name.split(".")[2]) for name in weights if re.fullmatch(rf"{_HIDDEN}\d+\.weight", name))
     layers: list[nn.Module] = []
     for number in numbers:
-        layers += [_linear(weights, f"{_HIDDEN}{number}"), _activation(path, about)()]
-    layers.append(_linear(weights, "action_net"))
+        layers += [_make_layer(weights, f"{_HIDDEN}{number}"), _find_activation(path, about)()]
+    layers.append(_make_layer(weights, "action_net"))
     first, last = layers[0], layers[-1]
     assert isinstance(first, nn.Linear)
     assert isinstance(last, nn.Linear)
@@ -215,16 +217,16 @@ def _policy(path: Path, weights: Mapping[str, Tensor], about: Mapping[str, Any],
     return PolicyFile(path, network, first.in_features, last.out_features, note)
 
 
-def _linear(weights: Mapping[str, Tensor], name: str) -> nn.Linear:
+def _make_layer(weights: Mapping[str, Tensor], name: str) -> nn.Linear:
     weight, bias = (
-        _checked(weights, f"{name}.{part}", dimensions) for part, dimensions in (("weight", 2), ("bias", 1))
+        _get_tensor(weights, f"{name}.{part}", dimensions) for part, dimensions in (("weight", 2), ("bias", 1))
     )
     layer = nn.Linear(weight.shape[1], weight.shape[0])
     layer.load_state_dict({"weight": weight, "bias": bias})
     return layer
 
 
-def _checked(weights: Mapping[str, Tensor], name: str, dimensions: int) -> Tensor:
+def _get_tensor(weights: Mapping[str, Tensor], name: str, dimensions: int) -> Tensor:
     """Return a tensor of finite numbers that are all in the file.
 
     Raises `ValueError` if it is sparse, expanded from fewer numbers, or of another shape or kind."""
@@ -236,7 +238,7 @@ def _checked(weights: Mapping[str, Tensor], name: str, dimensions: int) -> Tenso
     return tensor
 
 
-def _activation(path: Path, about: Mapping[str, Any]) -> type[nn.Module]:
+def _find_activation(path: Path, about: Mapping[str, Any]) -> type[nn.Module]:
     """Return the activation function. stable-baselines3 writes its name beside the pickle; the default is Tanh."""
     written = str((about.get("policy_kwargs") or {}).get("activation_fn", "Tanh"))
     name = written.removesuffix("'>").rpartition(".")[2]

@@ -28,7 +28,7 @@ from gymposium.players.protocol import Player
 from gymposium.plugins.command_line import command_line
 from gymposium.records.scores import Score
 from gymposium.util.visible import quantity
-from gymposium_sb3.player import one_thread
+from gymposium_sb3.player import limit_threads
 from gymposium_sb3.policy_file import write_note
 
 Algorithm = Literal["maskable-ppo", "ppo"]
@@ -138,7 +138,7 @@ def train(settings: Settings, out: Path, each: Callable[[int, float], object] = 
     kind = MaskablePPO if settings.algorithm == "maskable-ppo" else PPO
     # a small network is fastest on the CPU, on a single thread
     model = kind("MlpPolicy", env, n_steps=settings.rollout, batch_size=BATCH, seed=settings.seed, device="cpu")
-    with one_thread():
+    with limit_threads():
         try:
             decisions = MOST if settings.budget is not None else settings.decisions or DECISIONS
             model.learn(decisions // settings.rollout * settings.rollout, callback=_Progress(each, settings.budget))
@@ -187,12 +187,12 @@ def evaluate(
     )
     seat_by_match: dict[str, int] = {}
 
-    def with_seats() -> Iterator[MatchJob]:
+    def track_seats() -> Iterator[MatchJob]:
         for job, order in jobs:
             seat_by_match[job.id] = order.index(seat or 0)
             yield job
 
-    for played in play(with_seats()):
+    for played in play(track_seats()):
         score.add(played, seat_by_match.pop(played.job.id))
         each()
     return score

@@ -57,7 +57,7 @@ class TextArenaAgent(ta.Agent):  # type: ignore[misc]  # TextArena publishes no 
         return reading.move or ""
 
 
-class _Observations(OneReplyGame):
+class _ObservationGame(OneReplyGame):
     """The game of an agent: each observation is a task that a text answers."""
 
     task_noun = "observation"
@@ -86,7 +86,7 @@ class _ObservationMatch(OneReplyMatch):
         return (0.0,)
 
 
-_GAME = _Observations(
+_GAME = _ObservationGame(
     GameSpec(
         name="textarena",
         title="TextArena",

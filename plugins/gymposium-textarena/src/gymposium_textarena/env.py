@@ -101,7 +101,8 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
         self._table = Table(self.game, seats=self._seats, opponents=self._opponents, seed=seed, **self._options)
         self._state = ta.State(num_players)  # given the seed, it would seed Python's global generator
         self._state.standard_resets(
-            player_prompt_function=self._rules, role_mapping={seat: f"Player {seat}" for seat in range(num_players)}
+            player_prompt_function=self._make_rules,
+            role_mapping={seat: f"Player {seat}" for seat in range(num_players)},
         )
         self._ended_in_reset = self.table.over
         self._show()
@@ -126,7 +127,7 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
         done: tuple[bool, dict[str, Any]] = state.step()
         return done
 
-    def _rules(self, player_id: int, game_state: Any) -> str:
+    def _make_rules(self, player_id: int, game_state: Any) -> str:
         """Return what the prompts of a seat begin with."""
         nothing = Observation(player_id, "", None)
         return self._prompt(nothing).removesuffix(self._prompt(nothing, rules=False))

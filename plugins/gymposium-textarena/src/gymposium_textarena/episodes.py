@@ -77,12 +77,12 @@ def read_episodes(path: str | Path) -> Iterator[Episode]:
     Raises `BadRecord` with the number of the first invalid line, and for a file that cannot be read."""
     try:
         for number, line in enumerate(read_lines(path), start=1):
-            yield _episode(line, f"{path}, line {number}")
+            yield _parse_line(line, f"{path}, line {number}")
     except OSError as error:
         raise BadRecord(f"{path} cannot be read ({reason(error)}). Name a file written by Recorded.") from error
 
 
-def _episode(line: bytes, where: str) -> Episode:
+def _parse_line(line: bytes, where: str) -> Episode:
     try:
         return Episode.parse(line.decode())
     except UnicodeDecodeError as error:
@@ -97,7 +97,7 @@ def compute_digest(shown: Sequence[Any], rewards: Any, game_info: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """Return a value as JSON holds it: keys are text, tuples are lists, and members of an `Enum` their names. Raises
     `GymposiumError` for what JSON cannot hold."""
     match value:
@@ -106,9 +106,9 @@ def plain(value: Any) -> Any:
         case Enum():
             return value.name
         case Mapping():
-            return {str(key): plain(inner) for key, inner in value.items()}
+            return {str(key): to_json(inner) for key, inner in value.items()}
         case list() | tuple():
-            return [plain(inner) for inner in value]
+            return [to_json(inner) for inner in value]
     raise GymposiumError(f"An episode cannot be written: JSON has no {type(value).__name__}, as in {value!r:.200}.")
 
 

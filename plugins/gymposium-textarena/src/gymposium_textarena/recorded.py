@@ -11,7 +11,7 @@ from textarena.envs.registration import ENV_REGISTRY
 from gymposium.errors import BadOption, GymposiumError, WrongType
 from gymposium.util.lines import LineWriter
 from gymposium_textarena.env import GymposiumEnv
-from gymposium_textarena.episodes import Episode, compute_digest, plain
+from gymposium_textarena.episodes import Episode, compute_digest, to_json
 
 
 class RecordedEnv(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no types
@@ -71,7 +71,7 @@ class RecordedEnv(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no t
             raise WrongType("An action", "text", action)
         player, observation = self.get_observation()
         self._turn = None
-        self._shown.append([player, plain(observation)])
+        self._shown.append([player, to_json(observation)])
         self._actions.append((player, action))
         self._done, info = self.env.step(action=action)
         return self._done, info
@@ -82,7 +82,7 @@ class RecordedEnv(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no t
         Raises `GymposiumError` for rewards or infos that JSON cannot hold, or if the file cannot be written."""
         rewards, game_info = self.env.close()
         if self._done and self._episode is None and self._begun is not None:
-            paid, told = plain(rewards), plain(game_info)
+            paid, told = to_json(rewards), to_json(game_info)
             self._episode = Episode(
                 env=self._id,
                 version=ta.__version__,

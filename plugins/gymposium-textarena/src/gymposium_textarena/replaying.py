@@ -52,11 +52,11 @@ def replay(*episodes: Episode, seconds: float = SECONDS) -> list[ReplayedEpisode
     found: list[ReplayedEpisode] = []
     while len(found) < len(episodes):  # a process that ended is started anew
         left = episodes[len(found) :]
-        found += [ReplayedEpisode(episode, told) for told, episode in zip(_differences(left, seconds), left)]
+        found += [ReplayedEpisode(episode, told) for told, episode in zip(_find_differences(left, seconds), left)]
     return found
 
 
-def _differences(episodes: tuple[Episode, ...], seconds: float) -> Iterator[str]:
+def _find_differences(episodes: tuple[Episode, ...], seconds: float) -> Iterator[str]:
     """Yield the difference of each episode, up to the first one that ends the process."""
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     with subprocess.Popen(
@@ -98,7 +98,7 @@ def _ask(process: subprocess.Popen[str], episode: Episode, seconds: float) -> tu
         timer.cancel()
 
 
-def _difference(episode: Episode) -> str:
+def _find_difference(episode: Episode) -> str:
     """Play an episode in this process, and return the first difference."""
     env = RecordedEnv(ta.make(episode.env))
     env.reset(num_players=episode.num_players, seed=episode.seed)
@@ -118,7 +118,7 @@ def _difference(episode: Episode) -> str:
     return "" if again.digest == episode.digest else "An observation differs, or its digest was changed."
 
 
-def _no_connection(event: str, arguments: tuple[Any, ...]) -> None:
+def _refuse_connections(event: str, arguments: tuple[Any, ...]) -> None:
     """An audit hook (`sys.addaudithook`)."""
     if event in _CONNECTS:
         raise PermissionError("A replay cannot open connections.")
@@ -126,14 +126,14 @@ def _no_connection(event: str, arguments: tuple[Any, ...]) -> None:
 
 def _serve() -> None:
     """Answer each line of standard input, an episode, with its difference."""
-    sys.addaudithook(_no_connection)
+    sys.addaudithook(_refuse_connections)
     limit_process()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what an environment prints must not mix with the answers
     for line in sys.stdin:
         episode = Episode.parse(line)
         try:
-            told = _difference(episode)
+            told = _find_difference(episode)
         except Exception as error:  # noqa: BLE001 - an environment may raise anything
             told = f"The replay failed: {describe(error)}"
         if told and episode.version != ta.__version__:

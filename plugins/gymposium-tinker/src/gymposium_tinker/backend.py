@@ -31,13 +31,13 @@ class TinkerBackend:
     def missing(self, config: TrainConfig) -> Iterator[str]:
         from gymposium_agents.models.loading import load_chat
         from gymposium_agents.players.player import choose_reader
-        from gymposium_tinker.service import base_model, check_tokenizers, offered
+        from gymposium_tinker.service import base_model, check_tokenizers, find_context
 
         if config.model.name is None:
             return  # that is refused
         try:
             model = base_model(config, self._settings)
-            offered(self._settings, model)
+            find_context(self._settings, model)
             prompting, trust = config.prompting, config.model.trust
             chat = load_chat(config.model.name, thinking=prompting.thinking, history=prompting.history, trust=trust)
             check_tokenizers(self._settings, model, chat)
@@ -52,7 +52,7 @@ class TinkerBackend:
             "model": f"{self._settings.model or config.model.name}, on {where}",
             "trained": f"a LoRA of rank {config.model.lora.rank}, there",
         }
-        return lines | ({"price": price} if (price := prices(config)) else {})
+        return lines | ({"price": price} if (price := describe_costs(config)) else {})
 
     def imitation_model(self, start: BackendStart) -> AbstractContextManager[TinkerModel]:
         from gymposium_tinker.model import open_imitation
@@ -75,7 +75,7 @@ class TinkerBackend:
         export(start, self._settings, checkpoint, target)
 
 
-def prices(config: TrainConfig) -> str:
+def describe_costs(config: TrainConfig) -> str:
     """Return the forward passes that the settings of a run cost beyond one forward and backward pass of each update, in
     words; empty without any."""
     from gymposium_tinker.losses import service_loss

@@ -15,7 +15,7 @@ from gymposium_train.learner.rows import Row, Span, Tokens
 from gymposium_train.learner.token_batch import TokenBatch, token_batch
 
 
-def datum(ids: Tokens, **inputs: Sequence[float]) -> Datum:
+def make_datum(ids: Tokens, **inputs: Sequence[float]) -> Datum:
     """Return a row of tokens: all but the last are read, all but the first are targets. Each of `inputs` has a number
     for each target."""
     tensors = {
@@ -25,7 +25,7 @@ def datum(ids: Tokens, **inputs: Sequence[float]) -> Datum:
     return Datum(model_input=ModelInput.from_ints([*ids[:-1]]), loss_fn_inputs={"target_tokens": targets, **tensors})
 
 
-def sampled(row: Row, numbers: Callable[[Span], Sequence[float]]) -> list[float]:
+def align_to_targets(row: Row, numbers: Callable[[Span], Sequence[float]]) -> list[float]:
     """Return a number for each target of a row: those of its sampled tokens, and 0 for the others."""
     values = [0.0] * (len(row.ids) - 1)
     for span in row.spans:
@@ -33,12 +33,12 @@ def sampled(row: Row, numbers: Callable[[Span], Sequence[float]]) -> list[float]
     return values
 
 
-def scored(ids: Tokens) -> Datum:
+def make_scoring_datum(ids: Tokens) -> Datum:
     """Return a row for computing log-probabilities only."""
-    return datum(ids, weights=[0.0] * (len(ids) - 1))
+    return make_datum(ids, weights=[0.0] * (len(ids) - 1))
 
 
-def imitated(demonstrations: Sequence[Demonstration | Pair], weight: float) -> list[Datum]:
+def make_imitation_data(demonstrations: Sequence[Demonstration | Pair], weight: float) -> list[Datum]:
     """Demonstrations whose weighted log-probabilities add up to `weight` times the mean over all tokens of the
     completions. Those of one conversation are one datum."""
     found = [Demonstration(*one) for one in demonstrations]
@@ -50,7 +50,7 @@ def imitated(demonstrations: Sequence[Demonstration | Pair], weight: float) -> l
         for one in conversation:
             start = len(one.prompt) - 1
             weights[start : start + len(one.completion)] = [each] * len(one.completion)
-        data.append(datum(ids, weights=weights))
+        data.append(make_datum(ids, weights=weights))
     return data
 
 
@@ -61,12 +61,12 @@ def logprobs(output: ForwardBackwardOutput, data: Sequence[Datum]) -> list[Tenso
     targets, returned = [len(one.loss_fn_inputs["target_tokens"].data) for one in data], [len(row) for row in found]
     if returned != targets:
         raise GymposiumError(
-            f"The Tinker service returned log-probabilities for {_counts(returned)} instead of {_counts(targets)}."
+            f"The Tinker service returned log-probabilities for {_describe(returned)} instead of {_describe(targets)}."
         )
     return found
 
 
-def _counts(rows: Sequence[int]) -> str:
+def _describe(rows: Sequence[int]) -> str:
     return f"{quantity(len(rows), 'row')} of {quantity(sum(rows), 'token')}"
 
 
@@ -77,7 +77,7 @@ def gather_sampled(rows: Sequence[Row], scores: Sequence[Tensor]) -> Tensor:
     )
 
 
-def flat(rows: Sequence[Row]) -> TokenBatch:
+def flatten_rows(rows: Sequence[Row]) -> TokenBatch:
     """Return the sampled tokens of rows as flat tensors, in the order of `gather_sampled`."""
     starts = [0]
     for row in rows:

@@ -15,7 +15,7 @@ from gymposium.util.visible import quantity
 from gymposium_agents.chat.tokens import Completion, Policy, Sampling, TokenRequest, Tokens
 from gymposium_agents.engines.futures import map_future
 from gymposium_agents.engines.protocol import EngineStart
-from gymposium_tinker.service import explained
+from gymposium_tinker.service import translate_errors
 
 
 class TinkerEngine:
@@ -54,29 +54,29 @@ class TinkerEngine:
             seed=request.rng.getrandbits(31),
             stop=self._stops,
         )
-        sampled = self._client(policy).sample(ModelInput.from_ints([*request.prompt]), 1, params)
+        sampled = self._get_client(policy).sample(ModelInput.from_ints([*request.prompt]), 1, params)
         future = sampled.future() if isinstance(sampled, APIFuture) else sampled  # as SDKs before 0.38 return it
-        return map_future(future, lambda done: _completion(done, request, policy))
+        return map_future(future, lambda done: _make_completion(done, request, policy))
 
     def score(
         self, pairs: Sequence[tuple[Tokens, Tokens]], *, temperature: float = 1.0, policy: Policy | None = None
     ) -> list[tuple[float, ...]]:
         if temperature != 1.0:
             raise BadOption(f"Tinker scores tokens at temperature 1, not {temperature}.")
-        client = self._client(policy or self.policy)
+        client = self._get_client(policy or self.policy)
         asked = [client.compute_logprobs(ModelInput.from_ints([*prompt, *reply])) for prompt, reply in pairs]
-        with explained():
+        with translate_errors():
             scores = [future.result() for future in asked]
         return [_slice_reply(row, prompt, reply) for row, (prompt, reply) in zip(scores, pairs, strict=True)]
 
-    def _client(self, policy: Policy) -> SamplingClient:
+    def _get_client(self, policy: Policy) -> SamplingClient:
         if policy not in self._clients:
             raise GymposiumError(f"Unknown policy {policy}. The engine holds {', '.join(map(str, self._clients))}.")
         return self._clients[policy]
 
 
-def _completion(done: Future[SampleResponse], request: TokenRequest, policy: Policy) -> Completion:
-    with explained():
+def _make_completion(done: Future[SampleResponse], request: TokenRequest, policy: Policy) -> Completion:
+    with translate_errors():
         [sequence] = done.result().sequences
     ids, logprobs, finish = tuple(sequence.tokens), sequence.logprobs, sequence.stop_reason
     if logprobs is None or len(logprobs) != len(ids):

@@ -21,10 +21,10 @@ from gymposium.errors import GymposiumError
 from gymposium.util.durable import replace_text
 from gymposium.util.streams import stream
 from gymposium_agents.engines.canary import choose_tolerance
-from gymposium_tinker.data import flat, gather_sampled, imitated, logprobs, scored
-from gymposium_tinker.losses import ServiceLoss, weighted
+from gymposium_tinker.data import flatten_rows, gather_sampled, logprobs, make_imitation_data, make_scoring_datum
+from gymposium_tinker.losses import ServiceLoss, make_weighted_data
 from gymposium_tinker.publisher import DAY
-from gymposium_tinker.service import explained, settled
+from gymposium_tinker.service import resolve, translate_errors
 from gymposium_train.config import Optimizer
 from gymposium_train.config.directory import read_state
 from gymposium_train.learner import Loss
@@ -75,8 +75,8 @@ class TinkerLearner:
             annotated = fill_spans(annotated, old=self._score_spans(self.client, rows))
         if rows and self._reference_path is not None:
             if self._reference is None:
-                with explained():
-                    self._reference = settled(self._service.create_training_client_from_state(self._reference_path))
+                with translate_errors():
+                    self._reference = resolve(self._service.create_training_client_from_state(self._reference_path))
             annotated = fill_spans(annotated, reference=self._score_spans(self._reference, rows))
         return annotated
 
@@ -84,7 +84,7 @@ class TinkerLearner:
         raise AssertionError("a credit with a critic is refused")
 
     def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:
-        found = self._forward(self.client, [scored(prompt + completion) for prompt, completion in pairs])
+        found = self._forward(self.client, [make_scoring_datum(prompt + completion) for prompt, completion in pairs])
         return [tuple(row[len(prompt) - 1 :].tolist()) for row, (prompt, _) in zip(found, pairs, strict=True)]
 
     def update(
@@ -112,9 +112,9 @@ class TinkerLearner:
 
     def imitate(self, demonstrations: Sequence[Demonstration | Pair], learning_rate: float) -> dict[str, float]:
         metrics = Metrics()
-        with explained():
-            lessons = self._imitation(demonstrations, 1.0)
-            step = self._optimizer_step(learning_rate)
+        with translate_errors():
+            lessons = self._send_imitation_loss(demonstrations, 1.0)
+            step = self._send_optimizer_step(learning_rate)
             _note_imitation(lessons.result(), demonstrations, metrics)
             step.result()
         self.policy_version += 1
@@ -122,12 +122,12 @@ class TinkerLearner:
 
     def refresh_reference(self) -> None:
         if self._loss.needs_reference:
-            self._reference_path = self._saved("reference")
+            self._reference_path = self._save("reference")
             self._reference = None
 
     def save_state(self, directory: Path) -> None:
         state = {
-            "path": self._saved("state"),
+            "path": self._save("state"),
             "reference": self._reference_path,
             "policy_version": self.policy_version,
         }
@@ -140,8 +140,8 @@ class TinkerLearner:
                 "The checkpoint does not match this learner: only one of them has a reference policy. Resume with the "
                 "settings that the run began with."
             )
-        with explained():
-            self.client = settled(self._service.create_training_client_from_state_with_optimizer(state["path"]))
+        with translate_errors():
+            self.client = resolve(self._service.create_training_client_from_state_with_optimizer(state["path"]))
         self._reference_path, self._reference = state["reference"], None
         self._paths.clear()
         self.policy_version = state["policy_version"]
@@ -158,15 +158,15 @@ class TinkerLearner:
     ) -> None:
         """Do one optimizer step on a minibatch, one of `batches` in its pass. All requests are sent before one is
         waited for."""
-        batch, lessons, demonstrations = flat(rows), None, []
-        with explained():
-            data = [scored(row.ids) for row in rows]
-            policy = self._policy(rows, data, batch, batches, kl_weight, metrics)
+        batch, lessons, demonstrations = flatten_rows(rows), None, []
+        with translate_errors():
+            data = [make_scoring_datum(row.ids) for row in rows]
+            policy = self._send_policy_loss(rows, data, batch, batches, kl_weight, metrics)
             if auxiliary_sft is not None:
                 weight, found_lessons = next(auxiliary_sft)
                 demonstrations = [*found_lessons]
-                lessons = self._imitation(demonstrations, weight)
-            step = self._optimizer_step(learning_rate)
+                lessons = self._send_imitation_loss(demonstrations, weight)
+            step = self._send_optimizer_step(learning_rate)
             found = gather_sampled(rows, logprobs(policy.result(), data))
             if lessons is not None:
                 _note_imitation(lessons.result(), demonstrations, metrics)
@@ -183,12 +183,12 @@ class TinkerLearner:
             with torch.no_grad():
                 self._loss.policy(batch, found, kl_weight, metrics)
 
-    def _policy(
+    def _send_policy_loss(
         self, rows: list[Row], data: list[Datum], batch: TokenBatch, batches: int, kl_weight: float, metrics: Metrics
     ) -> APIFuture[ForwardBackwardOutput]:
         """Send the policy's loss of a minibatch, times the number of minibatches. `data` are the rows to score."""
         if self._on_service is not None:
-            wanted = weighted(rows, batch, self._loss, float(batches))
+            wanted = make_weighted_data(rows, batch, self._loss, float(batches))
             return self.client.forward_backward(wanted, self._on_service.name, self._on_service.settings)
 
         def loss(data: list[Datum], scores: list[Tensor]) -> tuple[Tensor, dict[str, float]]:
@@ -196,13 +196,13 @@ class TinkerLearner:
 
         return self.client.forward_backward_custom(data, loss)
 
-    def _imitation(
+    def _send_imitation_loss(
         self, demonstrations: Sequence[Demonstration | Pair], weight: float
     ) -> APIFuture[ForwardBackwardOutput]:
         """Send `weight` times the loss of imitation."""
-        return self.client.forward_backward(imitated(demonstrations, weight), "cross_entropy")
+        return self.client.forward_backward(make_imitation_data(demonstrations, weight), "cross_entropy")
 
-    def _optimizer_step(self, learning_rate: float) -> APIFuture[OptimStepResponse]:
+    def _send_optimizer_step(self, learning_rate: float) -> APIFuture[OptimStepResponse]:
         """Send an optimizer step, with the settings of the run and the epsilon of `torch.optim.AdamW`."""
         return self.client.optim_step(
             AdamParams(
@@ -215,11 +215,11 @@ class TinkerLearner:
             )
         )
 
-    def _saved(self, what: str) -> str:
+    def _save(self, what: str) -> str:
         """Save weights and optimizer on the service, once for each version. Return their path there."""
         name = f"{what}-{self.policy_version}"
         if name not in self._paths:
-            with explained():
+            with translate_errors():
                 saved = self.client.save_state(name, ttl_seconds=self._seconds, overwrite=True).result()
             self._paths[name] = saved.path
         return self._paths[name]
@@ -227,11 +227,11 @@ class TinkerLearner:
     def _score_spans(self, client: TrainingClient, rows: Sequence[Row]) -> list[tuple[float, ...]]:
         """Return the log-probabilities of each span's tokens."""
         return split_tokens(
-            rows, gather_sampled(rows, self._forward(client, [scored(row.ids) for row in rows])).tolist()
+            rows, gather_sampled(rows, self._forward(client, [make_scoring_datum(row.ids) for row in rows])).tolist()
         )
 
     def _forward(self, client: TrainingClient, data: list[Datum]) -> list[Tensor]:
-        with explained():
+        with translate_errors():
             return logprobs(client.forward(data, "cross_entropy").result(), data)
 
 
@@ -239,7 +239,7 @@ def _note_imitation(
     output: ForwardBackwardOutput, demonstrations: Sequence[Demonstration | Pair], metrics: Metrics
 ) -> None:
     """Record the mean negative log-probability of the completions' tokens."""
-    data = imitated(demonstrations, 1.0)
+    data = make_imitation_data(demonstrations, 1.0)
     masks = [torch.tensor(one.loss_fn_inputs["weights"].data) for one in data]
     total = sum(float((mask * row).sum()) for mask, row in zip(masks, logprobs(output, data), strict=True))
     metrics.add("train/sft_loss", -total)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tinker.types import Datum, LossFnType
 
-from gymposium_tinker.data import datum, sampled
+from gymposium_tinker.data import align_to_targets, make_datum
 from gymposium_train.config import TrainConfig
 from gymposium_train.learner.loss import Loss
 from gymposium_train.learner.rows import Row
@@ -28,7 +28,7 @@ class ServiceLoss(NamedTuple):
     settings: dict[str, float | str]
 
 
-def service_loss(config: TrainConfig) -> ServiceLoss | None:
+def choose_service_loss(config: TrainConfig) -> ServiceLoss | None:
     """Return the loss of the service that is the config's; None if the service has none.
 
     The service's `importance_sampling` does not truncate ratios, as pg does, and its `ppo` has no `clip_dual`. That
@@ -52,15 +52,15 @@ def service_loss(config: TrainConfig) -> ServiceLoss | None:
     return ServiceLoss(name, {"clip_low_threshold": low, "clip_high_threshold": high})
 
 
-def weighted(rows: list[Row], batch: TokenBatch, loss: Loss, scale: float) -> list[Datum]:
+def make_weighted_data(rows: list[Row], batch: TokenBatch, loss: Loss, scale: float) -> list[Datum]:
     """Rows as data for a loss of the service. `batch` holds their sampled tokens, `scale` is a factor of the loss."""
     proximal = iter(loss.proximal(batch).tolist())
     advantages = iter((scale * batch.advantages * batch.weights * loss.correction(batch)).tolist())
     return [
-        datum(
+        make_datum(
             row.ids,
-            logprobs=sampled(row, lambda span: [next(proximal) for _ in range(len(span))]),
-            advantages=sampled(row, lambda span: [next(advantages) for _ in range(len(span))]),
+            logprobs=align_to_targets(row, lambda span: [next(proximal) for _ in range(len(span))]),
+            advantages=align_to_targets(row, lambda span: [next(advantages) for _ in range(len(span))]),
         )
         for row in rows
     ]

@@ -21,9 +21,17 @@ from gymposium_agents.models.loading import load_chat, load_context_length, load
 from gymposium_agents.players.player import LanguageModelPlayer, make_engine_player
 from gymposium_tinker.engine import TinkerEngine
 from gymposium_tinker.learner import STATE, TinkerLearner
-from gymposium_tinker.losses import service_loss
+from gymposium_tinker.losses import choose_service_loss
 from gymposium_tinker.publisher import Snapshots
-from gymposium_tinker.service import base_model, connected, explained, offered, open_service, settled, start_closing
+from gymposium_tinker.service import (
+    base_model,
+    find_context,
+    open_service,
+    open_session,
+    resolve,
+    start_closing,
+    translate_errors,
+)
 from gymposium_tinker.settings import TinkerSettings
 from gymposium_train.backends.protocol import BackendStart, Learned
 from gymposium_train.config import TrainConfig
@@ -45,8 +53,8 @@ class TinkerModel:
     digest: None = None
 
     def engine(self) -> TinkerEngine:
-        with explained():
-            client = settled(self.learner.client.save_weights_and_get_sampling_client())
+        with translate_errors():
+            client = resolve(self.learner.client.save_weights_and_get_sampling_client())
         return TinkerEngine(self.context, self.stops, Policy("learner", self.learner.policy_version), client)
 
     def publisher(self, name: str, directory: Path, resources: ExitStack) -> Snapshots:
@@ -68,22 +76,22 @@ class TinkerModel:
 @contextmanager
 def open_imitation(start: BackendStart, settings: TinkerSettings) -> Iterator[TinkerModel]:
     """The base model with a new LoRA, which imitates."""
-    with connected(settings) as service:
-        yield _model(start, settings, service, _new(start.config, settings, service), Loss())
+    with open_session(settings) as service:
+        yield _make_model(start, settings, service, _create_client(start.config, settings, service), Loss())
 
 
 @contextmanager
 def open_reinforcement(start: BackendStart, settings: TinkerSettings) -> Iterator[TinkerModel]:
     """The LoRA after the cold start, or a new one without a cold start, for reinforcement learning."""
     config = start.config
-    with connected(settings) as service:
+    with open_session(settings) as service:
         if config.cold_start.steps:
-            with explained():
-                path = _read(start.directory.cold_start)["path"]
-                client = settled(service.create_training_client_from_state(path))
+            with translate_errors():
+                path = _read_state(start.directory.cold_start)["path"]
+                client = resolve(service.create_training_client_from_state(path))
         else:
-            client = _new(config, settings, service)
-        yield _model(start, settings, service, client, Loss.from_config(config))
+            client = _create_client(config, settings, service)
+        yield _make_model(start, settings, service, client, Loss.from_config(config))
 
 
 def player(start: BackendStart, settings: TinkerSettings, learned: Learned) -> LanguageModelPlayer:
@@ -92,29 +100,29 @@ def player(start: BackendStart, settings: TinkerSettings, learned: Learned) -> L
     saved = directory.adapter if learned == "trained" else directory.cold_start if config.cold_start.steps else None
     model = base_model(config, settings)
     service = open_service(settings)
-    with explained():
+    with translate_errors():
         if saved is None:
-            client = settled(service.create_sampling_client(base_model=model))
+            client = resolve(service.create_sampling_client(base_model=model))
         else:
-            client = settled(service.create_sampling_client(model_path=_read(saved)["sampler"]))
-    chat, stops = _format(config)
-    engine = TinkerEngine(_context(config, settings), stops, BASE, client)
+            client = resolve(service.create_sampling_client(model_path=_read_state(saved)["sampler"]))
+    chat, stops = _load_format(config)
+    engine = TinkerEngine(_find_context(config, settings), stops, BASE, client)
     weakref.finalize(engine, start_closing, service, "success")
     return make_engine_player(f"lm:{saved or model}", engine, chat, config.evaluated_player)
 
 
 def export(start: BackendStart, settings: TinkerSettings, checkpoint: Path, target: Path) -> None:
     """Save the weights of a checkpoint for sampling."""
-    with connected(settings) as service:
-        with explained():
-            client = settled(service.create_training_client_from_state(_read(checkpoint)["path"]))
+    with open_session(settings) as service:
+        with translate_errors():
+            client = resolve(service.create_training_client_from_state(_read_state(checkpoint)["path"]))
         save(start.config, client, target)
 
 
 def save(config: TrainConfig, client: TrainingClient, target: Path) -> None:
     """Save weights on the service, for training and for sampling, without an end. Write where they are, with the
     settings of their player, to a directory."""
-    with explained():
+    with translate_errors():
         state, sampler = client.save_state("result", overwrite=True), client.save_weights_for_sampler("result")
         saved = {"path": state.result().path, "sampler": sampler.result().path}
     with stage_directory(target) as staging:
@@ -122,26 +130,26 @@ def save(config: TrainConfig, client: TrainingClient, target: Path) -> None:
         config.evaluated_player.save(staging)
 
 
-def _model(
+def _make_model(
     start: BackendStart, settings: TinkerSettings, service: ServiceClient, client: TrainingClient, loss: Loss
 ) -> TinkerModel:
     config = start.config
-    chat, stops = _format(config)
+    chat, stops = _load_format(config)
     learner = TinkerLearner(
         service,
         client,
         config.optimizer,
         loss=loss,
-        on_service=service_loss(config),
+        on_service=choose_service_loss(config),
         days=settings.checkpoint_days,
     )
-    return TinkerModel(config, settings, service, chat, stops, _context(config, settings), learner)
+    return TinkerModel(config, settings, service, chat, stops, _find_context(config, settings), learner)
 
 
-def _new(config: TrainConfig, settings: TinkerSettings, service: ServiceClient) -> TrainingClient:
+def _create_client(config: TrainConfig, settings: TinkerSettings, service: ServiceClient) -> TrainingClient:
     """Return the client of a new LoRA, whose weights follow from the run's seed."""
-    with explained():
-        return settled(
+    with translate_errors():
+        return resolve(
             service.create_lora_training_client(
                 base_model(config, settings),
                 rank=config.model.lora.rank,
@@ -153,14 +161,14 @@ def _new(config: TrainConfig, settings: TinkerSettings, service: ServiceClient) 
         )
 
 
-def _context(config: TrainConfig, settings: TinkerSettings) -> int:
+def _find_context(config: TrainConfig, settings: TinkerSettings) -> int:
     """Return the context of the model as the service tells it, otherwise as the model's own files do."""
-    told = offered(settings, base_model(config, settings))
+    told = find_context(settings, base_model(config, settings))
     assert config.model.name is not None, "a config without it is refused"
     return load_context_length(config.model.name, config.model.trust) if told is None else told
 
 
-def _format(config: TrainConfig) -> tuple[Chat, frozenset[int]]:
+def _load_format(config: TrainConfig) -> tuple[Chat, frozenset[int]]:
     """Return the chat format of a run, and the tokens that end a reply."""
     name, trust = config.model.name, config.model.trust
     assert name is not None, "a config without it is refused"
@@ -169,7 +177,7 @@ def _format(config: TrainConfig) -> tuple[Chat, frozenset[int]]:
     return chat, load_stop_tokens(name, chat, trust)
 
 
-def _read(directory: Path) -> dict[str, str]:
+def _read_state(directory: Path) -> dict[str, str]:
     """Return where the service holds what was saved in a directory."""
     file = directory / STATE
     if not file.is_file():

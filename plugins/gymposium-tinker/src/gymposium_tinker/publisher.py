@@ -15,7 +15,7 @@ from gymposium.util.plain_file import read_plain_text
 from gymposium.util.strict_json import strict_json
 from gymposium_agents.chat.tokens import Policy
 from gymposium_tinker.engine import TinkerEngine
-from gymposium_tinker.service import explained, settled
+from gymposium_tinker.service import resolve, translate_errors
 
 DAY = 86_400
 """Seconds."""
@@ -55,13 +55,13 @@ class Snapshots:
     def publish(self, policy: Policy) -> TinkerEngine:
         if self._engine is not None and policy == self._engine.policy:
             return self._engine
-        with explained():
+        with translate_errors():
             if self._keeps:
                 saved = self._training().save_weights_for_sampler(str(policy), ttl_seconds=self._seconds).result()
                 self._paths[policy] = saved.path
-                client = settled(self._service.create_sampling_client(model_path=saved.path))
+                client = resolve(self._service.create_sampling_client(model_path=saved.path))
             else:
-                client = settled(self._training().save_weights_and_get_sampling_client())
+                client = resolve(self._training().save_weights_and_get_sampling_client())
         if self._engine is None:
             self._engine = TinkerEngine(self.context, self._stops, policy, client)
         self._engine.add(policy, client)
@@ -83,8 +83,8 @@ class Snapshots:
             if not self._file(policy).is_file():
                 raise GymposiumError(f"{self._directory} holds no {policy}: only kept versions can play again.")
             path = strict_json(read_plain_text(self._file(policy)))["path"]
-            with explained():
-                self._engine.add(policy, settled(self._service.create_sampling_client(model_path=path)))
+            with translate_errors():
+                self._engine.add(policy, resolve(self._service.create_sampling_client(model_path=path)))
         self._past.add(policy)
         return self._engine
 

@@ -40,14 +40,14 @@ def key() -> str:
     return os.environ[KEY]
 
 
-def settled(found: Any, timeout: float | None = None) -> Any:
+def resolve(found: Any, timeout: float | None = None) -> Any:
     """Return what the SDK returned or, of a future, its result. Clients come as futures since SDK 0.38, and at once
     before. Raises `TimeoutError` if a future takes longer than `timeout` seconds."""
     return found.result(timeout) if isinstance(found, APIFuture) else found
 
 
 @contextmanager
-def connected(settings: TinkerSettings) -> Iterator[tinker.ServiceClient]:
+def open_session(settings: TinkerSettings) -> Iterator[tinker.ServiceClient]:
     """Context with a new session with the service."""
     service = open_service(settings)
     try:
@@ -62,7 +62,7 @@ def open_service(settings: TinkerSettings) -> tinker.ServiceClient:
     """Return a new session with the service. Raises `GymposiumError` if the service does not answer."""
     api_key = key()
     check_answers(settings)
-    with explained():
+    with translate_errors():
         return tinker.ServiceClient(base_url=settings.base_url, api_key=api_key)
 
 
@@ -70,8 +70,8 @@ def close_service(service: tinker.ServiceClient, status: Literal["success", "err
     """End a session. The service ends sessions by itself as well, and older SDKs and some servers have no request for
     that, so a failure is only logged. The SDK retries for minutes, which is not waited for."""
     try:
-        with explained():
-            settled(start_closing(service, status), SECONDS)
+        with translate_errors():
+            resolve(start_closing(service, status), SECONDS)
     except GymposiumError as error:
         LOGGER.warning("The session was not closed: %s", error)
 
@@ -102,14 +102,14 @@ def base_model(config: TrainConfig, settings: TinkerSettings) -> str:
 
 
 @contextmanager
-def explained() -> Iterator[None]:
+def translate_errors() -> Iterator[None]:
     """Raise errors of the SDK as `GymposiumError`. The SDK has tried again by then, if that could help."""
     try:
         yield
     except GymposiumError:
         raise
     except Exception as error:
-        if not isinstance(error, tinker.TinkerError) and not _is_of_sdk(error):
+        if not isinstance(error, tinker.TinkerError) and not _is_from_sdk(error):
             raise
         raise GymposiumError(
             f"A request to the Tinker service failed: {type(error).__name__}: {error}. Resume the run "
@@ -117,7 +117,7 @@ def explained() -> Iterator[None]:
         ) from error
 
 
-def _is_of_sdk(error: Exception) -> bool:
+def _is_from_sdk(error: Exception) -> bool:
     """Return whether an exception comes from the SDK or a library below it, and not from a function that the SDK
     called. The SDK asserts what it expects of answers, and reports some statuses as ValueError."""
     modules = [frame.f_globals.get("__name__", "").partition(".")[0] for frame, _ in walk_tb(error.__traceback__)]
@@ -125,15 +125,15 @@ def _is_of_sdk(error: Exception) -> bool:
     return callers[-1:] == ["tinker"]
 
 
-def offered(settings: TinkerSettings, model: str) -> int | None:
+def find_context(settings: TinkerSettings, model: str) -> int | None:
     """Return the context in tokens of a model that the service trains; None if the service does not say. Raises
     `BadOption` if it does not train the model."""
     api_key = key()
     check_answers(settings)
     sessionless = getattr(tinker, "RestClient", tinker.ServiceClient)  # older SDKs ask without a session here
-    with explained():
+    with translate_errors():
         client = sessionless(base_url=settings.base_url, api_key=api_key)
-        models = settled(client.get_server_capabilities()).supported_models
+        models = resolve(client.get_server_capabilities()).supported_models
     found = next((one for one in models if one.model_name == model), None)
     if found is None or not _is_trainable(found):
         names = sorted(one.model_name for one in models if one.model_name and _is_trainable(one))
@@ -151,8 +151,8 @@ def check_tokenizers(settings: TinkerSettings, model: str, chat: Chat) -> None:
     """Raise `BadOption` if the tokenizer of a chat format is not that of the service's model."""
     if model == chat.tokenizer.name_or_path:
         return
-    with explained(), connected(settings) as client:
-        theirs = settled(client.create_sampling_client(base_model=model)).get_tokenizer()
+    with translate_errors(), open_session(settings) as client:
+        theirs = resolve(client.create_sampling_client(base_model=model)).get_tokenizer()
     ours = chat.tokenizer
     if ours.get_vocab() != theirs.get_vocab() or any(ours.encode(text) != theirs.encode(text) for text in PROBES):
         raise BadOption(

@@ -91,7 +91,7 @@ class GrpoUnderTest:
         return GrpoModel(task, seed, STEPS)
 
 
-class AlikeInCopies(RandomPlayer):
+class CopiedRandomPlayer(RandomPlayer):
     """Random play that draws the same numbers in all copies of a match, so that the rewards of a group differ by the
     model's own moves alone. With numbers of their own, one training in four unlearns the only prompt in Kuhn poker at
     which a bet is wrong."""
@@ -123,7 +123,7 @@ class GrpoModel:
         reader = ModelReader(task, loaded.chat)
         self.read, self.replies = reader.read, reader.replies
         self._game = task.game
-        self._opponent = AlikeInCopies(settings.copies)
+        self._opponent = CopiedRandomPlayer(settings.copies)
         self._rollout = Rollout(
             task.game,
             opponents=self._opponent,
@@ -141,7 +141,7 @@ class GrpoModel:
                 train_dataset=self._rollout.dataset(2, seed=seed),
                 rollout_func=lambda prompts, trainer: self._given,
                 reward_funcs=lambda rewards, **fields: rewards,
-                args=_config(folder, seed, settings),
+                args=_make_config(folder, seed, settings),
             )
         self._trainer.current_gradient_accumulation_steps = 1
         self._trainer.create_optimizer()
@@ -220,7 +220,7 @@ class GrpoModel:
         self._trainer.optimizer.load_state_dict(optimizer)
 
 
-def _config(folder: Path, seed: int, settings: GrpoSettings) -> GRPOConfig:
+def _make_config(folder: Path, seed: int, settings: GrpoSettings) -> GRPOConfig:
     """Settings whose steps are the plain policy gradient, with a reference, if each is one update."""
     return GRPOConfig(
         output_dir=str(folder / "trl"),

@@ -37,13 +37,13 @@ def build_fields(trajectories: Sequence[Trajectory | None], empty: int) -> dict[
     `logprobs`, `env_mask` (1 for a sampled token), and `trajectory` for reward functions.
 
     TRL needs a row for every prompt. Where there is nothing to learn from it has one token `empty` that is masked."""
-    rows = [([empty], [empty], [0.0], [0]) if one is None else _row(one) for one in trajectories]
+    rows = [([empty], [empty], [0.0], [0]) if one is None else _make_row(one) for one in trajectories]
     names = ("prompt_ids", "completion_ids", "logprobs", "env_mask")
     fields: dict[str, list[Any]] = {name: [row[place] for row in rows] for place, name in enumerate(names)}
     return {**fields, "trajectory": [*trajectories]}
 
 
-def _row(trajectory: Trajectory) -> tuple[list[int], list[int], list[float], list[int]]:
+def _make_row(trajectory: Trajectory) -> tuple[list[int], list[int], list[float], list[int]]:
     rows = token_rows([turn.trace for turn in trajectory.turns])
     if len(rows) > 1:
         raise GymposiumError(

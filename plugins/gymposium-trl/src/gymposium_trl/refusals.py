@@ -65,7 +65,7 @@ def check_template(game: Game, settings: PlayerSettings, on_illegal: FailurePoli
 
 def check_trainer(trainer: Any, chat: Chat, rows: int) -> None:
     """Raise `BadOption` with the first reason why a trainer cannot take these rows."""
-    for reason in _reasons(trainer, chat, rows):
+    for reason in _find_reasons(trainer, chat, rows):
         raise BadOption(reason)
 
 
@@ -80,7 +80,7 @@ def get_tokenizer(trainer: Any) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
-def _reasons(trainer: Any, chat: Chat, rows: int) -> Iterator[str]:
+def _find_reasons(trainer: Any, chat: Chat, rows: int) -> Iterator[str]:
     args = trainer.args
     for name, neutral in NEUTRAL.items():
         value = getattr(args, name)

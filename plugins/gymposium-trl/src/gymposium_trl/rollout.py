@@ -86,7 +86,7 @@ class Rollout:
         check_context(self.game, self.settings, self.on_illegal)
         self.records = None if records is None else check_writable("records", Path(records))
         self._opponents = make_opponents(opponents, self.game.seats - 1)
-        self._rated = make_reward(reward)
+        self._reward = make_reward(reward)
         self._chat: Chat | None = None
         self._last = ("", 0)
         self._calls = 0
@@ -126,10 +126,10 @@ class Rollout:
         call = self._next_call("train" if trainer.model.training else "eval", step)
         names = [f"{call}-{trainer.accelerator.process_index}-{number}" for number in range(len(matches))]
         jobs = [
-            self._job(match, player, name, derive_seed(trainer.args.seed, name))
+            self._make_job(match, player, name, derive_seed(trainer.args.seed, name))
             for match, name in zip(matches, names, strict=True)
         ]
-        played = {one.job.id: one for one in self._played(jobs)}
+        played = {one.job.id: one for one in self._play(jobs)}
         return build_fields(
             [make_trajectory(played[job.id], match.seat) for job, match in zip(jobs, matches, strict=True)], chat.end
         )
@@ -149,7 +149,7 @@ class Rollout:
         groups = find_groups(prompts, trajectory)
         rewards: list[Reward | None] = [None] * len(prompts)
         learned = [[one for place in group if (one := trajectory[place]) is not None] for group in groups]
-        for group, rated in zip(groups, self._rated.rate(learned), strict=True):
+        for group, rated in zip(groups, self._reward.rate(learned), strict=True):
             if isinstance(rated, UnratedGroup):
                 warnings.warn(f"A group could not be rated. {rated}", stacklevel=2)
                 continue
@@ -179,7 +179,7 @@ class Rollout:
         self._last = mode, step
         return f"{mode}-{step}-{self._calls}"
 
-    def _job(self, match: MatchPrompt, player: Player, name: str, player_seed: int) -> MatchJob:
+    def _make_job(self, match: MatchPrompt, player: Player, name: str, player_seed: int) -> MatchJob:
         others = iter(self._opponents)
         return MatchJob(
             id=name,
@@ -191,7 +191,7 @@ class Rollout:
             store_returns=True,
         )
 
-    def _played(self, jobs: Sequence[MatchJob]) -> list[MatchResult]:
+    def _play(self, jobs: Sequence[MatchJob]) -> list[MatchResult]:
         """Play the matches together. Those that ended before an error are recorded, too."""
         ended: list[MatchResult] = []
         try:

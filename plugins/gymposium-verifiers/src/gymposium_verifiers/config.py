@@ -41,7 +41,7 @@ class MatchesConfig(vf.TasksetConfig):
     """The reward, in gymposium's grammar: `returns`, `score`, `clipped(1)`, `weighted(accuracy=1,efficiency=0.2)`."""
 
     @model_validator(mode="after")
-    def _can_be_played(self) -> Self:
+    def _check_matches(self) -> Self:
         try:
             self.matches()
         except GymposiumError as error:
@@ -62,7 +62,7 @@ class MatchesConfig(vf.TasksetConfig):
         )
 
 
-def _agent() -> vf.AgentConfig:
+def _make_agent() -> vf.AgentConfig:
     """Return the agent of one seat: the run's model, in this process."""
     return vf.AgentConfig(runtime=vf.SubprocessConfig())
 
@@ -71,19 +71,19 @@ class MatchEnvConfig(vf.EnvConfig):
     """The agents of the seats: `--env.player0.*` and so on. An agent plays only if its seat is in the task. Agents that
     cannot play are refused here."""
 
-    player0: vf.AgentConfig = _agent()
-    player1: vf.AgentConfig = _agent()
-    player2: vf.AgentConfig = _agent()
-    player3: vf.AgentConfig = _agent()
-    player4: vf.AgentConfig = _agent()
-    player5: vf.AgentConfig = _agent()
-    player6: vf.AgentConfig = _agent()
-    player7: vf.AgentConfig = _agent()
-    player8: vf.AgentConfig = _agent()
-    player9: vf.AgentConfig = _agent()
+    player0: vf.AgentConfig = _make_agent()
+    player1: vf.AgentConfig = _make_agent()
+    player2: vf.AgentConfig = _make_agent()
+    player3: vf.AgentConfig = _make_agent()
+    player4: vf.AgentConfig = _make_agent()
+    player5: vf.AgentConfig = _make_agent()
+    player6: vf.AgentConfig = _make_agent()
+    player7: vf.AgentConfig = _make_agent()
+    player8: vf.AgentConfig = _make_agent()
+    player9: vf.AgentConfig = _make_agent()
 
     @model_validator(mode="after")
-    def _agents_can_play(self) -> Self:
+    def _check_agents(self) -> Self:
         if isinstance(self.taskset, MatchesConfig):
             matches, harnesses = self.taskset.matches(), self.agent_harnesses()
             for role in (f"player{seat}" for seat in sorted(matches.agents)):

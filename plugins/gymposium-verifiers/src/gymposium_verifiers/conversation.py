@@ -40,15 +40,15 @@ class SeatConversation:
         """Return the agent's reply to an ask. An agent that has used up its tokens or turns is out of context.
 
         Raises `SeatStopped` if the agent failed or was stopped for another reason."""
-        segment = await self._interaction.turn(self._messages(asked))
+        segment = await self._interaction.turn(self._make_messages(asked))
         self._begun = True
         trace = self._interaction.trace
         if segment.terminated:
-            return self._no_room(trace)
+            return self._end_reply(trace)
         said = [message for message in segment.messages if isinstance(message, vf.AssistantMessage)][-1]
         self._calls = said.tool_calls or ()
         if isinstance(self._prompt.reader, ToolsReader) and self._calls:
-            text = in_dialect(said.content or "", self._calls)
+            text = write_reply(said.content or "", self._calls)
         else:
             text = (said.content if segment.root_reply is None else segment.root_reply) or ""
         call = next(call for call in reversed(trace.calls) if call.error is None)
@@ -57,7 +57,7 @@ class SeatConversation:
             usage = Usage(call.usage.input_tokens, call.usage.completion_tokens, call.time.duration)
         return Reply(text, "length" if call.finish_reason == "length" else "stop", usage=usage)
 
-    def _messages(self, asked: AskedSeat) -> vf.Messages:
+    def _make_messages(self, asked: AskedSeat) -> vf.Messages:
         if not self._begun:
             return [vf.UserMessage(content=asked.text)]
         observation, reason = asked.ask.observe(self._prompt.style), asked.ask.reason
@@ -72,7 +72,7 @@ class SeatConversation:
             for call, result in zip(self._calls, results, strict=True)
         ]
 
-    def _no_room(self, trace: vf.Trace) -> Reply:
+    def _end_reply(self, trace: vf.Trace) -> Reply:
         """Return the reply of an agent that gives none. Raises `SeatStopped` unless its context or a budget is full."""
         if trace.errors:
             raise SeatStopped(
@@ -87,14 +87,14 @@ class SeatConversation:
         return Reply("", "context")
 
 
-def in_dialect(content: str, calls: Iterable[vf.ToolCall]) -> str:
+def write_reply(content: str, calls: Iterable[vf.ToolCall]) -> str:
     """Return a reply that calls tools, as text of the dialect that records use. Text beside the calls stands as
     thoughts. Arguments that are no JSON object are written so that they cannot be read."""
     thoughts = content.replace("<think>", "").replace("</think>", "").strip()
-    return (f"<think>{thoughts}</think>\n" if thoughts else "") + "\n".join(map(_written, calls))
+    return (f"<think>{thoughts}</think>\n" if thoughts else "") + "\n".join(map(_write_call, calls))
 
 
-def _written(call: vf.ToolCall) -> str:
+def _write_call(call: vf.ToolCall) -> str:
     try:
         arguments = strict_json(call.arguments or "{}")
     except ValueError:

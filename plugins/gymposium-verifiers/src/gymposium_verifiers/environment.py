@@ -18,7 +18,7 @@ from gymposium.players.protocol import Player
 from gymposium.tasks.tools import list_tools
 from gymposium_verifiers.config import ID, MatchEnvConfig, MatchesConfig
 from gymposium_verifiers.conversation import SeatConversation
-from gymposium_verifiers.matches import Matches, Row
+from gymposium_verifiers.matches import Matches, MatchRow
 from gymposium_verifiers.scores import note, score
 from gymposium_verifiers.taskset import MatchTask, MatchTaskset
 
@@ -53,7 +53,7 @@ class MatchEnv(vf.Env[MatchEnvConfig]):
             raise BadOption(f"This task belongs to {data.game}, but the environment plays {matches.game.name}.")
         players = {seat: getattr(agents, f"player{seat}") for seat in data.seats}
         names = {seat: agent.config.model for seat, agent in players.items()}
-        table = await asyncio.to_thread(matches.table, Row(data.seed, data.seats), names, self._opponents)
+        table = await asyncio.to_thread(matches.table, MatchRow(data.seed, data.seats), names, self._opponents)
         if matches.calls_tools:
             task = task.with_data(tools=[tool.as_function for tool in list_tools(matches.game)])
         async with AsyncExitStack() as stack:
@@ -63,9 +63,9 @@ class MatchEnv(vf.Env[MatchEnvConfig]):
             try:
                 played = await _play(table, seats)
             except EngineError as error:
-                _note(traces, error.played)
+                _note_match(traces, error.played)
                 raise
-        _note(traces, played)
+        _note_match(traces, played)
         for seat, trace in traces.items():
             await asyncio.to_thread(score, trace, played, seat, matches.reward)
 
@@ -76,10 +76,10 @@ def load_environment(game: str, **settings: Any) -> MatchEnv:
     try:
         return MatchEnv(MatchEnvConfig(taskset=MatchesConfig(id=ID, game=game, **settings)))
     except ValidationError as error:
-        raise BadOption("; ".join(_told(one) for one in error.errors())) from error
+        raise BadOption("; ".join(_format_error(one) for one in error.errors())) from error
 
 
-def _told(error: Any) -> str:
+def _format_error(error: Any) -> str:
     """Return one of pydantic's errors as a clause. gymposium's errors stay unchanged."""
     where = ".".join(map(str, error["loc"]))
     said = str(error["msg"]).removeprefix("Value error, ")
@@ -101,7 +101,7 @@ async def _play(table: Table, seats: dict[int, SeatConversation]) -> MatchResult
     return table.played
 
 
-def _note(traces: dict[int, vf.Trace], played: MatchResult) -> None:
+def _note_match(traces: dict[int, vf.Trace], played: MatchResult) -> None:
     """Note the match on all traces, with its record on the first."""
     first = min(traces)
     for seat, trace in traces.items():

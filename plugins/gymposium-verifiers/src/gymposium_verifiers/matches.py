@@ -33,7 +33,7 @@ _TOOLS = "tools"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MatchRow:
     """One match to play: its seed, and the seats that agents play."""
 
     seed: int
@@ -73,7 +73,7 @@ class Matches:
         Raises `GymposiumError` for settings that no match can have, and `PermissionRequired` for a game or an opponent
         that opens something (a model, a path, an address) and that the user has not allowed: a config may be a file."""
         loaded = load_named_game(game)
-        lineups = _lineups(seats, loaded.seats)
+        lineups = _parse_lineups(seats, loaded.seats)
         names = opponents.split(",") if isinstance(opponents, str) else opponents
         named = tuple(name.strip() for name in names)
         for name in named:
@@ -86,7 +86,7 @@ class Matches:
                 raise BadOption(
                     f"opponents: got {quantity(len(named), 'player')} for {others} other {plural(others, 'seat')}."
                 )
-        how = _reader(reply, loaded)
+        how = _choose_reader(reply, loaded)
         get_prompt(loaded, prompt, how)
         made = make_reward(reward)
         if hasattr(made.function, "submit"):
@@ -120,18 +120,18 @@ class Matches:
         """The seats that agents play in some row."""
         return frozenset(seat for lineup in self.lineups for seat in lineup)
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[MatchRow]:
         """Yield the rows, without end: each seed with every line-up of seats."""
         for seed in count(self.seed):
             for lineup in self.lineups:
-                yield Row(seed, lineup)
+                yield MatchRow(seed, lineup)
 
     @property
     def has_opponents(self) -> bool:
         """Whether some seat is not played by an agent."""
         return any(len(lineup) < self.game.seats for lineup in self.lineups)
 
-    def table(self, row: Row, names: Mapping[int, str], players: Mapping[str, Player]) -> Table:
+    def table(self, row: MatchRow, names: Mapping[int, str], players: Mapping[str, Player]) -> Table:
         """Return a row's table before any ask. `names` are the names of the agents by seat, for
         the record; `players` are the opponents by name. Raises `BadOption` for a row of other matches."""
         if row.seats not in self.lineups or row.seed < 0:
@@ -149,7 +149,7 @@ class Matches:
         return Table.from_job(job)
 
 
-def _lineups(seats: int | str | Sequence[int], count: int) -> tuple[tuple[int, ...], ...]:
+def _parse_lineups(seats: int | str | Sequence[int], count: int) -> tuple[tuple[int, ...], ...]:
     """Return the line-ups that `seats` describes in a game of `count` seats. Raises `BadOption`."""
     lineups: tuple[tuple[int, ...], ...]
     if seats == "each":
@@ -157,13 +157,13 @@ def _lineups(seats: int | str | Sequence[int], count: int) -> tuple[tuple[int, .
     elif seats == "all":
         lineups = (tuple(range(count)),)
     else:
-        lineups = (_numbers(seats, count),)
+        lineups = (_parse_seats(seats, count),)
     if any(seat >= SEATS for lineup in lineups for seat in lineup):
         raise BadOption(f"seats={seats!r}: agents can play the seats 0 to {SEATS - 1}; leave the others to opponents.")
     return lineups
 
 
-def _numbers(seats: int | str | Sequence[int], count: int) -> tuple[int, ...]:
+def _parse_seats(seats: int | str | Sequence[int], count: int) -> tuple[int, ...]:
     listed: Sequence[object] = (
         seats.split(",") if isinstance(seats, str) else [seats] if isinstance(seats, int) else seats
     )
@@ -178,7 +178,7 @@ def _numbers(seats: int | str | Sequence[int], count: int) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def _reader(reply: str | None, game: Game) -> Reader:
+def _choose_reader(reply: str | None, game: Game) -> Reader:
     """Return the reader called `reply`, or the game's default. Raises `UnknownName` and `BadOption`."""
     offers = list_tools(game)
     if reply is None:

@@ -24,12 +24,12 @@ def read_records(run: str | Path) -> Iterator[Record]:
     path = Path(run) / TRACES
     try:
         for number, line in enumerate(read_lines(path), start=1):
-            yield from _records_in(line, f"{path}:{number}")
+            yield from _parse_episode(line, f"{path}:{number}")
     except OSError as error:
         raise BadRecord(f"{path} cannot be read ({reason(error)}). Name the folder of a run of verifiers.") from error
 
 
-def _records_in(line: bytes, where: str) -> list[Record]:
+def _parse_episode(line: bytes, where: str) -> list[Record]:
     try:
         notes = [trace["info"].get(INFO, {}) for trace in json.loads(line.decode())["traces"]]
         lines = [found["record"] for found in notes if "record" in found]

@@ -38,23 +38,23 @@ def compute_metrics(trajectory: Trajectory, reward: Reward) -> Mapping[str, floa
     metrics = {"return": trajectory.returns[trajectory.seat]}
     if trajectory.game.seats > 1:
         metrics |= {result: float(trajectory.result == result) for result in ("win", "draw", "loss")}
-    cause = _cause(trajectory)
+    cause = _find_cause(trajectory)
     metrics["forfeit"] = float(cause is not None)
-    metrics |= {f"forfeit_{_word(kind)}": float(cause == kind) for kind in CAUSES}
+    metrics |= {f"forfeit_{_to_key(kind)}": float(cause == kind) for kind in CAUSES}
     metrics["opponent_forfeit"] = float(trajectory.ending.seat not in (None, trajectory.seat))
     metrics["replies"] = float(len(trajectory.turns))
     for reading in FAILED_READINGS:
-        metrics[_word(reading)] = float(sum(turn.reading == reading for turn in trajectory.turns))
+        metrics[_to_key(reading)] = float(sum(turn.reading == reading for turn in trajectory.turns))
     metrics |= {f"report.{name}": figure for name, figure in trajectory.report.items()}
     return metrics | {f"reward.{name}": part for name, part in reward.parts.items()}
 
 
-def _cause(trajectory: Trajectory) -> str | None:
+def _find_cause(trajectory: Trajectory) -> str | None:
     """Return why the seat forfeited, as one of `CAUSES`; None if it did not."""
     if not trajectory.forfeited:
         return None
     return trajectory.ending.causes((trajectory.seat, turn.reading) for turn in trajectory.turns)[trajectory.seat]
 
 
-def _word(text: str) -> str:
+def _to_key(text: str) -> str:
     return text.replace(" ", "_")

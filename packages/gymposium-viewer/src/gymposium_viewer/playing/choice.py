@@ -1,4 +1,4 @@
-"""A form's choice of a match: game, opponents, seat, seed, and the policy for opponents' failed replies."""
+"""The match chosen in a form: game, opponents, seat, seed, and the policy for opponents' failed replies."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ POLICIES = {
     "forfeit": "they forfeit the match",
     "random": "a random move is played instead",
 }
-"""Policies for opponents' illegal replies, in words. A person's reply is only accepted if it is
-a move, so none of them costs the person anything."""
+"""Policies for opponents' illegal replies, each with a description. A person's reply is accepted only if it is a
+move."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatchChoice:
-    """A match that can begin."""
+    """The validated settings of a match to start."""
 
     game: Game
     opponents: tuple[str, ...]
@@ -42,8 +42,8 @@ class MatchChoice:
 
     @classmethod
     def from_form(cls, form: Form) -> MatchChoice:
-        """Return the choice in a form. Raises a `GymposiumError` that says what to write instead. Players are looked
-        up, not created."""
+        """Return the choice in a form. Players are looked up, not created. Raises `GymposiumError` for an invalid
+        field."""
         game = _read_game(form)
         return cls(
             game,
@@ -68,7 +68,7 @@ class MatchChoice:
         return urlencode(self.fields())
 
     def rotate_seats(self) -> MatchChoice:
-        """Return the same match with everyone moved one seat on. The seat must not be None."""
+        """Return the same match with all players moved up one seat. The person's seat must not be None."""
         assert self.seat is not None
         lineup: list[str | None] = [*self.opponents[: self.seat], None, *self.opponents[self.seat :]]
         lineup = [lineup[-1], *lineup[:-1]]

@@ -27,7 +27,7 @@ class ParameterField:
 
     @property
     def is_minor(self) -> bool:
-        """True for the disguise, which many games have but few people want: the form puts it last."""
+        """True for the disguise, a rarely used parameter that the form puts last."""
         return self.parameter.name == DISGUISE.name
 
     @property
@@ -37,7 +37,7 @@ class ParameterField:
 
     @property
     def options(self) -> Sequence[str]:
-        """The values to choose from; () if the value is typed in."""
+        """The values to choose from; () for a typed value."""
         if self.parameter.choices is not None:
             return [str(choice) for choice in self.parameter.choices]
         return ["true", "false"] if isinstance(self.parameter.default, bool) else ()
@@ -55,14 +55,15 @@ def find_games(text: str) -> list[GameSpec]:
 
 
 def search_text(spec: GameSpec) -> str:
-    """Return the text searched for a game, in lower case."""
+    """Return the text in which `find_games` searches, in lower case."""
     hidden = "hidden" if spec.information == "imperfect" else ""
     return f"{spec.name} {spec.title} {spec.summary} {hidden}".lower()
 
 
 def find_spec(name: str) -> GameSpec | None:
-    """Return the spec of a game, whose name may carry parameters; None if an engine rather than a plugin offers it.
-    Nothing is loaded, since opening an address must not load code. Raises `BadParameter`, and like `Host.game`."""
+    """Return the spec of a game, given its name with or without parameters; None if it comes from an engine.
+
+    No code is loaded, because anyone can send a link to this page. Raises `BadParameter`, and like `Host.game`."""
     base = parse_name(name)[0]
     if not is_registered(base):
         return None
@@ -79,7 +80,7 @@ def make_fields(spec: GameSpec, form: Form) -> list[ParameterField]:
 
 
 def count_opponents(spec: GameSpec | None) -> tuple[int, int]:
-    """Return the minimum and maximum number of opponents; (0, 9) without a spec, since only the engine knows."""
+    """Return the minimum and maximum number of opponents; (0, 9) without a spec."""
     if spec is None:
         return 0, 9
     players = next((parameter for parameter in spec.parameters if parameter.name == "players"), None)
@@ -89,12 +90,12 @@ def count_opponents(spec: GameSpec | None) -> tuple[int, int]:
 
 
 def list_opponents() -> list[OpponentSpec]:
-    """Return the kinds of players that can be opponents; people at a terminal cannot."""
+    """Return the specs of players that can be opponents: all but a person at a terminal."""
     return [spec for spec in host().opponents.values() if spec.name != "human"]
 
 
 def suggest_opponents(spec: GameSpec | None) -> dict[str, str]:
-    """Return the opponents offered for a game, by name, each with a sentence. Without a spec, those for any game."""
+    """Return the suggested opponents for a game, or for any game without a spec: name and description."""
     kinds = [one for one in list_opponents() if not one.games or (spec is not None and spec.name in one.games)]
     if spec is not None and (spec.unsearchable or spec.free_text):
         kinds = [one for one in kinds if one.name != "mcts"]

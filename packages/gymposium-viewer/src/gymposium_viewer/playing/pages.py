@@ -1,7 +1,7 @@
 """The pages for choosing and playing games.
 
-A match page is made from its `TableState`, which holds only what the person's seat may see. Every change is a POST
-request with a token that only our own pages have; a GET request starts nothing and loads no code.
+A match page is rendered from its `TableState`, which holds only what the person's seat may see. All changes are POST
+requests with a token from the viewer's own pages. GET requests start nothing and load no code.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gymposium_viewer.playing.table import BrowserTable
 
 LIST, NEW = "play.html", "play/new.html"
 WAIT_SECONDS = 0.8
-"""Seconds that a response waits for the opponents, so that the next page shows fast answers."""
+"""Seconds that a response waits for the opponents."""
 POLL_SECONDS, HEARTBEAT_SECONDS = 0.2, 15.0
 """Seconds between two checks of an awaited match, and between two comments on a silent connection."""
 MAX_BUTTONS = 400
@@ -216,7 +216,7 @@ def _drop_opponents(form: Form) -> str:
 
 
 def _can_number(legal: Sequence[str]) -> bool:
-    """Return whether moves can be typed by number: there are few, and none begins with a digit."""
+    """Return whether moves can be typed by number: there are at most `MAX_NUMBERED`, and none begins with a digit."""
     return len(legal) <= MAX_NUMBERED and not any(move[:1].isdecimal() for move in legal)
 
 
@@ -233,8 +233,8 @@ def _read_answer(form: Form, table: BrowserTable) -> str:
 
 
 async def _wait_for_change(store: MatchStore, key: str) -> AsyncIterator[str]:
-    """Yield one server-sent event when the match's phase changes or the match is left. It carries no data
-    about the match. While a page waits for it, the match counts as busy."""
+    """Yield one server-sent event, without data, when the match's phase changes or the match is dropped. The match
+    counts as busy meanwhile."""
     with store.hold(key) as table:
         if isinstance(table, BrowserTable):
             spoken, begun = time.monotonic(), table.state.phase

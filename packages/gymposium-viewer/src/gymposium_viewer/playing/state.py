@@ -1,8 +1,7 @@
-"""The state of a match in the browser, the source of its page.
+"""The state of a match in the browser, from which its page is rendered.
 
-Until the match ends, the state holds only what the person's seat may see. It is made from that seat's
-observations: a line is marked as new if the seat's last observation lacked it. Moves of other seats are listed only in
-games without hidden information.
+Until the match ends, the state holds only what the person's seat may see. A line is marked as new if the seat's last
+observation lacked it. Moves of other seats are listed only in games without hidden information.
 """
 
 from __future__ import annotations
@@ -49,8 +48,8 @@ class SeatView:
 def make_seat_view(
     match: Match, seat: int, legal: Sequence[str] | None, before: SeatView | None, since: int
 ) -> SeatView:
-    """Return the match as the seat sees it now. `before` is the seat's view at its last decision (None at its first),
-    and `since` the number of events up to that decision."""
+    """Return the current view of a seat. `before` is the view at its last decision, if any, and `since` the number of
+    events up to then."""
     text = match.observe(seat).text.rstrip("\n")
     picture, clicks = None, None
     if isinstance(match, PictureMatch) and (drawn := match.picture(seat)) is not None:
@@ -72,7 +71,7 @@ def _mark_new_lines(text: str, before: SeatView | None) -> list[tuple[str, bool]
 
 @dataclass(frozen=True, slots=True)
 class MatchEnd:
-    """The end of a match as the person who played it sees it. Nothing is hidden from that person any more."""
+    """The end of a match, as shown to the person who played it."""
 
     sentences: Sequence[str]
     results: Sequence[str]
@@ -80,11 +79,11 @@ class MatchEnd:
     returns: Sequence[float]
     seed: int
     record: str | None
-    """The match's id among the records; None if it could not be recorded."""
+    """The id of the match's record; None if it could not be recorded."""
 
     @classmethod
     def from_match(cls, played: MatchResult, seat: int, trouble: str) -> MatchEnd:
-        """Return the end of a match for this seat. `trouble` is why it could not be recorded; empty if it was."""
+        """Return the end of a match for this seat. `trouble` says why it could not be recorded; empty if it was."""
         results = [played.result(other) for other in range(len(played.utilities))]
         sentences = _describe_end(played, seat, results)
         if trouble:
@@ -113,7 +112,7 @@ class TableState:
 
     phase: Phase
     turn: int = 0
-    """Number of decisions that the person was asked for; a form carries the number that it answers."""
+    """Number of the person's decisions so far, the current one included. A form names the decision that it answers."""
     view: SeatView | None = None
     """The person's view; None until the match has begun."""
     last_move: str | None = None
@@ -131,7 +130,7 @@ class TableState:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the state will change without an answer from the person."""
+        """Whether the match is starting, or opponents are thinking."""
         return self.phase in ("getting ready", "thinking")
 
     @property

@@ -1,4 +1,4 @@
-"""The store of matches played in the viewer, which limits their number and records them."""
+"""The store of matches played in the viewer: limits their number, and records them."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ MAX_REMEMBERED = 1000
 """Maximum number of dropped matches with a remembered reason."""
 
 DropReason = Literal["left", "idle", "made room", "over"]
-"""Why a match was dropped: the person left it, it had no requests for `IDLE_SECONDS` seconds, another match took its
-place, or it ended and its page expired."""
+"""Why a match was dropped: its person left, it had no requests for `IDLE_SECONDS`, another match needed its place, or
+it ended and its page expired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class MatchStore:
 
     @contextmanager
     def hold(self, key: str) -> Iterator[BrowserTable | DroppedMatch | None]:
-        """Provide the match with this id, which counts as busy meanwhile; None if the id is unknown."""
+        """Provide the match with this id, and keep it busy meanwhile; None if the id is unknown."""
         with self._lock:
             self._drop_idle()
             entry = self._entries.get(key)

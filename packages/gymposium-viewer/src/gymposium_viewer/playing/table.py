@@ -30,21 +30,20 @@ MAX_SPARE = 4
 
 
 class PlayerPool:
-    """The players kept for later matches, so that a loaded model is not loaded again.
+    """A pool of players for later matches, which saves loading a model again.
 
-    Each match runs in a separate thread, and a player need not support calls from two threads. So a player plays
-    in one match at a time; another match against the same opponent gets another player."""
+    Players need not be thread-safe, and each match runs in a separate thread. So a player is in one match at a time."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._spare: list[tuple[str, Player]] = []
 
     def take(self, texts: Sequence[str]) -> dict[str, Player]:
-        """Return a player for each name, kept or new. Raises the errors of `make_player`."""
+        """Return a spare or new player for each name. Raises the errors of `make_player`."""
         return {text: self._take_spare(text) or make_player(text) for text in dict.fromkeys(texts)}
 
     def put(self, players: dict[str, Player]) -> None:
-        """Keep these players for later matches. If there are too many, drop those kept longest."""
+        """Return players to the pool. If it is full, drop the oldest."""
         with self._lock:
             self._spare = [*self._spare, *players.items()][-MAX_SPARE:]
 
@@ -61,13 +60,13 @@ class BrowserTable:
     """A match in the browser, in progress or finished."""
 
     def __init__(self, choice: MatchChoice, pool: PlayerPool, keep: Callable[[MatchResult], str]) -> None:
-        """Record the finished match with `keep`, which returns why it could not, or an empty text."""
+        """`keep` records the finished match. It returns an error text, or an empty text on success."""
         self.id = secrets.token_urlsafe(12)
         self.game = choice.game
         self.seat = secrets.randbelow(self.game.seats) if choice.seat is None else choice.seat
         self.choice = replace(choice, seat=self.seat)
         self.rules = ""
-        """The rules for the person's seat; empty until the match has begun."""
+        """The rules for the person's seat; empty before the match begins."""
         self.state = TableState("getting ready")
         self._pool, self._keep = pool, keep
         self._table: Table | None = None
@@ -87,8 +86,9 @@ class BrowserTable:
         return None if seat == self.seat else others[seat - (seat > self.seat)]
 
     def play(self, turn: int, text: str) -> str:
-        """Play the person's answer to decision number `turn`: a listed move, or free text. Returns why the
-        answer is not played, or an empty text; typing errors are not penalized."""
+        """Play the person's answer to decision number `turn`: a listed move, or free text.
+
+        Returns why an invalid answer is not played, or an empty text. Typing errors are not penalized."""
         with self._lock:
             now, view = self.state, self.state.view
             if now.phase != "yours" or view is None or turn != now.turn:
@@ -105,11 +105,11 @@ class BrowserTable:
         return ""
 
     def wait(self, seconds: float) -> None:
-        """Wait until the person is asked or the match is over, but no longer than `seconds`."""
+        """Wait up to `seconds` for the person's turn or the end of the match."""
         self._settled.wait(seconds)
 
     def leave(self) -> None:
-        """Give up the match. It is not recorded unless it is over."""
+        """Abandon the match. It is recorded only if it is over."""
         with self._lock:
             self.is_abandoned = True
             if not self.state.is_waiting:
@@ -170,7 +170,7 @@ class BrowserTable:
         return TableState("over", now.turn, view or now.view, now.last_move, now.past_views, end)
 
     def _make_view(self, table: Table) -> SeatView | None:
-        """Return the person's view; None if the game's engine fails, which breaks off the match."""
+        """Return the person's view. If the game's engine fails, break off the match and return None."""
         try:
             ask = table.asks.get(self.seat)
             return make_seat_view(table.match, self.seat, () if ask is None else ask.legal_moves, *self._last_view)

@@ -91,8 +91,8 @@ class ReviewCurve:
 
 
 def draw_curve(record: Record, matches: Path, directory: Path) -> ReviewCurve | None:
-    """Return the curve of a match in a file below a folder; None if it has no review. Raises `BadRecord` if the reviews
-    cannot be read."""
+    """Return the curve of a recorded match; None if it has no review. `matches` is its file, `directory` the viewed
+    folder. Raises `BadRecord` for an unreadable review."""
     path = review_path(matches)
     if not path.exists() or leads_out(path, directory if directory.is_dir() else directory.parent):
         return None
@@ -104,5 +104,5 @@ def draw_curve(record: Record, matches: Path, directory: Path) -> ReviewCurve | 
 
 @lru_cache(maxsize=4)
 def _read_reviews(matches: Path, changed: int, size: int) -> ReviewFile | None:
-    """Return a file's reviews, cached by last change; an export reads them for each of its matches."""
+    """Return a file's reviews, cached by the file's time and size."""
     return read_review(matches)

@@ -18,8 +18,8 @@ from gymposium.runs.links import leads_out
 from gymposium.runs.run import holds_data
 from gymposium.util.plain_file import is_compressed, open_content, plain_path
 from gymposium_viewer.replays.match_filter import MatchFilter
+from gymposium_viewer.replays.reply_search import search_rows
 from gymposium_viewer.replays.rows import Row, RowReader
-from gymposium_viewer.replays.said import search_rows
 
 _SNIFF = 20
 """Number of lines without a match before a file is treated as another kind of file."""
@@ -78,7 +78,7 @@ class MatchIndex:
                 self._collect()
 
     def parse_all(self) -> None:
-        """Parse all matches in full. Those that are not records become problems: rows are read without parsing."""
+        """Parse all matches in full. Invalid records become problems, since rows are read without parsing."""
         with self._lock:
             for file in self._files.values():
                 items = [self._check_row(row) for row in file.rows]
@@ -142,7 +142,7 @@ class MatchIndex:
         return [other for other in self._by_deal.get((row.lineup.game, row.seed), []) if other is not row]
 
     def long_threshold(self, game: str) -> int:
-        """Return the minimum number of replies of the longest tenth of a game's matches."""
+        """Return the number of replies from which a match is among the longest tenth of its game."""
         if self._long is None:
             lengths = defaultdict(list)
             for row in self.rows:
@@ -151,8 +151,7 @@ class MatchIndex:
         return self._long.get(game, 0)
 
     def select(self, match_filter: MatchFilter) -> list[Row]:
-        """Return the rows that pass a filter, in its order. The last eight results are cached, since each step through
-        a list asks for the same one."""
+        """Return the rows that pass a filter, in its order. The last eight results are cached."""
         rows = self._selected.get(match_filter)
         if rows is None:
             rows = match_filter.select(self.rows, self.long_threshold, self.search_replies)
@@ -160,8 +159,8 @@ class MatchIndex:
         return rows
 
     def search_replies(self, rows: list[Row], text: str, readings: Sequence[str]) -> list[Row]:
-        """Return the rows with a reply that contains a text, in order; only replies with these readings count, or
-        all if there are none. Raises `BadRecord` if a file can no longer be read."""
+        """Return the rows with a reply that contains a text, in order. Only replies with these readings are searched;
+        all if `readings` is empty. Raises `BadRecord` if a file can no longer be read."""
         by_file: defaultdict[str, list[Row]] = defaultdict(list)
         for row in rows:
             by_file[row.file].append(row)

@@ -26,7 +26,7 @@ ENDINGS = {
     **{kind.replace(" ", "-"): kind for kind in FAILURES},
     "broke-off": "broke off",
 }
-"""Ways a match can end, in words. With a player they are about that player, except `broke-off`."""
+"""Endings of a match, with their labels. With a player, they describe that player, except `broke-off`."""
 
 FAILED_REPLIES = {"failed": "any failed reply", "illegal": "illegal", "unparsable": "unparsable", "cut-off": "cut off"}
 """Kinds of failed replies, in words."""
@@ -62,8 +62,7 @@ class MatchFilter:
 
     @classmethod
     def from_query(cls, query: Mapping[str, str]) -> MatchFilter:
-        """Return the filter that a query string describes. Raises `BadOption` for a value that the form does not
-        offer."""
+        """Return the filter in a query string. Raises `BadOption` for an invalid value."""
         match_filter = cls(**{name: query[name] for name in cls.__dataclass_fields__ if query.get(name)})
         for name, allowed in (("ended", ENDINGS), ("failed", FAILED_REPLIES), ("sort", ORDERS), ("long", ("yes",))):
             value = getattr(match_filter, name)
@@ -72,13 +71,13 @@ class MatchFilter:
         return match_filter
 
     def query(self, **more: object) -> str:
-        """Return this filter's query string, with `?`: `?game=tic_tac_toe&ended=lost`. Empty for the default filter."""
+        """Return the filter as a query string: `?game=tic_tac_toe&ended=lost`. Empty for the default filter."""
         fields = {name: value for name, value in asdict(self).items() if value != getattr(MatchFilter(), name)} | more
         return f"?{urlencode(fields)}" if fields else ""
 
     @property
     def facts(self) -> frozenset[str]:
-        """Return the facts that must hold for a match."""
+        """The facts that must hold for a match."""
         ended = f"{self.ended} by {self.player}" if self.ended and self.player else self.ended
         facts = {f"game {self.game}" * bool(self.game), f"player {self.player}" * bool(self.player)}
         return frozenset((facts | {ended, self.failed, "long" * bool(self.long)}) - {""})

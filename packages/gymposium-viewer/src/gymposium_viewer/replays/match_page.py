@@ -33,7 +33,7 @@ _STANDALONE: dict[str, Any] = {
 
 
 def render_match(story: Story, path: str, *, tabs: Sequence[Tab] = (), live: bool = False, **around: Any) -> str:
-    """Render a match page, with `path` as its place below the site's root."""
+    """Render the page of a match at `path` below the site's root. `around` overrides the values of `_STANDALONE`."""
     return render("replays/match.html", path, tabs, live=live, **{**_STANDALONE, "story": story, **around})
 
 
@@ -46,13 +46,14 @@ def export_matches(
     labels: Mapping[str, str] | None = None,
     around: Callable[[Record], Mapping[str, Any]] = lambda record: {},
 ) -> dict[str, str]:
-    """Write a page for each record below `out`, and the pages' styles and scripts to `out/static`. Returns the
-    path of each page relative to `out`, by match id; it is `make_path` the id.
+    """Write a page for each record below `out`, and the pages' styles and scripts to `out/static`.
 
     `home` is the page that the pages link back to, relative to `out`. `labels` are the players' display names.
-    `around` returns a page's link targets: the path of the `list` that holds the match, the paths of the
-    pages `before` and `after` it, its `place` among them in words, and the paths of the pages of its `players`. Raises
-    `BadRecord` if two different records have the same id."""
+    `around` returns a page's links: the path of the `list` with the match, of the pages `before` and `after` it, its
+    `place` among them in words, and the paths of its `players`' pages.
+
+    Returns the path of each page relative to `out`, by match id (`make_path`). Raises `BadRecord` if two different
+    records have the same id."""
     copy_static(out)
     digests: dict[str, bytes] = {}
     for record in records:
@@ -68,7 +69,6 @@ def export_matches(
 
 
 def make_path(match_id: str) -> str:
-    """Return the path of a match's page, as `export_matches` writes it. Every file system accepts it, and ids do not
-    collide."""
+    """Return the path of a match's page in `export_matches`: unique, and valid on every file system."""
     digest = blake2b(match_id.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
     return f"matches/{re.sub(r'[^A-Za-z0-9._=-]+', '-', match_id).strip('.-')[:80]}-{digest}.html"

@@ -27,8 +27,7 @@ PAGE_SIZE = 100
 """Number of matches per page of the list."""
 
 MAX_FILE_SIZE = 1_000_000
-"""Number of page characters per export file, before compression to less than a tenth; the last page in it may have
-more."""
+"""Number of characters, before compression, after which an export file is complete."""
 
 
 class ReplaysPart:
@@ -70,7 +69,7 @@ class ReplaysPart:
         ]
 
     def export(self, out: Path) -> None:
-        """Write the list, one page that shows any match, and the data for both."""
+        """Write the list, a page that shows any match, and the data of both."""
         self._index.refresh()
         self._index.parse_all()
         rows = [row for row in self._index.rows if self._viewer.is_exported(row.file, row.id)]
@@ -90,7 +89,7 @@ class ReplaysPart:
         write_page(out, "match.html", self._viewer.page("replays/exported.html", "match.html", starts=starts))
 
     def _make_list_data(self, rows: list[Row]) -> Mapping[str, Any]:
-        """Return the data of an exported list: each row with what filters compare, and the rows in each order."""
+        """Return the data of an exported list: each row with its facts, and the indices of the rows in each order."""
         shown = self._viewer.page("replays/rows.html", "matches.html", rows=rows, link=self._link_to_row)
         return {
             "rows": [

@@ -13,7 +13,7 @@ from gymposium.tasks.tools import list_tools
 
 
 def extract_move(turn: Turn, legal: Sequence[str] | None, how: Reader, game: Game) -> str:
-    """Return the move read from a reply, legal or not, or the text in its place; empty if the reply has none."""
+    """Return the move in a reply, legal or not, or the text in place of a move; empty if there is neither."""
     if turn.action is not None:
         return f"action {turn.action}" if turn.reading != "move" else ""
     if len(turn.text) > MAX_REPLY:

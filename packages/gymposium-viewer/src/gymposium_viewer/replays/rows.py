@@ -1,9 +1,7 @@
-"""Rows of the list of matches, read from record lines without parsing whole lines.
+"""Rows of the list of matches, read from record lines without parsing them in full.
 
-A list of 100,000 matches needs little from each, and two parts that make up most of a row are the same in many
-lines. A line written by `gymposium.records` is therefore cut at its keys, and lines with equal parts share the
-parsed part. No reply can look like a key, because JSON puts a backslash before each quotation
-mark in a text. Every other line is parsed in full.
+A line written by `gymposium.records` is cut at its keys, and lines with an equal part share the parsed part. This is
+safe because JSON escapes quotation marks in text, so no reply looks like a key. Other lines are parsed in full.
 """
 
 from __future__ import annotations
@@ -102,7 +100,7 @@ class RowReader:
         return row
 
     def _read_by_keys(self, line: bytes, number: int, offset: int) -> Row | None:
-        """Return the row of a line by cutting it at its keys; None if our writer did not write the line."""
+        """Return the row of a line by cutting it at its keys; None if the line is not in the writer's spelling."""
         game = line.find(b'","game":"')
         seed = line.find(b'],"seed":', game)
         after = line.find(b',"player_seed":', seed)

@@ -1,4 +1,4 @@
-"""The story of a recorded match, the source of its page: what each seat observed, was asked, replied and did."""
+"""The story of a recorded match, from which its page is rendered: each seat's views, prompts, replies and moves."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ReplyAttempt:
     text: str
     reading: str
     thoughts: str
-    """The text that its reader ignored as thoughts; empty if none."""
+    """The part of the reply that its reader ignored as thoughts."""
     answer: str
     """The reply without its thoughts."""
     why: str = ""
@@ -56,7 +56,7 @@ class ReplyAttempt:
     """What a lenient reader repaired in the reply."""
     prompt: PromptText | None = None
     sent: bool = False
-    """True if the player must have read the prompt, because it reported usage."""
+    """True if the player reported usage, so it must have read the prompt."""
     prompt_tokens: int | None = None
     reply_tokens: int | None = None
     seconds: float | None = None
@@ -96,7 +96,7 @@ class Act:
     opening: bool = False
     """True if the move belongs to the match's random opening."""
     no_reply: str = ""
-    """The failure's predicate if the seat gave no reply in the end: `did not answer in time`."""
+    """Why the seat gave no reply, as a predicate: `did not answer in time`."""
     calls: list[CallView] = field(default_factory=list)
     """The tool calls that form the move, in a match in a world."""
 
@@ -152,7 +152,7 @@ class Seat:
     style: str = ""
     reader: str = ""
     context: str = ""
-    """The turns that the player's prompts repeat, if its name sets them: `full`, `last-4`."""
+    """The context setting in the player's name: `full`, `last-4`; empty for the default."""
     rules: str = ""
     """The rules as worded in the seat's prompts."""
     prompt_count: int = 0
@@ -185,11 +185,11 @@ class Story:
     is_unfinished: bool
     """True if the match was not played to the end of the game."""
     trouble: str = ""
-    """Why the match could not be replayed to its end; empty if it could."""
+    """Why the replay failed; empty if it reached the end."""
     difference: str = ""
-    """The first part of the record that does not follow from its replies and seeds; empty if there is none."""
+    """The first part of the record that does not follow from its replies and seeds, if any."""
     is_unchecked: bool = False
-    """True if the match was replayed with the recorded tool results, since tools cannot be called again."""
+    """True if the replay used the recorded tool results, because tools cannot be called again."""
     task: TaskView | None = None
     """The task, if the match is in a world."""
 
@@ -336,14 +336,14 @@ def _make_act(record: Record, game: Game, seat: Seat, decision: Decision[_Positi
 
 
 def _add_notation(steps: Sequence[StoryStep], written: Sequence[str]) -> None:
-    """Give the moves in a game without chance the notation of its events."""
+    """Add the game's human notation to the moves."""
     moved = (act for step in steps for act in step.acts if act.move is not None)
     for act, notation in zip(moved, written, strict=False):
         act.notation = notation
 
 
 def _list_unplayed(record: Record, steps: Sequence[StoryStep]) -> list[StoryStep]:
-    """Return the recorded replies after `steps`, one step each, if the match could not be replayed further."""
+    """Return the recorded replies after `steps`, one step each, for a match that could not be replayed further."""
     shown = Counter(act.seat for step in steps for act in step.acts for _ in act.attempts)
     unplayed: list[StoryStep] = []
     for turn in record.turns:
@@ -375,7 +375,7 @@ def _split_unplayed(record: Record, turn: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _make_task(record: Record, steps: Sequence[StoryStep]) -> TaskView | None:
-    """Return the task of a match in a world, and put its calls into the steps; None for any other match."""
+    """Return the task of a match in a world, and add its calls to the steps; None for any other match."""
     try:
         told = Transcript.from_events(record.events)
     except BadRecord:

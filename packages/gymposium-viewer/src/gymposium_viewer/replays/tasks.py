@@ -1,6 +1,6 @@
-"""Tasks of worlds for their pages: tool calls with their results, and where the hidden answer's values were found.
+"""Views of worlds' tasks: tool calls with their results, and where results contain values of the hidden answer.
 
-All of it is derived from the match's events, without its game.
+They are derived from the match's events, without its game.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class CallView:
 
     name: str
     arguments: list[tuple[str, str]]
-    """Names and values; a text has no quotation marks unless it could be read as something else."""
+    """Names and values. Text is quoted only if it would parse as another JSON value."""
     result: str
     size: int
     """Number of characters of the whole result."""
@@ -122,7 +122,7 @@ def _collect_values(task: Any) -> dict[str, str]:
 
 
 def _format_value(value: Any) -> str:
-    """Return a value without quotation marks if it is a text that cannot be read as anything else."""
+    """Return a value as JSON, but text without quotation marks unless it would parse as another value."""
     if not isinstance(value, str):
         return _dump_json(value)
     try:

@@ -28,8 +28,7 @@ HEARTBEAT_SECONDS = 15.0
 
 
 def read_resume_offset(request: Request) -> int:
-    """Return the offset where a browser resumes: after the last event it received, else at the end of its page's
-    data."""
+    """Return the offset at which a browser resumes: after its last event, or else at the end of its page's data."""
     offset = request.headers.get("last-event-id") or request.query_params.get("from", "")
     return max(0, parse_number(offset))
 
@@ -37,9 +36,11 @@ def read_resume_offset(request: Request) -> int:
 async def stream_events(opened: OpenRun, offset: int) -> AsyncIterator[str]:
     """Yield a run's events after `offset`, until the run is finished.
 
-    `metrics` has the metrics of a step; `evaluation` the learning curves if they have changed; `samples` the number of
-    kept groups if it has changed; `renewed` means that the file was replaced, so earlier data is void; `finished`
-    is the last event."""
+    - `metrics`: the metrics of a step
+    - `evaluation`: the learning curves, when they change
+    - `samples`: the number of kept groups, when it changes
+    - `renewed`: the file was replaced, so earlier data is void
+    - `finished`: the last event"""
     source = _MessageSource(opened, offset)
     last_sent = time.monotonic()
     while True:
@@ -55,7 +56,7 @@ async def stream_events(opened: OpenRun, offset: int) -> AsyncIterator[str]:
 
 
 class _MessageSource:
-    """The growing files of a run that messages are made from."""
+    """A run's growing files, as a source of messages."""
 
     def __init__(self, opened: OpenRun, offset: int) -> None:
         self._opened = opened

@@ -1,4 +1,4 @@
-"""The training runs below a folder, read further as they grow, and the lines of their matches."""
+"""The training runs below a folder, reread as they grow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ID = re.compile(rb'\{"id":"([^"\\]*)"')
 
 @dataclass(slots=True)
 class OpenRun:
-    """A run and the contents of its growing files, as far as they have been read."""
+    """A run with its growing files, as read so far."""
 
     run: Run
     curves: Curves
@@ -57,7 +57,7 @@ class RunLibrary:
         return [*self._opened]
 
     def open(self, name: str) -> OpenRun | None:
-        """Return the run with this name, read up to now; None if unknown. Only names found by a search are opened."""
+        """Return the run with this name, read up to now; None if unknown."""
         opened = self._opened.get(name)
         if opened is None or opened.run.outside(self.directory) is not None:
             self.scan()
@@ -66,8 +66,8 @@ class RunLibrary:
 
 
 def find_line_numbers(file: Path, ids: Collection[str]) -> dict[str, int]:
-    """Return the line number of each of these matches in a record file, counted from 1; the first one for
-    duplicates. Only the beginning of each line is matched, as gymposium writes it."""
+    """Return the line number of each match in a record file, counted from 1; the first one for duplicates. Only lines
+    as gymposium writes them are found."""
     missing = {name.encode() for name in ids}
     numbers: dict[str, int] = {}
     with suppress(OSError):  # then the page has no links to matches

@@ -118,7 +118,7 @@ class TrainingPart:
         )
 
     def _render_group(self, opened: OpenRun, step: int, number: int, matches: dict[str, str] | None = None) -> str:
-        """Render a group's page. `matches` holds the pages of its matches by id; None if the server looks them up."""
+        """Render a group's page. `matches` holds its matches' pages by id; None if the server looks them up."""
         name, group = opened.run.name, _read_group(opened, step, number)
         places = opened.samples.places()
         at = places.index((step, number))
@@ -155,8 +155,7 @@ class TrainingPart:
         return {match: path for match, path in paths.items() if path is not None}
 
     def _is_exported(self, file: str, match: str) -> bool:
-        """Return whether an export has a page for a match. In a training run, only matches with kept tokens have
-        one."""
+        """Return whether an export has a page for a match: in a training run, only if its tokens were kept."""
         kept = self._find_token_pages(file)
         return kept is None or match in kept
 
@@ -165,8 +164,7 @@ class TrainingPart:
         return None if path is None else quote_path(path)
 
     def _find_token_pages(self, file: str) -> dict[str, str] | None:
-        """Return the pages with the tokens of the matches in a run's file, by match id; None for a file outside
-        runs."""
+        """Return the token page of each match in a run's file, by match id; None for a file outside runs."""
         groups = sum(len(opened.samples.places()) for opened in self._open_all())
         if self._token_pages.get(file, (-1, None))[0] != groups:  # an unfinished run keeps adding groups
             self._token_pages[file] = groups, self._list_token_pages(file)

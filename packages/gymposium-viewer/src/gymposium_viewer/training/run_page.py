@@ -41,8 +41,7 @@ def make_curves_data(opened: OpenRun) -> dict[str, Any]:
 
 
 def render_report(directory: Path) -> str:
-    """Return the page of the finished run in this folder, as one file. It has everything except token-level rollouts
-    and matches."""
+    """Render a finished run as one file, without its token-level rollouts and matches."""
     run = Run(Path(realpath(directory)).name, directory)
     opened = OpenRun(run, Curves(run.metrics), SamplesIndex(run.samples)).refresh()
     values = make_run_values(opened)

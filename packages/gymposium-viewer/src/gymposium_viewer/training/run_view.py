@@ -54,7 +54,7 @@ class MetricRow:
     last: float
     low: float
     high: float
-    method: str
+    what: str
     unit: str
 
 
@@ -73,7 +73,7 @@ class RunView:
     spent: dict[str, float]
     """CPU time in seconds, by purpose."""
     replies: dict[int, list[tuple[str, float]]]
-    """Some first replies from each kept step's first group, with the rewards of their trajectories."""
+    """First replies of each kept step's first group, with the rewards of their trajectories."""
     config: str
     """The settings as JSON; empty if they cannot be read."""
     versions: dict[str, str]
@@ -143,7 +143,7 @@ def view_run(opened: OpenRun) -> RunView:
 
 
 def _read_results(opened: OpenRun) -> tuple[list[LearningCurve], list[ResultRow], dict[str, float]] | Problem:
-    """Return a run's learning curves, results and CPU time; or else its first file that cannot be read."""
+    """Return a run's learning curves, results and CPU time, or the problem of the first unreadable file."""
     config, results = opened.run.config(), opened.run.results()
     if isinstance(config, Problem):
         return config
@@ -157,12 +157,12 @@ def _read_results(opened: OpenRun) -> tuple[list[LearningCurve], list[ResultRow]
 
 
 _MALFORMED = (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError)
-"""Exceptions from values of other types than a file has."""
+"""Exceptions raised by values of unexpected types."""
 T = TypeVar("T")
 
 
 def _derive(opened: OpenRun, name: str, derive: Callable[[], T]) -> T | Problem:
-    """Return what follows from a file of the run, or its problem if values in it have other types."""
+    """Return the result of `derive`, or a problem if the file `name` is malformed."""
     try:
         return derive()
     except _MALFORMED as error:

@@ -23,7 +23,7 @@ _ID = re.compile(r"[A-Za-z0-9_-]{1,100}")
 
 
 def has_page(name: str) -> bool:
-    """Return whether a session with this id has a page: only if the id is a safe path."""
+    """Return whether a session has a page: only if its id is a safe path."""
     return _ID.fullmatch(name) is not None
 
 
@@ -75,7 +75,7 @@ class TurnView:
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """A row of tokens: turns that each begin with all tokens of the turn before."""
+    """A row of tokens: turns that each extend the turn before."""
 
     number: int
     turns: Sequence[int]
@@ -165,8 +165,8 @@ def _make_sibling(row: SessionRow) -> Sibling:
 
 
 def _make_rows(turns: Sequence[TurnRow]) -> list[TokenRow]:
-    """Return a session's token rows, in the order of their first turns. The first turn that begins with another's
-    tokens continues its row; the others branch off."""
+    """Return a session's token rows, in the order of their first turns. The first turn that extends another continues
+    its row; later ones branch off."""
     rows = sorted(rows_of_turns({turn.number: turn.data["parent"] for turn in turns}))
     by_number = {turn.number: turn for turn in turns}
     first = [by_number[row[0]] for row in rows]

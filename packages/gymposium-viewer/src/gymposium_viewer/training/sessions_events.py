@@ -16,8 +16,8 @@ from gymposium_viewer.training.events import HEARTBEAT_SECONDS, POLL_SECONDS
 
 
 async def stream_session_events(run: Run, session: str) -> AsyncIterator[str]:
-    """Yield the events of a run's sessions until the run is finished: `changed` at first and after each change, only
-    for one session if its id is given; `finished` is the last event."""
+    """Yield the events of a run's sessions, or of one session if its id is given, until the run is finished: `changed`
+    at first and after each change, then `finished`."""
     watch, last_sent = _SessionWatcher(run, session), time.monotonic()
     while True:
         changed, ended = await run_in_threadpool(watch.poll)
@@ -31,7 +31,7 @@ async def stream_session_events(run: Run, session: str) -> AsyncIterator[str]:
 
 
 class _SessionWatcher:
-    """A run's sessions file, or one session in it, that may change."""
+    """A watcher of a run's sessions file, or of one session in it."""
 
     def __init__(self, run: Run, session: str) -> None:
         self._run, self._session = run, session
@@ -39,7 +39,7 @@ class _SessionWatcher:
         self._state: Any = None
 
     def poll(self) -> tuple[bool, bool]:
-        """Return whether it has changed since the last look, and whether the run is finished."""
+        """Return whether anything changed since the last call, and whether the run is finished."""
         ended = self._run.finished  # checked before reading, so that the last change is seen
         before, self._stamp = self._stamp, stamp(self._run.sessions)
         if self._stamp == before:

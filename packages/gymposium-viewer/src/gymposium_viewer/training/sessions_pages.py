@@ -27,8 +27,7 @@ class SessionPages:
         self._beginnings: dict[Path, Beginnings] = {}
 
     def render_list(self, run: Run, query: Mapping[str, str]) -> str:
-        """Render the page with all sessions that pass a query string's filter. Raises `BadOption` for an invalid
-        filter."""
+        """Render the list of sessions, filtered by a query string. Raises `BadOption` for an invalid filter."""
         wanted = SessionFilter.from_query(query)
         found = self._read_sessions(run, wanted)
         return self._viewer.page(
@@ -44,7 +43,7 @@ class SessionPages:
         )
 
     def render_session(self, run: Run, session: str, pages: Collection[str] | None = None) -> str:
-        """Render a session's page. `pages` has the ids of those with a page; None if the server renders each. Raises
+        """Render a session's page. `pages` has the ids of the exported sessions; None on a server. Raises
         `HTTPException` for an unknown id."""
         found = self._read_session(run, session)
         if found is None:
@@ -69,7 +68,7 @@ class SessionPages:
         )
 
     def events(self, run: Run, session: str) -> Response:
-        """Return the event stream of a run's sessions, or of the session with this id."""
+        """Return the event stream of a run's sessions, or of one session if its id is given."""
         _check_served(run)
         return StreamingResponse(stream_session_events(run, session), media_type="text/event-stream")
 
@@ -103,7 +102,7 @@ class SessionPages:
             return Problem(run.sessions.name, str(error))
 
     def _events_path(self, run: Run) -> str | None:
-        """Return the address of the events of a run's sessions; None if the page does not change."""
+        """Return the path of the event stream; None if the page cannot change."""
         return f"{quote_path(f'runs/{run.name}')}/sessions.events" if self._viewer.live and not run.finished else None
 
 

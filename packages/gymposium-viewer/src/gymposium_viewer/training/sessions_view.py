@@ -31,7 +31,7 @@ BEGINNINGS = {
     "diverged": "The client changed a reply of the model before sending it back, so the prompt begins anew. The turn "
     "shows which field differs.",
 }
-"""The ways prompts can begin, each with its explanation."""
+"""The ways in which prompts begin, with explanations."""
 STATES: dict[str, tuple[str, ...]] = {
     "sessions": get_args(SessionState),
     "groups": get_args(GroupState),
@@ -84,7 +84,7 @@ class SessionLine:
 
 @dataclass(frozen=True, slots=True)
 class ClientLine:
-    """A client name, with the sessions of the clients that use it."""
+    """A client name with its sessions."""
 
     name: str
     query: str

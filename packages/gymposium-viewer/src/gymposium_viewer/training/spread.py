@@ -1,4 +1,4 @@
-"""The spread of rewards as dots: a column for each group, with larger dots for more trajectories."""
+"""A plot of rewards: a column of dots per group, with larger dots for more trajectories."""
 
 from __future__ import annotations
 

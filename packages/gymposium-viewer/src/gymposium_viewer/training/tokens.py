@@ -1,4 +1,4 @@
-"""Streams of tokens for a page: given parts as text, sampled parts token by token."""
+"""Token streams for a page: prompts as text, sampled parts token by token."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Piece:
 
 
 def make_pieces(trajectory: KeptTrajectory) -> Iterator[list[Piece]]:
-    """Yield the parts of each row of a trajectory, in order. Turns are counted over all rows."""
+    """Yield the pieces of each row of a trajectory, in order. Turns are counted over all rows."""
     turn = 0
     for row in trajectory.rows or ():
         parts, at = [], 0
@@ -65,7 +65,7 @@ def make_pieces(trajectory: KeptTrajectory) -> Iterator[list[Piece]]:
 
 
 def make_tokens(pieces: Sequence[str], ids: Sequence[int], logprobs: Sequence[float]) -> list[Token]:
-    """Return sampled tokens with known log-probabilities only. Raises `ValueError` if one lacks a piece."""
+    """Return sampled tokens from their ids and log-probabilities alone. Raises `ValueError` if lengths differ."""
     return [
         Token(piece, _find_surprise_level(logprob), 0, 0, _format_likelihood(token, logprob))
         for piece, token, logprob in zip(pieces, ids, logprobs, strict=True)

@@ -12,11 +12,11 @@ from gymposium.util.plain_file import read_plain_text
 _MOST_BYTES = 4096
 
 
-def recall(start: LoggerStart, service: str) -> str | None:
+def load_run_id(start: LoggerStart, service: str) -> str | None:
     """Return the id that an earlier process of this run stored, or None if there is none.
 
     Raises `BadOption` for a file without a valid id."""
-    file = _file(start, service)
+    file = _id_file(start, service)
     if not (start.resumed and file.exists()):
         return None
     try:
@@ -28,12 +28,12 @@ def recall(start: LoggerStart, service: str) -> str | None:
         ) from error
 
 
-def keep(start: LoggerStart, service: str, known_by: str) -> None:
+def save_run_id(start: LoggerStart, service: str, run_id: str) -> None:
     """Store the id, replacing that of an earlier run in the same folder."""
-    file = _file(start, service)
+    file = _id_file(start, service)
     file.parent.mkdir(parents=True, exist_ok=True)
-    replace_text(file, known_by)
+    replace_text(file, run_id)
 
 
-def _file(start: LoggerStart, service: str) -> Path:
+def _id_file(start: LoggerStart, service: str) -> Path:
     return start.directory / "loggers" / f"{service}.txt"

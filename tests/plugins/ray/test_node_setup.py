@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gymposium_ray.surroundings import Setup
+from gymposium_ray.node_setup import Setup
 
 PLUGIN = """
 from gymposium import GameSpec, hookimpl
@@ -38,7 +38,7 @@ def test_a_process_on_another_node_is_set_up_as_this_one(tmp_path: Path, monkeyp
     monkeypatch.setenv("GYMPOSIUM_ALLOW", "gym:*")
     monkeypatch.setenv("GYMPOSIUM_ALLOW_ENV", "HUB_TOKEN")
     monkeypatch.setenv("GYMPOSIUM_DISABLE_PLUGINS", "2048")
-    setup = Setup.here([tmp_path / "mine.py"])
+    setup = Setup.from_process([tmp_path / "mine.py"])
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GYMPOSIUM_")}
     source = str(Path(__file__).parents[3] / "plugins/gymposium-ray/src")
 

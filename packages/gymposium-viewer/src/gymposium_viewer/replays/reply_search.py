@@ -1,8 +1,7 @@
 """Search the replies of recorded matches.
 
-Record lines are searched as bytes, many at a time, since most of them lack the text; only matches
-are examined closely. A JSON text ends at a quotation mark without a backslash, and a match must not
-begin within an escape: the n of a new line (`\\n`) is not a letter.
+Record lines are searched as bytes, many at a time, and only hits are examined closely. A hit must not begin within an
+escape: the n of a new line (`\\n`) is not a letter.
 """
 
 from __future__ import annotations
@@ -31,9 +30,10 @@ _WHOLE = re.compile(rb'(?:[^"\\]++|\\u[0-9a-f]{4}|\\[^u])*+')
 
 
 def search_rows(rows: Sequence[Row], path: Path, text: str, readings: Sequence[str]) -> Iterator[Row]:
-    """Return the rows of one file with a reply that contains a text; ASCII letters match in upper and lower case.
-    `readings` are the readings of the replies to search, all replies if empty. Raises `BadRecord` if the file
-    can no longer be read."""
+    """Yield the rows of one file with a reply that contains a text. ASCII letters match in upper and lower case.
+
+    Only replies with one of `readings` are searched; all if empty. Raises `BadRecord` if the file can no longer be
+    read."""
     spellings = {json.dumps(text, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
     needles = [spelling.encode("utf-8", "surrogatepass").lower() for spelling in spellings]
     wanted = [reading.encode() for reading in readings]
@@ -81,8 +81,7 @@ def _find_rows(data: bytes, needle: bytes, starts: Sequence[int], wanted: Sequen
 
 
 def _search_line(line: bytes, needle: bytes, wanted: Sequence[bytes]) -> bool:
-    """Return whether a reply in this line, with one of the wanted readings, contains the text. Each part of the line is
-    read once."""
+    """Return whether a reply in this line, with one of the wanted readings, contains the text."""
     at = line.find(_TEXT)
     if at < 0:
         return _search_parsed(line, needle, wanted)
@@ -101,7 +100,7 @@ def _search_line(line: bytes, needle: bytes, wanted: Sequence[bytes]) -> bool:
 
 
 def _contains(line: bytes, needle: bytes, begin: int, end: int) -> bool:
-    """Return whether a text holds another that does not begin within an escape."""
+    """Return whether a text contains another that does not begin within an escape."""
     at = line.find(needle, begin, end)
     while at >= 0:
         begin = _find_whole_end(line, begin, at)
@@ -119,7 +118,7 @@ def _find_whole_end(line: bytes, begin: int, end: int) -> int:
 
 
 def _search_parsed(line: bytes, needle: bytes, wanted: Sequence[bytes]) -> bool:
-    """Do the same for a line that our writer did not write, by parsing it."""
+    """Search a line that is not in the writer's spelling, by parsing it."""
     text = json.loads(b'"%b"' % needle)
     turns = Record.parse(line.decode("utf-8", "replace")).turns
     return any(text in turn["text"] and (not wanted or turn["reading"].encode() in wanted) for turn in turns)

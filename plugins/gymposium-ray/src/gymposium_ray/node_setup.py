@@ -48,7 +48,7 @@ class Setup:
     """The environment variables that allow names and choose plugins."""
 
     @classmethod
-    def here(cls, plugins: Sequence[Path]) -> Self:
+    def from_process(cls, plugins: Sequence[Path]) -> Self:
         """Return the setup of this process with these one-file plugins."""
         return cls(
             tuple(map(OneFilePlugin.read, plugins)), {name: os.environ[name] for name in SWITCHES if name in os.environ}
@@ -73,7 +73,7 @@ class Setup:
             host().load_file(file)
 
 
-def surroundings() -> dict[str, str]:
+def collect_versions() -> dict[str, str]:
     """Versions of Python, of what records name and of all plugins that work, and the digests of one-file plugins, by
     name."""
     found = {"python": platform.python_version(), **versions()}
@@ -87,7 +87,7 @@ def surroundings() -> dict[str, str]:
     return found
 
 
-def difference(here: dict[str, str], there: dict[str, str]) -> str | None:
+def describe_difference(here: dict[str, str], there: dict[str, str]) -> str | None:
     """Return the differences of another node from this process, as what it has; None if they are equal."""
     found = []
     for name in sorted(here.keys() | there.keys()):
