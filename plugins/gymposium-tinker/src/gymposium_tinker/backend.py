@@ -78,13 +78,13 @@ class TinkerBackend:
 def describe_costs(config: TrainConfig) -> str:
     """Return the forward passes that the settings of a run cost beyond one forward and backward pass of each update, in
     words; empty without any."""
-    from gymposium_tinker.losses import service_loss
+    from gymposium_tinker.losses import choose_service_loss
 
     passes = []
     if config.kl.weight > 0:
         passes.append(f"the reference of kl.estimator={config.kl.estimator} reads every row")
     if config.mismatch.kind == "decoupled" or (config.kl.weight > 0 and config.kl.estimator == "k1"):
         passes.append("the policy before the update reads every row")
-    if service_loss(config) is None:
+    if choose_service_loss(config) is None:
         passes.append("the loss is computed here, so that each optimizer step reads its rows twice")
     return "; ".join(passes)
