@@ -35,15 +35,14 @@ from gymposium.util.streams import Draw, stream
 from gymposium_worlds.mail.making.mailbox import make_mailbox
 from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS, draw_question as draw_mail_question
 from gymposium_worlds.mail.making.templates import SPLITS
-from gymposium_worlds.mail.proof.asked import read_question
-from gymposium_worlds.mail.proof.checker import Checker
+from gymposium_worlds.mail.proof import Checker, read_question
 from gymposium_worlds.mail.scoring import UNKNOWN_ANSWER, is_right
 from gymposium_worlds.mail.store import Store
 from gymposium_worlds.tables.answers import UNKNOWN
 from gymposium_worlds.tables.checking import prove_answer
 from gymposium_worlds.tables.contents import make_database
 from gymposium_worlds.tables.questions.kinds import MAKERS, draw_question as draw_tables_question
-from gymposium_worlds.tables.sql.opening import open_database
+from gymposium_worlds.tables.sql.queries import open_database
 
 SIZES = {"mail": (20, 60, 200), "tables": (20, 60, 200, 400)}
 """Numbers of mails, and of rows, of the worlds whose questions are proven."""

@@ -15,7 +15,7 @@ import pytest
 from gymposium.errors import BadParameter, BadRecord
 from gymposium.tasks import Result, ToolGame
 from gymposium_worlds.mail.corpus import compute_digest, read_mails, read_questions
-from gymposium_worlds.mail.given import FileTasks
+from gymposium_worlds.mail.tasks import FileTasks
 
 MAIL = {
     "message_id": "<1.JavaMail@thyme>",

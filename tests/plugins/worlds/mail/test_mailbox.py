@@ -13,7 +13,7 @@ from gymposium_worlds.mail.making.mailbox import make_mailbox
 from gymposium_worlds.mail.making.people import make_people
 from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS
 from gymposium_worlds.mail.making.stories import MAX_ABOUT
-from gymposium_worlds.mail.words import split_words
+from gymposium_worlds.mail.store import split_words
 
 SEEDS = st.integers(0, 10**6)
 

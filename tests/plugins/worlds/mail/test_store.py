@@ -16,8 +16,7 @@ from hypothesis import given, settings, strategies as st
 from gymposium.util.child_process import python_command, python_environment
 from gymposium_worlds.mail.making.mailbox import make_mailbox
 from gymposium_worlds.mail.message import Mail
-from gymposium_worlds.mail.store import Query, Store, fill_database
-from gymposium_worlds.mail.words import split_words
+from gymposium_worlds.mail.store import Query, Store, fill_database, split_words
 
 MAILS = make_mailbox(6, 120).mails
 STORE = Store(MAILS)

@@ -6,8 +6,8 @@ import string
 
 from gymposium_worlds.mail.making.mailbox import make_mailbox
 from gymposium_worlds.mail.making.templates import COUNT, FIRST, VALUE
+from gymposium_worlds.mail.store import split_words
 from gymposium_worlds.mail.tasks import MailTasks
-from gymposium_worlds.mail.words import split_words
 
 FORMS = (VALUE, FIRST, COUNT)
 

@@ -13,9 +13,8 @@ from gymposium_worlds.mail.making.mailbox import make_mailbox
 from gymposium_worlds.mail.message import Mail
 from gymposium_worlds.mail.scoring import UNKNOWN_ANSWER, UNKNOWN_SCORE
 from gymposium_worlds.mail.showing import MAX_RESULTS, format_mail, parse_ids, parse_mail
-from gymposium_worlds.mail.task import Task
 from gymposium_worlds.mail.tasks import MailTasks
-from gymposium_worlds.mail.world import MailWorld
+from gymposium_worlds.mail.world import MailWorld, Task
 
 TASKS = MailTasks(mails=60)
 Caller = Callable[..., Result]

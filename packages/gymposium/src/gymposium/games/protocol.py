@@ -68,53 +68,42 @@ class Match(Protocol):
     @property
     def seed(self) -> int | None:
         """Seed for the match's chance; None if the match was loaded or forked without one."""
-        ...
 
     def to_move(self) -> tuple[int, ...]:
         """Return the seats that must move now: several for simultaneous moves, () at the end."""
-        ...
 
     def legal_moves(self, seat: int) -> list[str] | None:
         """Return the seat's legal moves in the order of `legal_actions`, or None in free-text games."""
-        ...
 
     def legal_actions(self, seat: int) -> list[int]:
         """Return the legal moves as indices in the action space, ascending; [] in free-text games."""
-        ...
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
         """Return the position as text, limited to what this seat may see."""
-        ...
 
     def view(self, seat: int) -> str:
         """Return a key for what the seat knows. It is cheap to compute and independent of `observe`.
 
         Equal keys mean that the seat cannot tell the positions apart. Search and the leak check rely on this."""
-        ...
 
     def tensor(self, seat: int) -> np.ndarray:
         """Return the seat's view as a float32 array of shape `game.tensor_shape`."""
-        ...
 
     def apply(self, moves: Mapping[int, str]) -> None:
         """Play one move for each seat of `to_move()`, and draw the chance events that follow.
 
         Raises `IllegalMove` or `WrongSeat`, and then leaves the match unchanged."""
-        ...
 
     def returns(self) -> tuple[float, ...]:
         """Return each seat's total reward so far."""
-        ...
 
     def fork(self, rng: random.Random) -> Match:
         """Return a copy at the same position that draws later chance from `rng`."""
-        ...
 
     def resample(self, seat: int, rng: random.Random) -> Match:
         """Return another world that this seat cannot tell from this one.
 
         Raises `NoSampler` if the game has no sampler."""
-        ...
 
 
 @runtime_checkable
@@ -127,13 +116,11 @@ class AsyncMatch(Protocol):
         """Start processing one move for each seat of `to_move()`. The match is unchanged until `finish_moves`.
 
         Raises `IllegalMove` or `WrongSeat`."""
-        ...
 
     def finish_moves(self, done: Future[Any]) -> None:
         """Apply the moves passed to `begin_moves`, whose future is done.
 
         Raises `WorldFailure` if processing them failed."""
-        ...
 
 
 class BoundedGame(Protocol):
@@ -144,7 +131,6 @@ class BoundedGame(Protocol):
     @property
     def at_once(self) -> int | None:
         """Maximum number of open matches per process, 1 or more; None for no limit."""
-        ...
 
 
 class ClosableMatch(Protocol):
@@ -154,7 +140,6 @@ class ClosableMatch(Protocol):
         """Release the resource without waiting. The driver calls this at the end of each match, even after a forfeit.
 
         Further calls do nothing. The match can still be read."""
-        ...
 
 
 @runtime_checkable
@@ -166,11 +151,9 @@ class RecordedGame(Protocol):
         """Whether seed and moves determine all answers, so that a replay can ask again.
 
         False if answers may differ next time, as from a server; a replay then uses the recorded answers."""
-        ...
 
     def recorded(self, events: Sequence[Event]) -> Game:
         """Return this game for replays that take answers only from these events."""
-        ...
 
 
 @runtime_checkable
@@ -179,7 +162,6 @@ class ReportingMatch(Protocol):
 
     def report(self, seat: int) -> Mapping[str, float]:
         """Return the seat's figures by name at the end of the match: `{"exact": 0.0, "ignoring_white_space": 1.0}`."""
-        ...
 
 
 @runtime_checkable
@@ -194,7 +176,6 @@ class PictureMatch(Protocol):
         is loaded. `gymposium.games.pictures` draws boards, cards, dice and tables.
 
         It may also show what the seat saw earlier, such as the last move, even if `observe` and `view` omit it."""
-        ...
 
 
 @runtime_checkable
@@ -203,7 +184,6 @@ class NotationGame(Protocol):
 
     def notation(self, events: Sequence[Event]) -> list[str]:
         """Return the human notation of each event, from the start of the match: `["e4", "e5", "Nf3"]`."""
-        ...
 
 
 class Game(Protocol):
@@ -220,7 +200,6 @@ class Game(Protocol):
     @property
     def name(self) -> str:
         """Name in OpenSpiel's form, with the parameters that differ from the defaults: `goofspiel(num_cards=8)`."""
-        ...
 
     @property
     def seats(self) -> int: ...
@@ -228,17 +207,14 @@ class Game(Protocol):
     @property
     def utility_range(self) -> tuple[float, float]:
         """Minimum and maximum final return of a seat."""
-        ...
 
     @property
     def max_decisions(self) -> int:
         """Upper bound on the decisions of a match."""
-        ...
 
     @property
     def num_actions(self) -> int:
         """Size of the action space; 0 in free-text games."""
-        ...
 
     @property
     def tensor_shape(self) -> tuple[int, ...] | None: ...
@@ -248,19 +224,15 @@ class Game(Protocol):
         """Pattern of anything that could be a move in some position.
 
         It separates *illegal* from *unparsable* replies."""
-        ...
 
     def rules(self, seat: int, style: Style = "full") -> str:
         """Return the text that is constant during a match: the rules and which seat this is."""
-        ...
 
     def new(self, seed: int) -> Match:
         """Start a match. Equal seeds and equal moves give equal matches."""
-        ...
 
     def load(self, events: Sequence[Event], seed: int | None = None) -> Match:
         """Return the match after these events. With its seed, it continues as the original would."""
-        ...
 
 
 def make_replay_game(game: Game, events: Sequence[Event]) -> Game:

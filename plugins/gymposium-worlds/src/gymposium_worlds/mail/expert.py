@@ -19,8 +19,7 @@ from gymposium.plugins.names import parse_name
 from gymposium.replies.reading import READERS, Reader
 from gymposium.tasks.tools import Call, format_calls
 from gymposium_worlds.mail.message import Mail
-from gymposium_worlds.mail.proof.asked import QuestionTarget, read_question
-from gymposium_worlds.mail.proof.checker import Checker
+from gymposium_worlds.mail.proof import Checker, QuestionTarget, read_question
 from gymposium_worlds.mail.scoring import UNKNOWN_ANSWER
 from gymposium_worlds.mail.showing import parse_ids, parse_mail
 

@@ -6,14 +6,29 @@ time, not by SQLite's rank.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
+import unicodedata
 import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gymposium_worlds.mail.message import Mail, parse_address
-from gymposium_worlds.mail.words import split_words
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a text in order: runs of letters and digits, in lower case, without accents.
+
+    Python's Unicode tables decide what a letter is, not SQLite's.
+    """
+    if not text.isascii():
+        parts = unicodedata.normalize("NFKD", text.casefold())
+        text = "".join([one for one in parts if not unicodedata.combining(one)])
+    return _WORD.findall(text.casefold())
+
 
 _TABLES = """
 CREATE TABLE mail (

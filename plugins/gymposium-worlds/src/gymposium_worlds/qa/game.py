@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gymposium.errors import BadParameter, BadRecord
+from gymposium.errors import BadParameter, BadRecord, MissingExtra
 from gymposium.games.one_reply import OneReplyGame, OneReplyMatch
 from gymposium.games.pictures import Picture, note
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
-from gymposium.tasks.questions import Question
+from gymposium.tasks.questions import Question, QuestionFile
 from gymposium_worlds.qa.arithmetic import Arithmetic
-from gymposium_worlds.qa.files import DataFile
 
 if TYPE_CHECKING:
     from gymposium import GameSpec
+
+_LOADERS = {".parquet": "parquet", ".csv": "csv", ".arrow": "arrow", ".json": "json"}
+"""Loaders of `datasets` by the ending of a file's name; any other file is read as JSONL."""
+
+
+class DataFile(QuestionFile):
+    """Questions in a file of any of these formats."""
+
+    about = ""
+
+    def rows(self) -> Sequence[Any]:
+        loader = _LOADERS.get(self.path.suffix)
+        if loader is None:
+            return super().rows()
+        try:
+            import datasets  # type: ignore[import-untyped]
+        except ImportError as error:
+            raise MissingExtra(
+                f"The library for data sets, which reads {self.path.suffix} files,", '"gymposium-worlds[datasets]"'
+            ) from error
+        if not self.path.is_file():
+            raise FileNotFoundError(2, "No such file")
+        try:
+            rows = datasets.load_dataset(loader, data_files=str(self.path), split="train")
+        except (ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
+            raise BadParameter(f"file={self.path} cannot be loaded as {loader} ({error}).") from error
+        return [{key: value for key, value in row.items() if value is not None} for row in rows]
+
 
 _RULES = (
     "You are asked a question that has one right answer. Your move is the answer alone: the text, the number, or the "
@@ -30,11 +57,9 @@ class Source(Protocol):
     @property
     def about(self) -> str:
         """Return a line about all questions, or an empty text if nothing is known."""
-        ...
 
     def draw(self, seed: int) -> Question:
         """Return the question of a seed. Equal seeds have equal questions."""
-        ...
 
 
 class QuestionsGame(OneReplyGame):

@@ -8,8 +8,7 @@ from fractions import Fraction
 
 from gymposium.errors import GymposiumError
 from gymposium.util.visible import plural
-from gymposium_worlds.tables.reading.plans import MissingColumn, Plan, read_question
-from gymposium_worlds.tables.reading.shapes import read_shapes
+from gymposium_worlds.tables.reading import MissingColumn, Plan, read_question, read_shapes
 
 _MARGIN = Fraction(1, 1000)
 """Minimum distance of a rounded number from the midpoint of its neighbors, in units of its last digit."""

@@ -10,8 +10,7 @@ from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.plugins.names import parse_name
 from gymposium.replies.reading import READERS, Reader
 from gymposium.tasks.tools import Call
-from gymposium_worlds.tables.reading.plans import MissingColumn, Plan, read_question
-from gymposium_worlds.tables.reading.shapes import read_shapes
+from gymposium_worlds.tables.reading import MissingColumn, Plan, read_question, read_shapes
 
 _QUESTION = "The question: "
 

@@ -1,4 +1,4 @@
-"""Tasks of the world: a database and a question for each seed."""
+"""Tasks of the game tables: a database and a question for each seed."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
+from gymposium import GameSpec
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import Style
+from gymposium.tasks import ToolGame, tool_game
 from gymposium.tasks.tools import Tool
 from gymposium.util.streams import Draw, stream
 from gymposium_worlds.tables.answers import UNKNOWN_SCORE, Answer
 from gymposium_worlds.tables.contents import MAX_ROWS, MIN_ROWS, make_database
 from gymposium_worlds.tables.questions.kinds import draw_question, parse_kinds
 from gymposium_worlds.tables.questions.wordings import Split
-from gymposium_worlds.tables.tools import ANSWER, QUERY
-from gymposium_worlds.tables.world import TablesWorld
+from gymposium_worlds.tables.world import ANSWER, QUERY, TablesWorld
 
 _RULES = (
     "You answer one question about a database. Look the answer up with the tool query, which runs SQLite's SQL and can "
@@ -70,3 +71,8 @@ class TablesTasks:
                 if _WORLD.fullmatch(world) and MIN_ROWS <= rows <= MAX_ROWS:
                     return TablesWorld(make_database(world, rows), text, Answer.load(answer))
         raise BadRecord("A task of the world tables holds the name of a database, its rows, a question and an answer.")
+
+
+def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
+    """Return the game. Raises `BadParameter` for kinds of questions that do not exist."""
+    return tool_game(spec, params, TablesTasks(**params))

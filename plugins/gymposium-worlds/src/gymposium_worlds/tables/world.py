@@ -6,12 +6,37 @@ from collections.abc import Mapping
 
 from gymposium.games.protocol import Style
 from gymposium.tasks import Call, Result
+from gymposium.tasks.tools import Tool
 from gymposium_worlds.tables.answers import Answer, is_unknown
 from gymposium_worlds.tables.database import Database
 from gymposium_worlds.tables.sql.queries import QueryRunner
 from gymposium_worlds.tables.sql.refusal import QueryRefusal
-from gymposium_worlds.tables.sql.showing import format_rows
-from gymposium_worlds.tables.tools import QUERY
+from gymposium_worlds.tables.sql.showing import SHOWN_ROWS, format_rows
+
+
+def _make_text_tool(name: str, description: str, argument: str, meaning: str) -> Tool:
+    """Return a tool with one text argument."""
+    schema = {
+        "additionalProperties": False,
+        "type": "object",
+        "properties": {argument: {"type": "string", "description": meaning}},
+        "required": [argument],
+    }
+    return Tool(name, description, schema)
+
+
+QUERY = _make_text_tool(
+    "query",
+    f"Run one SQLite query on the database, which can only be read. At most {SHOWN_ROWS} rows are shown.",
+    "sql",
+    "One statement that begins with SELECT, WITH or VALUES.",
+)
+ANSWER = _make_text_tool(
+    "answer",
+    "Give the final answer to the question. This ends the task.",
+    "value",
+    "A number, a text as it stands in the data, or the word unknown.",
+)
 
 
 class TablesWorld:

@@ -23,7 +23,7 @@ from gymposium.games.cards.crazy_eights_history import (
 from gymposium.games.cards.hand_histories import HandHistories
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
 from gymposium.games.openspiel.boards import format_legal
-from gymposium.games.openspiel.wording import compact_facts
+from gymposium.games.openspiel.wording import compact_facts, match_view
 from gymposium.games.pictures import Picture, hand, note, table
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
@@ -113,8 +113,7 @@ class CrazyEights:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        view = _VIEW.search(state.observation_string(seat))
-        assert view is not None, "the engine's view of crazy_eights has changed"
+        view = match_view(_VIEW, state.observation_string(seat))
         now = self.histories.get(state.history())
         suits = (_parse_row(view[1], "c"), _parse_row(view[2], "d"), _parse_row(view[3], "h"), _parse_row(view[4], "s"))
         hand = [suit for suit in suits if suit]

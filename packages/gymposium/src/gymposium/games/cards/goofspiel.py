@@ -11,7 +11,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, load_engine_game
 from gymposium.games.openspiel.boards import format_legal
-from gymposium.games.openspiel.wording import compact_facts
+from gymposium.games.openspiel.wording import compact_facts, match_view
 from gymposium.games.pictures import Picture, hand, note, table, track
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
@@ -59,8 +59,7 @@ class Goofspiel:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        view = VIEW.match(state.information_state_string(seat))
-        assert view is not None, "the engine's goofspiel view has changed"
+        view = match_view(VIEW, state.information_state_string(seat))
         hand = view[1].rstrip()
         bids, prizes, winners, points = view[2].split(), view[3].split(), view[4].split(), view[5].split()
         mine, theirs = points[seat], points[1 - seat]
@@ -116,8 +115,7 @@ class OpenGoofspiel(Goofspiel):
     compact_rule = "bids shown, moves bid N\npoints and hands are yours and theirs; left are the prizes to come"
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        view = OPEN_VIEW.match(state.information_state_string(seat))
-        assert view is not None, "the engine's goofspiel view has changed"
+        view = match_view(OPEN_VIEW, state.information_state_string(seat))
         prizes, rounds, points = view[1].split(), len(view[4].split()), view[5].split()
         hands = [view[2].rstrip(), view[3].rstrip()]
         now = prizes[-1] if len(prizes) > rounds else None  # None only after the end

@@ -14,10 +14,11 @@ from gymposium.errors import BadParameter, NoSampler
 from gymposium.games.cards.hanabi_history import COLOURS, Deck, HanabiHistory
 from gymposium.games.cards.hand_histories import HandHistories
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
-from gymposium.games.openspiel.wording import compact_facts
+from gymposium.games.openspiel.wording import compact_facts, match_view
 from gymposium.games.pictures import Picture, hand, note, table
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
+from gymposium.util.visible import quantity
 
 _TRIES = 10_000
 _HINTED = re.compile(r"([A-Z]+)(\d+)")
@@ -62,9 +63,9 @@ class Hanabi:
         other = f"P{(seat + 1) % deck.players}"
         return (
             f"Hanabi for {deck.players} players ({order}), who play together. The cards are of "
-            f"{_count(deck.colors, 'colour')}, {colours}, with numbers from 1 to {last}: in each colour {copies}, "
-            f"{_count(deck.size, 'card')} in all. Everybody holds {_count(deck.hand_size, 'card')}. You see the cards "
-            f"of all others, not your own.\n"
+            f"{quantity(deck.colors, 'colour')}, {colours}, with numbers from 1 to {last}: in each colour {copies}, "
+            f"{quantity(deck.size, 'card')} in all. Everybody holds {quantity(deck.hand_size, 'card')}. You see the "
+            f"cards of all others, not your own.\n"
             f"Together you build a stack for each colour, from 1 up to {last} without gaps. The turns go in the order "
             f"{order} and round again; P0 begins. In a turn you do one of these:\n"
             f"hint {other} {example} or hint {other} 1: tell a player which of their cards are all those of a colour, "
@@ -88,8 +89,7 @@ class Hanabi:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        view = _VIEW.match(state.observation_string(seat))
-        assert view is not None, "the engine's view of hanabi has changed"
+        view = match_view(_VIEW, state.observation_string(seat))
         lives, hints, stacks, drawn, left, gone = view.groups()
         now = self.histories.get(state.history())
         hands = drawn.replace("Cur player\n", "").split("-----\n")  # starting at this seat
@@ -107,7 +107,7 @@ class Hanabi:
                 f"turns {now.log or 'none'}\n{f'result {result}' if over else f'now P{now.seat}'}\n"
                 f"legal {legal or 'none'}\n"
             )
-        ends = f" {_count(now.turns_left, 'turn')} to go." if now.turns_left and not over else ""
+        ends = f" {quantity(now.turns_left, 'turn')} to go." if now.turns_left and not over else ""
         lines = [
             f"You are P{seat}. Lives: {lives}. Hint tokens: {hints}. Cards in the deck: {left}.{ends}",
             f"Stacks: {stacks}. Discarded:{gone or ' none'}.",
@@ -167,10 +167,6 @@ def _format_full(card: str) -> str:
     return possible if card.startswith("XX") else f"{card[:2]} ({possible})"
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
 class HanabiGame(OpenSpielGame):
     """Hanabi with a sampler and the match's public history in its view."""
 
@@ -191,8 +187,7 @@ class HanabiGame(OpenSpielGame):
         """Redeal the seat's own hand. All hands of unseen cards that fit its hints are equally likely."""
         history, deck = match.state.history(), self.deck
         places, pool = self._find_hidden(history, seat)
-        view = _VIEW.match(match.state.observation_string(seat))
-        assert view is not None, "the engine's view of hanabi has changed"
+        view = match_view(_VIEW, match.state.observation_string(seat))
         own = view[4].replace("Cur player\n", "").partition("-----\n")[0]
         known = [card.rpartition("|")[2] for card in own.splitlines()]
         may = [[i for i, card in enumerate(pool) if set(deck.names[card]) <= set(allowed)] for allowed in known]

@@ -20,7 +20,6 @@ class HandHistory(Protocol):
 
     def advance(self, item: int) -> None:
         """Apply the next engine history entry."""
-        ...
 
 
 H = TypeVar("H", bound=HandHistory)

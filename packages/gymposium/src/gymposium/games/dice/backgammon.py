@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, make_openspiel_factory
+from gymposium.games.openspiel.wording import match_view
 from gymposium.games.pictures import Picture, dice, stacks
 from gymposium.games.protocol import Event, Style
 
@@ -82,8 +83,7 @@ class Backgammon:
         self._cells = [["  .", *(f"{mark}{n}".rjust(3) for n in range(1, _CHECKERS + 1))] for mark in _MARKS]
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
-        roll = _ROLL.search(state.observation_string(seat))
-        assert roll is not None, "the engine's view of backgammon has changed"
+        roll = match_view(_ROLL, state.observation_string(seat))
         names = self._names.setdefault((seat, roll[1]), {})
         return [names.get(action) or self._name_action(state, seat, action, names) for action in actions]
 
@@ -127,8 +127,7 @@ class Backgammon:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        view = _VIEW.search(state.observation_string(seat))
-        assert view is not None, "the engine's view of backgammon has changed"
+        view = match_view(_VIEW, state.observation_string(seat))
         places, at, other = self._places[seat], state.board, 1 - seat
         bars, off = (at(seat, _BAR), at(other, _BAR)), (view[4 + seat], view[5 - seat])
         player, turn = state.current_player(), count_turns(state)
@@ -163,8 +162,7 @@ class Backgammon:
         )
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        view = _VIEW.search(state.observation_string(seat))
-        assert view is not None, "the engine's view of backgammon has changed"
+        view = match_view(_VIEW, state.observation_string(seat))
         places, at, colours = self._places[seat], state.board, ("one", "two")
         sides = (seat, 1 - seat)
         held = [[(colours[who], at(who, place)) for who in sides if at(who, place)] for place in places]

@@ -9,6 +9,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame, make_openspiel_factory
 from gymposium.games.openspiel.boards import ORDER, format_legal
+from gymposium.games.openspiel.wording import match_view
 from gymposium.games.pictures import Picture, dice, track
 from gymposium.games.protocol import Event, Style
 
@@ -55,8 +56,7 @@ class Pig:
         )
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        view = VIEW.match(state.observation_string(seat))
-        assert view is not None, "the engine's view of pig has changed"
+        view = match_view(VIEW, state.observation_string(seat))
         mine, theirs, total = view[1 + seat], view[2 - seat], view[3]
         past, player = count_decisions(state), state.current_player()
         if style == "compact":
@@ -69,8 +69,7 @@ class Pig:
         return f"{scores} {turn}; the turn total is {total}. This is decision {past + 1} of at most {self.horizon}.\n"
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        view = VIEW.match(state.observation_string(seat))
-        assert view is not None, "the engine's view of pig has changed"
+        view = match_view(VIEW, state.observation_string(seat))
         mine, theirs, total = int(view[1 + seat]), int(view[2 - seat]), int(view[3])
         # after a turn without points, a seat cannot tell a roll of 1 from a stop
         rolls = [] if not total else [move.removeprefix("Roll ") for _, move in events if move.startswith("Roll ")]

@@ -9,7 +9,7 @@ import pyspiel
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import make_openspiel_factory
-from gymposium.games.openspiel.boards import ORDER, describe_turn, format_legal
+from gymposium.games.openspiel.boards import ORDER, describe_turn, format_legal, space_cells
 from gymposium.games.pictures import Picture, disc, find_line, grid, last_turn
 from gymposium.games.protocol import Event, Style
 
@@ -53,9 +53,9 @@ class ConnectFour:
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         board: str = state.observation_string(seat)
         if style == "compact":  # with spaces each cell is one token in most vocabularies
-            return f"{_apart(board)}\n{format_legal(state, seat, self.names)}"
+            return f"{space_cells(board)}\n{format_legal(state, seat, self.names)}"
         if self._width == 1:
-            rows = _apart(board)
+            rows = space_cells(board)
         else:
             rows = "\n".join([" ".join([c.rjust(self._width) for c in row]) for row in board.split()])
         return f"You are {_MARKS[seat]}{describe_turn(state, seat)}. The board:\n{rows}\n{self._footer}\n"
@@ -70,11 +70,6 @@ class ConnectFour:
         places = [self.names] * self.rows  # a click anywhere in a column plays it
         board = grid(rows, _DRAWN, column_names=self.names, places=places, last=last, won=[won])
         return Picture.from_parts(board, told=f"The board, row by row from the top: {' '.join(rows)}")
-
-
-def _apart(board: str) -> str:
-    """Insert a space between the cells of an engine board such as `...\n.x.\n`."""
-    return board.replace("", " ").replace(" \n ", "\n").strip()
 
 
 game = make_openspiel_factory("connect_four", ConnectFour)

@@ -11,7 +11,7 @@ import pyspiel
 
 from gymposium.errors import BadParameter
 from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch, load_engine_game
-from gymposium.games.openspiel.boards import ORDER, describe_turn, format_legal, list_letters
+from gymposium.games.openspiel.boards import ORDER, describe_turn, format_legal, list_letters, space_cells
 from gymposium.games.pictures import Picture, disc, grid, note, tile
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
@@ -79,7 +79,7 @@ class CoinGame:
                 f"your colour {colour}, move {made}/{self.length}\n{board}\nyou {taken[0]}\nother {taken[1]}\n"
                 f"{end}{format_legal(state, seat, self.names)}"
             )
-        drawn = board.replace("", " ").replace(" \n ", "\n").strip()
+        drawn = space_cells(board)
         mine, theirs = (
             ", ".join([f"{name} {number}" for name, number in zip(self.colours, counts[s], strict=True)])
             for s in (seat, 1 - seat)

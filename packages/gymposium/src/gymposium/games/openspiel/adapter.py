@@ -116,15 +116,13 @@ class OpenSpielGame:
         """Return the engine's player to move: a seat, or a number below 0 for chance, a joint move or the end.
 
         A game overrides this if its rules end a match as a draw before the engine does."""
-        player: int = state.current_player()
-        return player
+        return int(state.current_player())
 
     def legal(self, state: pyspiel.State, seat: int) -> list[int]:
         """Return a seat's legal actions. By default these are the engine's.
 
         A game overrides this if its rules allow other actions, or end a match before the engine does."""
-        actions: list[int] = state.legal_actions(seat)
-        return actions
+        return cast(list[int], state.legal_actions(seat))
 
     def use_recorded_chance(self) -> Self:
         """Return this game for records with dice and cards drawn elsewhere: `recorded:NAME`.
@@ -165,8 +163,7 @@ class OpenSpielGame:
 
     def list_chances(self, state: pyspiel.State) -> Sequence[tuple[int, float]]:
         """Return the chance outcomes and their probabilities."""
-        outcomes: list[tuple[int, float]] = state.chance_outcomes()
-        return outcomes
+        return cast(list[tuple[int, float]], state.chance_outcomes())
 
     def outcome(self, state: pyspiel.State, action: int) -> str:
         """Return the name of a chance outcome in a record: one line, unique among the outcomes of its node."""

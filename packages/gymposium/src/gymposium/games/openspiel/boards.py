@@ -54,8 +54,10 @@ def describe_cells_and_corners(columns: int, rows: int, *, cell: str = "square",
     return f"{describe_cells(columns, rows, cell=cell, row_1=row_1)}: {corners}"
 
 
-def space_cells(board: str, rows: int) -> str:
-    """Insert a space between the squares of an engine board such as `5oxo\\n4xox\\n…\\n abc\\n`."""
+def space_cells(board: str, rows: int = 1) -> str:
+    """Insert a space between the squares of an engine board such as `5oxo\\n4xox\\n…\\n abc\\n`.
+
+    `rows` gives the width of the row numbers. The default also fits boards without row numbers."""
     if rows < 10:
         return board.replace("", " ").replace(" \n ", "\n").strip()
     width = len(str(rows))

@@ -20,15 +20,12 @@ class Wording(Protocol):
     @property
     def names(self) -> Sequence[str] | None:
         """Name of each action by index, or None for `WordingByPosition`."""
-        ...
 
     def rules(self, seat: int, style: Style) -> str:
         """Return the text that is constant during a match."""
-        ...
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
         """Return the position as this seat may see it, without the list of legal moves."""
-        ...
 
 
 class WordingByPosition(Wording, Protocol):
@@ -36,7 +33,6 @@ class WordingByPosition(Wording, Protocol):
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
         """Return the names of these actions, which are legal in this position."""
-        ...
 
 
 @runtime_checkable
@@ -47,7 +43,14 @@ class WordingWithPictures(Protocol):
         """Return a picture of the position as this seat may see it (`gymposium.games.protocol.PictureMatch`).
 
         `events` are the events so far if the game hides nothing, else ()."""
-        ...
+
+
+def match_view(pattern: re.Pattern[str], view: str) -> re.Match[str]:
+    """Return the first match of a pattern in an engine view. Raises `ValueError` if the engine has changed its view."""
+    found = pattern.search(view)
+    if found is None:
+        raise ValueError(f"The engine's view has changed. It does not match {pattern.pattern!r}: {view[:200]!r}")
+    return found
 
 
 def compact_facts(words: Wording, state: pyspiel.State, seat: int) -> dict[str, str]:

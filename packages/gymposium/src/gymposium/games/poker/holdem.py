@@ -10,6 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from gymposium.games.openspiel.wording import match_view
+
 CARDS = [f"{rank}{suit}" for rank in "23456789TJQKA" for suit in "cdhs"]
 _SEATS = {
     2: ("BB", "SB"),
@@ -108,8 +110,7 @@ class BettingRules:
 
         The state, `[Round 1]…[Sequences: cr6c|c]`, gives raises as chips put in during the whole hand. The history is
         needed because the state sorts the board."""
-        parsed = _VIEW.search(view)
-        assert parsed is not None, "the engine's view of universal_poker has changed"
+        parsed = match_view(_VIEW, view)
         spent, folded = self.blinds.copy(), set[int]()
         rounds: list[list[BettingStep]] = []
         board: list[list[int]] = []

@@ -27,53 +27,43 @@ class Rules(Protocol[S]):
     @property
     def moves(self) -> Sequence[str] | None:
         """Names of all moves that may ever be legal, in action-space order; None in free-text games."""
-        ...
 
     @property
     def utility_range(self) -> tuple[float, float]:
         """Least and greatest return that a seat can have at the end."""
-        ...
 
     @property
     def max_decisions(self) -> int:
         """Upper bound on the decisions of a match."""
-        ...
 
     def start(self) -> S:
         """Return the position in which every match starts, before chance and moves."""
-        ...
 
     def to_move(self, state: S, /) -> tuple[int, ...]:
         """Return the seats to move in ascending order.
 
         Several for simultaneous moves, `(CHANCE,)` if chance decides, `()` at the end."""
-        ...
 
     def legal_moves(self, state: S, seat: int, /) -> Sequence[str] | None:
         """Return a seat's legal moves, at least one, or None in free-text games."""
-        ...
 
     def play(self, state: S, moves: Mapping[int, str], /) -> S:
         """Return the position after one legal move for each seat of `to_move(state)`, or after `{CHANCE: outcome}`.
 
         `state` must not change."""
-        ...
 
     def returns(self, state: S, /) -> tuple[float, ...]:
         """Return each seat's total reward so far."""
-        ...
 
     def rules(self, seat: int, style: Style, /) -> str:
         """Return the rules and this seat's identity as text, ending with a newline.
 
         They must not change during a match."""
-        ...
 
     def position(self, state: S, seat: int, style: Style, /) -> str:
         """Return all that this seat may know of the position as text, ending with a newline.
 
         Omit its legal moves."""
-        ...
 
 
 @runtime_checkable
@@ -84,7 +74,6 @@ class HasChance(Protocol):
         """Return the possible outcomes by name with their weights: `{"heads": 1, "tails": 1}`.
 
         Weights need not sum to 1."""
-        ...
 
 
 @runtime_checkable
@@ -98,7 +87,6 @@ class HasView(Protocol):
 
         Search and the leak check rely on it, so do not derive it from the text of `position`. The returns are appended
         at the end, when all seats learn them."""
-        ...
 
 
 @runtime_checkable
@@ -108,11 +96,9 @@ class HasTensor(Protocol):
     @property
     def tensor_shape(self) -> tuple[int, ...]:
         """Shape of every tensor."""
-        ...
 
     def tensor(self, state: object, seat: int, /) -> np.ndarray | Sequence[float]:
         """Return what this seat may know as numbers, in that shape or flat."""
-        ...
 
 
 @runtime_checkable
@@ -122,7 +108,6 @@ class HasResample(Protocol):
     def resample(self, events: Sequence[Event], seat: int, rng: random.Random, /) -> Sequence[Event]:
         """Return other events that this seat cannot tell from these: at every step, its views and moves are the
         same."""
-        ...
 
 
 @runtime_checkable
@@ -133,4 +118,3 @@ class HasPictures(Protocol):
         """Return a picture of the position as this seat may see it (`gymposium.games.protocol.PictureMatch`).
 
         `events` are the events so far if the game hides nothing, else ()."""
-        ...

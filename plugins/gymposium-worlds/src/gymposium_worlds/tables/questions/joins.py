@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from gymposium_worlds.tables.answers import Answer
 from gymposium_worlds.tables.questions.question import Asker, QuestionMaker, TableQuestion, read_cell, read_label
-from gymposium_worlds.tables.questions.totals import format_average, format_sum, sum_cells
+from gymposium_worlds.tables.questions.rows import format_average, format_sum, sum_cells
 
 
 def ask_event_count(asker: Asker) -> TableQuestion | None:

@@ -6,10 +6,8 @@ from gymposium.errors import BadParameter, GymposiumError
 from gymposium.util.streams import Draw
 from gymposium_worlds.tables.database import Database
 from gymposium_worlds.tables.questions.joins import JOINS
-from gymposium_worlds.tables.questions.lookups import ABSENT, LOOKUPS
 from gymposium_worlds.tables.questions.question import Asker, QuestionMaker, TableQuestion
-from gymposium_worlds.tables.questions.superlatives import SUPERLATIVES
-from gymposium_worlds.tables.questions.totals import AVERAGES, COUNTS, SUMS
+from gymposium_worlds.tables.questions.rows import ABSENT, AVERAGES, COUNTS, LOOKUPS, SUMS, SUPERLATIVES
 from gymposium_worlds.tables.questions.wordings import Split
 
 MAKERS: dict[str, tuple[QuestionMaker, ...]] = {

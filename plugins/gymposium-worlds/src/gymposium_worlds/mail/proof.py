@@ -1,7 +1,7 @@
-"""Checker that derives answers from the text of mails alone.
+"""Proof of answers from the text of mails alone.
 
 It shares nothing with the generator, and parses the question and each sentence with its own patterns. If both agree on
-an answer, it is in the mails, and it is the only one.
+an answer, it is in the mails, and it is the only one. Quoted lines and questions state nothing.
 """
 
 from __future__ import annotations
@@ -10,10 +10,88 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 
 from gymposium_worlds.mail.message import Mail
-from gymposium_worlds.mail.proof.asked import QuestionTarget
-from gymposium_worlds.mail.proof.reading import OwnWords, extract_own_words, map_names
+
+_NOUN = (
+    r"\bthe (?P<noun>lead|deadline|budget|price|supplier|delivery date|room|date|host|fee|end date|keeper|hotel|"
+    r"departure date|number of travellers) of (?P<topic>.+?)"
+)
+_FIRST = re.compile(r"\bfirst\b.*? that (?P<claim>.+)[.?]$")
+_OUT = re.compile(r"(?P<topic>.+) is out of order")
+_IS = re.compile(rf"{_NOUN} is (?P<value>.+)")
+_COUNT_QUESTION = re.compile(r"\bhow many .* (?:come to|be there for|join) (?P<topic>.+?)[.?]$", re.IGNORECASE)
+_VALUE = re.compile(rf"{_NOUN}(?: now| is| for me, please)?[.?](?: |$)")
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionTarget:
+    """A parsed question."""
+
+    form: Literal["value", "first", "count"]
+    topic: str
+    """`Project Blue Heron`, `the lift in the Oslo office`."""
+    noun: str = ""
+    """The attribute, such as `deadline`; empty for counts and incidents."""
+    value: str = ""
+    """For `first`: the value of the attribute."""
+
+    @property
+    def phrase(self) -> str:
+        """Return the search words that find each mail about the topic."""
+        return self.topic.removeprefix("the ")
+
+
+def read_question(text: str) -> QuestionTarget | None:
+    """Parse a question about a generated mailbox. Returns None if it has another form."""
+    if found := _COUNT_QUESTION.search(text):
+        return QuestionTarget("count", found["topic"])
+    if found := _FIRST.search(text):
+        claim = found["claim"]
+        if out := _OUT.fullmatch(claim):
+            return QuestionTarget("first", out["topic"])
+        stated = _IS.fullmatch(claim)
+        return stated and QuestionTarget("first", stated["topic"], stated["noun"], stated["value"])
+    if found := _VALUE.search(text):
+        return QuestionTarget("value", found["topic"], found["noun"])
+    return None
+
+
+_WROTE = re.compile(r"On .+ wrote:")
+_END = re.compile(r"(?<=[.?!])\s+")
+_LEAD = re.compile(r"(?:(?:as|for|just|correction|change)\b[a-z ]*[,:] )?(?P<rest>.+)\.", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnWords:
+    """Parts of a mail that the sender wrote."""
+
+    mail: Mail
+    sender: str
+    """The name in the header."""
+    signature: str
+    """The name below the text."""
+    statements: tuple[str, ...]
+    """Sentences that end with a full stop, without the full stop and prefixes such as `Correction:`."""
+
+
+def extract_own_words(mail: Mail) -> OwnWords:
+    """Return what the sender wrote, without quotes."""
+    lines = [line for line in mail.body.split("\n") if not line.startswith(">") and not _WROTE.fullmatch(line)]
+    lines = [line.strip() for line in lines if line.strip()]
+    statements = [found["rest"] for line in lines[:-1] for part in _END.split(line) if (found := _LEAD.fullmatch(part))]
+    signature = lines[-1].partition(",")[0] if lines else ""
+    return OwnWords(mail, mail.sender.partition(" <")[0], signature, tuple(statements))
+
+
+def map_names(mails: Iterable[OwnWords]) -> Mapping[str, str]:
+    """Map each name that a person uses to the name in headers, as far as these mails show it."""
+    names: dict[str, str] = {}
+    for own in mails:
+        names[own.signature] = names[own.sender] = own.sender
+    return names
+
 
 _DAY = r"[0-9]{1,2} [A-Z][a-z]+ [0-9]{4}"
 _EUROS = r"[0-9,]+ euros"

@@ -1,1 +1,0 @@
-"""Proof of answers from the text of mails, without the generator."""
