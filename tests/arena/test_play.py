@@ -20,7 +20,7 @@ from gymposium_arena.ratings.bootstrap import draw_deal_weights, make_generator
 from gymposium_arena.ratings.comparisons import compare_players
 from gymposium_arena.results.model import PlayStanding
 from gymposium_arena.results.play import make_play_result
-from gymposium_arena.results.words import format_play as in_words
+from gymposium_arena.results.words import format_rating as in_words
 
 
 class Careless:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from gymposium.util.visible import plural, quantity
 
 if TYPE_CHECKING:
-    from gymposium_arena.ratings.connectivity import Bound
     from gymposium_arena.ratings.ranks import Place
     from gymposium_arena.results.model import (
         AdversaryResult,
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
         LuckResult,
         Measured,
         PairReturn,
-        PlayerLost,
         PlayStanding,
         RatedBoard,
         Standing,
@@ -49,34 +47,24 @@ def format_group(place: Place | None) -> str:
     return "" if place is None else place.group
 
 
-def format_rating(row: Standing) -> str:
+def format_rating(row: Standing | PlayStanding) -> str:
     """Format a rating with its interval: `412 [380, 450]`, or `≥ 380`."""
-    return _format_elo(row.bound, row.rating, row.low, row.high)
-
-
-def _format_elo(bound: Bound | None, value: float | None, low: float | None, high: float | None) -> str:
-    if bound is None or value is None:
+    if row.bound is None or row.rating is None:
         return "not enough data"
-    if bound == "at least":
-        return f"≥ {low:.0f}"
-    if bound == "at most":
-        return f"≤ {high:.0f}"
-    return f"{value:.0f}" if low == high else f"{value:.0f} [{low:.0f}, {high:.0f}]"
+    if row.bound == "at least":
+        return f"≥ {row.low:.0f}"
+    if row.bound == "at most":
+        return f"≤ {row.high:.0f}"
+    return f"{row.rating:.0f}" if row.low == row.high else f"{row.rating:.0f} [{row.low:.0f}, {row.high:.0f}]"
 
 
-def format_mean(estimate: Interval | None) -> str:
+def format_mean(estimate: Interval | None, digits: int = 2) -> str:
     """Format a mean with its interval: `0.25 [0.10, 0.40]`, or a dash."""
     if estimate is None:
         return "–"
     if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.2f}"
-    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
-
-
-def format_loss(row: PlayerLost) -> str:
-    """Format a player's loss per move with its interval: `0.012 [0.008, 0.016]`."""
-    value, low, high = row.per_move.value, row.per_move.low, row.per_move.high
-    return f"{value:.3f}" if low is None or high is None else f"{value:.3f} [{low:.3f}, {high:.3f}]"
+        return f"{estimate.value:.{digits}f}"
+    return f"{estimate.value:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
 
 
 def describe_review(lost: LostResult) -> str:
@@ -87,11 +75,6 @@ def describe_review(lost: LostResult) -> str:
         "of returns, judged by "
         f"{lost.judge}{estimate}"
     )
-
-
-def format_play(row: PlayStanding) -> str:
-    """Format a rating of play alone, like `format_rating`."""
-    return _format_elo(row.bound, row.rating, row.low, row.high)
 
 
 def format_corrected(row: PairReturn) -> str:

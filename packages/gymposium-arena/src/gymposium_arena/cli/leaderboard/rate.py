@@ -158,7 +158,7 @@ def _make_play_table(play: PlayResult, labels: Mapping[str, str]) -> Table:
     table = _make_table("player", "play", "reliability", "effective matches")
     for row in play.players:
         names = visible(labels[row.player])
-        table.add_row(names, words.format_play(row), words.format_mean(row.reliability), f"{row.effective:,.0f}")
+        table.add_row(names, words.format_rating(row), words.format_mean(row.reliability), f"{row.effective:,.0f}")
     return table
 
 
@@ -174,7 +174,7 @@ def _make_lost_table(lost: LostResult, labels: Mapping[str, str]) -> Table:
     table = _make_table("player", "moves", "lost per move", "failures", "lost each")
     for row in lost.players:
         failure = "–" if row.per_failure is None else f"{row.per_failure:.3f}"
-        table.add_row(visible(labels[row.player]), str(row.moves), words.format_loss(row), str(row.failures), failure)
+        table.add_row(visible(labels[row.player]), str(row.moves), words.format_mean(row.per_move, 3), str(row.failures), failure)
     return table
 
 
