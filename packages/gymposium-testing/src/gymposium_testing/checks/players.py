@@ -27,7 +27,7 @@ def players_are_complete(part: PluginPart, seed: int = 0, effort: Effort = NORMA
     player: Player = part.make()
     name, reader, style = (getattr(player, attribute, None) for attribute in ("name", "reader", "style"))
     require(name == part.name, f"its name is {name!r}", f"set name to its canonical name {part.name!r}.")
-    reads = all(callable(getattr(reader, method, None)) for method in ("submission", "answer"))
+    reads = all(callable(getattr(reader, method, None)) for method in ("extract_move", "answer"))
     require(reads, f"its reader is {reader!r}", "choose one of gymposium.replies.reading.READERS.")
     require(style in get_args(Style), f"its style is {style!r}", f"choose one of {', '.join(get_args(Style))}.")
 
