@@ -68,9 +68,9 @@ class LoggedMatch:
             return "chance"
         return " and ".join(map(str, self.match.to_move())) or "no one"
 
-    def add_moves(self, actions: Mapping[int, int], texts: Mapping[int, str]) -> None:
-        """Add the action and the agent's text for every seat to move. Raises `BadLog` for a wrong seat or an illegal
-        action."""
+    def add_moves(self, actions: Mapping[int, int], texts: Mapping[int, str] | None = None) -> None:
+        """Add the action of every seat to move, with the agents' texts if known. Raises `BadLog` for a wrong seat or an
+        illegal action."""
         if not actions or actions.keys() != set(self.match.to_move()):
             if self.match.state.is_terminal():
                 fail("the match is already over")
@@ -81,7 +81,7 @@ class LoggedMatch:
         else:
             self._advance([*actions.values()])
         for seat, action in sorted(actions.items()):
-            self.answers.append((seat, Reply(texts[seat], action=action)))
+            self.answers.append((seat, Reply(texts[seat] if texts else str(action), action=action)))
 
     def _advance(self, actions: list[int]) -> None:
         try:

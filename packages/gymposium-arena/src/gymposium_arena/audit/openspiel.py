@@ -7,7 +7,7 @@ JSON object, its `players` (a list of names), `id` and `seed` are used.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -76,17 +76,13 @@ def _report_transition(logged: LoggedMatch, transition: Any) -> None:
             fail(f"the joint action {joint} is not a list of integers")
         if len(joint) != logged.game.seats:
             fail(f"the joint action has {len(joint)} actions for {logged.game.seats} seats")
-        logged.add_moves({seat: joint[seat] for seat in match.to_move()}, _format_actions(joint))
+        logged.add_moves({seat: joint[seat] for seat in match.to_move()})
     else:
         action = get_entry(transition, "action", int, "it")
         legal = transition.get("legal_actions")
         if legal is not None and player in match.to_move() and legal != match.legal_actions(player):
             fail(f"its legal_actions are {legal}, but seat {player} has {match.legal_actions(player)}")
-        logged.add_moves({player: action}, {player: str(action)})
-
-
-def _format_actions(joint: Sequence[Any]) -> dict[int, str]:
-    return {seat: str(action) for seat, action in enumerate(joint)}
+        logged.add_moves({player: action})
 
 
 def _check_outcomes(logged: LoggedMatch, outcomes: Any) -> None:

@@ -16,9 +16,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gymposium.games.openspiel.adapter import OpenSpielGame, OpenSpielMatch
+from gymposium.games.openspiel.adapter import OpenSpielMatch
 from gymposium.games.openspiel.lookup import load_by_engine_name
-from gymposium.games.registry import load_game
 from gymposium.players.protocol import Reply
 from gymposium.util.visible import quantity
 from gymposium_arena.audit.episode import Episode, fail, get_entry
@@ -64,30 +63,17 @@ def _parse_nim_move(match: OpenSpielMatch, text: str) -> int | None:
     return (quantity - 1) * piles + pile if pile < piles and quantity > 0 else _INVALID
 
 
-def _make_nim_loader(piles: str) -> Callable[[], OpenSpielGame]:
-    return lambda: load_by_engine_name(f"nim(is_misere=False,pile_sizes={piles})")
-
-
-def _make_loader(name: str) -> Callable[[], OpenSpielGame]:
-    def load() -> OpenSpielGame:
-        game = load_game(name)
-        assert isinstance(game, OpenSpielGame), f"{name} is OpenSpiel's"
-        return game
-
-    return load
-
-
-GAMES: Mapping[str, tuple[Callable[[], OpenSpielGame], ActionParser]] = {
-    "TicTacToe-v0": (_make_loader("tic_tac_toe"), _parse_cell),
-    "ConnectFour-v0": (_make_loader("connect_four"), _parse_column),
-    "ConnectFour-v0-blind": (_make_loader("connect_four"), _parse_column),
-    "Othello-v0": (_make_loader("othello"), _parse_square),
-    "Othello-v0-hard": (_make_loader("othello"), _parse_square),
-    "Nim-v0": (_make_nim_loader("3;4;5"), _parse_nim_move),
-    "Nim-v0-medium": (_make_nim_loader("4;2;3;7"), _parse_nim_move),
-    "Nim-v0-large": (_make_nim_loader("5;7;9;11;2"), _parse_nim_move),
+GAMES: Mapping[str, tuple[str, ActionParser]] = {
+    "TicTacToe-v0": ("tic_tac_toe", _parse_cell),
+    "ConnectFour-v0": ("connect_four", _parse_column),
+    "ConnectFour-v0-blind": ("connect_four", _parse_column),
+    "Othello-v0": ("othello", _parse_square),
+    "Othello-v0-hard": ("othello", _parse_square),
+    "Nim-v0": ("nim(is_misere=False,pile_sizes=3;4;5)", _parse_nim_move),
+    "Nim-v0-medium": ("nim(is_misere=False,pile_sizes=4;2;3;7)", _parse_nim_move),
+    "Nim-v0-large": ("nim(is_misere=False,pile_sizes=5;7;9;11;2)", _parse_nim_move),
 }
-"""Environments of textarena 0.7.4 with the same rules as an OpenSpiel game.
+"""Environments of textarena 0.7.4 with the same rules as an OpenSpiel game, with the game's name in OpenSpiel.
 
 The suffixes `-raw` and `-train` are left out, since they change only what agents read."""
 
@@ -100,10 +86,10 @@ def recognizes(data: Mapping[str, Any]) -> bool:
 def read(data: Mapping[str, Any], episode: Episode) -> None:
     """Parse and replay a line into `episode`. Raises `BadLog` at the first mismatch."""
     env, seats = get_entry(data, "env", str), get_entry(data, "num_players", int)
-    load, act = GAMES.get(re.sub(r"(-raw|-train)$", "", env), (None, None))
-    if load is None or act is None:
+    name, act = GAMES.get(re.sub(r"(-raw|-train)$", "", env), (None, None))
+    if name is None or act is None:
         fail(f"unsupported environment {env!r} (supported: {', '.join(GAMES)})")
-    game = load()
+    game = load_by_engine_name(name)
     episode.game = game.name
     if seats != game.seats:
         fail(f"num_players is {seats}, but {env} has {game.seats} seats")

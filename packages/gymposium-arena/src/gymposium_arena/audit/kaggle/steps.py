@@ -106,7 +106,7 @@ class Steps(ABC):
         for seat in asked:
             if type(actions[seat]) is not int:
                 fail(f"seat {seat} moves {actions[seat]!r}, which is not an action, but the episode continues")
-        self.logged.add_moves(actions, {seat: str(action) for seat, action in actions.items()})
+        self.logged.add_moves(actions)
         self.report_after(number)
         self.check_step(number)
 
