@@ -48,10 +48,6 @@ class TrainerEvidence:
         self._start = self.model.save()
         self._gradients: dict[PromptedReply, Vector] = {}
 
-    def derive_seed(self, *key: str | int) -> int:
-        """Derive the seed of a rollout."""
-        return derive_seed(self.seed, "trainers", *key)
-
     def reset(self) -> None:
         """Reset the model to its initial state."""
         self.model.restore(self._start)
@@ -123,16 +119,9 @@ class TrainerEvidence:
             found.append(self._gradients[answer])
         return found
 
-    def step(self, rows: Sequence[TrainedRow], kl_weight: float = 0.0) -> Vector:
-        """Return the direction of a step from the initial state."""
-        self.reset()
-        direction = self._run_step(rows, kl_weight)
-        self.reset()
-        return direction
-
-    def step_from(self, state: Any, rows: Sequence[TrainedRow], kl_weight: float) -> Vector:
-        """Return the direction of a step from another state."""
-        self.model.restore(state)
+    def step(self, rows: Sequence[TrainedRow], kl_weight: float = 0.0, state: Any = None) -> Vector:
+        """Return the direction of a step from a saved state, by default the initial one."""
+        self.model.restore(self._start if state is None else state)
         direction = self._run_step(rows, kl_weight)
         self.reset()
         return direction
@@ -203,7 +192,7 @@ def measure_residual(vector: Vector, span: Sequence[Vector]) -> float:
 
 
 def _roll_out(evidence: TrainerEvidence, matches: int, *key: str | int) -> RolledOut:
-    rolled = evidence.model.roll_out(matches, evidence.derive_seed(*key))
+    rolled = evidence.model.roll_out(matches, derive_seed(evidence.seed, "trainers", *key))
     if not rolled.rows or len(rolled.matches) != matches:
         raise CheckFailed(
             f"roll_out({matches}) gives {quantity(len(rolled.matches), 'match')} and "

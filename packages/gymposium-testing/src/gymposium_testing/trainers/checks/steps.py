@@ -147,7 +147,7 @@ def kl(evidence: TrainerEvidence) -> None:
     rng = stream(evidence.seed, "trainers", "kl")
     rows = [replace(row, reward=rng.choice((-1.0, 1.0))) for row in moved.rollout.rows]
     state = moved.states[-1]
-    term = evidence.step_from(state, rows, KL_WEIGHT) - evidence.step_from(state, rows, 0.0)
+    term = evidence.step(rows, KL_WEIGHT, state) - evidence.step(rows, 0.0, state)
     evidence.reset()
     reference = evidence.tree.compute_probabilities(model)
     model.restore(state)
