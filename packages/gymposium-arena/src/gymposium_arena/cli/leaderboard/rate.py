@@ -174,7 +174,8 @@ def _make_lost_table(lost: LostResult, labels: Mapping[str, str]) -> Table:
     table = _make_table("player", "moves", "lost per move", "failures", "lost each")
     for row in lost.players:
         failure = "–" if row.per_failure is None else f"{row.per_failure:.3f}"
-        table.add_row(visible(labels[row.player]), str(row.moves), words.format_mean(row.per_move, 3), str(row.failures), failure)
+        loss = words.format_mean(row.per_move, 3)
+        table.add_row(visible(labels[row.player]), str(row.moves), loss, str(row.failures), failure)
     return table
 
 
