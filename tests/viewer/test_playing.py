@@ -117,7 +117,7 @@ def test_playing_again_from_the_same_seed_with_seats_changed(visitor: Visitor, t
     while 'name="choice"' in visitor.html:
         visitor.move(choice="0")
     again = visitor.html.split("<form")[2]
-    assert "everyone one seat on" in again
+    assert "with seats rotated" in again
     fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', again))
     visitor.until_settled(visitor.post("play/new.html", **fields))
     while 'name="choice"' in visitor.html:
@@ -363,7 +363,7 @@ def test_abandoned_tabs_lock_nobody_out(serve: Any, tmp_path: Path) -> None:
     first, second = tabs[:2]
     first.move(typed="b2")
     assert first.status == 410
-    assert "This match was given up to make room for another." in first.text
+    assert "This match was dropped to make room for another." in first.text
     assert "this one had been idle longest" in first.text
     again = re.search(r'main-action" href="([^"]+)"', first.html)
     assert again is not None

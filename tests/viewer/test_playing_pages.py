@@ -70,7 +70,7 @@ def test_a_whole_match_by_clicks(serve: Any, look: Any, tmp_path: Path) -> None:
     board.locator("svg use").nth(4).wait_for(state="attached")
     played = record(tmp_path)
     assert played.players == ["human", "random"]
-    page.get_by_role("link", name="Look at the match move by move").click()
+    page.get_by_role("link", name="View the match").click()
     expect(page.locator(".seats")).to_contain_text("human")
 
 

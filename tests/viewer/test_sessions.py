@@ -54,7 +54,7 @@ def test_a_run_that_is_not_served_has_no_sessions(serve: Any, training_run: Any,
 def test_the_list_counts_and_names_what_there_is(serve: Any, served: ServedRun, tmp_path: Path) -> None:
     address = serve(tmp_path)
     assert f'href="../../../{LIST}"' in page(address, "runs/training/first/index.html")
-    assert "Nobody has begun a session yet" in page(address, LIST)
+    assert "No sessions yet" in page(address, LIST)
     mail(served)
     for member in range(2):
         served.end(served.begin(f"s-{member}", "second", member, client="other/2"), float(member))

@@ -160,7 +160,7 @@ def test_events_without_a_task_are_reported(monkeypatch: pytest.MonkeyPatch, eve
     with pytest.raises(BadRecord):
         Transcript.from_events(record.events)
     page = render_page(record)
-    assert "It could not be replayed to the end." in page
+    assert "The replay failed." in page
     assert "The task as JSON" not in page
 
 

@@ -72,7 +72,7 @@ def test_a_run_that_has_just_begun_has_a_page(serve: Any, text: Any, training_ru
     address = serve(tmp_path)
     assert "new &amp; odd" in text(address, "runs.html")
     page = text(address, "runs/training/new%20%26%20odd/index.html")
-    assert "No step is done yet" in page
+    assert "No steps yet" in page
     assert 'data-events="' in page
 
 

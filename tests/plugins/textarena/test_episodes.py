@@ -146,7 +146,7 @@ def test_only_what_can_be_replayed_is_recorded(tmp_path: Path) -> None:
     assert not (tmp_path / "none.jsonl").exists()
     with pytest.raises(BadOption, match="for one episode"):
         env.reset(num_players=2, seed=2)
-    with pytest.raises(BadOption, match="Recorded first"):
+    with pytest.raises(BadOption, match="RecordedEnv first"):
         RecordedEnv(ta.wrappers.ClipWordsActionWrapper(ta.make("TicTacToe-v0"), max_num_words=3))
     with pytest.raises(BadOption, match="have their own records"):
         RecordedEnv(GymposiumEnv("tic_tac_toe"))

@@ -313,7 +313,7 @@ def test_a_cold_start_from_files_alone(tmp_path: Path, quick_config: Any) -> Non
     assert not run.matches("cold_start").exists()
     assert run.metrics()[-1]["train/sft_loss"] < 0.1
     assert list(run.results()["evaluations"]) == ["cold start"]
-    assert "No step is done yet" in run.report.read_text(encoding="utf-8")
+    assert "No steps yet" in run.report.read_text(encoding="utf-8")
 
 
 def test_quantized_weights_carry_a_lora(tmp_path: Path, quick_config: Any) -> None:

@@ -75,5 +75,5 @@ def test_the_printed_address_opens_the_sessions(run: Path) -> None:
     cookie = headers["set-cookie"].partition(";")[0]
     status, text, _ = ask(run, "/runs/a run/sessions.html", cookie=cookie)
     assert status == 200
-    assert "Nobody has begun a session yet" in text
+    assert "No sessions yet" in text
     assert "/play.html" not in text, "nobody plays in the process that trains"

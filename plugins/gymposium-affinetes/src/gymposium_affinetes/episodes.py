@@ -58,8 +58,7 @@ class Episode:
         self._write(played)
 
     def _make_answer(self, shown: Mapping[str, Any]) -> dict[str, Any]:
-        """Return affinetes' fields. The reward is -0.01 for an illegal action, affinetes' score at the
-        end, and 0 otherwise."""
+        """Return affinetes' fields. The reward is -0.01 for an illegal action, affinetes' score at the end, else 0."""
         info = {"legal_moves": shown["observation"]["legal_moves"], **shown["metadata"]}
         reward = 0.0 if info.get("reading", "move") == "move" else -POLICY.cost
         return {

@@ -106,7 +106,7 @@ _engine_lock = Lock()
 
 @lru_cache(maxsize=8)
 def _get_engine(settings: ApiSettings) -> ChatEngine:
-    """Return the engine for a service, shared by all calls, so that its limits apply to all of them together."""
+    """Return the engine for a service. All calls share it, and with it the service's limits."""
     from gymposium_agents.engines.chat_api import OpenAIChatEngine
 
     return OpenAIChatEngine(settings)

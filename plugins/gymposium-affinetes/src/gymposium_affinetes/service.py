@@ -52,9 +52,10 @@ def affinetes_app(
     names: Iterable[str] = (),
     token: str | None = None,
 ) -> ASGIApp:
-    """Return the application that answers affinetes' calls. It asks only the services `base_urls`, with only the
-    keys in the environment variables `keys`, and plays only the opponents `opponents`. `write` records training
-    matches; `names` and `token` are passed to the guard."""
+    """Return the application that answers affinetes' calls.
+
+    Requests may use only the services `base_urls`, the environment variables `keys`, and the opponents `opponents`.
+    `write` records training matches. `names` and `token` are those of the request guard."""
     service = _Service(write, base_urls, keys, opponents)
     routes = [
         Route("/health", _get_health),

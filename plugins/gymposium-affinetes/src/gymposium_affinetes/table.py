@@ -64,7 +64,7 @@ class Table:
         return played, None
 
     def give_up(self) -> None:
-        """Let `play` end early, because its result is no longer needed."""
+        """Cancel `play`."""
         self.model.give_up()
         self.others.give_up()
 

@@ -1,4 +1,4 @@
-"""A wrapper around `evaluate`'s players that keeps their replies, measures their time, and can stop them."""
+"""A wrapper for `evaluate`'s players: keeps their replies, measures their time, and can stop them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gymposium_agents.engines.futures import wait_for_results
 
 
 class WatchedPlayer:
-    """A wrapper around a player that keeps its replies, measures its time, and can be stopped from another thread."""
+    """A player that keeps its replies, measures its time, and can be stopped from another thread."""
 
     def __init__(self, player: Player) -> None:
         self.name = player.name
@@ -39,7 +39,7 @@ class WatchedPlayer:
         return replies
 
     def give_up(self) -> None:
-        """Let the match end with an error: at once if it waits for a server, otherwise at the next decision."""
+        """End the match with an error: at once if it waits for a server, otherwise at the next decision."""
         self._is_canceled = True
         for future in self._waiting:
             future.cancel()

@@ -41,21 +41,21 @@ class Disguise:
         self._plain = plain
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
-        """Return all that the seat knows about the position, in lines."""
+        """Describe the position as the seat knows it, in lines."""
         raise NotImplementedError
 
     def moves(self, state: pyspiel.State, seat: int, actions: Sequence[int]) -> list[str]:
-        """Return the names of actions. If `names` is None, they depend on the position."""
+        """Return the names of actions, from `names` or, if it is None, from the position."""
         if self.names is not None:
             return [self.names[action] for action in actions]
         return [self.rename_move(move) for move in cast(WordingByPosition, self._plain).moves(state, seat, actions)]
 
     def rename_move(self, move: str) -> str:
-        """Return the name of a move by its plain name. Only disguises whose `names` equals None need it."""
+        """Return the disguised name of a move. Needed only if `names` is None."""
         raise NotImplementedError
 
     def role(self, seat: int) -> str:
-        """Return the line of the rules about who the seat is."""
+        """Return the line of the rules that tells the seat its side."""
         return f"You are {self.sides[seat]}. {self.sides[0]} begins.\n"
 
     def is_over(self, state: pyspiel.State) -> bool:

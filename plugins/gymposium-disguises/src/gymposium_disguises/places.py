@@ -53,11 +53,11 @@ class Places:
         return f"{column}-{row}" if self.crossed else f"{row}-{column}"
 
     def rename_move(self, move: str) -> str:
-        """Return the name of a move by its plain name, which consists of squares: `oak-fox to elm-bee` for `a1b2`."""
+        """Return the disguised name of a move between squares: `oak-fox to elm-bee` for `a1b2`."""
         return " to ".join([self.name[letter + number] for letter, number in _SQUARE.findall(move)])
 
     def rename_if_move(self, move: str) -> str:
-        """Return `rename_move` of a move between two places, and other text unchanged."""
+        """Rename a move between two places, and return other text unchanged."""
         squares = ["".join(square) for square in _SQUARE.findall(move)]
         return self.rename_move(move) if len(squares) == 2 and all(square in self.name for square in squares) else move
 
@@ -143,7 +143,7 @@ def list_squares(columns: int, rows: int) -> list[str]:
 
 
 def read_cells(board: str) -> str:
-    """Return the content of `list_squares` from an engine board with the highest row first: `2x.o\\n1.o.\\n abc\\n`."""
+    """Return the cells in `list_squares` order of an engine board, highest row first: `2x.o\\n1.o.\\n abc\\n`."""
     rows = board.split("\n")[:-2]
     label = len(str(len(rows)))
     return "".join([row[label:] for row in reversed(rows)])

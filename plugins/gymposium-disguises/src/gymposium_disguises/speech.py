@@ -44,5 +44,5 @@ class Speech:
 
 
 def join(words: Sequence[str]) -> str:
-    """Return the words separated by commas: `oak, elm, fig`. For an empty list, return `none`."""
+    """Join words with commas: `oak, elm, fig`, or `none` for an empty list."""
     return ", ".join(words) or "none"

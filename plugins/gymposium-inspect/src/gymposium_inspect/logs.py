@@ -22,8 +22,7 @@ _UNREAD = {"events", "messages", "output"}
 
 
 def records(log: str | Path) -> Iterator[Record]:
-    """Yield the records of the matches in an Inspect log, `.eval` or `.json`, in sample order. A sample whose
-    match did not end has none.
+    """Yield the match records in an Inspect log, `.eval` or `.json`, in sample order. Unfinished matches have none.
 
     Raises `BadRecord` for a record that cannot be read, and Inspect's errors for a file that is not a log."""
     for _, record in _read_matches(log):
@@ -91,7 +90,7 @@ def compare_logs(first: str | Path, second: str | Path, figure: str = "return") 
 
 
 def _read_figures(log: str | Path, figure: str) -> dict[tuple[int, Hashable], float]:
-    """Return the figure of each finished match, by its seed and by everything else that a pair of models shares."""
+    """Return the figure of each finished match, by its seed and its other settings."""
     found: dict[tuple[int, Hashable], float] = {}
     for sample, record in _read_matches(log):
         if record.ending.broke_off:

@@ -19,13 +19,12 @@ _FINISHED: Final[Mapping[str, FinishReason]] = {"max_tokens": "length", "model_l
 _HARMLESS: Final = frozenset(
     ["title", "minItems", "maxItems", "uniqueItems", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]
 )
-"""Schema keywords that Inspect drops, but that do not change an argument's form. The world checks them,
-and the model reads what is wrong with its call."""
+"""Schema keywords that Inspect drops without harm: the world checks them and reports violations to the model."""
 
 
 def make_messages(ask: Ask, prompt: Prompt, calls: Sequence[ToolCall], *, first: bool) -> list[ChatMessage]:
-    """Return the messages that show an ask: the results of the model's last `calls`, or else a user message. The
-    first message contains the rules."""
+    """Return an ask as messages: results of the model's last `calls`, or else a user message. The first one contains
+    the rules."""
     observation = ask.observe(prompt.style)
     if not calls:
         return [ChatMessageUser(content=prompt(observation, ask.reason, rules=first))]
@@ -39,8 +38,8 @@ def make_messages(ask: Ask, prompt: Prompt, calls: Sequence[ToolCall], *, first:
 
 
 def extract_reply(output: ModelOutput, prompt: Prompt) -> Reply:
-    """Return the reply in a model's output. If the prompt's reader reads tool calls, it is the model's tool calls in
-    that reader's format."""
+    """Return the reply in a model's output. Tool calls are written in the format of the prompt's reader, if it reads
+    them."""
     calls, text = output.message.tool_calls, output.completion
     if calls and isinstance(prompt.reader, ToolsReader):
         text = _write_calls(calls, prompt.reader)
@@ -53,7 +52,7 @@ def extract_reply(output: ModelOutput, prompt: Prompt) -> Reply:
 
 
 def _write_calls(calls: Sequence[ToolCall], reader: ToolsReader) -> str:
-    """Return the text of tool calls. Calls that are not JSON are written unchanged, so that the reply is unparsable."""
+    """Return tool calls as text. Invalid calls are written unchanged, which makes the reply unparsable."""
     if all(call.parse_error is None for call in calls):
         try:
             return reader.dialect.write([Call(call.function, call.arguments) for call in calls])

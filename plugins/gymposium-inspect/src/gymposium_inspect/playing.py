@@ -39,7 +39,7 @@ _CALLS_READER: Final = "tools-hermes"
 
 
 QUICK: Final = 0.02
-"""Seconds that a step of a match may block Inspect's event loop."""
+"""Maximum number of seconds that a step may block Inspect's event loop."""
 _WITHOUT_TOOLS: Final = frozenset(
     ["nnterp", "openai-api-completions", "perplexity", "transformer_lens", "vllm-completions"]
 )
@@ -60,9 +60,8 @@ def make_prompt(game: Game, reply: str, style: str) -> Prompt:
 class Contest:
     """The opponents and rules of an evaluation's matches.
 
-    Once a step takes longer than `QUICK`, all later steps run in worker threads, so that models are asked meanwhile.
-    Steps of free-text games, which may wait for tools and servers, always do. The opponents of all waiting matches
-    are asked in one call, by one thread at a time."""
+    Once a step takes longer than `QUICK`, later steps run in worker threads. Steps of free-text games, which may wait
+    for tools and servers, always do. One thread at a time asks the opponents of all waiting matches in one call."""
 
     def __init__(self, opponent: str | Sequence[str], on_illegal: str) -> None:
         """Raise `BadOption` and `UnknownName` for invalid arguments, and any error from making a player."""
@@ -88,8 +87,8 @@ class Contest:
         )
 
     async def step(self, game: Game, make: Callable[[], T]) -> T:
-        """Return the result of `make`, which plays a match of `game`. Quick steps run in this thread: switching
-        threads takes longer than most opponents' moves."""
+        """Return the result of `make`, which plays a match of `game`. Quick steps run in this thread, because most
+        opponents move faster than a thread switch."""
         if self._slow or game.num_actions == 0:
             return await to_thread.run_sync(make)
         began = time.perf_counter()

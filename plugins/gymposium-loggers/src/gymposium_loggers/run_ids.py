@@ -1,4 +1,4 @@
-"""Store the id that a service gives a run in the run's folder, for resuming the run."""
+"""Storage of a service's id for a run, in the run's folder, for resuming."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class TensorboardLogger:
     steps in earlier files, so no step appears twice."""
 
     def __init__(self, start: LoggerStart, settings: TensorboardSettings) -> None:
-        """Raises `MissingExtra`."""
+        """Raise `MissingExtra`."""
         try:
             from tensorboard.compat.proto import event_pb2, summary_pb2, tensor_pb2, types_pb2
             from tensorboard.summary.writer.event_file_writer import EventFileWriter

@@ -17,10 +17,10 @@ HEADERS = {"Accept-Encoding": "identity"}
 
 
 async def bound_body(response: Any) -> None:
-    """Bound the body of an httpx or httpx2 response. An event hook, called before the body is read.
+    """Bound the body of an httpx or httpx2 response: an event hook, called before the body is read.
 
-    Raises `GymposiumError` for a compressed response and for a redirection to another server, which would receive the
-    token and the arguments of calls, as does reading a response of more than `MOST_BYTES` bytes."""
+    Raises `GymposiumError` for a compressed response, and for a redirection to another server, which would receive the
+    token. Reading more than `MOST_BYTES` bytes then raises it, too."""
     if response.is_redirect and not _is_same_server(response.url, response.url.join(response.headers["location"])):
         raise GymposiumError("it redirects to another server, which is not followed. Write that server's url")
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
@@ -40,17 +40,16 @@ async def bound_body(response: Any) -> None:
 
 
 def _is_same_server(one: Any, other: Any) -> bool:
-    """Return whether two addresses are of one server, or the second is the first with TLS on the default ports."""
+    """Return whether two addresses have the same server, apart from an upgrade to TLS on the default ports."""
     upgraded = (one.scheme, one.port, other.scheme, other.port) == ("http", None, "https", None)
     return one.host == other.host and ((one.scheme, one.port) == (other.scheme, other.port) or upgraded)
 
 
 on_bad_output: ContextVar[Callable[[str], GymposiumError] | None] = ContextVar("on_bad_output", default=None)
-"""In the task of a session, what ends it for a reason, and returns the error: when a program writes a line of more than
-`MOST_BYTES` characters, or bytes that are not UTF-8. None sets no limit."""
+"""The current session's callback for bad output: a line of more than `MOST_BYTES` characters, or invalid UTF-8. It ends
+the session for the given reason and returns the error. None sets no limit."""
 BOUNDED_UTF8 = "gymposium_mcp_bounded_utf8"
-"""The encoding of a program's standard output. `mcp` takes an encoding and nothing else to read it with, and would hold
-a line in memory until its end."""
+"""The encoding of a program's standard output. An encoding is the only place where `mcp` allows a limit on lines."""
 
 
 class _BoundedDecoder(codecs.getincrementaldecoder("utf-8")):  # type: ignore[misc]

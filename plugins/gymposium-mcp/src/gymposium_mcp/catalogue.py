@@ -37,7 +37,7 @@ class ToolOffer:
 
     tools: tuple[Tool, ...] = ()
     server_names: tuple[str, ...] = ()
-    """The server's name of each tool. Players see another name where chat templates cannot write it."""
+    """The server's name for each tool. Players see another name if chat templates cannot write it."""
 
     def server_name(self, name: str) -> str:
         """Return the server's name for a tool that a player calls."""
@@ -74,7 +74,7 @@ def select_tools(settings: WorldSettings, listed: Sequence[Mapping[str, Any]]) -
 
 
 def _make_writable(names: Sequence[str]) -> dict[str, str]:
-    """Return, for each server tool, the name that players see: the same if chat templates can write it."""
+    """Return the name that players see for each server tool: the same if chat templates can write it."""
     taken = {ANSWER.name, *(name for name in names if _NAME.fullmatch(name))}
     written = {}
     for name in names:

@@ -156,13 +156,13 @@ class Connection:
         return GymposiumError(f"{self._settings.path}: {self._end_reason}{await self._read_last_output()}")
 
     def _end_session(self, why: str) -> GymposiumError:
-        """End the session, which `mcp` alone would do when the program ends."""
+        """End the session for a reason, and return the error."""
         self._end_reason = why
         self._ended.set()
         return GymposiumError(f"{self._settings.path}: {why}")
 
     async def _read_last_output(self) -> str:
-        """Return the program's last output, as a sentence, without the values of its secret variables."""
+        """Return the program's last output as a sentence, with secret values replaced."""
         values = {name: os.environ.get(name, "") for name in self._settings.server.env}
         text = await self._output.text(values) if self._output else ""
         return f" It wrote: {self._hide_folder(text)}" if text else ""
@@ -175,7 +175,7 @@ class Connection:
 
     @asynccontextmanager
     async def _open_streams(self) -> AsyncIterator[Any]:
-        """Provide the streams of messages from the server and to it, in this order, and perhaps more."""
+        """Provide the message streams from the server and to it, in this order."""
         server = self._settings.server
         if self._output is None:
             headers = {"Authorization": f"Bearer {self._read_variable(server.token)}"} if server.token else {}
@@ -210,7 +210,7 @@ class Connection:
 
 
 class _Session(ClientSession):
-    """A session that does not evaluate the server's result schemas, which could fetch documents or take long."""
+    """A session that skips validation against the server's result schemas, which could be slow or fetch documents."""
 
     async def validate_tool_result(self, name: str, result: Any) -> None:
         """Do nothing."""

@@ -44,7 +44,7 @@ class Server(Protocol):
 
 
 class _Offers:
-    """The tools in a server's list, checked once rather than for each match."""
+    """A cache of the checked tools of a server."""
 
     def __init__(self, settings: WorldSettings) -> None:
         self._settings = settings

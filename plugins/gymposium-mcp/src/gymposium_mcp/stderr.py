@@ -11,24 +11,24 @@ from typing import TextIO
 _LINES = 5
 _LONGEST = 300
 _KEPT = 100_000
-"""Number of characters kept. A value is found in them as a whole, however long the line is."""
+"""Number of characters kept, in which secrets are replaced before lines are shortened."""
 _SECONDS = 1.0
 
 
 class OutputTail:
-    """Reads `file` in a thread, so that the writer never waits, and keeps the end."""
+    """The end of what a program writes to `file`, read in a thread, so the program never blocks."""
 
     def __init__(self) -> None:
         reading, writing = os.pipe()
         self.file: TextIO = os.fdopen(writing, "w", encoding="utf-8")
-        """Where the program writes. Close it once the program has started: the thread ends with the last writer."""
+        """The program's standard error. Close it here once the program has started, or the thread does not end."""
         self._text, self._is_cut = "", False
         self._thread = threading.Thread(target=self._read, args=(reading,), name="stderr of a server", daemon=True)
         self._thread.start()
 
     async def text(self, secrets: Mapping[str, str]) -> str:
-        """Return the last lines as one, after the end of the program; empty if it wrote none. Each value of `secrets`
-        is replaced by `$` and its name before any line is shortened."""
+        """Return the last lines as one, after the program's end; empty if there are none. Values of `secrets` are
+        replaced by `$NAME`."""
         await asyncio.to_thread(self._thread.join, _SECONDS)
         text, is_cut = self._text, self._is_cut
         given = sorted(((value, name) for name, value in secrets.items() if value), key=lambda one: -len(one[0]))

@@ -30,7 +30,7 @@ _RULES_COMPACT = "question; call answer to end; calls {calls}\n"
 
 
 def game(spec: GameSpec, params: Mapping[str, Any]) -> ToolGame:
-    """Return the game of a file. Its server starts when its tools are first needed; records do not need them."""
+    """Return the game of a file. Its server starts when tools are first needed, which replays never do."""
     return tool_game(spec, params, McpTasks(params["file"] or EXAMPLE, params["split"]))
 
 
@@ -83,7 +83,7 @@ class McpTasks:
 
 
 class McpWorld:
-    """One question in progress, in one session: if the server ends, so does the match."""
+    """One question in progress, in one session. The match ends with the session."""
 
     def __init__(self, server: Server, connection: Connection, offer: ToolOffer, question: Question) -> None:
         self._server = server

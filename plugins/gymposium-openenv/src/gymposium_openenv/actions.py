@@ -27,8 +27,7 @@ class Actions:
     """The actions of an environment with this JSON schema."""
 
     def __init__(self, schema: Any) -> None:
-        """Raise `ValueError` for anything but a valid object schema, and for one that refers to another
-        document."""
+        """Raise `ValueError` for an invalid schema, one that is not of an object, and one with external references."""
         if not isinstance(schema, Mapping):
             raise ValueError(f"the schema of actions is {str(schema)[:80]!r}, not an object")  # noqa: TRY004  # from a server
         try:
@@ -45,7 +44,7 @@ class Actions:
         self._fields = fields
 
     def parse_reply(self, reply: str) -> dict[str, Any]:
-        """Return the action that a reply means. Raises `BadAction`."""
+        """Return the action in a reply. Raises `BadAction`."""
         if not is_encodable(reply):
             raise BadAction("Your reply is not text that can be sent.")
         if self.text_field is not None:

@@ -22,8 +22,7 @@ from gymposium_openenv.match import OpenEnvMatch
 
 
 def make(spec: GameSpec, params: Mapping[str, Any]) -> OpenEnvGame:
-    """Return the game at an address. The server is asked when a match begins or the rules are read, but not for
-    records."""
+    """Return the game at an address. The server is asked when a match begins or the rules are read, not for replays."""
     return OpenEnvGame(spec, params)
 
 

@@ -20,12 +20,12 @@ from gymposium_openenv.actions import Actions, BadAction
 from gymposium_openenv.connection import Address, Connection
 
 MAX_TEXT = 20_000
-"""Number of characters shown of an observation; the rest is cut off, and the text says so."""
+"""Maximum number of characters of an observation. Longer ones are cut off with a note."""
 _GREATEST_SEED = 2**31
 
 
 class ServerGame(Protocol):
-    """What a match reads from its game."""
+    """The game of a match, as the match uses it."""
 
     name: str
     utility_range: tuple[float, float]
@@ -99,7 +99,7 @@ class OpenEnvMatch(OneSeatMatch):
         raise NoSampler(f"{self._game.name}: search cannot guess what the server would answer.")
 
     def close(self) -> None:
-        """Let the session end, without waiting for it."""
+        """Close the session without waiting."""
         if self._closing is not None:
             self._closing()
 
@@ -155,7 +155,7 @@ class OpenEnvMatch(OneSeatMatch):
     # -- events
 
     def _add_answer(self, event: Event) -> None:
-        """Add an answer. Raises `BadRecord` for an event that is not an answer."""
+        """Apply an event that is an answer. Raises `BadRecord` for any other event."""
         try:
             answer = strict_json(event.move)
             text, reward, over, invalid = answer["text"], answer["reward"], answer["over"], answer["invalid"]
@@ -199,5 +199,5 @@ def _format_value(value: Any) -> str:
 
 
 def _close_in_background(connection: Connection) -> None:
-    """Let a session end, without waiting for it."""
+    """Close a session without waiting."""
     start(connection.close())

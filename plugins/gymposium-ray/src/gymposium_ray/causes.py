@@ -1,4 +1,4 @@
-"""Errors of Ray as one line that keeps the whole cause."""
+"""Ray errors as one line with their cause."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ _FRAME = re.compile(r'^ +File "[^\n]*", line \d+[^\n]*\n(?: {4}[^\n]*(?:\n|\Z))*
 """A frame of a traceback, with its line of code."""
 _MARK = re.compile(r"^ *[~^]+ *$", re.MULTILINE)
 _DETAIL = re.compile(r"^\t[^\n]*$", re.MULTILINE)
-"""A line of the table of an actor's ids."""
+"""A line of Ray's table of an actor's ids."""
 
 
 def describe_cause(error: BaseException) -> str:
-    """Return the cause of an error of Ray as one line: the exception that a task raised, or Ray's own text without
-    tracebacks and ids."""
+    """Return a Ray error's cause as one line: the exception that a task raised, or Ray's text without tracebacks."""
     raised = getattr(error, "cause", None)  # of a task
     if isinstance(raised, BaseException):
         return f"{type(raised).__name__}: {_join_lines(str(raised))}"

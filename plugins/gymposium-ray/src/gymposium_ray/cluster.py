@@ -20,8 +20,8 @@ SECONDS = 10.0
 
 
 def connect(address: str | None) -> None:
-    """Connect to the cluster at `address`; without one, to that of RAY_ADDRESS or of this machine. If there is none, a
-    cluster of this machine alone is started, which ends with this process.
+    """Connect to the cluster at `address`, by default `RAY_ADDRESS` or this machine's cluster. If there is none, start
+    a local cluster, which ends with this process.
 
     Raises `GymposiumError` if there is no cluster at the address."""
     if ray.is_initialized():
@@ -52,8 +52,8 @@ def connect(address: str | None) -> None:
 
 
 class GuardedJobConfig(JobConfig):
-    """The config of a job whose workers do not search the working directory of this process for modules. Ray would put
-    it before the standard library."""
+    """A job config that keeps this process's working directory out of the workers' `sys.path`. Ray would put it before
+    the standard library."""
 
     def _serialize(self) -> bytes:
         self._py_driver_sys_path: list[str] = []
@@ -71,7 +71,7 @@ class _ClusterNotFound(GymposiumError):
 
 
 def _check_answers(address: str) -> None:
-    """Raise `_ClusterNotFound` unless something listens at HOST:PORT. Ray alone would wait for minutes."""
+    """Raise `_ClusterNotFound` unless something listens at HOST:PORT. Ray would retry for minutes."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if not host or not port.isdecimal():
         return  # a word such as `auto`

@@ -25,7 +25,7 @@ MOST_DEATHS = 3
 
 
 class RayExecutor:
-    """Plays parts on a Ray cluster. Nothing of a run is kept there."""
+    """An executor that plays parts on a Ray cluster, and keeps no data there."""
 
     def __init__(self, start: ExecutorStart) -> None:
         """Connect to the cluster. Raises `GymposiumError` if it is missing or has no usable node."""

@@ -1,4 +1,4 @@
-"""The surroundings of a process on another node: what must be equal on all nodes for matches to be equal."""
+"""The setup of processes on other nodes, and the versions that must be equal for matches to be equal."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from gymposium.plugins.host import ONLY, STRICT, WITHOUT, host, remake_host
 from gymposium.records.record import versions
 
 SWITCHES = (VARIABLE, VARIABLES, ONLY, WITHOUT, STRICT)
-"""Environment variables that a process on another node gets from the process that starts it."""
+"""Environment variables passed to processes on other nodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class OneFilePlugin:
-    """A one-file plugin as it travels to other nodes."""
+    """A one-file plugin with its content, for other nodes."""
 
     path: Path
     """The absolute path of its file on the node that sends it."""
@@ -34,14 +34,13 @@ class OneFilePlugin:
         return cls(Path(realpath(file)), file.read_bytes())
 
     def is_at(self, path: Path) -> bool:
-        """Return whether a file of this node has the plugin's content."""
+        """Return whether a local file has the plugin's content."""
         return path.is_file() and path.read_bytes() == self.content
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What a process on another node needs before it plays or learns, as child processes on one machine get it
-    (`gymposium.util.child_process`)."""
+    """The setup of a process on another node, like that of a child process (`gymposium.util.child_process`)."""
 
     plugins: tuple[OneFilePlugin, ...]
     switches: dict[str, str]
@@ -55,8 +54,7 @@ class Setup:
         )
 
     def apply(self) -> None:
-        """Set up this process and those that it starts. A plugin's file that this node lacks is written to a folder
-        that only this user can read."""
+        """Set up this process and its children. Missing plugin files are written to a private folder."""
         for name in SWITCHES:
             os.environ.pop(name, None)
         os.environ.update(self.switches)
@@ -74,8 +72,8 @@ class Setup:
 
 
 def collect_versions() -> dict[str, str]:
-    """Versions of Python, of what records name and of all plugins that work, and the digests of one-file plugins, by
-    name."""
+    """Return the versions of Python, the libraries in records, and the active plugins, and one-file plugins' digests,
+    by name."""
     found = {"python": platform.python_version(), **versions()}
     for plugin in host().plugins:
         if plugin.status != "active":
@@ -88,7 +86,7 @@ def collect_versions() -> dict[str, str]:
 
 
 def describe_difference(here: dict[str, str], there: dict[str, str]) -> str | None:
-    """Return the differences of another node from this process, as what it has; None if they are equal."""
+    """Return how another node's versions differ, as a clause; None if they are equal."""
     found = []
     for name in sorted(here.keys() | there.keys()):
         if name not in there:

@@ -16,7 +16,7 @@ from gymposium_ray.causes import describe_cause
 from gymposium_ray.node_setup import Setup, collect_versions, describe_difference
 
 DISTRIBUTIONS = ("gymposium", "gymposium-ray")
-"""What a node must have in the version of this process before it can be asked anything else."""
+"""Distributions whose versions a node must share before it runs gymposium's code."""
 PATIENCE = 60.0
 """Time limit in seconds for a node's answer."""
 LABEL = "ray.io/node-id"
@@ -24,37 +24,36 @@ LABEL = "ray.io/node-id"
 
 
 class Nodes:
-    """The nodes of the cluster, each compared once with this process. A node that differs is not used."""
+    """The nodes of the cluster. Each is compared once with this process, and excluded if it differs."""
 
     def __init__(self, setup: Setup, note: Callable[[str], object]) -> None:
-        """`note` is called with remarks for the user, such as why a node is not used."""
+        """`note` is called with messages for the user, such as why a node is excluded."""
         self._setup, self._note = pickle.dumps(setup), note
         self._installed = {name: version(name) for name in DISTRIBUTIONS}
         self._here = collect_versions()
         self._addresses: dict[str, str] = {}
-        """The addresses of the nodes that were alive when they were last looked for, by id."""
+        """The addresses of usable nodes at the last refresh, by id."""
         self._refused: dict[str, str] = {}
         """Why nodes are not used, by id."""
 
     @property
     def selector(self) -> dict[str, str]:
-        """Ray's label selector of the nodes that can be used."""
+        """Ray's label selector for usable nodes."""
         return {LABEL: f"!in({','.join(sorted(self._refused))})"} if self._refused else {}
 
     def can_use(self, node: str) -> bool:
-        """Return whether the node of this id can be used."""
+        """Return whether the node with this id is usable."""
         return node not in self._refused
 
     def total(self, resource: str) -> float:
-        """Return the amount of a resource on the nodes that can be used."""
+        """Return the total amount of a resource on usable nodes."""
         usable = (node for node in _list_alive() if self.can_use(node["NodeID"]))
         return sum(float(node["Resources"].get(resource, 0)) for node in usable)
 
     def refresh(self) -> bool:
-        """Compare the nodes that have joined since the last call with this process, and tell of those that were lost.
-        Returns whether a node is refused that was not before.
+        """Compare newly joined nodes with this process, and report lost ones. Returns whether a new node was excluded.
 
-        Raises `GymposiumError` if no node can be used, with the reason for each."""
+        Raises `GymposiumError`, with the reason for each node, if none is usable."""
         alive = {node["NodeID"]: str(node["NodeManagerAddress"]) for node in _list_alive()}
         for node, address in self._addresses.items():
             if node not in alive:
@@ -74,7 +73,7 @@ class Nodes:
         return bool(refused)
 
     def _compare(self, nodes: Iterable[str]) -> dict[str, str]:
-        """Ask nodes for their surroundings. Returns why nodes cannot be used, by id."""
+        """Compare nodes' versions with this process. Returns the reason for each unusable node, by id."""
         task = ray.remote(num_cpus=0, max_retries=0)(_make_probe())
         asked = {
             task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(
@@ -103,8 +102,8 @@ def _list_alive() -> list[dict[str, Any]]:
 
 
 def _make_probe() -> Callable[[dict[str, str], bytes], tuple[dict[str, str], dict[str, str]]]:
-    """Return the function that a node is asked. It is defined here so that its code travels: a node without
-    gymposium-ray could not import it by name."""
+    """Return the function that a node runs. It is a closure so that Ray pickles its code: the node may lack
+    gymposium-ray."""
 
     def answer(installed: dict[str, str], setup: bytes) -> tuple[dict[str, str], dict[str, str]]:
         import pickle

@@ -15,13 +15,13 @@ from gymposium.util.child_process import python_command, python_environment
 from gymposium_ray.node_setup import Setup
 
 CHUNK = 65_536
-"""Number of bytes of the output that are passed on at a time, at most."""
+"""Maximum number of bytes of output read at a time."""
 GRACE = 10.0
-"""Number of seconds that the processes of a rank may take to end before they are killed."""
+"""Seconds before a rank's processes are killed after SIGTERM."""
 
 
 class Rank:
-    """The process of one rank. Each stream of its output, and its end, may be waited for in a separate thread."""
+    """The process of one rank. Its output streams and its end can be awaited in separate threads."""
 
     def __init__(self, setup: Setup) -> None:
         """Set up this process; the rank's process inherits it."""
@@ -30,14 +30,14 @@ class Rank:
         self._reaping, self._reaped = Lock(), Event()
 
     def find_free_port(self) -> int:
-        """Return a port of this node that is free."""
+        """Return a free port of this node."""
         with socket.socket() as probe:
             probe.bind(("", 0))
             return int(probe.getsockname()[1])
 
     def start(self, arguments: Sequence[str], directory: str, variables: dict[str, str]) -> None:
-        """Start `gymposium ARGUMENTS` in a directory, if this node has it, with these environment variables beside
-        those of this process. The rank ends when this process ends."""
+        """Start `gymposium ARGUMENTS` in a directory, if this node has it, with additional environment variables. The
+        rank ends with this process."""
         self._process = subprocess.Popen(
             python_command("-m", "gymposium_ray.rank_process", *arguments),
             cwd=directory if Path(directory).is_dir() else None,
@@ -49,16 +49,16 @@ class Rank:
         )
 
     def read_output(self) -> bytes:
-        """Return what the command printed since the last call; waits for more. Empty at its end."""
+        """Wait for output on stdout and return it; empty at the end."""
         return _read(self._get_process().stdout)
 
     def read_errors(self) -> bytes:
-        """Return what the command printed on stderr since the last call; waits for more. Empty at its end."""
+        """Wait for output on stderr and return it; empty at the end."""
         return _read(self._get_process().stderr)
 
     def wait(self) -> int:
-        """Wait for the end of the command, kill what it left running, and return its exit status: 128 plus the number
-        of a signal, as in shells."""
+        """Wait for the command to end, kill its remaining processes, and return its exit status: 128 plus the signal
+        number for a killed command, as in shells."""
         process = self._get_process()
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         self._signal_all(signal.SIGKILL)
@@ -83,8 +83,7 @@ class Rank:
         return self._process
 
     def _signal_all(self, number: signal.Signals) -> None:
-        """Send a signal to the rank's process group, which its process leads. Its number may mean another one once the
-        process is reaped."""
+        """Send a signal to the rank's process group, unless its process is reaped and the id may be reused."""
         with self._reaping:
             if not self._reaped.is_set():
                 os.killpg(self._get_process().pid, number)

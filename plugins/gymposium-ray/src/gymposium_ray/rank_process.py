@@ -1,5 +1,5 @@
-"""The process of a rank: `python -m gymposium_ray.rank_process ARGUMENTS` is the command `gymposium ARGUMENTS`, which
-ends with the process that started it."""
+"""The process of a rank: `python -m gymposium_ray.rank_process ARGUMENTS` runs `gymposium ARGUMENTS` and ends with its
+parent."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import threading
 
 
 def _end_with_starter() -> None:
-    """End this process group at the end of its standard input, which the starter holds open."""
+    """Kill this process group when the parent's end of standard input closes."""
     while os.read(0, 1):
         pass
     os.killpg(0, signal.SIGKILL)
 
 
 def main() -> None:
-    """Run the command. Ctrl-C and SIGTERM reach it, although the Ray worker threads that start it block signals."""
+    """Run the command, with SIGINT and SIGTERM unblocked: Ray's worker threads block signals."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
     signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Thread(target=_end_with_starter, daemon=True).start()

@@ -1,4 +1,4 @@
-"""One command in several processes of a cluster that work together, as torchrun starts them on a machine."""
+"""One command in several processes of a cluster, as torchrun starts them on a machine."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ PATIENCE = 60.0
 TICK = 1.0
 """Maximum number of seconds before a signal is noticed."""
 TAIL = 8192
-"""Number of bytes of the last output of a process that are shown if it fails."""
+"""Number of bytes of a failed process's last output that are shown."""
 MOST_INTERRUPTIONS = 2
-"""Number of times that Ctrl-C is passed on. The next one ends the processes."""
+"""Number of times that Ctrl-C is forwarded. The next one ends the processes."""
 STOPPED = (128 + signal.SIGINT, 128 + signal.SIGTERM)
-"""The exit statuses of a command that was stopped on demand."""
+"""Exit statuses of a command stopped by the user."""
 
 
 class RankActor(Rank):
     """The actor that runs the command of one rank."""
 
     def find_place(self) -> tuple[str, int]:
-        """Return the address of the node, and a port of it that is free."""
+        """Return the node's address and a free port."""
         return ray.util.get_node_ip_address(), self.find_free_port()
 
 
 ACTOR: Any = ray.remote(max_restarts=0, max_concurrency=8)(RankActor)
-"""The class of the actors. Both streams, the end and signals may be asked for at once."""
+"""The Ray actor class. Calls for both streams, the end and signals run concurrently."""
 
 
 def run_ranks(
     arguments: Sequence[str], processes: int, setup: Setup, nodes: Nodes, note: Callable[[str], object]
 ) -> int:
-    """Run `gymposium ARGUMENTS` in several processes that find each other by torch's environment variables, on those of
-    `nodes` that can be used. The output of the first one is printed here. Each has its own GPU, if there are
-    enough. Ctrl-C and SIGTERM are passed on to all. If a process fails, the others are ended and its last output is
-    shown.
+    """Run `gymposium ARGUMENTS` in several processes on usable nodes, with torch's environment variables.
 
-    Returns the exit status of the first process that fails, otherwise that of the first process. Raises
-    `GymposiumError` if a process is lost."""
+    Each process has its own GPU, if there are enough. Rank 0's output is printed. Ctrl-C and SIGTERM are forwarded to
+    all. If a process fails, the others are ended, and its last output is shown.
+
+    Returns the exit status of the first process to fail, or else that of rank 0. Raises `GymposiumError` if a process
+    is lost."""
     gpu = 1 if nodes.total("GPU") >= processes else 0
     group = _reserve_places(processes, gpu, nodes, note)
     ranks: list[Any] = []
@@ -82,7 +82,7 @@ def run_ranks(
 
 
 def _reserve_places(processes: int, gpu: int, nodes: Nodes, note: Callable[[str], object]) -> PlacementGroup:
-    """Return a group of places for the processes, all on nodes that can be used."""
+    """Return a placement group for the processes, on usable nodes."""
     while True:
         selectors = [nodes.selector] * processes if nodes.selector else None
         bundles = [{"CPU": 1, "GPU": gpu} if gpu else {"CPU": 1}] * processes
@@ -125,12 +125,12 @@ def _start_ranks(ranks: Sequence[Any], arguments: Sequence[str], note: Callable[
 
 
 class _RankMonitor:
-    """The output and the ends of processes that work together. All pipes are read, so that none of them blocks."""
+    """A monitor of the ranks' output and ends. It reads all pipes, so no process blocks."""
 
     def __init__(self, ranks: Sequence[Any], nodes: Sequence[str], note: Callable[[str], object]) -> None:
         self._ranks, self._nodes, self._note = ranks, nodes, note
         self._tails = [b""] * len(ranks)
-        """The last output of each process that is not shown."""
+        """The last output of each process."""
         self._reading = {
             getattr(rank, stream).remote(): (number, stream)
             for number, rank in enumerate(ranks)
@@ -145,7 +145,7 @@ class _RankMonitor:
         self._signals = 0
 
     def watch(self) -> int:
-        """Print the output of the first process until all have ended. Returns the exit status."""
+        """Print rank 0's output until all processes have ended. Returns the exit status."""
         passed_on = 0
         with self._count_signals():
             while pending := [*self._reading, *self._ends]:
@@ -199,8 +199,8 @@ class _RankMonitor:
 
     @contextmanager
     def _count_signals(self) -> Iterator[None]:
-        """Count Ctrl-C and SIGTERM in this context. In other threads than the main one, where Python allows no
-        handlers, nothing is changed."""
+        """Count Ctrl-C and SIGTERM in this context. Does nothing outside the main thread, where Python allows no
+        handlers."""
 
         def count(number: int, frame: FrameType | None) -> None:
             self._signals += 1

@@ -1,4 +1,4 @@
-"""Actors on the nodes of a cluster: each has one worker process, which a crew supervises as on a single machine."""
+"""Ray actors with one worker process each, supervised by a crew as on a single machine."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ PATIENCE = 60.0
 """Seconds without a free node before telling the user."""
 
 MOST_FAILURES = 10
-"""Number of workers that may die before they have answered at all."""
+"""Maximum number of workers that die before their first answer."""
 
 
 class Worker:
-    """The actor that plays parts in a separate process, one after another."""
+    """An actor that plays parts in a separate process, one after another."""
 
     def __init__(self, setup: Setup) -> None:
         setup.apply()
@@ -41,32 +41,32 @@ class Worker:
         return done
 
     def call(self, function: Callable[[Any], Any], number: int, item: Any) -> tuple[int, Any]:
-        """Call a function with the item of this number; returns the number, too."""
+        """Call a function with an item. Returns the item's number and the result."""
         return number, function(item)
 
 
 ACTOR: Any = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(Worker)
-"""The class of the actors. One that dies is not restarted by Ray, since its part may have to be divided."""
+"""The Ray actor class. Ray does not restart dead workers, because their parts may have to be divided."""
 
 
 @dataclass(slots=True)
 class Job:
-    """A call of a method of any worker."""
+    """A method call for any worker."""
 
     method: str
     arguments: tuple[Any, ...]
     deaths: int = 0
-    """Number of workers that died in it."""
+    """Number of workers that died during it."""
 
 
 class Team:
-    """The workers of one executor. A worker that dies is replaced, wherever the cluster has space."""
+    """The workers of one executor. Dead workers are replaced wherever the cluster has space."""
 
     def __init__(self, workers: int, setup: Setup, nodes: Nodes, note: Callable[[str], object]) -> None:
-        """`workers` start on those of `nodes` that can be used. `note` is called with remarks for the user."""
+        """`workers` is their number; they run on usable `nodes`. `note` is called with messages for the user."""
         self._most, self._setup, self._nodes, self._note = workers, setup, nodes, note
         self._starting: dict[Any, Any] = {}
-        """Workers that have not answered yet, by the reference to their first answer."""
+        """Workers without an answer yet, by the reference to their first one."""
         self._free: list[Any] = []
         self._working: dict[Any, tuple[Any, Job]] = {}
         """Workers with their jobs, by the reference to the result."""
@@ -74,10 +74,10 @@ class Team:
         """Number of workers that died before they answered."""
 
     def run(self, jobs: Iterator[Job], died: Callable[[Job, str], Iterable[Job]]) -> Iterator[tuple[Job, Any]]:
-        """Do jobs as workers become free, and yield each with its result. `died` is called with a job whose worker
-        died, and how; it returns the jobs to do instead.
+        """Run jobs as workers become free, and yield each with its result. `died` is called with a job whose worker
+        died and the cause, and returns replacement jobs.
 
-        Raises what a job raises, and `GymposiumError` if no node can be used or the cluster is gone."""
+        Raises the errors of jobs, and `GymposiumError` if no node is usable or the cluster is lost."""
         again, told = deque[Job](), False
         for _ in range(self._most - len(self._free)):
             self._start()
@@ -126,8 +126,8 @@ class Team:
         self._starting[worker.node.remote()] = worker
 
     def _wait(self) -> list[Any]:
-        """Return the references that are ready; none if nothing happened for a while. Raises `GymposiumError` if the
-        cluster is gone."""
+        """Return the references that are ready; none after a timeout. Raises `GymposiumError` if the cluster is
+        lost."""
         try:
             ready, _ = ray.wait([*self._starting, *self._working], num_returns=1, timeout=PATIENCE)
         except RayError as error:
@@ -138,8 +138,7 @@ class Team:
         return list(ready)
 
     def _admit(self, reference: Any) -> None:
-        """Take in a worker that has answered. One that could not start, or did on a node that joined and cannot be
-        used, is replaced."""
+        """Admit a worker after its first answer. Replace one that failed to start or runs on an unusable node."""
         worker = self._starting.pop(reference)
         refused = self._nodes.refresh()
         try:

@@ -25,7 +25,7 @@ from gymposium_sb3.player import Sb3Player
 from gymposium_sb3.training import DECISIONS, Algorithm, Settings, evaluate, train
 
 MATCHES = 1000
-"""The matches of the evaluation by default, before they are rounded up to a multiple of the number of seats."""
+"""Default number of evaluation matches, before rounding up to a multiple of the seats."""
 
 command = typer.Typer(
     add_completion=False, no_args_is_help=True, rich_markup_mode="rich", help="stable-baselines3 on any game."
@@ -151,12 +151,12 @@ def train_command(
 
 
 def _parse_seat(text: str) -> Any:
-    """Return the seat as a number if it is one. `Settings.check` refuses other text than `random`."""
+    """Return a number as an int, and other text unchanged for `Settings.check` to validate."""
     return int(text) if text.isdecimal() else text
 
 
 def check_out_path(given: Path | None) -> Path:
-    """Return the path for the policy, after a check that it can be written and does not exist."""
+    """Return the policy's path. Raises `BadOption` unless it is a new, writable zip file."""
     if given is None:
         return new_folder("sb3") / "policy.zip"
     if given.suffix != ".zip":

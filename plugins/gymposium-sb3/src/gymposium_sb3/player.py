@@ -16,10 +16,9 @@ from gymposium_sb3.policy_file import read_policy
 
 
 class Sb3Player:
-    """Player of the legal move with the highest probability, as `predict(deterministic=True)` chooses it.
+    """A player of the likeliest legal move, like `predict(deterministic=True)`.
 
-    Among equals it plays the first one, so equal positions get equal moves. All asks of a call are answered in one
-    forward pass on one thread, because more threads slow a small network down."""
+    Ties go to the first move. Each call is one forward pass on one thread, which is fastest for a small network."""
 
     reader: Reader = READERS["move"]
     style: Style = "compact"
@@ -27,7 +26,7 @@ class Sb3Player:
     repeats: Repeats = "quickly"
 
     def __init__(self, path: str) -> None:
-        """Raise `BadOption` if the file holds no policy that can play."""
+        """Raise `BadOption` for a file without a usable policy."""
         self._path = path
         self.name = f"sb3:{path}"
         self._policy = read_policy(path)

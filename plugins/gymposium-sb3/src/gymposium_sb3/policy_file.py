@@ -1,11 +1,10 @@
-"""Files saved by stable-baselines3; only the weights and plain JSON are read.
+"""Policy files saved by stable-baselines3, of which only the weights and plain JSON are read.
 
-Such a zip also holds pickled Python objects, and unpickling runs any code that they name. `PPO.load` unpickles them, so
-it is for your own files. This module does not: it loads the weights with `weights_only`, and reads the layers from the
-JSON beside them. A file from an untrusted source can play badly, but it runs no code.
+`PPO.load` unpickles Python objects, which can run any code, so it is for your own files. This module loads the weights
+with `weights_only` and reads the layers from JSON. A file from an untrusted source runs no code.
 
-`gymposium sb3 train` adds a note, `gymposium.json`, which names the game and the settings of the training. Zips without
-a note, saved by other scripts, can be played too.
+`gymposium sb3 train` adds a note, `gymposium.json`, with the game and the training settings. Zips without a note work,
+too.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ MAX_WEIGHTS = 256 * 2**20
 MAX_JSON = 16 * 2**20
 """Largest JSON member of a zip, in bytes. stable-baselines3 writes less than a tenth of it."""
 MAX_PICKLE = 2**18
-"""Largest description of the tensors, in bytes. A policy has some hundred bytes for each of its tensors."""
+"""Largest description of the tensors, in bytes. A policy needs some hundred bytes per tensor."""
 MOST_PARTS = 10_000
-"""Largest number of members of a zip. Each takes hundreds of bytes as soon as the zip is opened."""
+"""Maximum number of members of a zip. Each takes hundreds of bytes when the zip is opened."""
 _FAULTS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -56,12 +55,12 @@ _FAULTS = (
     TypeError,
     ValueError,
 )
-"""What zipfile, torch and json raise for damaged files."""
+"""Exceptions that zipfile, torch and json raise for damaged files."""
 _ACTIVATIONS: dict[str, type[nn.Module]] = {
     kind.__name__: kind for kind in (nn.Tanh, nn.ReLU, nn.ELU, nn.GELU, nn.LeakyReLU, nn.SiLU)
 }
 _GLOBALS = re.compile(r"collections OrderedDict|torch\._utils _rebuild_(tensor_v2|parameter)|torch \w+Storage")
-"""What tensors are made with. Others that `weights_only` allows, such as bytearray, can fill memory."""
+"""Globals that tensors need. Others that `weights_only` allows, such as bytearray, can fill memory."""
 _TEXTS = frozenset({"GLOBAL", "BINUNICODE", "SHORT_BINUNICODE", "UNICODE"})
 """Pickle operations that make texts and globals."""
 _HIDDEN = "mlp_extractor.policy_net."
@@ -150,7 +149,7 @@ def _check_parts(content: bytes | mmap) -> None:
 
 
 def _load_weights(content: bytes) -> Any:
-    """Return what torch reads from a file of weights, which is a zip, too.
+    """Return the weights in a torch file, which is a zip, too.
 
     Raises `ValueError` if its members are larger than `MAX_WEIGHTS` in all, and the errors of `_check_pickle`."""
     _check_parts(content)
@@ -167,9 +166,8 @@ def _load_weights(content: bytes) -> Any:
 
 
 def _check_pickle(content: bytes) -> None:
-    """Raise `ValueError` for a description of tensors whose reading could take more memory or time than its size
-    explains: one that is large, names other globals than those of tensors, or uses a container twice. Hashing nested
-    containers takes time that doubles with each level."""
+    """Raise `ValueError` for a pickle that could exhaust memory or time: one that is large, names globals that tensors
+    do not need, or uses a container twice. Hashing nested containers takes exponential time."""
     if len(content) > MAX_PICKLE:
         raise ValueError(f"its tensors are described in more than {MAX_PICKLE // 2**10} KiB")
     texts: set[Any] = set()
@@ -227,9 +225,7 @@ def _make_layer(weights: Mapping[str, Tensor], name: str) -> nn.Linear:
 
 
 def _get_tensor(weights: Mapping[str, Tensor], name: str, dimensions: int) -> Tensor:
-    """Return a tensor of finite numbers that are all in the file.
-
-    Raises `ValueError` if it is sparse, expanded from fewer numbers, or of another shape or kind."""
+    """Return a dense tensor of finite numbers. Raises `ValueError` for any other tensor or number of dimensions."""
     tensor = weights[name]
     if tensor.layout != torch.strided or tensor.device.type != "cpu" or not tensor.is_contiguous():
         raise ValueError(f"{name} is incomplete")

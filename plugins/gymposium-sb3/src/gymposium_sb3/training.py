@@ -51,12 +51,12 @@ class Settings:
     opponent: str = "random"
     """Player of every other seat."""
     seat: int | Literal["random"] = "random"
-    """The learner's seat. With `random` it changes from match to match, so that the policy can play all seats."""
+    """The learner's seat, or `random` for a different one in each match."""
     algorithm: Algorithm = "maskable-ppo"
     decisions: int | None = None
     """Most decisions of the learner, by default `DECISIONS`. Only complete rollouts are played."""
     budget: float | None = None
-    """CPU seconds of training, instead of `decisions`: no rollout begins after them."""
+    """CPU seconds after which no rollout begins, instead of `decisions`."""
     seed: int = 0
     on_illegal: str = "forfeit"
     """Failure policy for illegal moves, which MaskablePPO never makes."""
@@ -67,7 +67,7 @@ class Settings:
         return min(ROLLOUT, (self.decisions or DECISIONS) // BATCH * BATCH)
 
     def check(self) -> Game:
-        """Load and return the game. Raises `GymposiumError` for everything that would stop the training later."""
+        """Load the game, and return it. Raises `GymposiumError` for invalid settings."""
         game = load_game(self.game)
         if not game.num_actions:
             raise BadOption(
@@ -96,8 +96,7 @@ class Settings:
 
 
 class _Progress(BaseCallback):
-    """Callback that reports the decisions played and the mean return of recent matches, once in `EVERY` decisions, and
-    ends training once the budget is used and the network updated."""
+    """A callback that reports progress once in `EVERY` decisions, and ends training after the budget's last update."""
 
     EVERY = 256
 
@@ -121,11 +120,10 @@ class _Progress(BaseCallback):
 
 
 def train(settings: Settings, out: Path, each: Callable[[int, float], object] = lambda decisions, mean: None) -> int:
-    """Train a policy and save it to `out`, in the format of stable-baselines3 and with a note of the game.
+    """Train a policy and save it to `out`, in stable-baselines3's format with a note of the game.
 
-    Returns the decisions played. `each` is called every 256 decisions with the decisions so far and the mean return of
-    the last hundred matches. Ctrl-C ends the training early: the policy is saved, and `KeyboardInterrupt` is raised
-    again."""
+    `each` is called every 256 decisions with the decisions so far and the mean return of the last hundred matches.
+    Returns the number of decisions. After Ctrl-C the policy is saved, and `KeyboardInterrupt` raised again."""
     game = settings.check()
     env = TextGameEnv(
         game,
@@ -149,7 +147,7 @@ def train(settings: Settings, out: Path, each: Callable[[int, float], object] = 
 
 
 def save(model: PPO | MaskablePPO, out: Path, game: Game, settings: Settings) -> None:
-    """Save the policy with its note. The file is moved into place at the end, so it is never incomplete."""
+    """Save the policy with its note, atomically."""
     facts = {**asdict(settings), "decisions": model.num_timesteps}
     del facts["game"]
     versions = {
@@ -166,10 +164,9 @@ def save(model: PPO | MaskablePPO, out: Path, game: Game, settings: Settings) ->
 def evaluate(
     player: Player, opponent: str, game: Game, settings: Settings, matches: int, each: Callable[[], object]
 ) -> Score:
-    """Return the score of `player` against `opponent` in the seats that it was trained for.
-
-    With several seats it plays each equally often, from the same deals. Raises `BadOption` if the seats cannot share
-    the matches evenly."""
+    """Return the score of `player` against `opponent` in the seats that it was trained for, each equally often and on
+    the same deals. `each` is called after each match. Raises `BadOption` if the seats cannot share the matches
+    evenly."""
     seat = check_seat(settings.seat, game.seats)
     if seat is None and matches % game.seats:
         raise BadOption(f"{quantity(matches, 'match')} cannot be shared evenly by {game.seats} seats.")

@@ -17,21 +17,19 @@ from gymposium.replies.reading import bind_reader, read
 
 
 class TextArenaAgent(ta.Agent):  # type: ignore[misc]  # TextArena publishes no types
-    """A player of gymposium as an agent in one episode of one of TextArena's own games.
+    """A gymposium player as an agent in one episode of one of TextArena's own games.
 
-    The player gets the text of each observation and no list of legal moves, so it has to be a language model or a
-    person. It keeps its memory from turn to turn: make an agent for each seat of each episode. Only what the player
-    submits becomes the action, not its thoughts, which TextArena would show to the other players. A reply that cannot
-    be read becomes the empty action, which the environment then judges.
+    The player gets text without a list of legal moves, so it must be a language model or a person. It has a memory:
+    make an agent for each seat of each episode. Only the submission becomes the action, because TextArena would show
+    thoughts to other players. An unparsable reply becomes the empty action.
 
-    In gymposium's own games a player gets more than text: give it to `GymposiumEnv(players=…)`.
+    For gymposium's games, use `GymposiumEnv(players=…)` instead.
     """
 
     def __init__(self, player: str | Player, *, seed: int = 0) -> None:
         """`player` is a name or a player, `seed` the seed of its random stream.
 
-        Raises `BadOption` and `UnknownName` for something else than a player, and `BadOption` for one that answers with
-        calls of tools."""
+        Raises `UnknownName` for an unknown name, and `BadOption` for a player that replies with tool calls."""
         [self.player] = make_opponents(player, 1)
         self._reader = bind_reader(self.player.reader, (), _GAME.name)
         self._context = MatchContext(_GAME.new(seed), new_match_id(_GAME.name), seed)
@@ -39,8 +37,8 @@ class TextArenaAgent(ta.Agent):  # type: ignore[misc]  # TextArena publishes no 
         """The replies so far, with their readings and traces."""
 
     def __call__(self, observation: str) -> str:
-        """Return the action for an observation. Raises `WrongType` for one that is no text, `BadOption` if the player
-        needs a list of moves, and what the player raises."""
+        """Return the action for an observation. Raises `WrongType` unless it is text, `BadOption` if the player needs a
+        list of moves, and the player's errors."""
         if not isinstance(observation, str):
             raise WrongType("An observation", "text, as of textarena.wrappers.LLMObservationWrapper", observation)
         self._context.match = _GAME.make_match(Event(CHANCE, observation), None)
@@ -58,7 +56,7 @@ class TextArenaAgent(ta.Agent):  # type: ignore[misc]  # TextArena publishes no 
 
 
 class _ObservationGame(OneReplyGame):
-    """The game of an agent: each observation is a task that a text answers."""
+    """An agent's game: each observation is a task with a text as its answer."""
 
     task_noun = "observation"
 

@@ -26,14 +26,13 @@ PREFIX = "gymposium:"
 
 
 class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no types
-    """A game of gymposium as an environment of TextArena.
+    """A gymposium game as a TextArena environment.
 
-    Each player's first message is the prompt with the rules, and each turn brings a message with the position, the
-    legal moves and how to answer, of the type `GAME_BOARD`. After a failed reply this begins with the reason. The text
-    of a reply comes back to its player alone; the positions say what the others may know of it.
+    Each player's first message has the rules. Each turn adds a `GAME_BOARD` message with the position, the legal moves
+    and instructions; after a failed reply it begins with the reason. Only its own player sees the text of a reply.
 
-    Rewards have TextArena's scale. Rivals get from -1 to 1: two of them 1, 0 or -1, more of them by their rank. A
-    player who plays alone, or with others for one result, gets from 0 to 1. Whoever forfeits gets -1.
+    Rewards have TextArena's scale. Two rivals get 1, 0 or -1, and more of them from -1 to 1 by rank. Single and
+    cooperating players get from 0 to 1. A forfeit gets -1.
     """
 
     def __init__(
@@ -46,11 +45,11 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
         prompt: Style = "full",
         name: str = "textarena",
     ) -> None:
-        """`game` is a name or a `Game`. `players` holds players of gymposium by seat, who answer by themselves: their
-        seats are never the current player. `on_illegal`, `reply` and `prompt` are as for `gymposium.Table`; one retry
-        is what TextArena's games allow. `name` is the name of the other seats in the record.
+        """`game` is a name or a `Game`. `players` are gymposium players by seat, which are never the current player.
+        `on_illegal`, `reply` and `prompt` are as in `gymposium.Table`; TextArena's games also allow one retry. `name`
+        is the other seats' name in the record.
 
-        Raises `BadOption` and `UnknownName` for wrong arguments."""
+        Raises `BadOption` and `UnknownName` for invalid arguments."""
         self.game = load_game(game) if isinstance(game, str) else game
         given = dict(players or {})
         for seat in given:
@@ -92,10 +91,9 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
         return self.table.record()
 
     def reset(self, num_players: int, seed: int | None = None) -> None:
-        """Begin an episode. `num_players` is the number of seats of the game, those of `players` included. No global
-        generator is seeded.
+        """Begin an episode. `num_players` must be the game's number of seats. No global generator is seeded.
 
-        Raises `BadOption` for another number, and what `gymposium.Table` raises."""
+        Raises `BadOption` for another number, and the errors of `gymposium.Table`."""
         if num_players != self.game.seats:
             raise BadOption(f"num_players={num_players!r}: {self.game.name} has {self.game.seats} seats.")
         self._table = Table(self.game, seats=self._seats, opponents=self._opponents, seed=seed, **self._options)
@@ -128,12 +126,12 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
         return done
 
     def _make_rules(self, player_id: int, game_state: Any) -> str:
-        """Return what the prompts of a seat begin with."""
+        """Return the rules part of a seat's prompt."""
         nothing = Observation(player_id, "", None)
         return self._prompt(nothing).removesuffix(self._prompt(nothing, rules=False))
 
     def _show(self) -> None:
-        """Show the position to the seat that is asked next, or end the episode."""
+        """Show the position to the seat to move, or end the episode."""
         table, state = self.table, self.state
         for seat, info in state.game_info.items():
             info["turn_count"] = sum(turn.seat == seat and turn.reading == "move" for turn in table.turns)
@@ -161,8 +159,7 @@ class GymposiumEnv(ta.Env):  # type: ignore[misc]  # TextArena publishes no type
 
 
 def compute_reward(played: MatchResult, seat: int) -> float:
-    """Return the reward of a seat on TextArena's scale, see `GymposiumEnv`. Penalties for failed replies do not change
-    it."""
+    """Return a seat's reward on TextArena's scale (`GymposiumEnv`), without penalties for failed replies."""
     forfeit = played.ending.seat
     if seat == forfeit:
         return -1.0
@@ -171,12 +168,13 @@ def compute_reward(played: MatchResult, seat: int) -> float:
 
 
 def register_games(*names: str) -> list[str]:
-    """Register games with TextArena and return their ids: `kuhn_poker` becomes `gymposium:kuhn_poker`, and
-    `gymposium:kuhn_poker-raw` without a wrapper. Without arguments, all games with their default parameters.
-    `textarena.make(id, players={1: "mcts-100"})` passes keywords to `GymposiumEnv`.
+    """Register games, by default all, with TextArena, and return their ids.
 
-    The wrapper shows the prompt and the newest position, and in games whose positions show only what is new, such as
-    worlds with tools, everything so far. Raises `UnknownName` and `BadParameter` for a name that is no game's."""
+    `kuhn_poker` becomes `gymposium:kuhn_poker`, and `gymposium:kuhn_poker-raw` without a wrapper.
+    `textarena.make(id, players={1: "mcts-100"})` passes keywords to `GymposiumEnv`. The wrapper shows the rules and the
+    newest position, or the whole conversation in games with incremental positions, such as worlds.
+
+    Raises `UnknownName` and `BadParameter` for invalid names."""
     specs = {name: load_game(name).spec for name in names} or dict(host().games)
     for name, spec in specs.items():
         if f"{PREFIX}{name}" not in ENV_REGISTRY:
@@ -187,5 +185,5 @@ def register_games(*names: str) -> list[str]:
 
 
 def _has_one_result(game: Game) -> bool:
-    """Return whether no seat does better than another."""
+    """Return whether all seats share one result."""
     return game.seats == 1 or game.spec.utility == "cooperative"

@@ -1,4 +1,4 @@
-"""Finished episodes of TextArena's own games: what was done, and a digest of what was shown."""
+"""Finished episodes of TextArena's own games: their actions, and a digest of their observations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIELDS = ("env", "version", "seed", "num_players", "actions", "rewards", "game_
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """A finished episode of one of TextArena's games, as one line of a file holds it."""
+    """A finished episode of a TextArena game: one line of a file."""
 
     env: str
     """The id of the environment: `TicTacToe-v0`."""
@@ -29,11 +29,11 @@ class Episode:
     seed: int
     num_players: int
     actions: tuple[tuple[int, str], ...]
-    """Each action with the player whose it is, as the agents gave them."""
+    """The actions as (player, text)."""
     rewards: Mapping[str, float]
     """The rewards by player, whose ids are text as in JSON."""
     game_info: Mapping[str, Any]
-    """What the environment says of each player at the end."""
+    """The environment's final info for each player."""
     digest: str
     """SHA-256, in hexadecimal, of all observations and of `rewards` and `game_info`."""
 
@@ -72,14 +72,14 @@ class Episode:
 
 
 def read_episodes(path: str | Path) -> Iterator[Episode]:
-    """Yield the episodes of a file, which `Recorded` writes.
+    """Yield the episodes of a file that `RecordedEnv` wrote.
 
     Raises `BadRecord` with the number of the first invalid line, and for a file that cannot be read."""
     try:
         for number, line in enumerate(read_lines(path), start=1):
             yield _parse_line(line, f"{path}, line {number}")
     except OSError as error:
-        raise BadRecord(f"{path} cannot be read ({reason(error)}). Name a file written by Recorded.") from error
+        raise BadRecord(f"{path} cannot be read ({reason(error)}). Give a file written by RecordedEnv.") from error
 
 
 def _parse_line(line: bytes, where: str) -> Episode:
@@ -98,8 +98,8 @@ def compute_digest(shown: Sequence[Any], rewards: Any, game_info: Any) -> str:
 
 
 def to_json(value: Any) -> Any:
-    """Return a value as JSON holds it: keys are text, tuples are lists, and members of an `Enum` their names. Raises
-    `GymposiumError` for what JSON cannot hold."""
+    """Convert a value to plain JSON types: keys to text, tuples to lists, `Enum` members to names. Raises
+    `GymposiumError` for any other type."""
     match value:
         case None | bool() | int() | float() | str():
             return value

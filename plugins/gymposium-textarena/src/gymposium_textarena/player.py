@@ -22,11 +22,10 @@ class BadAgent(GymposiumError, TypeError):
 
 
 class TextArenaPlayer:
-    """A player whose replies come from an agent of TextArena, or any callable from the text of an observation to the
-    text of an action.
+    """A player whose replies come from a TextArena agent, or any callable from observation text to action text.
 
-    The agent reads the prompt that a language model in its seat would get: rules, position, legal moves and how to
-    answer. Agents exist in Python only: no name of a player, in a command or a file, stands for one.
+    The agent reads the prompt of a language model in its seat: rules, position, legal moves, instructions. It exists
+    only in Python and has no player name for commands.
     """
 
     def __init__(
@@ -39,8 +38,8 @@ class TextArenaPlayer:
         context: Literal["state", "full"] = "state",
     ) -> None:
         """`name` is the name in records, by default that of the agent's class. `reply` (`"move"`, `"tags"`, `"json"`)
-        and `prompt` (`"full"`, `"compact"`) are as for `gymposium.Table`. With the context `"full"` the agent reads all
-        prompts and replies of its seat so far, as games need whose positions show only what is new.
+        and `prompt` (`"full"`, `"compact"`) are as in `gymposium.Table`. With `context="full"` the agent reads all of
+        its prompts and replies so far, which games with incremental positions need.
 
         Raises `WrongType` for an agent that cannot be called, `UnknownName` for another form of replies, and
         `BadOption` for another context."""

@@ -1,4 +1,4 @@
-"""Episodes of TextArena's own games as they are played."""
+"""A recorder for episodes of TextArena's own games."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from gymposium_textarena.episodes import Episode, compute_digest, to_json
 
 
 class RecordedEnv(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no types
-    """An environment as `textarena.make` returns it, which notes its episode. Other wrappers stand around this one.
+    """A wrapper that records one episode. It must be the first around the result of `textarena.make`.
 
-    It is for one episode: TextArena's observation wrappers keep the text of earlier ones. An environment that was made
-    with keywords is noted without them, so its episode does not replay."""
+    Make a new environment for each episode, because TextArena's observation wrappers keep earlier text. Keywords of
+    `textarena.make` are not recorded, so such an episode does not replay."""
 
     def __init__(self, env: Any, path: str | Path | None = None) -> None:
         """`close` appends the episode to the file `path`.
 
-        Raises `BadOption` for an environment that is not as `textarena.make` returns it, and for one of gymposium's."""
+        Raises `BadOption` for an environment with other wrappers, and for a `GymposiumEnv`."""
         super().__init__(env)
         wrappers: list[type] = []
         inner = env
@@ -34,11 +34,11 @@ class RecordedEnv(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no t
             raise BadOption("gymposium's games have their own records. Use GymposiumEnv.record().")
         self._id: str = getattr(inner, "env_id", "")
         if self._id not in ENV_REGISTRY or (ENV_REGISTRY[self._id].default_wrappers or []) != wrappers:
-            raise BadOption(f"{env!r} has other wrappers. Wrap what textarena.make returned in Recorded first.")
+            raise BadOption(f"{env!r} has other wrappers. Wrap the result of textarena.make in RecordedEnv first.")
         self._path = path
         self._begun: tuple[int, int] | None = None
         self._turn: tuple[int, Any] | None = None
-        """The observation of this turn, once it was asked for."""
+        """The current turn's observation, once requested."""
         self._shown: list[Any] = []
         self._actions: list[tuple[int, str]] = []
         self._done = False
@@ -56,7 +56,7 @@ class RecordedEnv(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no t
         if isinstance(seed, bool) or not isinstance(seed, int):
             raise BadOption(f"seed={seed!r}: give a number. Without a seed, the episode cannot be replayed.")
         if self._begun is not None:
-            raise BadOption("Recorded supports a single episode. Call textarena.make and Recorded again.")
+            raise BadOption("RecordedEnv supports a single episode. Make a new environment for the next one.")
         self._begun = (num_players, seed)
         return self.env.reset(num_players=num_players, seed=seed)
 
@@ -77,9 +77,9 @@ class RecordedEnv(ta.Wrapper):  # type: ignore[misc]  # TextArena publishes no t
         return self._done, info
 
     def close(self) -> tuple[Any, Any]:
-        """Return the rewards and infos of the environment. The episode is written now if it is over.
+        """Return the environment's rewards and infos, and write a finished episode.
 
-        Raises `GymposiumError` for rewards or infos that JSON cannot hold, or if the file cannot be written."""
+        Raises `GymposiumError` if JSON cannot hold them, or if the file cannot be written."""
         rewards, game_info = self.env.close()
         if self._done and self._episode is None and self._begun is not None:
             paid, told = to_json(rewards), to_json(game_info)

@@ -1,7 +1,7 @@
-"""Replay TextArena's episodes in a separate process.
+"""Replays of TextArena's episodes in a separate process.
 
-TextArena's environments seed Python's global generator, and some ask a service on the network with the user's key. The
-process has a time limit for each episode, its environment holds no keys, and it opens no connection.
+TextArena's environments seed Python's global generator, and some call a service with the user's key. So the process has
+a time limit per episode, gets no keys, and cannot open connections.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from gymposium_textarena.recorded import RecordedEnv
 SECONDS = 60.0
 """Time limit of one episode, in seconds."""
 _PASSED_ON = ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "NLTK_DATA", "PATH", "PYTHONPATH", "TMPDIR")
-"""Environment variables of the process, if they are set."""
+"""Environment variables passed to the process."""
 _CONNECTS = {f"socket.{name}" for name in ("bind", "connect", "getaddrinfo", "gethostbyname", "sendmsg", "sendto")}
-"""Audit events of Python that a replay refuses."""
+"""Python audit events that a replay blocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedEpisode:
-    """An episode that was played again."""
+    """A replayed episode with the first difference."""
 
     episode: Episode
     difference: str
@@ -42,13 +42,13 @@ class ReplayedEpisode:
 
     @property
     def same(self) -> bool:
-        """True if observations, rewards and infos are those of the episode."""
+        """True if observations, rewards and infos match."""
         return not self.difference
 
 
 def replay(*episodes: Episode, seconds: float = SECONDS) -> list[ReplayedEpisode]:
-    """Replay episodes with the installed TextArena, each from its seed with its actions, and compares.
-    `seconds` is the time limit of one episode. Only environments that TextArena registers are made."""
+    """Replay episodes with the installed TextArena, from their seeds and actions. `seconds` is the time limit per
+    episode."""
     found: list[ReplayedEpisode] = []
     while len(found) < len(episodes):  # a process that ended is started anew
         left = episodes[len(found) :]
@@ -57,7 +57,7 @@ def replay(*episodes: Episode, seconds: float = SECONDS) -> list[ReplayedEpisode
 
 
 def _find_differences(episodes: tuple[Episode, ...], seconds: float) -> Iterator[str]:
-    """Yield the difference of each episode, up to the first one that ends the process."""
+    """Yield the difference of each episode, up to the first that ends the process."""
     environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     with subprocess.Popen(
         python_command("-c", "from gymposium_textarena.replaying import _serve; _serve()"),
@@ -76,7 +76,7 @@ def _find_differences(episodes: tuple[Episode, ...], seconds: float) -> Iterator
 
 
 def _ask(process: subprocess.Popen[str], episode: Episode, seconds: float) -> tuple[str, bool]:
-    """Return the answer of the process, empty if it has ended, and whether it was killed for the time that it took."""
+    """Return the process's answer, empty if it ended, and whether it exceeded the time limit."""
     assert process.stdin is not None
     assert process.stdout is not None
     late = Event()
@@ -99,7 +99,7 @@ def _ask(process: subprocess.Popen[str], episode: Episode, seconds: float) -> tu
 
 
 def _find_difference(episode: Episode) -> str:
-    """Play an episode in this process, and return the first difference."""
+    """Replay an episode in this process, and return the first difference."""
     env = RecordedEnv(ta.make(episode.env))
     env.reset(num_players=episode.num_players, seed=episode.seed)
     done = False
@@ -125,7 +125,7 @@ def _refuse_connections(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def _serve() -> None:
-    """Answer each line of standard input, an episode, with its difference."""
+    """Answer each episode on standard input with its difference."""
     sys.addaudithook(_refuse_connections)
     limit_process()
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class TinkerBackend:
-    """Holds the model of a run on the Tinker service."""
+    """A backend that trains on the Tinker service."""
 
     def __init__(self, settings: TinkerSettings) -> None:
         self._settings = settings
@@ -76,8 +76,7 @@ class TinkerBackend:
 
 
 def describe_costs(config: TrainConfig) -> str:
-    """Return the forward passes that the settings of a run cost beyond one forward and backward pass of each update, in
-    words; empty without any."""
+    """Describe the passes that a run's settings cost beyond one forward and backward pass per update; empty if none."""
     from gymposium_tinker.losses import choose_service_loss
 
     passes = []

@@ -1,4 +1,4 @@
-"""Rows and demonstrations as the service's data: one datum a row, whose targets are its tokens shifted by one."""
+"""Conversion of rows and demonstrations to the service's data: a datum per row, with shifted tokens as targets."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from gymposium_train.learner.token_batch import TokenBatch, token_batch
 
 
 def make_datum(ids: Tokens, **inputs: Sequence[float]) -> Datum:
-    """Return a row of tokens: all but the last are read, all but the first are targets. Each of `inputs` has a number
-    for each target."""
+    """Return a row of tokens as a datum. All but the last are inputs, and all but the first are targets. Each of
+    `inputs` has a number per target."""
     tensors = {
         name: TensorData(data=[*values], dtype="float32", shape=[len(values)]) for name, values in inputs.items()
     }
@@ -26,7 +26,7 @@ def make_datum(ids: Tokens, **inputs: Sequence[float]) -> Datum:
 
 
 def align_to_targets(row: Row, numbers: Callable[[Span], Sequence[float]]) -> list[float]:
-    """Return a number for each target of a row: those of its sampled tokens, and 0 for the others."""
+    """Return a number per target of a row: those of `numbers` for sampled tokens, 0 for others."""
     values = [0.0] * (len(row.ids) - 1)
     for span in row.spans:
         values[span.start - 1 : span.stop - 1] = numbers(span)
@@ -34,13 +34,13 @@ def align_to_targets(row: Row, numbers: Callable[[Span], Sequence[float]]) -> li
 
 
 def make_scoring_datum(ids: Tokens) -> Datum:
-    """Return a row for computing log-probabilities only."""
+    """Return a row with zero weights, for computing log-probabilities."""
     return make_datum(ids, weights=[0.0] * (len(ids) - 1))
 
 
 def make_imitation_data(demonstrations: Sequence[Demonstration | Pair], weight: float) -> list[Datum]:
-    """Demonstrations whose weighted log-probabilities add up to `weight` times the mean over all tokens of the
-    completions. Those of one conversation are one datum."""
+    """Return demonstrations as data, one datum per conversation. The weighted log-probabilities add up to `weight`
+    times the mean over all completion tokens."""
     found = [Demonstration(*one) for one in demonstrations]
     each = weight / sum(len(one.completion) for one in found)
     data = []
@@ -55,8 +55,7 @@ def make_imitation_data(demonstrations: Sequence[Demonstration | Pair], weight: 
 
 
 def logprobs(output: ForwardBackwardOutput, data: Sequence[Datum]) -> list[Tensor]:
-    """Return the log-probability of each target of each datum. Raises `GymposiumError` if the service returned another
-    number of them."""
+    """Return the log-probability of each target of each datum. Raises `GymposiumError` for a wrong number of them."""
     found = [torch.tensor(one["logprobs"].data, dtype=torch.float32) for one in output.loss_fn_outputs]
     targets, returned = [len(one.loss_fn_inputs["target_tokens"].data) for one in data], [len(row) for row in found]
     if returned != targets:
@@ -71,7 +70,7 @@ def _describe(rows: Sequence[int]) -> str:
 
 
 def gather_sampled(rows: Sequence[Row], scores: Sequence[Tensor]) -> Tensor:
-    """[M]: the scores of the sampled tokens of all rows, in order, from those of all targets."""
+    """Return [M]: the scores of all rows' sampled tokens, in order, given the scores of all targets."""
     return torch.cat(
         [score[span.start - 1 : span.stop - 1] for row, score in zip(rows, scores, strict=True) for span in row.spans]
     )

@@ -1,4 +1,4 @@
-"""The engine that samples on the Tinker service: prompts of tokens in, tokens with their log-probabilities out."""
+"""The engine that samples tokens, with their log-probabilities, on the Tinker service."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from gymposium_tinker.service import translate_errors
 
 
 class TinkerEngine:
-    """A `ConcurrentTokenEngine` that plays snapshots of weights, each under the name of its policy."""
+    """A `ConcurrentTokenEngine` on snapshots of weights, by policy."""
 
     def __init__(self, context: int, stops: frozenset[int], policy: Policy, client: SamplingClient) -> None:
-        """`context` is the largest number of tokens of prompt and completion together, `stops` are the tokens that end
-        a reply, and `client` samples from the weights of `policy`."""
+        """`context` is the maximum number of tokens in prompt and completion together. `stops` are the tokens that end
+        a reply. `client` samples from `policy`."""
         self.context = context
         self._stops = sorted(stops)
         self._clients = {policy: client}
@@ -32,15 +32,15 @@ class TinkerEngine:
 
     @property
     def policies(self) -> tuple[Policy, ...]:
-        """The policies that are held, oldest first."""
+        """The available policies, oldest first."""
         return (*self._clients,)
 
     def add(self, policy: Policy, client: SamplingClient) -> None:
-        """Hold another policy."""
+        """Add a policy."""
         self._clients[policy] = client
 
     def retire(self, policy: Policy) -> None:
-        """Let a policy go."""
+        """Remove a policy."""
         del self._clients[policy]
 
     def generate(self, requests: Sequence[TokenRequest], sampling: Sampling) -> list[Completion]:
@@ -90,8 +90,8 @@ def _make_completion(done: Future[SampleResponse], request: TokenRequest, policy
 
 
 def _slice_reply(scores: Sequence[float | None], prompt: Tokens, reply: Tokens) -> tuple[float, ...]:
-    """Return the log-probabilities of a reply's tokens among those of prompt and reply. The first token of all has
-    none: some servers write None for it, others leave it out."""
+    """Return the log-probabilities of a reply's tokens, given those of prompt and reply. For the very first token, some
+    servers return None and others nothing."""
     missing = len(prompt) + len(reply) - len(scores)
     found = scores[len(prompt) - missing :]
     if missing not in (0, 1) or None in found:
@@ -103,5 +103,5 @@ def _slice_reply(scores: Sequence[float | None], prompt: Tokens, reply: Tokens) 
 
 
 def no_engine(start: EngineStart, settings: NoSettings) -> NoReturn:
-    """The factory of the engine `tinker`, which only the backend of a run can make. Raises `BadOption`."""
+    """Raise `BadOption`, because only a training run's backend can make the engine `tinker`."""
     raise BadOption("engine=tinker is not available to players, because it samples from a training run's model.")

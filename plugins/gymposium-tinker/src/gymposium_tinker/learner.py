@@ -1,4 +1,4 @@
-"""The learner on the Tinker service: the methods of `Learner` for a LoRA that the service holds. An update:
+"""The learner on the Tinker service: `Learner` for a LoRA there. An update:
 
 for each pass over the rows:
     for each minibatch:                      an optimizer step
@@ -35,7 +35,7 @@ from gymposium_train.learner.rows import Row, Tokens, fill_spans, split_tokens
 from gymposium_train.learner.token_batch import TokenBatch
 
 STATE = "tinker.json"
-"""Name of the file that says where the service holds a state."""
+"""Name of the file with the path of a saved state on the service."""
 
 
 class TinkerLearner:
@@ -55,10 +55,10 @@ class TinkerLearner:
         on_service: ServiceLoss | None,
         days: int,
     ) -> None:
-        """`client` trains the model. `on_service` is the loss of the service that equals the policy's part of `loss`;
-        None if that is computed here. Checkpoints are deleted after `days` days."""
+        """`client` trains the model. `on_service` is the service's loss that equals the policy's part of `loss`; None
+        to compute it here. Checkpoints are deleted after `days` days."""
         self.client = client
-        """The client of the model that learns. `load_state` replaces it."""
+        """The learning model's client, which `load_state` replaces."""
         self.policy_version = 0
         self._service, self._settings, self._loss, self._on_service = service, settings, loss, on_service
         self._seconds = days * DAY
@@ -66,7 +66,7 @@ class TinkerLearner:
         """The client of the reference, if it has been used."""
         self._reference_path: str | None = None
         self._paths: dict[str, str] = {}
-        """Where the service keeps what `client` has saved, by name. Some servers refuse a name the second time."""
+        """Paths of saved states, by name. Some servers refuse a name the second time."""
         self.refresh_reference()
 
     def annotate(self, rows: Sequence[Row]) -> list[Row]:
@@ -156,8 +156,8 @@ class TinkerLearner:
         metrics: Metrics,
         first: bool,
     ) -> None:
-        """Do one optimizer step on a minibatch, one of `batches` in its pass. All requests are sent before one is
-        waited for."""
+        """Do one optimizer step on a minibatch, one of `batches` in its epoch. All requests are sent before the first
+        wait."""
         batch, lessons, demonstrations = flatten_rows(rows), None, []
         with translate_errors():
             data = [make_scoring_datum(row.ids) for row in rows]
@@ -186,7 +186,7 @@ class TinkerLearner:
     def _send_policy_loss(
         self, rows: list[Row], data: list[Datum], batch: TokenBatch, batches: int, kl_weight: float, metrics: Metrics
     ) -> APIFuture[ForwardBackwardOutput]:
-        """Send the policy's loss of a minibatch, times the number of minibatches. `data` are the rows to score."""
+        """Send a minibatch's policy loss, times the number of minibatches. `data` are the rows to score."""
         if self._on_service is not None:
             wanted = make_weighted_data(rows, batch, self._loss, float(batches))
             return self.client.forward_backward(wanted, self._on_service.name, self._on_service.settings)
@@ -203,7 +203,7 @@ class TinkerLearner:
         return self.client.forward_backward(make_imitation_data(demonstrations, weight), "cross_entropy")
 
     def _send_optimizer_step(self, learning_rate: float) -> APIFuture[OptimStepResponse]:
-        """Send an optimizer step, with the settings of the run and the epsilon of `torch.optim.AdamW`."""
+        """Send an optimizer step with the run's settings and AdamW's default epsilon."""
         return self.client.optim_step(
             AdamParams(
                 learning_rate=learning_rate,
@@ -216,7 +216,7 @@ class TinkerLearner:
         )
 
     def _save(self, what: str) -> str:
-        """Save weights and optimizer on the service, once for each version. Return their path there."""
+        """Save weights and optimizer on the service, once per version. Returns their path there."""
         name = f"{what}-{self.policy_version}"
         if name not in self._paths:
             with translate_errors():

@@ -1,8 +1,8 @@
-"""The loss of a run as a loss of the service.
+"""A run's loss as one of the service's losses.
 
-The service sums the losses of tokens, so a token's weight is a factor of its advantage. It has the losses of pg, ppo
-and cispo; any other loss, and the KL terms k2 and k3, are computed here from log-probabilities
-(`forward_backward_custom`), which costs another forward pass.
+The service sums token losses, so a token's weight is a factor of its advantage. It has the losses of pg, ppo and cispo.
+Other losses, and the KL terms k2 and k3, are computed here from log-probabilities (`forward_backward_custom`), which
+costs another forward pass.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def choose_service_loss(config: TrainConfig) -> ServiceLoss | None:
 
 
 def make_weighted_data(rows: list[Row], batch: TokenBatch, loss: Loss, scale: float) -> list[Datum]:
-    """Rows as data for a loss of the service. `batch` holds their sampled tokens, `scale` is a factor of the loss."""
+    """Return rows as data for a loss of the service. `batch` has their sampled tokens; `scale` multiplies the loss."""
     proximal = iter(loss.proximal(batch).tolist())
     advantages = iter((scale * batch.advantages * batch.weights * loss.correction(batch)).tolist())
     return [

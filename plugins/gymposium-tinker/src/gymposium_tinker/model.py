@@ -1,4 +1,4 @@
-"""A model on the Tinker service that learns, and what is saved of it."""
+"""A learning model on the Tinker service, and its saved states."""
 
 from __future__ import annotations
 
@@ -75,14 +75,14 @@ class TinkerModel:
 
 @contextmanager
 def open_imitation(start: BackendStart, settings: TinkerSettings) -> Iterator[TinkerModel]:
-    """The base model with a new LoRA, which imitates."""
+    """Provide the base model with a new LoRA, for imitation."""
     with open_session(settings) as service:
         yield _make_model(start, settings, service, _create_client(start.config, settings, service), Loss())
 
 
 @contextmanager
 def open_reinforcement(start: BackendStart, settings: TinkerSettings) -> Iterator[TinkerModel]:
-    """The LoRA after the cold start, or a new one without a cold start, for reinforcement learning."""
+    """Provide the LoRA from the cold start, or a new one, for reinforcement learning."""
     config = start.config
     with open_session(settings) as service:
         if config.cold_start.steps:
@@ -112,7 +112,7 @@ def player(start: BackendStart, settings: TinkerSettings, learned: Learned) -> L
 
 
 def export(start: BackendStart, settings: TinkerSettings, checkpoint: Path, target: Path) -> None:
-    """Save the weights of a checkpoint for sampling."""
+    """Save a checkpoint's weights for sampling."""
     with open_session(settings) as service:
         with translate_errors():
             client = resolve(service.create_training_client_from_state(_read_state(checkpoint)["path"]))
@@ -120,8 +120,8 @@ def export(start: BackendStart, settings: TinkerSettings, checkpoint: Path, targ
 
 
 def save(config: TrainConfig, client: TrainingClient, target: Path) -> None:
-    """Save weights on the service, for training and for sampling, without an end. Write where they are, with the
-    settings of their player, to a directory."""
+    """Save weights on the service, for training and sampling, without expiry. Write their paths and the player's
+    settings to a directory."""
     with translate_errors():
         state, sampler = client.save_state("result", overwrite=True), client.save_weights_for_sampler("result")
         saved = {"path": state.result().path, "sampler": sampler.result().path}
@@ -147,7 +147,7 @@ def _make_model(
 
 
 def _create_client(config: TrainConfig, settings: TinkerSettings, service: ServiceClient) -> TrainingClient:
-    """Return the client of a new LoRA, whose weights follow from the run's seed."""
+    """Return the client of a new LoRA, initialized from the run's seed."""
     with translate_errors():
         return resolve(
             service.create_lora_training_client(
@@ -162,7 +162,7 @@ def _create_client(config: TrainConfig, settings: TinkerSettings, service: Servi
 
 
 def _find_context(config: TrainConfig, settings: TinkerSettings) -> int:
-    """Return the context of the model as the service tells it, otherwise as the model's own files do."""
+    """Return the model's context according to the service, or else to the model's files."""
     told = find_context(settings, base_model(config, settings))
     assert config.model.name is not None, "a config without it is refused"
     return load_context_length(config.model.name, config.model.trust) if told is None else told
@@ -178,7 +178,7 @@ def _load_format(config: TrainConfig) -> tuple[Chat, frozenset[int]]:
 
 
 def _read_state(directory: Path) -> dict[str, str]:
-    """Return where the service holds what was saved in a directory."""
+    """Read the paths on the service from a saved directory."""
     file = directory / STATE
     if not file.is_file():
         raise GymposiumError(f"{directory} was not written by a run with backend.kind=tinker: it has no {STATE}.")

@@ -22,10 +22,10 @@ DAY = 86_400
 
 
 class Snapshots:
-    """A `Publisher`: each publish is a snapshot of the learner's weights, which never changes.
+    """A `Publisher` of immutable snapshots of the learner's weights.
 
-    Snapshots are held by the session, unless versions may be kept as opponents: then they are saved under the policy's
-    name, and `keep` notes their paths in files."""
+    The session holds the snapshots. If versions may become opponents, they are saved under the policy's name, and
+    `keep` writes their paths to files."""
 
     def __init__(
         self,
@@ -39,9 +39,8 @@ class Snapshots:
         keeps: bool,
         days: int,
     ) -> None:
-        """`training` returns the client of the model that learns, `directory` holds the paths of kept versions,
-        `staleness` is the number of publishes that rollouts may be behind, and `keeps` says whether versions may be
-        kept, for `days` days."""
+        """`training` returns the learning model's client. `directory` is for the paths of kept versions. `staleness` is
+        the number of publishes that rollouts may lag. `keeps` allows keeping versions, for `days` days."""
         self.context = context
         self._service, self._training, self._stops, self._directory = service, training, stops, directory
         self._keeps, self._seconds = keeps, days * DAY

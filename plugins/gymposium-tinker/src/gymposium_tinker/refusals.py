@@ -1,4 +1,4 @@
-"""The settings of a run that the service cannot do, each with the reason."""
+"""Settings that the service does not support, with reasons."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WITHOUT_EFFECT = (
 
 
 def refusals(config: TrainConfig, settings: TinkerSettings) -> Iterator[str]:
-    """Yield a sentence for each setting that the service cannot do."""
+    """Yield a sentence for each setting that the service does not support."""
     credit, several = make_credit(config.credit), config.optimizer.epochs * config.optimizer.minibatches > 1
     if config.model.name is None:
         yield (

@@ -1,4 +1,4 @@
-"""The connection to the Tinker service: its key, its models, and its errors in words."""
+"""The connection to the Tinker service: its key, models and errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SECONDS = 10.0
 """Time limit for the service's first answer and for ending a session, in seconds."""
 LOGGER = logging.getLogger(__name__)
 PROBES = ("The quick brown fox.", " 12 a1\n\tb2 {}<>", "Grüße, 你好 🙂")
-"""Texts that equal tokenizers turn into equal tokens."""
+"""Texts that equal tokenizers encode equally."""
 
 
 def key() -> str:
@@ -41,14 +41,14 @@ def key() -> str:
 
 
 def resolve(found: Any, timeout: float | None = None) -> Any:
-    """Return what the SDK returned or, of a future, its result. Clients come as futures since SDK 0.38, and at once
-    before. Raises `TimeoutError` if a future takes longer than `timeout` seconds."""
+    """Return a value of the SDK, or its result if it is a future, as clients are since SDK 0.38. Raises `TimeoutError`
+    after `timeout` seconds."""
     return found.result(timeout) if isinstance(found, APIFuture) else found
 
 
 @contextmanager
 def open_session(settings: TinkerSettings) -> Iterator[tinker.ServiceClient]:
-    """Context with a new session with the service."""
+    """Provide a new session with the service."""
     service = open_service(settings)
     try:
         yield service
@@ -67,8 +67,8 @@ def open_service(settings: TinkerSettings) -> tinker.ServiceClient:
 
 
 def close_service(service: tinker.ServiceClient, status: Literal["success", "errored"]) -> None:
-    """End a session. The service ends sessions by itself as well, and older SDKs and some servers have no request for
-    that, so a failure is only logged. The SDK retries for minutes, which is not waited for."""
+    """End a session. A failure is only logged, because sessions also expire, and older SDKs and some servers cannot end
+    them. The SDK's retries are not awaited."""
     try:
         with translate_errors():
             resolve(start_closing(service, status), SECONDS)
@@ -77,14 +77,13 @@ def close_service(service: tinker.ServiceClient, status: Literal["success", "err
 
 
 def start_closing(service: tinker.ServiceClient, status: Literal["success", "errored"]) -> Any:
-    """Start to end a session and return the SDK's future; None if the SDK has no such request. A finalizer may call
-    this, since it never blocks: finalizers run in any thread, such as the SDK's own or the server's."""
+    """Start to end a session and return the SDK's future; None if the SDK cannot. It never blocks, so finalizers may
+    call it in any thread."""
     return service.close(status) if hasattr(service, "close") else None
 
 
 def check_answers(settings: TinkerSettings) -> None:
-    """Raise `GymposiumError` unless something answers at the service's address. The SDK alone would wait for
-    minutes."""
+    """Raise `GymposiumError` unless something answers at the service's address. The SDK would retry for minutes."""
     address = (settings.base_url or os.environ.get(BASE_URL) or PRODUCTION).rstrip("/")
     try:
         httpx.get(f"{address}/api/v1/healthz", timeout=SECONDS)
@@ -103,7 +102,7 @@ def base_model(config: TrainConfig, settings: TinkerSettings) -> str:
 
 @contextmanager
 def translate_errors() -> Iterator[None]:
-    """Raise errors of the SDK as `GymposiumError`. The SDK has tried again by then, if that could help."""
+    """Raise the SDK's errors, after its retries, as `GymposiumError`."""
     try:
         yield
     except GymposiumError:
@@ -118,16 +117,16 @@ def translate_errors() -> Iterator[None]:
 
 
 def _is_from_sdk(error: Exception) -> bool:
-    """Return whether an exception comes from the SDK or a library below it, and not from a function that the SDK
-    called. The SDK asserts what it expects of answers, and reports some statuses as ValueError."""
+    """Return whether an exception comes from the SDK or a library below it, not from a callback. The SDK also raises
+    AssertionError and ValueError for answers."""
     modules = [frame.f_globals.get("__name__", "").partition(".")[0] for frame, _ in walk_tb(error.__traceback__)]
     callers = [name for name in modules if name == "tinker" or name.startswith("gymposium")]
     return callers[-1:] == ["tinker"]
 
 
 def find_context(settings: TinkerSettings, model: str) -> int | None:
-    """Return the context in tokens of a model that the service trains; None if the service does not say. Raises
-    `BadOption` if it does not train the model."""
+    """Return the context of a trainable model in tokens; None if the service does not report it. Raises `BadOption` if
+    the service does not train the model."""
     api_key = key()
     check_answers(settings)
     sessionless = getattr(tinker, "RestClient", tinker.ServiceClient)  # older SDKs ask without a session here
@@ -143,12 +142,13 @@ def find_context(settings: TinkerSettings, model: str) -> int | None:
 
 
 def _is_trainable(model: Any) -> bool:
-    """Return whether the service trains a model. Older SDKs and some servers do not say, since they train all."""
+    """Return whether the service trains a model. Older SDKs and some servers, which train all models, do not report
+    it."""
     return getattr(model, "trainable", None) is not False
 
 
 def check_tokenizers(settings: TinkerSettings, model: str, chat: Chat) -> None:
-    """Raise `BadOption` if the tokenizer of a chat format is not that of the service's model."""
+    """Raise `BadOption` if the chat format and the service's model have different tokenizers."""
     if model == chat.tokenizer.name_or_path:
         return
     with translate_errors(), open_session(settings) as client:

@@ -1,4 +1,4 @@
-"""Settings of the backend `tinker`. The key is no setting: the environment variable `TINKER_API_KEY` holds it."""
+"""Settings of the backend `tinker`. The key is in the environment variable `TINKER_API_KEY` instead."""
 
 from __future__ import annotations
 

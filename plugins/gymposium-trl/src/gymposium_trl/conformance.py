@@ -43,15 +43,15 @@ from gymposium_trl.rollout import Rollout
 
 MATCHES_OF_A_ROLLOUT = 256
 LEAST_RATE = 2e-4
-"""The learning rate falls to this."""
+"""The lowest learning rate of a training."""
 TRAINING_KL, LEAST_KL = 0.5, 0.02
-"""Weight of the KL term at the start of a training, and its least weight. It falls with the square of what is left of
-the training: the policy tells its prompts apart before it becomes sure of its moves."""
+"""Weight of the KL term at the start of a training, and its minimum. It falls with the square of the remaining share,
+so that the policy distinguishes prompts before it is sure of its moves."""
 
 
 @dataclass(frozen=True, slots=True)
 class GrpoSettings:
-    """How a `GrpoModel` is made and updated."""
+    """Settings of a `GrpoModel` and its updates."""
 
     size: SmallModel
     imitation: int
@@ -61,7 +61,7 @@ class GrpoSettings:
     """Matches of a group."""
     epochs: int
     minibatches: int
-    """How often a step goes through its rows, and in how many parts."""
+    """Passes over a step's rows, and parts of a pass."""
     learning_rate: float
 
 
@@ -71,7 +71,7 @@ TRAININGS = GrpoSettings(TRAINING, 600, 1.2, copies=8, epochs=4, minibatches=8, 
 
 
 class GrpoUnderTest:
-    """GRPO without normalisation against random play, as a `RowTrainer`."""
+    """A `RowTrainer`: GRPO without normalization, against random play."""
 
     self_play = False
     seat_baseline = True
@@ -92,9 +92,8 @@ class GrpoUnderTest:
 
 
 class CopiedRandomPlayer(RandomPlayer):
-    """Random play that draws the same numbers in all copies of a match, so that the rewards of a group differ by the
-    model's own moves alone. With numbers of their own, one training in four unlearns the only prompt in Kuhn poker at
-    which a bet is wrong."""
+    """A random player that makes the same draws in all copies of a match, so a group's rewards differ only by the
+    model's moves. With independent draws, one training in four unlearns a prompt of Kuhn poker."""
 
     def __init__(self, copies: int) -> None:
         self.seed, self._copies = 0, copies
@@ -221,7 +220,7 @@ class GrpoModel:
 
 
 def _make_config(folder: Path, seed: int, settings: GrpoSettings) -> GRPOConfig:
-    """Settings whose steps are the plain policy gradient, with a reference, if each is one update."""
+    """Return settings whose single-update steps are the plain policy gradient, with a reference."""
     return GRPOConfig(
         output_dir=str(folder / "trl"),
         num_generations=settings.copies,

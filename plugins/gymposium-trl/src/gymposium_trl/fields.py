@@ -1,4 +1,4 @@
-"""What TRL takes of matches: one row of tokens for each, with masks and log-probabilities; groups; and metrics."""
+"""TRL's fields for matches: one token row each, with masks and log-probabilities; groups; and metrics."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from gymposium_agents.chat.rows import token_rows
 
 
 def make_trajectory(played: MatchResult, seat: int) -> Trajectory | None:
-    """Return the trajectory to learn from, or None: the match broke off, another seat forfeited it, or
-    the seat was never asked.
+    """Return the trajectory to learn from; None if the match broke off, another seat forfeited, or the seat had no
+    turn.
 
-    Raises `GymposiumError` if the first prompt of the seat left no room for a reply."""
+    Raises `GymposiumError` if the seat's first prompt left no space for a reply."""
     if played.ending.broke_off or played.ending.seat not in (None, seat):
         return None
     trajectory = Trajectory.from_match(played, seat)
@@ -33,10 +33,10 @@ def make_trajectory(played: MatchResult, seat: int) -> Trajectory | None:
 
 
 def build_fields(trajectories: Sequence[Trajectory | None], empty: int) -> dict[str, list[Any]]:
-    """Return the fields of TRL: `prompt_ids` up to the first sampled token, `completion_ids` from there to the last,
-    `logprobs`, `env_mask` (1 for a sampled token), and `trajectory` for reward functions.
+    """Return TRL's fields: `prompt_ids` up to the first sampled token, `completion_ids` from there, `logprobs`,
+    `env_mask` (1 for sampled tokens), and `trajectory` for reward functions.
 
-    TRL needs a row for every prompt. Where there is nothing to learn from it has one token `empty` that is masked."""
+    TRL needs a row for every prompt. A None trajectory becomes one masked token `empty`."""
     rows = [([empty], [empty], [0.0], [0]) if one is None else _make_row(one) for one in trajectories]
     names = ("prompt_ids", "completion_ids", "logprobs", "env_mask")
     fields: dict[str, list[Any]] = {name: [row[place] for row in rows] for place, name in enumerate(names)}
@@ -56,8 +56,7 @@ def _make_row(trajectory: Trajectory) -> tuple[list[int], list[int], list[float]
 
 
 def find_groups(prompts: Sequence[str], trajectories: Sequence[Trajectory | None]) -> list[list[int]]:
-    """Return the places of the trajectories of each group: neighbours with the same prompt, without those that are
-    None."""
+    """Return the indices of each group's trajectories: neighbors with the same prompt, without None."""
     groups: list[list[int]] = []
     for place, (prompt, trajectory) in enumerate(zip(prompts, trajectories, strict=True)):
         if place == 0 or prompt != prompts[place - 1]:
@@ -68,8 +67,8 @@ def find_groups(prompts: Sequence[str], trajectories: Sequence[Trajectory | None
 
 
 def compute_metrics(trajectories: Sequence[Trajectory | None]) -> dict[str, float]:
-    """Return the metrics of a batch of matches: turns per match, the share of replies that were no legal move, and the
-    share of matches that are left out of learning."""
+    """Return a batch's metrics: turns per match, the share of failed replies, and the share of matches left out of
+    learning."""
     learned = [trajectory for trajectory in trajectories if trajectory is not None]
     metrics = {"match/left_out": 1.0 - len(learned) / len(trajectories)}
     if learned:

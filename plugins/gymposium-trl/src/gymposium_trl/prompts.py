@@ -1,5 +1,4 @@
-"""The text of a dataset's row. TRL gives its `rollout_func` nothing of a row but the column `prompt`, so the prompt
-names the match."""
+"""The prompt of a dataset row. TRL passes only this column to `rollout_func`, so it names the match."""
 
 from __future__ import annotations
 
@@ -13,12 +12,12 @@ _FORM = re.compile(r"(.+), seat ([0-9]+), seed ([0-9]+)")
 
 
 class MatchPrompt(NamedTuple):
-    """The match that a row stands for: `goofspiel(num_cards=4), seat 0, seed 7`."""
+    """The match of a row: `goofspiel(num_cards=4), seat 0, seed 7`."""
 
     game: str
     """The game's full name, with its parameters."""
     seat: int
-    """The seat of the model that is trained, counted from 0."""
+    """The trained model's seat, from 0."""
     seed: int
     """The seed of the match: the deal, the dice, the task."""
 
@@ -27,8 +26,7 @@ class MatchPrompt(NamedTuple):
 
     @classmethod
     def from_text(cls, text: object, game: Game) -> MatchPrompt:
-        """Return the match that a row's prompt names. Raises `BadOption` for any other prompt, and for a match of
-        another game than `game`."""
+        """Parse the match in a row's prompt. Raises `BadOption` for any other prompt, and for another game."""
         named = _FORM.fullmatch(text) if isinstance(text, str) else None
         if named is None:
             raise BadOption(f"The prompt {text!r} does not name a match. Make the dataset with Rollout.dataset().")

@@ -1,4 +1,4 @@
-"""What cannot be trained: trainers, contexts and chat templates that do not fit, each with the reason."""
+"""Checks of trainers, contexts and chat templates, with errors that give the reason."""
 
 from __future__ import annotations
 
@@ -28,12 +28,11 @@ NEUTRAL: dict[str, object] = {
     "cache_implementation": None,
     "chat_template_kwargs": None,
 }
-"""Settings of `GRPOConfig` that would have no effect, with the only value that is taken."""
+"""Settings of `GRPOConfig` without effect, with their only accepted value."""
 
 
 def check_context(game: Game, settings: PlayerSettings, on_illegal: FailurePolicy) -> None:
-    """Raise `BadOption` for a context that rewrites history between the turns of a match, because TRL takes one row
-    for each completion."""
+    """Raise `BadOption` for a context that rewrites history between turns. TRL needs one row per match."""
     if not parse_context(settings.context).grows and not _has_one_turn(game, on_illegal):
         raise BadOption(
             f"context={settings.context}: each turn would be a separate row, but TRL takes one row per match. "
@@ -42,8 +41,8 @@ def check_context(game: Game, settings: PlayerSettings, on_illegal: FailurePolic
 
 
 def check_template(game: Game, settings: PlayerSettings, on_illegal: FailurePolicy, chat: Chat) -> None:
-    """Raise `BadOption` for a chat template that knows no tools if it must list them, and for one that rewrites
-    history between the turns of a match."""
+    """Raise `BadOption` for a chat template without tools in a game that needs them, and for one that rewrites history
+    between turns."""
     calls = isinstance(choose_reader(settings.reply, chat), ToolsReader)  # raises for a template without tools
     if _has_one_turn(game, on_illegal):
         return
@@ -64,13 +63,13 @@ def check_template(game: Game, settings: PlayerSettings, on_illegal: FailurePoli
 
 
 def check_trainer(trainer: Any, chat: Chat, rows: int) -> None:
-    """Raise `BadOption` with the first reason why a trainer cannot take these rows."""
+    """Raise `BadOption` with the first reason why the trainer cannot use `rows` rows."""
     for reason in _find_reasons(trainer, chat, rows):
         raise BadOption(reason)
 
 
 def get_tokenizer(trainer: Any) -> PreTrainedTokenizerBase:
-    """Return the tokenizer of a trainer. Raises `BadOption` for a processor of text and images."""
+    """Return a trainer's tokenizer. Raises `BadOption` for a multimodal processor."""
     tokenizer = trainer.processing_class
     if not isinstance(tokenizer, PreTrainedTokenizerBase):
         raise BadOption(
@@ -117,5 +116,5 @@ def _find_reasons(trainer: Any, chat: Chat, rows: int) -> Iterator[str]:
 
 
 def _has_one_turn(game: Game, on_illegal: FailurePolicy) -> bool:
-    """Return whether a match has a single turn, and so no history."""
+    """Return whether a match has a single turn."""
     return game.max_decisions == 1 and on_illegal.kind in ("forfeit", "random")

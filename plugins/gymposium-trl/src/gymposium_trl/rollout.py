@@ -44,13 +44,11 @@ class Rollout:
             rollout_func=rollout, reward_funcs=rollout.reward,
         )
 
-    A row of the dataset is a match: the seed of its deal, and the seat of the model. The copies that GRPO makes of a
-    row play the same deal, with random streams of their own. All matches of a generation batch are played together, so
-    that one forward pass samples for all that wait.
+    A dataset row is a match: the seed of its deal and the model's seat. GRPO's copies of a row share the deal, but not
+    their random streams. The matches of a generation batch are played together, with shared forward passes.
 
-    A match is one row of tokens: the conversation of its seat, which grows from turn to turn. The loss counts the
-    sampled tokens alone. Sampling has the temperature of `GRPOConfig`. The same seeds and weights give the same
-    matches; no global generator is used.
+    Each match becomes one token row, the growing conversation of its seat, and only sampled tokens count in the loss.
+    The temperature is that of `GRPOConfig`. Equal seeds and weights give equal matches, without global generators.
     """
 
     def __init__(
@@ -68,17 +66,16 @@ class Rollout:
         reward: str = "returns",
         records: str | Path | None = None,
     ) -> None:
-        """`game` is a name or a `Game`. `opponents` holds one player for each other seat, in order, or one for all of
-        them, by name or ready-made.
+        """`game` is a name or a `Game`. `opponents` are players or their names: one for all other seats, or one per
+        seat in order.
 
-        `prompt` (`full`, `compact`), `reply` (`move`, `tags`, `json`, `tools`), `max_tokens` of a reply, `context`,
-        `thinking` and `history` are as in `gymposium_agents.chat.settings.PlayerSettings`. `reply` is `tools` by
-        default in a game with tools, whose calls the chat template then writes, and `move` in others. `on_illegal` is
-        the policy for failed replies, `reward` a reward by its name (`gymposium.make_reward`). The records of each
-        batch of matches are appended to the JSONL file `records`.
+        `prompt` (`full`, `compact`), `reply` (`move`, `tags`, `json`, `tools`), `max_tokens`, `context`, `thinking` and
+        `history` are as in `gymposium_agents.chat.settings.PlayerSettings`. By default, `reply` is `tools` in a game
+        with tools and `move` in others. `on_illegal` is the policy for failed replies, and `reward` the name of a
+        reward (`gymposium.make_reward`). Match records are appended to the JSONL file `records`.
 
-        Raises `BadOption` and `UnknownName` for wrong arguments, and for a context that splits a match into several
-        rows."""
+        Raises `BadOption` and `UnknownName` for invalid arguments, and for a context that needs several rows per
+        match."""
         self.game = load_game(game) if isinstance(game, str) else game
         self.on_illegal = on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal)
         how = reply or (TOOLS if list_tools(self.game) else "move")
@@ -90,14 +87,13 @@ class Rollout:
         self._chat: Chat | None = None
         self._last = ("", 0)
         self._calls = 0
-        """The number of earlier calls in the same mode and at the same step."""
+        """Number of earlier calls in the same mode and step."""
 
     def dataset(self, size: int, *, seed: int, seats: int | Iterable[int] | None = None) -> Dataset:
-        """`size` rows, each a match with its own deal that follows from `seed`. `seats` are the seats of the
-        model, which take turns; by default all seats of the game. The columns are `prompt`, which names the match,
-        `seat` and `seed`.
+        """Return a dataset of `size` matches, each with a deal derived from `seed`. The model takes the `seats` in
+        turn, by default all. The columns are `prompt`, which names the match, `seat` and `seed`.
 
-        Raises `BadOption` for a size below 1, and for seats that the game does not have."""
+        Raises `BadOption` for a size below 1, and for invalid seats."""
         chosen = [*range(self.game.seats)] if seats is None else [seats] if isinstance(seats, int) else [*seats]
         if size < 1:
             raise BadOption(f"size={size}: a dataset needs at least one row.")
@@ -111,12 +107,11 @@ class Rollout:
         return Dataset.from_dict(columns)
 
     def __call__(self, prompts: list[str], trainer: Any) -> dict[str, list[Any]]:
-        """Play the matches that these prompts name with the model of `trainer`; a `GRPOTrainer` calls this. Returns the
-        fields that it takes (`gymposium_trl.fields.build_fields`); those of a match without anything to learn from are
-        masked, and its reward is None.
+        """Play the matches in these prompts with the model of `trainer`, a `GRPOTrainer`, which calls this.
 
-        Raises `BadOption` for a trainer, a chat template or a prompt that does not fit, `EngineError` if a game's
-        engine fails, and every exception that an opponent raises."""
+        Returns its fields (`gymposium_trl.fields.build_fields`). Matches left out of learning are masked, and their
+        reward is None. Raises `BadOption` for an unsupported trainer, chat template or prompt, `EngineError` if a
+        game's engine fails, and the errors of opponents."""
         chat = self._make_chat(trainer)
         check_trainer(trainer, chat, len(prompts))
         matches = [MatchPrompt.from_text(prompt, self.game) for prompt in prompts]
@@ -141,11 +136,11 @@ class Rollout:
         log_metric: Callable[[str, float], None],
         **fields: object,
     ) -> list[float | None]:
-        """Return the rewards of matches, for `reward_funcs`. None for a match that is not learned from, which TRL
-        leaves out of its group. Reports the parts of the reward and metrics of the matches.
+        """Return the rewards of matches, for `reward_funcs`; None for matches left out of learning. Logs reward parts
+        and match metrics.
 
-        Raises `BadReward` as `gymposium.make_reward` says. A group that cannot be rated (`UnratedGroup`) gets a warning
-        and no rewards."""
+        Raises `BadReward` like `gymposium.make_reward`. An unrated group (`UnratedGroup`) gets a warning and no
+        rewards."""
         groups = find_groups(prompts, trajectory)
         rewards: list[Reward | None] = [None] * len(prompts)
         learned = [[one for place in group if (one := trajectory[place]) is not None] for group in groups]
@@ -163,8 +158,7 @@ class Rollout:
         return [None if reward is None else reward.total for reward in rewards]
 
     def _make_chat(self, trainer: Any) -> Chat:
-        """Return the chat format of the trainer's tokenizer. Raises `BadOption` for a chat template that does not
-        fit."""
+        """Return the trainer's chat format. Raises `BadOption` for an unsupported chat template."""
         tokenizer = get_tokenizer(trainer)
         if self._chat is None or self._chat.tokenizer is not tokenizer:
             chat = Chat(tokenizer, thinking=self.settings.thinking, history=self.settings.history)
@@ -173,8 +167,7 @@ class Rollout:
         return self._chat
 
     def _next_call(self, mode: str, step: int) -> str:
-        """Return a name of this call that a resumed training gives it, too: TRL may generate several times in a
-        step."""
+        """Return a name for this call, reproducible after a resume. TRL may generate several times per step."""
         self._calls = self._calls + 1 if self._last == (mode, step) else 0
         self._last = mode, step
         return f"{mode}-{step}-{self._calls}"
@@ -192,7 +185,7 @@ class Rollout:
         )
 
     def _play(self, jobs: Sequence[MatchJob]) -> list[MatchResult]:
-        """Play the matches together. Those that ended before an error are recorded, too."""
+        """Play the matches together, and record finished ones even if an error interrupts the rest."""
         ended: list[MatchResult] = []
         try:
             return [*recorded(play(jobs, at_once=len(jobs)), ended.append)]

@@ -19,7 +19,7 @@ class ChatHarnessConfig(vf.HarnessConfig):
 
 
 class MatchesConfig(vf.TasksetConfig):
-    """Which matches are played, and how: `--env.taskset.*`. Settings that no match can have are refused here."""
+    """The settings of matches, `--env.taskset.*`, validated together."""
 
     game: str = "tic_tac_toe"
     """Name of a game or world, with its parameters: `goofspiel(num_cards=5)`."""
@@ -68,8 +68,7 @@ def _make_agent() -> vf.AgentConfig:
 
 
 class MatchEnvConfig(vf.EnvConfig):
-    """The agents of the seats: `--env.player0.*` and so on. An agent plays only if its seat is in the task. Agents that
-    cannot play are refused here."""
+    """The agents of the seats: `--env.player0.*` and so on. An agent plays only if its seat is in the task."""
 
     player0: vf.AgentConfig = _make_agent()
     player1: vf.AgentConfig = _make_agent()

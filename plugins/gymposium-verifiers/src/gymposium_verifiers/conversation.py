@@ -17,16 +17,16 @@ from gymposium.util.strict_json import strict_json
 from gymposium_verifiers.matches import DIALECT
 
 BUDGETS = ("max_turns", "max_input_tokens", "max_output_tokens", "max_total_tokens")
-"""What verifiers calls the limits of an agent that end its part as a full context does."""
+"""The agent limits of verifiers that count as a full context."""
 
 
 class SeatStopped(GymposiumError):
-    """A seat's agent was stopped in the middle of a match, by an error or from outside, so the match broke off."""
+    """A seat's agent failed or was stopped, so the match broke off."""
 
 
 class SeatConversation:
-    """One seat's agent. The first message holds the rules, and later ones only what is new. Results of tools are
-    messages of tools, one for each call."""
+    """The conversation with one seat's agent. The first message has the rules, and later ones only new text. Each tool
+    result is a tool message."""
 
     def __init__(self, seat: int, interaction: vf.Interaction, prompt: Prompt) -> None:
         self._seat = seat
@@ -34,12 +34,12 @@ class SeatConversation:
         self._prompt = prompt
         self._begun = False
         self._calls: Sequence[vf.ToolCall] = ()
-        """The calls of the last reply, which the next messages answer."""
+        """The tool calls of the last reply."""
 
     async def reply(self, asked: AskedSeat) -> Reply:
-        """Return the agent's reply to an ask. An agent that has used up its tokens or turns is out of context.
+        """Return the agent's reply to an ask. An agent without tokens or turns left is out of context.
 
-        Raises `SeatStopped` if the agent failed or was stopped for another reason."""
+        Raises `SeatStopped` if the agent failed or was stopped otherwise."""
         segment = await self._interaction.turn(self._make_messages(asked))
         self._begun = True
         trace = self._interaction.trace
@@ -73,7 +73,7 @@ class SeatConversation:
         ]
 
     def _end_reply(self, trace: vf.Trace) -> Reply:
-        """Return the reply of an agent that gives none. Raises `SeatStopped` unless its context or a budget is full."""
+        """Return the final reply of a stopped agent. Raises `SeatStopped` unless its context or a budget is full."""
         if trace.errors:
             raise SeatStopped(
                 f"The match broke off: the agent of seat {self._seat} failed with {trace.errors[-1].type}: "
@@ -88,8 +88,8 @@ class SeatConversation:
 
 
 def write_reply(content: str, calls: Iterable[vf.ToolCall]) -> str:
-    """Return a reply that calls tools, as text of the dialect that records use. Text beside the calls stands as
-    thoughts. Arguments that are no JSON object are written so that they cannot be read."""
+    """Return tool calls as text in the records' dialect, with other content as thoughts. Calls with invalid arguments
+    stay unparsable."""
     thoughts = content.replace("<think>", "").replace("</think>", "").strip()
     return (f"<think>{thoughts}</think>\n" if thoughts else "") + "\n".join(map(_write_call, calls))
 

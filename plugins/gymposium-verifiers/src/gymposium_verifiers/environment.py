@@ -45,9 +45,7 @@ class MatchEnv(vf.Env[MatchEnvConfig]):
                 getattr(agents, role).trainable = False
 
     async def run(self, task: MatchTask, agents: vf.Agents) -> None:
-        """Play a task's match, and score the agents.
-
-        Raises `SeatStopped` and `EngineError` if the match breaks off; nothing is scored then."""
+        """Play a task's match, and score the agents. Raises `SeatStopped` or `EngineError` if the match breaks off."""
         matches, data = self.matches, task.data
         if data.game != matches.game.name:
             raise BadOption(f"This task belongs to {data.game}, but the environment plays {matches.game.name}.")
@@ -87,7 +85,7 @@ def _format_error(error: Any) -> str:
 
 
 async def _play(table: Table, seats: dict[int, SeatConversation]) -> MatchResult:
-    """Play a match to its end. Opponents think in a thread."""
+    """Play a match to its end. Opponents run in a thread."""
     await asyncio.to_thread(table.advance)
     if table.error is not None:
         raise table.error
@@ -102,7 +100,7 @@ async def _play(table: Table, seats: dict[int, SeatConversation]) -> MatchResult
 
 
 def _note_match(traces: dict[int, vf.Trace], played: MatchResult) -> None:
-    """Note the match on all traces, with its record on the first."""
+    """Add the match to all traces, and its record to the first."""
     first = min(traces)
     for seat, trace in traces.items():
         note(trace, played, seat, record=seat == first)

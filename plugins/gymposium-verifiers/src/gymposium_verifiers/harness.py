@@ -17,11 +17,10 @@ _DONE = vf.ProgramResult(exit_code=0, stdout="", stderr="")
 
 
 class ChatSession(vf.HarnessSession):
-    """The conversation of one seat. Messages are only added to it, so that all turns of a match are one branch of the
-    trace."""
+    """The conversation of one seat. It only grows, so a match is one branch of the trace."""
 
     def __init__(self, *given: Any) -> None:
-        """The arguments are those of `vf.HarnessSession`. Raises `BadOption` for a task that is no match."""
+        """The arguments are those of `vf.HarnessSession`. Raises `BadOption` for a task that is not a match."""
         super().__init__(*given)
         if not isinstance(self.data, MatchData):
             raise BadOption("This harness supports only tasks of gymposium-verifiers. Choose another one.")
@@ -36,8 +35,7 @@ class ChatSession(vf.HarnessSession):
         self._messages: list[Any] = [{"role": "system", "content": system}] if system else []
 
     async def _run(self, messages: vf.Messages) -> vf.ProgramResult:
-        """Return one request to the model, with `messages` added. A conversation that exceeds the model's context gets
-        no answer."""
+        """Add `messages` and request a reply from the model. A conversation beyond the model's context gets none."""
         self._messages += map(message_to_wire, messages)
         try:
             completion = await self._client.chat.completions.create(
@@ -57,7 +55,7 @@ class ChatSession(vf.HarnessSession):
 
 
 class ChatHarness(vf.Harness[ChatHarnessConfig]):
-    """A chat without a program. It offers the model the task's tools, and the environment answers their calls."""
+    """A chat harness without a program. The environment answers the model's tool calls."""
 
     APPENDS_SYSTEM_PROMPT = True
     EXECUTES_CODE = False

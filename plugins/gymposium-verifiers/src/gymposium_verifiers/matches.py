@@ -1,4 +1,4 @@
-"""The matches that an environment plays: the game and its opponents, the rows of the taskset, the table of a row."""
+"""The matches of an environment: the game, its opponents, the taskset's rows, and the table of each row."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class MatchRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matches:
-    """The game with everything that its matches have in common."""
+    """The shared settings of an environment's matches."""
 
     game: Game
     opponents: tuple[str, ...]
@@ -112,16 +112,16 @@ class Matches:
 
     @property
     def calls_tools(self) -> bool:
-        """Whether replies are calls in the model's own way, so that requests list the tools."""
+        """Whether replies are native tool calls, so requests list the tools."""
         return isinstance(self.reader, ToolsReader)
 
     @property
     def agents(self) -> frozenset[int]:
-        """The seats that agents play in some row."""
+        """The seats that agents play in any row."""
         return frozenset(seat for lineup in self.lineups for seat in lineup)
 
     def rows(self) -> Iterator[MatchRow]:
-        """Yield the rows, without end: each seed with every line-up of seats."""
+        """Yield rows forever: each seed with every line-up of seats."""
         for seed in count(self.seed):
             for lineup in self.lineups:
                 yield MatchRow(seed, lineup)
@@ -132,8 +132,8 @@ class Matches:
         return any(len(lineup) < self.game.seats for lineup in self.lineups)
 
     def table(self, row: MatchRow, names: Mapping[int, str], players: Mapping[str, Player]) -> Table:
-        """Return a row's table before any ask. `names` are the names of the agents by seat, for
-        the record; `players` are the opponents by name. Raises `BadOption` for a row of other matches."""
+        """Return a row's table before any ask. `names` are the agents' names by seat, for the record; `players` are the
+        opponents by name. Raises `BadOption` for a row of other matches."""
         if row.seats not in self.lineups or row.seed < 0:
             raise BadOption(
                 f"The task has seed {row.seed} and seats {row.seats}, which do not belong to {self.game.name} "

@@ -1,4 +1,4 @@
-"""The records of the matches of a run, from the traces that verifiers has saved."""
+"""A run's match records, read from the traces of verifiers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ TRACES = "traces.jsonl"
 
 
 def read_records(run: str | Path) -> Iterator[Record]:
-    """Yield the record of each match of a run, from the run's folder, in the order of the matches' ends. Episodes
-    that failed before their match began have none.
+    """Yield the match records in a run's folder, in order of their ends. Episodes that failed before the match have
+    none.
 
     Raises `BadRecord` for a line that is no episode or holds no valid record, and for a file that cannot be read."""
     path = Path(run) / TRACES
@@ -44,9 +44,10 @@ def _parse_episode(line: bytes, where: str) -> list[Record]:
 
 
 def save_records(run: str | Path, to: str | Path) -> int:
-    """Append the records of a run to a file, which `gymposium verify` and `gymposium view` read. A new file whose name
-    ends in `.gz` is compressed. Returns their number. Raises as `read_records` does, and `GymposiumError` if the file
-    cannot be written."""
+    """Append a run's records to a file for `gymposium verify` and `gymposium view`, and return their number. A new
+    `.gz` file is compressed.
+
+    Raises like `read_records`, and `GymposiumError` if the file cannot be written."""
     to, records = Path(to), [*read_records(run)]
     if is_compressed(to) and not to.exists():
         write_records(to, records)

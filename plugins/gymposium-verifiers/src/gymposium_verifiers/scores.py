@@ -1,4 +1,4 @@
-"""What a match leaves on the traces of its agents: reward, metrics, and the record of the match."""
+"""A match's reward, metrics and record on its agents' traces."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def score(trace: vf.Trace, played: MatchResult, seat: int, reward: CheckedReward
 
 
 def note(trace: vf.Trace, played: MatchResult, seat: int, *, record: bool) -> None:
-    """Note on the trace which match it was, and with `record` the record itself, as a line of JSON."""
+    """Add the match's id to a trace, and with `record` its record as a line of JSON."""
     facts = {"match": played.job.id, "seat": seat}
     trace.info[INFO] = {**facts, "record": Record.from_match(played).line()} if record else facts
 
 
 def compute_metrics(trajectory: Trajectory, reward: Reward) -> Mapping[str, float]:
-    """Return the metrics of one seat: its return and result, forfeits by cause, counts of replies, the match's reports
-    as `report.NAME`, and the parts of the reward as `reward.NAME`."""
+    """Return a seat's metrics: return, result, forfeits by cause, reply counts, reports as `report.NAME`, and reward
+    parts as `reward.NAME`."""
     metrics = {"return": trajectory.returns[trajectory.seat]}
     if trajectory.game.seats > 1:
         metrics |= {result: float(trajectory.result == result) for result in ("win", "draw", "loss")}

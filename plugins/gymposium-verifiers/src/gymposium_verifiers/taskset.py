@@ -1,4 +1,4 @@
-"""The taskset: a task for each match, without end."""
+"""The taskset: an endless series of matches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gymposium_verifiers.config import MatchesConfig
 
 
 class MatchData(vf.TaskData):
-    """A match to play. Its prompts follow from the match in play, so the task has none."""
+    """A match to play. The match generates the prompts, so the task has none."""
 
     game: str
     """The game's full name."""
@@ -29,7 +29,7 @@ class MatchTask(vf.Task[MatchData, vf.State, vf.TaskConfig]):
 
     @property
     def key(self) -> str:
-        """The game, the seed and the seats, which no two tasks share."""
+        """The game, seed and seats, which identify the task."""
         return f"{self.data.game} seed={self.data.seed} seats={','.join(map(str, self.data.seats))}"
 
 

@@ -1,4 +1,4 @@
-/* The page of one group: opens and closes trajectories and reverses their order. The style sheet has the colours. */
+/* The page of one group: opens and closes trajectories and reverses their order. The style sheet has the colors. */
 
 {
   "use strict";
