@@ -364,7 +364,7 @@ def test_abandoned_tabs_lock_nobody_out(serve: Any, tmp_path: Path) -> None:
     first.move(typed="b2")
     assert first.status == 410
     assert "This match was dropped to make room for another." in first.text
-    assert "this one had been idle longest" in first.text
+    assert "This one had been idle longest" in first.text
     again = re.search(r'main-action" href="([^"]+)"', first.html)
     assert again is not None
     first.get(urljoin(first.url, unescape(again[1])))

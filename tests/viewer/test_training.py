@@ -119,7 +119,7 @@ def test_what_cannot_be_read_is_named(serve: Any, text: Any, training_run: Any, 
     run.add("samples.jsonl", "{}\n")
     (run.path / "results.json").write_text('{"evaluations": {"cold start": {"tic_tac_toe": {"random": 7}}}}')
     page = text(serve(tmp_path), "runs/training/first/index.html")
-    assert "3 things could not be read" in page
+    assert "3 problems" in page
     for name in ("metrics.jsonl:2", "samples.jsonl:1", "results.json"):
         assert name in page
     assert "rollout/reward" in page  # readable data is shown
@@ -176,7 +176,7 @@ def test_samples_of_other_types_are_named(
         run.add("samples.jsonl", json.dumps(line) + "\n")
     run.add("samples.jsonl", f'{{"format":"gymposium-samples-1","step":{"9" * 5000},"group":0,"trajectories":[]}}\n')
     page = text(serve(tmp_path), "runs/training/first/index.html")
-    assert "5 things could not be read" in page
+    assert "5 problems" in page
 
 
 @pytest.mark.parametrize("config", ['{"stages": [{"opponents": 5}]}', '{"rollout": 5, "games": 5, "model": []}'])
