@@ -134,11 +134,11 @@ class LeakyMatch(OpenSpielMatch):
         tensor = super().tensor(seat)
         return tensor + 1 if self.where == "tensor" and self._odd(seat) else tensor
 
-    def _action(self, seat: int, move: str) -> int:
+    def _find_action(self, seat: int, move: str) -> int:
         from gymposium.errors import IllegalMove
 
         try:
-            return super()._action(seat, move)
+            return super()._find_action(seat, move)
         except IllegalMove as error:
             if self.where == "error" and self._odd(seat):
                 raise IllegalMove(seat, move, error.legal_moves[::-1]) from None
