@@ -35,9 +35,9 @@ def make_record(name: str, seed: int = 3) -> Record:
     while not (state := told.match.state).is_terminal():
         action = rng.choice(state.legal_actions())
         if state.is_chance_node():
-            told.chance(action)
+            told.add_chance(action)
         else:
-            told.moves({state.current_player(): action}, {state.current_player(): str(action)})
+            told.add_moves({state.current_player(): action}, {state.current_player(): str(action)})
     return told.play({})[1]
 
 
