@@ -34,7 +34,7 @@ from gymposium import load_game
 from gymposium.match import FORFEIT, play
 from gymposium.match.seating import plan_jobs
 from gymposium.players.grammar import make_player
-from gymposium.records.scores import Score, mean
+from gymposium.records.scores import Score, estimate_mean
 from gymposium_sb3.player import Sb3Player
 from gymposium_sb3.training import ROLLOUT
 
@@ -138,7 +138,7 @@ def speed(slices: int, rollouts: int) -> dict[str, Any]:
     summary: dict[str, Any] = {}
     for what, rates in found.items():
         ratios = [a / b for a, b in zip(rates["gymposium"], rates["pyspiel"], strict=True)]
-        estimate = mean(ratios)
+        estimate = estimate_mean(ratios)
         summary[what] = {
             **{f"{side}_frames_per_cpu_second": round(median(values)) for side, values in rates.items()},
             "ratio": round(median(ratios), 3),

@@ -25,7 +25,7 @@ from gymposium.match import MatchJob, play
 from gymposium.match.failures import FailurePolicy
 from gymposium.match.seating import plan_jobs
 from gymposium.players.protocol import Ask, Reply
-from gymposium.records.scores import mean, rate
+from gymposium.records.scores import estimate_mean, estimate_rate
 
 TILE = 2048
 LEAST = 0.9
@@ -69,7 +69,7 @@ def measure(look_ahead: int, matches: int, seed: int) -> dict[str, Any]:
         tiles[int(game.load(played.events).tensor(0).max())] += 1
         scores.append(played.returns[0])
         forfeits += played.ending.seat is not None
-    reached = rate(sum(count for tile, count in tiles.items() if tile >= TILE), matches)
+    reached = estimate_rate(sum(count for tile, count in tiles.items() if tile >= TILE), matches)
     ms = 1000 * player.seconds / player.moves
     return {
         "player": player.name,
@@ -77,7 +77,7 @@ def measure(look_ahead: int, matches: int, seed: int) -> dict[str, Any]:
         "seed": seed,
         "reached": plain(reached),
         "greatest_tiles": {str(tile): tiles[tile] for tile in sorted(tiles)},
-        "score": plain(mean(scores)),
+        "score": plain(estimate_mean(scores)),
         "moves": player.moves,
         "moves_a_match": round(player.moves / matches, 1),
         "ms_per_move": round(ms, 3),

@@ -21,10 +21,10 @@ from benchmarks.exploitability import SimulatedPlayer
 from benchmarks.report import RESULTS, KeptRows, Row, table
 from gymposium import load_game
 from gymposium.analysis.exact import Policy, tabulate, value
-from gymposium.analysis.exact.corrected import Corrector
-from gymposium.analysis.exact.fixed_table import fixed_table
+from gymposium.analysis.exact.corrected import LuckCorrector
+from gymposium.analysis.exact.fixed_table import compute_fixed_table
 from gymposium.analysis.exact.graph import OVER, build_graph
-from gymposium.analysis.exact.policy import as_played
+from gymposium.analysis.exact.policy import get_move_probabilities
 from gymposium.games.protocol import CHANCE, Event
 from gymposium.match.failures import compute_forfeit_returns
 from gymposium.players.random import RandomPlayer
@@ -50,7 +50,7 @@ def measured(name: str, deals: int, number: int, opponent: str) -> Row:
     The row has the median ratio of the plain width to the corrected one, and the shares of intervals that contain the
     truth (`held`, `plain_held`).
     """
-    game, fixed = load_game(name), fixed_table(load_game(name)).policy
+    game, fixed = load_game(name), compute_fixed_table(load_game(name)).policy
     kind = POLICIES[number]
     policy = SimulatedPlayer(game, kind, number, fixed.table, mixed=0.5).policy
     other = {
@@ -59,7 +59,7 @@ def measured(name: str, deals: int, number: int, opponent: str) -> Row:
         "unknown": SimulatedPlayer(game, "random", 100 + number, fixed.table).policy,
     }[opponent]
     known = None if opponent == "unknown" else other
-    corrector = Corrector(fixed)
+    corrector = LuckCorrector(fixed)
     truth = value(policy, other).mean.mean_return
     held = plain_held = 0
     ratios = []
@@ -93,7 +93,7 @@ def _interval(
 
 
 def _outcomes(
-    policy: Policy, other: Policy, known: Policy | None, corrector: Corrector, deals: int, rng: random.Random
+    policy: Policy, other: Policy, known: Policy | None, corrector: LuckCorrector, deals: int, rng: random.Random
 ) -> Iterator[MatchOutcome]:
     """Yield the matches of all deals, each from both seats. Both have the same chance events, as far as moves allow."""
     for deal in range(deals):
@@ -101,7 +101,9 @@ def _outcomes(
         for seat in (0, 1):
             seated = (policy, other) if seat == 0 else (other, policy)
             events, returns, forfeits = _played(seated, random.Random(seed), rng)
-            corrected = corrector.corrected(events, returns, (None, known) if seat == 0 else (known, None), forfeits)
+            corrected = corrector.correct_returns(
+                events, returns, (None, known) if seat == 0 else (known, None), forfeits
+            )
             players = ("a", "b") if seat == 0 else ("b", "a")
             yield MatchOutcome("", str(deal), players, returns, forfeits, f"{deal}-{seat}", corrected)
 
@@ -115,7 +117,7 @@ def _played(
         position = graph.positions[here]
         odds, failed, draw = position.odds, 0.0, chance
         if position.seat != CHANCE:
-            odds, failed = as_played(seated[position.seat].table[position.seat, position.view])
+            odds, failed = get_move_probabilities(seated[position.seat].table[position.seat, position.view])
             draw = rng
         if failed and draw.random() < failed:
             return events, compute_forfeit_returns(graph.game, position.seat, position.returns), position.seat

@@ -49,7 +49,7 @@ def measured(kind: str, name: str, player: str) -> Row:
     game = load_game(name)
     exact = choose_judge(game, "exact" if kind == "open" else "cfr-1000")
     records = list(_played(game, player, MATCHES[kind]))
-    truth = [one.given for record in records for one in review_match(record, exact).decisions]
+    truth = [one.loss for record in records for one in review_match(record, exact).decisions]
     scale = game.utility_range[1] - game.utility_range[0]
     row: Row = {
         "kind": kind,
@@ -65,7 +65,7 @@ def measured(kind: str, name: str, player: str) -> Row:
         judge, begun = choose_judge(game, search), time.process_time()
         reviews = [review_match(record, judge) for record in records]
         spent = time.process_time() - begun
-        found = [one.given for review in reviews for one in review.decisions]
+        found = [one.loss for review in reviews for one in review.decisions]
         assert len(found) == len(truth), "every decision is judged by both"
         errors = [abs(one - other) / scale for one, other in zip(found, truth, strict=True)]
         row["searches"][search] = {

@@ -29,7 +29,7 @@ from gymposium.match.seating import plan_jobs
 from gymposium.players.mcts import MctsPlayer
 from gymposium.players.protocol import Player
 from gymposium.players.random import RandomPlayer
-from gymposium.records.scores import Estimate, Score, mean
+from gymposium.records.scores import Estimate, Score, estimate_mean
 
 CEILINGS = ("kuhn_poker", "leduc_poker", "liars_dice", "goofspiel(num_cards=4,points_order=descending)")
 """Games that are traversed in seconds."""
@@ -87,7 +87,7 @@ def contest(one: Contest, seed: int) -> dict[str, Any]:
         "matches": score.matches,
         "mean_return": _plain(score.mean_return()),
         "results": {kind: score.results.get(kind, 0) for kind in ("win", "draw", "loss")},
-        "lead": _plain(mean(leads)),
+        "lead": _plain(estimate_mean(leads)),
         "ceiling": round(ceiling(game), 3) if one.game in CEILINGS and isinstance(game, OpenSpielGame) else None,
         "ms_per_move": round(1000 * seconds / searched, 2),
         "moves": searched,

@@ -27,7 +27,7 @@ from gymposium.match import SCHEDULES, MatchJob, MatchResult, Schedule, play
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.records import Record
-from gymposium.records.replay import replay_difference
+from gymposium.records.replay import find_replay_difference
 from gymposium.replies.reading import READERS, Reader
 from gymposium.tasks import Result, World, tool_game
 from gymposium.tasks.tools import Call, Tool
@@ -194,13 +194,13 @@ def replays(matches: int) -> Iterator[CheckedFigure]:
             for one in played(game, make_player(player) if player else Says("4"), range(place, matches, len(both)))
         ]
         records = [Record.from_match(one) for one in results]
-        equal = sum(replay_difference(load_game(name), record) is None for record in records)
+        equal = sum(find_replay_difference(load_game(name), record) is None for record in records)
         yield CheckedFigure(
             f"{name}: replayed equal", equal / matches, f"{equal:,} of {matches:,}", "all", equal == matches
         )
         if name in ("mail", "tables"):
             changed = [with_another_result(record) for record in records]
-            found = sum(replay_difference(game, record) is not None for record in changed)
+            found = sum(find_replay_difference(game, record) is not None for record in changed)
             yield CheckedFigure(
                 f"{name}: changed results found", found / matches, f"{found:,} of {matches:,}", "all", found == matches
             )

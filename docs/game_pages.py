@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gymposium.cli.info import example_prompts
+from gymposium.cli.info import make_example_prompts
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
 from gymposium.plugins.host import host
@@ -92,7 +92,7 @@ def _page(game: Game, measured: dict[str, Any] | None) -> Iterator[str]:
     yield "## A turn\n"
     yield "From a match of random moves: the exact text that a player reads after the rules.\n"
     for seat, (full, compact) in enumerate(
-        zip(example_prompts(game, "full", "move"), example_prompts(game, "compact", "move"), strict=True)
+        zip(make_example_prompts(game, "full", "move"), make_example_prompts(game, "compact", "move"), strict=True)
     ):
         yield f"### Seat {seat}\n\n{_verbatim(full.removeprefix(game.rules(seat)))}"
         if seat == 0:

@@ -17,7 +17,7 @@ from gymposium.games.protocol import Game, Style
 from gymposium.match import play
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, DistributionPlayer, Reply
-from gymposium.records.scores import Estimate, Score, rate
+from gymposium.records.scores import Estimate, Score, estimate_rate
 from gymposium.replies.reading import READERS, Reader
 from gymposium_agents.players.evaluate import find_seat, make_match_jobs
 
@@ -138,10 +138,10 @@ def text(rows: Sequence[Row]) -> str:
             [
                 f"{row['player']}, {row['game']}, {row['words']}",
                 f"{matches:,}",
-                str(rate(results["win"], matches)),
+                str(estimate_rate(results["win"], matches)),
                 f"{results['draw'] / matches:.3f}",
                 "{:+.3f} [{:+.3f}, {:+.3f}]".format(*row["return"]),
-                str(rate(row["failed"], row["replies"])),
+                str(estimate_rate(row["failed"], row["replies"])),
                 f"{clean['win']} won, {clean['draw']} drawn, {clean['loss']} lost",
                 "–" if row["prompt_tokens"] is None else f"{row['prompt_tokens']:.0f}",
             ]
@@ -164,7 +164,7 @@ def verdict(rows: Sequence[Row]) -> str:
         other = found.get((player, game, "disguised"))
         if words == "plain" and other is not None:
             wins, shares = (
-                [rate(count(row), row[of]) for row in (plain, other)]
+                [estimate_rate(count(row), row[of]) for row in (plain, other)]
                 for count, of in ((_wins, "matches"), (_failed, "replies"))
             )
             lines.append(f"- {player}, {game}: {_apart(wins, 'wins')}, {_apart(shares, 'failed replies')}.")

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.report import KeptRows, Row, table
 from gymposium import load_game
 from gymposium.analysis.exact import optima_against_random
-from gymposium.analysis.exact.equilibrium import average_policy
+from gymposium.analysis.exact.equilibrium import compute_average_policy
 from gymposium.games.protocol import Game
 from gymposium_disguises import DISGUISES
 from gymposium_testing.in_step import GameComparison
@@ -38,7 +38,7 @@ SOLVED: Mapping[str, Mapping[str, Any]] = {
 def optimum(game: Game) -> Any:
     """Return the best results against random play, or a policy near an equilibrium if the game hides something."""
     if game.spec.information == "imperfect":
-        return average_policy(game, ITERATIONS)
+        return compute_average_policy(game, ITERATIONS)
     return optima_against_random(game)
 
 

@@ -16,7 +16,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.match.score import match_score
 from gymposium.match.seating import plan_jobs
 from gymposium.players.protocol import Player
-from gymposium.records.scores import Score, mean
+from gymposium.records.scores import Score, estimate_mean
 
 
 def ladder(game: Game, rungs: Sequence[str], matches: int, seed: int) -> list[dict[str, Any]]:
@@ -75,8 +75,8 @@ def contest(game: Game, names: Sequence[str], matches: int, seed: int) -> dict[s
         scores[deal].append(match_score(game, played.utilities, seat, played.ending.seat))
     return {
         "matches": score.matches,
-        "score": plain(mean([sum(one) / len(one) for one in scores.values()])),
-        "return": plain(mean([sum(one) / len(one) for one in returns.values()])),
+        "score": plain(estimate_mean([sum(one) / len(one) for one in scores.values()])),
+        "return": plain(estimate_mean([sum(one) / len(one) for one in returns.values()])),
         "results": {kind: score.results.get(kind, 0) for kind in ("win", "draw", "loss")} if game.seats > 1 else {},
         "cpu_seconds_a_match": round((time.process_time() - start) / score.matches, 4),
         "random_moves": {p.name: p.counts["no world"] for p in made.values() if getattr(p, "counts", None)},

@@ -12,7 +12,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.match.seating import plan_jobs
 from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
-from gymposium.records.scores import Estimate, Score, mean
+from gymposium.records.scores import Estimate, Score, estimate_mean
 
 
 class Counting(RandomPlayer):
@@ -41,7 +41,7 @@ def shape(game: Game, matches: int, seed: int) -> dict[str, Any]:
             score.add(played, seat)
     return {
         "matches": matches,
-        "decisions": {"mean": plain(mean(lengths)), "least": min(lengths), "most": max(lengths)},
+        "decisions": {"mean": plain(estimate_mean(lengths)), "least": min(lengths), "most": max(lengths)},
         "legal_moves": {
             "mean": round(sum(counting.widths) / len(counting.widths), 2),
             "median": median(counting.widths),

@@ -11,7 +11,7 @@ from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
 from gymposium.plugins.names import format_name, parse_name
-from gymposium.records.scores import Estimate, Score, rate
+from gymposium.records.scores import Estimate, Score, estimate_rate
 from gymposium_agents.players.evaluate import evaluate
 
 PlayerAt = Callable[[float], Player]
@@ -121,7 +121,7 @@ def _right(score: Score) -> Estimate:
 
     A forfeited match has no answer.
     """
-    return rate(round(sum(score.reports.get("exact", score.returns))), score.matches)
+    return estimate_rate(round(sum(score.reports.get("exact", score.returns))), score.matches)
 
 
 def _matches(name: str, player: Player, opponent: str | None, matches: int, seed: int, tag: str) -> Score:

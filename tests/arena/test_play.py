@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gymposium import load_game, make_player
-from gymposium.analysis.review import Reviews
+from gymposium.analysis.review import ReviewCache
 from gymposium.games.protocol import Style
 from gymposium.match import MatchJob, play
 from gymposium.players.protocol import Ask, Reply
@@ -47,7 +47,7 @@ def board(fails: float, deals: int = 60) -> tuple[GameDecisions, list[MatchOutco
         for j in range(3)
         if i != j
     ]
-    decisions, records = GameDecisions(Reviews()), [Record.from_match(played) for played in play(jobs)]
+    decisions, records = GameDecisions(ReviewCache()), [Record.from_match(played) for played in play(jobs)]
     for record in records:
         decisions.add(Path("nowhere.jsonl"), record)
     return decisions, drop_duplicates(read_outcomes(records))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gymposium.analysis.review import review_path
+from gymposium.analysis.review import get_review_path
 from gymposium.analysis.review.update import review_file
 from gymposium.errors import BadRecord
 from gymposium.runs.executors.local import LocalExecutor
@@ -63,7 +63,7 @@ def test_what_players_lost_per_move(board: Board) -> None:
 
 def test_a_board_without_reviews_says_nothing(board: Board) -> None:
     for file in board.files():
-        review_path(file).unlink()
+        get_review_path(file).unlink()
     assert [game.lost for game in compute_results(board, samples=100).games] == [None, None]
 
 
@@ -96,7 +96,7 @@ def test_pages_show_them(board: Board, tmp_path: Path) -> None:
 
 def test_a_verified_board_has_right_reviews(board: Board) -> None:
     assert not verify_board(board, seed=1).findings
-    file = next(review_path(file) for file in board.files())
+    file = next(get_review_path(file) for file in board.files())
     content = json.loads(file.read_text())
 
     def found(**changes: object) -> str:

@@ -16,7 +16,7 @@ from gymposium.match import EngineError, MatchJob, play
 from gymposium.match.ending import Ending
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.protocol import Ask, Reply
-from gymposium.records import Record, RecordWriter, first_difference, read_records, verify_file
+from gymposium.records import Record, RecordWriter, find_first_difference, read_records, verify_file
 from gymposium.records.scores import Score
 from gymposium.replies.reading import READERS
 
@@ -63,7 +63,7 @@ def test_what_there_is_of_it_can_be_recorded_and_is_no_whole_match(broken: Engin
     [problem] = verify_file(tmp_path / "m.jsonl").problems
     assert "broke off: ZeroDivisionError" in problem.what
     record.events = [*record.events[:2], (0, "a1")]  # type: ignore[list-item]
-    assert "broke off" not in (first_difference(record) or "")
+    assert "broke off" not in (find_first_difference(record) or "")
 
 
 def test_what_a_player_raises_is_its_own() -> None:
@@ -119,15 +119,15 @@ def test_a_player_that_does_not_answer_forfeits_and_the_record_says_why(
 def test_a_record_that_lies_about_the_watchdog_is_found(go: threading.Event) -> None:
     [played] = play([MatchJob("m", load_game("tic_tac_toe"), (RANDOM, Stuck(go, 1)), 0)], watchdog=Watchdog(0.05))
     record = Record.from_match(played)
-    assert first_difference(record) is None
+    assert find_first_difference(record) is None
     record.ending = Ending("no legal move", 1)
-    assert first_difference(record) == "the replies end where seat 1 is to give one"
+    assert find_first_difference(record) == "the replies end where seat 1 is to give one"
     record.ending = Ending("timed out", 0)
-    assert first_difference(record) is not None
+    assert find_first_difference(record) is not None
     [whole] = play([MatchJob("m", load_game("tic_tac_toe"), (RANDOM, RANDOM), 0)])
     record = Record.from_match(whole)
     record.ending = Ending("timed out", 1)
-    assert "is recorded, but the replay gives" in (first_difference(record) or "")
+    assert "is recorded, but the replay gives" in (find_first_difference(record) or "")
 
 
 def test_an_overdue_player_is_not_asked_again_before_it_has_answered(go: threading.Event) -> None:

@@ -23,7 +23,16 @@ from gymposium.match.ending import OVER, Ending
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Reply
 from gymposium.plugins.host import host
-from gymposium.records import Problem, Record, RecordWriter, first_difference, read_records, verify, verify_file, walk
+from gymposium.records import (
+    Problem,
+    Record,
+    RecordWriter,
+    find_first_difference,
+    read_records,
+    replay_decisions,
+    verify,
+    verify_file,
+)
 from gymposium.records.files import MOST_EMPTY, MOST_INVALID, parse_records
 from gymposium.replies.reading import READERS, Reader
 
@@ -74,21 +83,21 @@ def test_whatever_was_played_verifies(game: str, policy: str, reader: str) -> No
         record = Record.from_match(played)
         assert Record.parse(record.line()) == record
         assert "\n" not in record.line()
-        assert first_difference(parsed(played)) is None
+        assert find_first_difference(parsed(played)) is None
 
 
 def test_the_number_of_random_plies_is_recorded_and_verifies() -> None:
     [played] = play([MatchJob("m", load_game("tic_tac_toe"), [Clumsy(0.0)] * 2, 1, opening=2)])
     record = parsed(played)
     assert (record.opening, len(record.events) - len(record.turns)) == (2, 2)
-    assert first_difference(record) is None
+    assert find_first_difference(record) is None
 
 
 def test_joint_failures_verify_under_every_policy() -> None:
     """Both seats of a joint decision fail often; some matches end by it."""
     for policy in POLICIES:
         played = matches("goofspiel(num_cards=5)", policy, n=60, share=0.6)
-        assert [first_difference(parsed(p)) for p in played] == [None] * 60
+        assert [find_first_difference(parsed(p)) for p in played] == [None] * 60
         forfeits = {p.ending.seat for p in played}
         assert forfeits == ({None} if policy == "random" else forfeits | {0, 1})
 
@@ -104,15 +113,15 @@ def tampered(played: MatchResult, change: Callable[[dict[str, Any]], None]) -> s
 
 def found_in(record: Record) -> str | None:
     """The first difference, which a walk to the end of the match finds without another replay."""
-    found = first_difference(record)
+    found = find_first_difference(record)
     try:
-        *_, last = walk(record, lambda match: None)
+        *_, last = replay_decisions(record, lambda match: None)
     except Exception:  # noqa: BLE001 - an engine may raise anything for a record that was changed
         return found
     with pytest.MonkeyPatch.context() as patch:
         if not record.ending.broke_off:
             patch.setattr("gymposium.records.replay.play", None)
-        assert first_difference(record, last.played) == found
+        assert find_first_difference(record, last.played) == found
     return found
 
 
@@ -171,7 +180,7 @@ def put(*path: Any) -> Callable[[dict[str, Any]], None]:
 )
 def test_tampering_with_leduc_is_found(change: Callable[[dict[str, Any]], None], found: str) -> None:
     played = clean("leduc_poker")
-    assert first_difference(parsed(played)) is None
+    assert find_first_difference(parsed(played)) is None
     difference = tampered(played, change)
     assert difference is not None
     assert re.search(found, difference), difference
@@ -353,7 +362,7 @@ def test_every_game_under_a_policy(name: str) -> None:
         for seed in range(2)
     ]
     for played in play(jobs):
-        assert first_difference(parsed(played)) is None
+        assert find_first_difference(parsed(played)) is None
     changes = [
         put("returns", [value + 1.0 for value in played.returns]),
         put("results", ["win"] * (game.seats + 1)),
@@ -394,8 +403,8 @@ def test_verifying_keeps_no_records(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         kept.append(sum(type(one) is Record for one in gc.get_objects()))
         return unpatched(record)
 
-    unpatched = verify._replayed
-    monkeypatch.setattr(verify, "_replayed", replayed)
+    unpatched = verify._replay
+    monkeypatch.setattr(verify, "_replay", replayed)
     before = sum(type(one) is Record for one in gc.get_objects())
     write(path, n=20)
     assert verify_file(path).matches == 20

@@ -14,7 +14,7 @@ from gymposium.errors import BadRecord
 from gymposium.games.protocol import Style
 from gymposium.match import MatchJob, MatchResult, play
 from gymposium.players.protocol import Ask, Reply, Usage
-from gymposium.records import Record, first_difference
+from gymposium.records import Record, find_first_difference
 from gymposium.records.scores import Score
 from gymposium.replies.reading import READERS
 
@@ -51,7 +51,7 @@ def test_it_stands_in_the_record_where_it_is_told() -> None:
     assert [turn.get("cost") for turn in mine] == [0.002, None, None, None]
     others = [turn for turn in Record.from_match(played).turns if turn["seat"] == 1]
     assert {frozenset(turn) for turn in others} == {frozenset({"seat", "reading", "text"})}
-    assert first_difference(Record.from_match(played)) is None
+    assert find_first_difference(Record.from_match(played)) is None
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import CHANCE, Event, Match
-from gymposium.records import walk
+from gymposium.records import replay_decisions
 
 from .test_records import POLICIES, matches, parsed
 
@@ -21,7 +21,7 @@ def test_everything_comes_once_and_in_order(game: str, policy: str) -> None:
     for played in matches(game, policy, n=8, share=0.4):
         record = parsed(played)
         events, replies = [], {seat: [] for seat in range(len(record.players))}
-        for decision in walk(record, position):
+        for decision in replay_decisions(record, position):
             events += [Event(CHANCE, outcome) for outcome in decision.chance]
             assert decision.seen == (decision.seats, events)
             events += [Event(seat, move) for seat, move in decision.moves.items()]
@@ -42,6 +42,6 @@ def test_it_goes_as_far_as_the_rules_do() -> None:
     record = parsed(matches("tic_tac_toe", share=0.0)[0])
     record.events[2] = record.events[0]
     with pytest.raises(GymposiumError, match="event 2 is"):
-        list(walk(record, position))
-    walked = walk(record, position)
+        list(replay_decisions(record, position))
+    walked = replay_decisions(record, position)
     assert [next(walked).moves for _ in range(2)] == [dict([event]) for event in record.events[:2]]

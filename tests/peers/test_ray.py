@@ -20,7 +20,7 @@ import pytest
 
 from gymposium.errors import GymposiumError
 from gymposium.plugins.host import host
-from gymposium.runs.executors.protocol import ExecutorStart, PartDone, RunPart
+from gymposium.runs.executors.protocol import ExecutorStart, PartResult, RunPart
 from gymposium_arena.tournament import Tournament, run_tournament
 from gymposium_arena.verify import verify_board
 from gymposium_testing.subjects import find_subjects
@@ -108,7 +108,7 @@ def test_a_part_whose_workers_die_is_divided_and_at_last_given_up(nodes: faults.
     with closing(executor):
         played: list[tuple[int, ...]] = []
 
-        def run(jobs: Iterator[Job], died: object) -> Iterator[tuple[Job, PartDone]]:
+        def run(jobs: Iterator[Job], died: object) -> Iterator[tuple[Job, PartResult]]:
             waiting = list(jobs)
             while waiting:
                 job = waiting.pop(0)
@@ -118,7 +118,7 @@ def test_a_part_whose_workers_die_is_divided_and_at_last_given_up(nodes: faults.
                     waiting += died(job, "killed")  # type: ignore[operator]
                 else:
                     played.append(part.numbers)
-                    yield job, PartDone(part)
+                    yield job, PartResult(part)
 
         executor._team.run = run  # type: ignore[method-assign, assignment]
         board = faults.new_board(tmp_path / "board", 1, "nothing")

@@ -24,16 +24,16 @@ from gymposium.games.protocol import CHANCE, Event, Game
 from gymposium.match import MatchJob, MatchResult, play
 from gymposium.players.protocol import Reply
 from gymposium.plugins.names import parse_name
-from gymposium.records import Record, RecordWriter, first_difference, verify_file
+from gymposium.records import Record, RecordWriter, find_first_difference, verify_file
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import READERS
 from gymposium.util.streams import Draw, stream
 from gymposium_testing import Effort, GameConformance
 from gymposium_testing.golden import make_transcript
-from gymposium_trace.game import Trace, exact, ignoring_white_space
-from gymposium_trace.programs import GRADES, program
-from gymposium_trace.running.probe import NoIsolation, for_untrusted
-from gymposium_trace.sources import GivenPrograms, ProgramSkipped, read_rows
+from gymposium_trace.game import Trace, is_equal_ignoring_space, is_exact
+from gymposium_trace.programs import GRADES, generate_program
+from gymposium_trace.running.probe import NoIsolation, choose_untrusted_backend
+from gymposium_trace.sources import DatasetPrograms, ProgramSkipped, read_rows
 from gymposium_trace.tasks import Task
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -82,7 +82,7 @@ def test_equal_seeds_give_equal_matches_and_others_other_programs() -> None:
     game = trace(difficulty=3)
     again = Trace(game.spec, game.params)  # nothing kept from before
     assert [game.new(seed).events for seed in range(5)] == [again.new(seed).events for seed in range(5)]
-    programs = {program(grade, stream_draw(seed)) for seed in range(300) for grade in GRADES}
+    programs = {generate_program(grade, stream_draw(seed)) for seed in range(300) for grade in GRADES}
     assert len(programs) == 300 * len(GRADES)
 
 
@@ -99,7 +99,7 @@ def test_grades_bring_what_they_say() -> None:
     """Each grade has a construct that lower grades lack, and none of higher grades."""
     signs = {2: "while ", 3: "for key, value in", 4: "except ", 5: "yield "}
     for grade in GRADES:
-        texts = "\n".join(program(grade, stream_draw(seed)) for seed in range(150))
+        texts = "\n".join(generate_program(grade, stream_draw(seed)) for seed in range(150))
         for level, sign in signs.items():
             assert (sign in texts) == (level <= grade), (grade, sign)
 
@@ -194,8 +194,8 @@ def test_white_space_and_case_count(answer: str, right: int, nearly: int) -> Non
 @pytest.mark.parametrize("silence", ["", " ", "\n", "\t\r\n", "\u2003\u00a0"])
 def test_silence_never_scores(silence: str) -> None:
     """It does not score even against an empty truth, which no record can hold."""
-    assert not exact(silence, silence)
-    assert not ignoring_white_space(silence, silence)
+    assert not is_exact(silence, silence)
+    assert not is_equal_ignoring_space(silence, silence)
     with pytest.raises(BadRecord, match="prints nothing"):
         trace().load([Event(CHANCE, Task("pass", "", silence).dump())])
     one = played(trace(), 1, silence)
@@ -233,7 +233,7 @@ def test_a_record_with_another_program_is_found_out() -> None:
     record = Record.from_match(played(game, 1, "print"))
     record.events[0] = Event(CHANCE, Task("print('print')\n", "", "print\n").dump())
     record.returns, record.reports = [1.0], [{"exact": 1.0, "ignoring_white_space": 1.0}]
-    assert "but seed 1 gives" in str(first_difference(record))
+    assert "but seed 1 gives" in str(find_first_difference(record))
 
 
 BROKEN = [
@@ -297,7 +297,7 @@ BAD = [
 def walled() -> bool:
     """Return whether this machine can run programs from a file."""
     try:
-        for_untrusted()
+        choose_untrusted_backend()
     except NoIsolation:
         return False
     return True
@@ -321,7 +321,7 @@ def test_programs_from_a_file(programs: Path, monkeypatch: pytest.MonkeyPatch) -
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         tasks = [game.new(seed).task for seed in range(12)]
-    assert isinstance(game.source, GivenPrograms)
+    assert isinstance(game.source, DatasetPrograms)
     assert set(game.source.skipped) <= set(range(3, 12))
     assert game.source.skipped
     assert len([one for one in caught if one.category is ProgramSkipped]) == len(game.source.skipped)
@@ -331,9 +331,9 @@ def test_programs_from_a_file(programs: Path, monkeypatch: pytest.MonkeyPatch) -
         unmarked = [line for line in task.truth.splitlines() if not line.startswith("__DBG_")]
         assert unmarked in (["42"], ["2"])
     record = Record.from_match(played(game, 0, tasks[0].truth))
-    assert "needs your permission" in str(first_difference(record))  # a record may not name a path by itself
+    assert "needs your permission" in str(find_first_difference(record))  # a record may not name a path by itself
     monkeypatch.setenv("GYMPOSIUM_ALLOW", game.name)
-    assert first_difference(record) is None
+    assert find_first_difference(record) is None
     programs.unlink()  # what was drawn is in the record
     assert game.load(record.events).returns() == (1.0,)
 
@@ -409,7 +409,7 @@ def test_a_data_set_of_a_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert [row["program"] for row in rows] == [one["program"] for one in GOOD]
     assert len(test) == 1
     if walled():
-        assert "42" in GivenPrograms("hub", lambda: rows, 2).task(0, stream_draw(0)).truth
+        assert "42" in DatasetPrograms("hub", lambda: rows, 2).task(0, stream_draw(0)).truth
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

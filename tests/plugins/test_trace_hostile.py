@@ -17,13 +17,13 @@ import pytest
 from gymposium.errors import BadParameter
 from gymposium.util.streams import Draw, stream
 from gymposium_trace.running.backends import Bubblewrap
-from gymposium_trace.running.groups import delegated_group
+from gymposium_trace.running.groups import find_delegated_group
 from gymposium_trace.running.limits import Limits
 from gymposium_trace.running.probe import probe
 from gymposium_trace.running.runs import Run
-from gymposium_trace.running.seccomp import missing_filter, system_call_filter
-from gymposium_trace.running.system_calls import CONDITIONS, MACHINES, allowed_calls
-from gymposium_trace.sources import GivenPrograms, read_rows
+from gymposium_trace.running.seccomp import build_filter, explain_missing_filter
+from gymposium_trace.running.system_calls import CONDITIONS, MACHINES, get_allowed_calls
+from gymposium_trace.sources import DatasetPrograms, read_rows
 
 needs_walls = pytest.mark.skipif(not probe(Bubblewrap()).isolates, reason="needs bubblewrap")
 SOME = Limits(cpu_seconds=1, wall_seconds=8.0)
@@ -98,7 +98,7 @@ def test_a_program_that_is_costly_to_analyze_is_refused_at_little_cost(tmp_path:
 def test_a_cookie_does_not_change_how_a_program_is_read() -> None:
     if not probe(Bubblewrap()).isolates:
         pytest.skip("needs bubblewrap")
-    programs = GivenPrograms(
+    programs = DatasetPrograms(
         "rows", lambda: [{"program": f"# coding: {name}\nprint('ä')"} for name in ("rot13", "utf-7")], 0
     )
     assert [programs.task(n, Draw(stream(0, "check"))).truth for n in range(2)] == ["ä\n", "ä\n"]
@@ -115,23 +115,23 @@ def test_the_numbers_of_the_calls_are_the_kernels() -> None:
             pytest.skip("the kernel's headers are not installed")
         defined = dict(re.findall(r"#define __NR(?:3264)?_(\w+)\s+(\d+)", found[0].read_text()))
         defined.setdefault("newfstatat", defined.get("fstatat", ""))
-        assert {name: str(number) for name, number in allowed_calls(machine).items()} == {
-            name: defined[name] for name in allowed_calls(machine)
+        assert {name: str(number) for name, number in get_allowed_calls(machine).items()} == {
+            name: defined[name] for name in get_allowed_calls(machine)
         }
 
 
 def test_the_filter_of_each_machine_is_one_that_the_kernel_takes() -> None:
     for machine in MACHINES:
-        rules = system_call_filter(machine)
+        rules = build_filter(machine)
         assert len(rules) % 8 == 0
         assert len(rules) // 8 <= 4096
-        assert set(CONDITIONS) <= set(allowed_calls(machine))
+        assert set(CONDITIONS) <= set(get_allowed_calls(machine))
 
 
 @needs_walls
 def test_every_system_call_that_is_not_allowed_is_refused() -> None:
     """New namespaces and mounts, io_uring, keys, shared memory, queues, bpf, memfd_create and all others, by number."""
-    allowed = sorted(allowed_calls(platform.machine()).values())
+    allowed = sorted(get_allowed_calls(platform.machine()).values())
     allowed += [335, 336]  # uretprobe and uprobe end the program outside of a probe, whatever the filter says
     program = (
         f"{LIBC}allowed = {allowed}\nfor number in range(600):\n    if number not in allowed:\n"
@@ -179,7 +179,7 @@ def test_each_run_gets_a_filter_of_its_own_to_read(tmp_path: Path, monkeypatch: 
     lines = [result.stdout.decode().splitlines() for result in Bubblewrap().run("", "", SOME, 2)]
     [[first], [second]] = [[line.split() for line in one] for one in lines]
     assert first[0] != second[0]
-    assert first[1:] == second[1:] == ["True", "True", str(len(system_call_filter(platform.machine())))]
+    assert first[1:] == second[1:] == ["True", "True", str(len(build_filter(platform.machine())))]
 
 
 REFUSED_ARGUMENTS = {
@@ -334,7 +334,7 @@ def described(root: Path, own: str, delegated: str = "", controllers: str = "cpu
         (group / "cgroup.procs").touch()
         (group / "cgroup.subtree_control").write_text(controllers if group.name == delegated else "cpu")
     (root / "own").write_text(own)
-    return delegated_group(root / "cgroup", root / "own")
+    return find_delegated_group(root / "cgroup", root / "own")
 
 
 CASES: dict[str, tuple[Callable[[Path], Path | None], str | None]] = {
@@ -347,7 +347,7 @@ CASES: dict[str, tuple[Callable[[Path], Path | None], str | None]] = {
     "version 1 alone": (lambda p: described(p, "3:memory:/x\n", "app.slice"), None),
     "outside of the view": (lambda p: described(p, "0::/../../other\n", "cgroup"), None),
     "no processes limited": (lambda p: described(p, "0::/user.slice/app.slice\n", "app.slice", "memory"), None),
-    "not mounted": (lambda p: delegated_group(p / "cgroup", p / "own"), None),
+    "not mounted": (lambda p: find_delegated_group(p / "cgroup", p / "own"), None),
 }
 
 
@@ -361,7 +361,7 @@ def test_where_groups_with_a_limit_of_memory_can_be_made(case: str, tmp_path: Pa
 
 def test_a_machine_without_a_filter_isolates_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
-    assert "riscv64" in missing_filter()
+    assert "riscv64" in explain_missing_filter()
     assert "riscv64" in Bubblewrap().missing() or "not installed" in Bubblewrap().missing()
     assert not probe.__wrapped__(Bubblewrap()).isolates
 

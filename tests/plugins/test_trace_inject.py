@@ -18,9 +18,9 @@ from hypothesis import given, settings, strategies as st
 
 import gymposium_trace
 from gymposium.util.streams import Draw, stream
-from gymposium_trace.bound import points
-from gymposium_trace.inject import Uninjectable, inject
-from gymposium_trace.programs import GRADES, program
+from gymposium_trace.bound import find_points
+from gymposium_trace.inject import InjectionError, inject
+from gymposium_trace.programs import GRADES, generate_program
 
 DEBUG = (Path(gymposium_trace.__file__).parent / "dbg.py").read_text(encoding="utf-8")
 
@@ -430,7 +430,7 @@ def test_nasty_programs_do_what_they_did(name: str) -> None:
 @pytest.mark.parametrize("grade", GRADES)
 def test_generated_programs_do_what_they_did(grade: int) -> None:
     for seed in range(60):
-        assert_harmless(program(grade, Draw(stream(seed, "program"))), seed, count=(1000, 4)[seed % 2])
+        assert_harmless(generate_program(grade, Draw(stream(seed, "program"))), seed, count=(1000, 4)[seed % 2])
 
 
 class Tangle:
@@ -557,7 +557,7 @@ def test_no_way_through_a_program_meets_an_unbound_name(seed: int, prints: int) 
 
 def bound_after(text: str) -> dict[int, frozenset[str]]:
     """Return the names bound after the statements that end on each line."""
-    return {point.statement.end_lineno or 0: point.bound for point in points(ast.parse(text)) if point.after}
+    return {point.statement.end_lineno or 0: point.bound for point in find_points(ast.parse(text)) if point.after}
 
 
 def test_careful_is_not_blind() -> None:
@@ -591,7 +591,7 @@ def test_every_kind_of_block_is_instrumented() -> None:
 
 
 def test_marks_are_numbered_in_order_and_as_many_as_asked_for() -> None:
-    text = program(3, Draw(stream(5, "program")))
+    text = generate_program(3, Draw(stream(5, "program")))
     for count in (0, 1, 4, 7):
         changed = inject(text, count, Draw(stream(1, "prints")))
         marks = [line.split('"')[1] for line in changed.splitlines() if '"__DBG_' in line]
@@ -631,7 +631,7 @@ def test_docstring_and_future_stay_first() -> None:
     ],
 )
 def test_what_is_no_python_is_refused_with_the_reason(text: str) -> None:
-    with pytest.raises(Uninjectable, match=r"not Python|too deep"):
+    with pytest.raises(InjectionError, match=r"not Python|too deep"):
         inject(text, 4, Draw(stream(0, "prints")))
 
 

@@ -14,10 +14,10 @@ from tests.commands import run_command
 
 from gymposium.util.streams import Draw, stream
 from gymposium_trace.inject import inject
-from gymposium_trace.programs import GRADES, program
+from gymposium_trace.programs import GRADES, generate_program
 from gymposium_trace.running.backends import BACKENDS, Backend, Bubblewrap, Rlimits
 from gymposium_trace.running.limits import Limits
-from gymposium_trace.running.probe import WALLS, NoIsolation, for_generated, for_untrusted, probe
+from gymposium_trace.running.probe import WALLS, NoIsolation, choose_generated_backend, choose_untrusted_backend, probe
 from gymposium_trace.tasks import MOST_TRUTH, StoppedProgram, Task, UnusableProgram, make_task
 
 SOME = Limits(cpu_seconds=1)
@@ -30,7 +30,7 @@ def made(text: str, inputs: str = "", limits: Limits = SOME) -> Task:
 def test_the_truth_is_what_python_prints() -> None:
     """Compares with this interpreter, run directly on the file."""
     for grade in GRADES:
-        text = program(grade, Draw(stream(grade, "program")))
+        text = generate_program(grade, Draw(stream(grade, "program")))
         plain = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout
         assert made(text).truth == plain
         with_prints = made(inject(text, 4, Draw(stream(grade, "prints")))).truth
@@ -162,16 +162,16 @@ def test_walls_hold_what_is_not_ours(name: str, tmp_path: Path) -> None:
     escape = ESCAPES[name](tmp_path)
     if not any(probe(backend).isolates for backend in BACKENDS):
         with pytest.raises(NoIsolation, match="install bubblewrap"):
-            for_untrusted()
+            choose_untrusted_backend()
         return
-    backend = for_untrusted()
+    backend = choose_untrusted_backend()
     with pytest.raises(UnusableProgram, match="Error"):
         make_task(escape, "", backend, SOME, ours=False)
     assert [path.name for path in tmp_path.iterdir()] == ["secret"]
 
 
 def test_our_own_programs_take_the_quick_way() -> None:
-    assert isinstance(for_generated(), Rlimits)
+    assert isinstance(choose_generated_backend(), Rlimits)
 
 
 def test_without_walls_programs_of_others_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,9 +179,9 @@ def test_without_walls_programs_of_others_are_refused(monkeypatch: pytest.Monkey
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr("gymposium_trace.running.probe.BACKENDS", (Rlimits(), Bubblewrap()))
     with pytest.raises(NoIsolation, match="install bubblewrap") as caught:
-        for_untrusted()
+        choose_untrusted_backend()
     assert "rlimits: a program run so can" in str(caught.value)
-    assert for_generated().name == "rlimits"
+    assert choose_generated_backend().name == "rlimits"
 
 
 def doctor(**environment: str) -> dict[str, object]:

@@ -22,7 +22,7 @@ from gymposium.records.trajectories import Trajectory
 from gymposium.replies.reading import READERS
 from gymposium.rewards.protocol import Reward
 from gymposium.runs.executors.local import LocalExecutor
-from gymposium.runs.executors.protocol import ExecutorStart, PartDone, RunPart
+from gymposium.runs.executors.protocol import ExecutorStart, PartResult, RunPart
 from gymposium.runs.loggers.protocol import LoggerStart
 from gymposium_testing import CHECKS, QUICK, CheckFailed, NotApplicable
 from gymposium_testing.parts import GAMES, make_parts
@@ -167,19 +167,19 @@ class Whole(LocalExecutor):
 
 
 class Reversing(Whole):
-    def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
+    def run(self, parts: Iterable[RunPart]) -> Iterator[PartResult]:
         return (replace(done, lines=done.lines[::-1]) for done in super().run(parts))
 
 
 class Repeating(Whole):
-    def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
+    def run(self, parts: Iterable[RunPart]) -> Iterator[PartResult]:
         return (done for done in super().run(parts) for _ in range(2))
 
 
 class SpentGame(Whole):
     runs = 0
 
-    def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
+    def run(self, parts: Iterable[RunPart]) -> Iterator[PartResult]:
         self.runs += 1
         return super().run(parts if self.runs == 1 else ())
 

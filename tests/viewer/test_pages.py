@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from gymposium.analysis.review import review_path
+from gymposium.analysis.review import get_review_path
 from gymposium.analysis.review.update import review_file
 from gymposium.games.lines.tic_tac_toe import TicTacToe
 from gymposium.games.pictures import Picture
@@ -382,7 +382,7 @@ def test_a_reviewed_match_shows_what_its_moves_gave_away(serve: Any, look: Any, 
     curve.locator("li a").first.click()
     expect_step(page, 2)
     expect(page.locator(".moves .tag.loss").first).to_have_text("−1.00")
-    review_path(file).write_text("{}")
+    get_review_path(file).write_text("{}")
     page = look.at(serve(tmp_path) + "matches/m.jsonl/1.html")
     expect(page.locator(".banner")).to_contain_text("holds no reviews of matches")
     expect(page.locator(".curve")).to_have_count(0)

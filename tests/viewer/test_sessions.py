@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from gymposium.runs.sessions import FORMAT
-from gymposium.runs.sessions_reader import Beginnings, reading
+from gymposium.runs.sessions_reader import BeginningCounts, open_sessions
 from gymposium_viewer.app import export
 
 from .served import ServedRun, mail
@@ -254,10 +254,10 @@ def test_looking_leaves_no_files_beside_it(serve: Any, training_run: Any, tmp_pa
 
 
 def test_beginnings_are_counted_as_they_are_written(served: ServedRun) -> None:
-    counts = Beginnings()
+    counts = BeginningCounts()
 
     def refreshed() -> dict[str, int]:
-        with reading(served.file.path) as file:
+        with open_sessions(served.file.path) as file:
             return {way: number for way, number in counts.refresh(file).items() if number}
 
     assert refreshed() == {}

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gymposium.runs.run import marked_running
+from gymposium.runs.run import mark_running
 
 Get = Callable[..., http.client.HTTPResponse]
 Event = tuple[str, Any, str | None]
@@ -87,7 +87,7 @@ def test_a_run_is_running_stopped_or_finished(serve: Any, text: Any, training_ru
         return [match[1] for match in found if match is not None]
 
     assert state() == ["not finished"] * 2
-    with marked_running(run.path):
+    with mark_running(run.path):
         assert state() == ["running"] * 2
     assert state() == ["not finished"] * 2
     run.finish()

@@ -17,7 +17,7 @@ import pytest
 from gymposium import make_reward
 from gymposium.errors import BadOption, BadReward, GymposiumError, UnknownName, UnratedGroup
 from gymposium.rewards.match import compute_score
-from gymposium.rewards.protocol import CheckedReward, Reward, turn_rewards
+from gymposium.rewards.protocol import CheckedReward, Reward, split_reward
 from gymposium_agents.chat.small_size import SmallModel
 from gymposium_agents.chat.tokens import Sampling
 from gymposium_agents.engines.api_settings import ApiSettings, Prices
@@ -108,7 +108,7 @@ def test_penalties_come_off_at_the_turns_that_they_were_paid_for() -> None:
         found = CheckedReward("ruler", rate)([clumsy, group(2)[1]])
     assert totals(found) == [0.25, 1.0]
     assert found[0].parts == {"judge": 0.5, "accuracy": compute_score(clumsy), "penalties": -0.25}
-    assert turn_rewards(found[0], clumsy) == (-0.25, *[0.0] * (len(clumsy.turns) - 2), 0.5)
+    assert split_reward(found[0], clumsy) == (-0.25, *[0.0] * (len(clumsy.turns) - 2), 0.5)
 
 
 def test_what_is_alike_is_shown_once_and_scores_the_same() -> None:

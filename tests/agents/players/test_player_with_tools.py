@@ -15,7 +15,7 @@ from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, play
 from gymposium.match.failures import FailurePolicy
 from gymposium.records import Record
-from gymposium.records.replay import replay_difference
+from gymposium.records.replay import find_replay_difference
 from gymposium.tasks.tools import Call
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.settings import PlayerSettings
@@ -113,7 +113,7 @@ def test_the_record_says_how_calls_were_written_and_replays(family_tokenizer: An
     _, _, _, played = play_guessing(family_tokenizer, "qwen3", thinking=True, lead=THOUGHTS)
     record = Record.from_match(played)
     assert record.prompts[0]["reader"] == "tools-hermes"
-    assert replay_difference(guessing(), record) is None
+    assert find_replay_difference(guessing(), record) is None
 
 
 def test_a_reply_without_a_call_is_asked_again_by_the_user(family_tokenizer: Any) -> None:

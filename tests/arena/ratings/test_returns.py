@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from gymposium.records.scores import mean
+from gymposium.records.scores import estimate_mean
 from gymposium_arena.outcomes import MatchOutcome
 from gymposium_arena.ratings.bootstrap import draw_deal_weights, make_generator
 from gymposium_arena.ratings.ranks import FEWEST
@@ -102,9 +102,9 @@ def test_constant_returns_have_the_same_interval_everywhere(deals: int) -> None:
     players = ("a", "b", "c")
     returns = sum_returns(outcomes, players)
     found = compute_means(returns, draw_deal_weights(make_generator(0, "deals"), 500, deals), (0.0, 1.0))
-    wanted = mean([0.1] * deals, (0.0, 1.0))
+    wanted = estimate_mean([0.1] * deals, (0.0, 1.0))
     assert (found.low[1], found.high[1]) == pytest.approx((wanted.low, wanted.high))
-    margin, wanted = found.margin(1, 0), mean([0.1] * deals, (-1.0, 1.0))
+    margin, wanted = found.margin(1, 0), estimate_mean([0.1] * deals, (-1.0, 1.0))
     assert (margin.low, margin.high) == pytest.approx((wanted.low, wanted.high))
     assert found.margin(2, 0).low == -found.margin(2, 0).high < 0.0
     assert not found.above.any()

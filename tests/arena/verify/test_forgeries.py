@@ -14,7 +14,7 @@ from gymposium.match import Answer, Guard, PlayerFailure, play
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, Player, Reply
-from gymposium.records import Record, first_difference
+from gymposium.records import Record, find_first_difference
 from gymposium_arena.board import Board
 from gymposium_arena.results.file import compute_results, write_results
 from gymposium_arena.schedule import make_jobs
@@ -60,7 +60,7 @@ def forge(copy: Copy, game: str, *players: str, liar: str = "-", failing: str = 
     job = replace(job, players=[Liar(one) if one.name.startswith(liar) else one for one in job.players])
     [played] = play([job], guard=Saboteur(failing, failure))
     record = Record.from_match(played)
-    assert first_difference(record) is None
+    assert find_first_difference(record) is None
     file = copy.board.matches_file(lineup)
     copy.lines(file, lambda lines: lines.__setitem__(0, record.line()))
     return f"{file.relative_to(copy.path)}:1 (match {record.id})"

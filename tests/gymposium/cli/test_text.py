@@ -13,7 +13,7 @@ from tests.commands import run_command
 from typer.testing import CliRunner
 
 from gymposium.cli.main import app
-from gymposium.cli.text import out
+from gymposium.cli.text import stdout_console
 
 COMMAND = str(Path(sys.executable).with_name("gymposium"))
 CRASHING = """
@@ -42,7 +42,7 @@ def test_no_word_of_a_table_is_cut(
     rows = [("win", "0.850 [0.600, 0.950]", "-12.345"), ("illegal", Text("0.125"), "")]
     for row in rows:
         table.add_row(*row)
-    out().print(table)
+    stdout_console().print(table)
     printed = capsys.readouterr().out
     assert {word for row in rows for cell in row for word in str(cell).split()} <= set(printed.split())
     assert max(map(len, printed.splitlines())) <= width

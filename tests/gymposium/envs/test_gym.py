@@ -18,7 +18,7 @@ from gymposium.envs.gym import TextGameEnv
 from gymposium.errors import BadOption
 from gymposium.games.protocol import CHANCE, Style
 from gymposium.players.protocol import Ask, Player, Reply
-from gymposium.records import Record, first_difference
+from gymposium.records import Record, find_first_difference
 from gymposium.replies.reading import READERS, Reader
 
 FEW = settings(max_examples=25, deadline=None)
@@ -347,7 +347,7 @@ def test_rewards_add_up_to_the_return_and_the_record_replays(name: str, seed: in
         penalties = [played.penalties.get(s, 0.0) for s in range(env.game.seats)]
         assert [r - p for r, p in zip(again.returns(), penalties)] == pytest.approx(list(played.returns))
     if not name.startswith("openspiel:2048"):  # `verify` needs a name of the registry
-        assert first_difference(Record.from_match(played)) is None
+        assert find_first_difference(Record.from_match(played)) is None
 
 
 def test_rewards_during_play_come_when_they_are_earned() -> None:

@@ -21,7 +21,7 @@ from gymposium.envs.aec import TextGameAECEnv
 from gymposium.envs.gym import TextGameEnv
 from gymposium.envs.parallel import TextGameParallelEnv
 from gymposium.errors import BadOption
-from gymposium.records import Record, first_difference
+from gymposium.records import Record, find_first_difference
 
 FEW = settings(max_examples=25, deadline=None)
 SEEDS = st.integers(0, 2**31)
@@ -351,7 +351,7 @@ def test_rewards_add_up_to_returns_and_records_replay(name: str, seed: int, on_i
             env.step("nonsense" if choose.random() < 0.05 else choose.choice(legal))
     assert env.played is not None
     assert list(totals.values()) == pytest.approx(list(env.played.returns))
-    assert first_difference(Record.from_match(env.played)) is None
+    assert find_first_difference(Record.from_match(env.played)) is None
 
 
 def test_the_same_match_in_gymnasium_and_pettingzoo() -> None:

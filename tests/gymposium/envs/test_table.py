@@ -19,7 +19,7 @@ from gymposium.games.protocol import Style
 from gymposium.match import EngineError, MatchJob, play
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Player, Reply
-from gymposium.records import Record, first_difference
+from gymposium.records import Record, find_first_difference
 from gymposium.replies.reading import READERS
 
 GAMES = (
@@ -82,7 +82,7 @@ def test_a_match_at_a_table_has_the_record_that_play_makes(
     players: list[Player] = [Careless(failures) if s in seats else make_player("random") for s in range(game.seats)]
     (played,) = play([MatchJob("m", game, players, seed, on_illegal=FailurePolicy.parse(policy), opening=opening)])
     assert table.record() == Record.from_match(played)
-    assert first_difference(table.record()) is None
+    assert find_first_difference(table.record()) is None
 
 
 def test_the_opponents_have_answered_when_answer_returns() -> None:

@@ -23,7 +23,7 @@ from gymposium.games.protocol import Event
 from gymposium.match import EngineError
 from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
-from gymposium.records import Record, first_difference
+from gymposium.records import Record, find_first_difference
 
 KINDS = ("text", "dict", "tensor")
 MODES = tuple(AutoresetMode)
@@ -185,7 +185,7 @@ def test_episode_statistics_are_those_of_the_matches(mode: AutoresetMode) -> Non
             assert infos["episode"]["r"][over].tolist() == [played.returns[0] for played in ended]
             moves = [sum(event.seat == 0 for event in played.events) for played in ended]
             assert infos["episode"]["l"][over].tolist() == moves
-            assert all(first_difference(Record.from_match(played)) is None for played in ended)
+            assert all(find_first_difference(Record.from_match(played)) is None for played in ended)
             episodes += len(ended)
             if mode is AutoresetMode.DISABLED:
                 env.reset(options={"reset_mask": over})

@@ -12,7 +12,7 @@ from gymposium.errors import BadParameter, BadRecord, PermissionRequired
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Event
 from gymposium.games.registry import has_recorded_chance, is_registered, load_game, load_named_game, needs_isolation
-from gymposium.records import Record, first_difference, walk
+from gymposium.records import Record, find_first_difference, replay_decisions
 from gymposium_arena.audit.logged_match import LoggedMatch
 
 
@@ -46,17 +46,17 @@ def test_a_record_with_chance_from_elsewhere_replays(name: str) -> None:
     record = make_record(name)
     assert record.game == f"recorded:{name}"
     assert record.ending.kind == "over"
-    assert first_difference(record) is None
-    assert first_difference(replace(record, game=name)) is not None  # the seed gives other dice
-    assert len(list(walk(record, lambda match: len(match.events)))) > 1
+    assert find_first_difference(record) is None
+    assert find_first_difference(replace(record, game=name)) is not None  # the seed gives other dice
+    assert len(list(replay_decisions(record, lambda match: len(match.events)))) > 1
 
 
 def test_a_changed_outcome_or_move_is_found() -> None:
     record = make_record("kuhn_poker")
     first, second, *moves = record.events
-    assert first_difference(replace(record, events=[second, second, *moves])) is not None
-    assert first_difference(replace(record, events=[first, *moves])) is not None
-    assert first_difference(replace(record, returns=[-value for value in record.returns])) is not None
+    assert find_first_difference(replace(record, events=[second, second, *moves])) is not None
+    assert find_first_difference(replace(record, events=[first, *moves])) is not None
+    assert find_first_difference(replace(record, returns=[-value for value in record.returns])) is not None
 
 
 def test_such_a_game_is_for_records_only() -> None:

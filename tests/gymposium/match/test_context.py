@@ -15,7 +15,7 @@ from gymposium.match import MatchJob, MatchResult, Schedule, play
 from gymposium.match.ending import Ending
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Reply
-from gymposium.records import Record, RecordWriter, first_difference, verify_file
+from gymposium.records import Record, RecordWriter, find_first_difference, verify_file
 from gymposium.records.scores import Score
 from gymposium.records.trajectories import Trajectory
 from gymposium.replies.reading import READERS
@@ -69,9 +69,9 @@ def test_both_sides_of_a_joint_move() -> None:
         ("out of context", 1),
     }
     record = Record.from_match(played)
-    assert first_difference(record) is None
+    assert find_first_difference(record) is None
     record.ending = Ending("out of context", 0)
-    assert first_difference(record) == "the replies end where seat 1 is to give one"
+    assert find_first_difference(record) == "the replies end where seat 1 is to give one"
 
 
 def test_it_is_no_terminal_state_for_learning() -> None:
@@ -96,18 +96,18 @@ def test_scores_count_it() -> None:
 
 def test_a_record_that_lies_about_it_is_found() -> None:
     record = Record.from_match(ended("tic_tac_toe", 1))
-    assert first_difference(record) is None
+    assert find_first_difference(record) is None
     both = Ending("out of context", 1, others=(Ending("timed out", 0),))
     for ending, difference in [
         (Ending("no legal move", 1), "the replies end where seat 1 is to give one"),
         (both, "Seat 0 did not answer in time.' is recorded, but the replay gives 'Seat 1 had no room"),
     ]:
         record.ending = ending
-        assert difference in (first_difference(record) or "")
+        assert difference in (find_first_difference(record) or "")
     [whole] = play([MatchJob("m", load_game("tic_tac_toe"), [RANDOM, RANDOM], 0)])
     record = Record.from_match(whole)
     record.ending = Ending("out of context", 0)
-    assert "but the replay gives 'The game is over.'" in (first_difference(record) or "")
+    assert "but the replay gives 'The game is over.'" in (find_first_difference(record) or "")
     data = json.loads(record.line())
     data["ending"]["seat"] = -1
     with pytest.raises(BadRecord, match="ending has the wrong form"):

@@ -16,7 +16,7 @@ from gymposium.match import SCHEDULES, EngineError, Guard, MatchJob, MatchResult
 from gymposium.match.ending import Ending
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.protocol import Ask, Player, Reply, Usage
-from gymposium.records import Record, first_difference
+from gymposium.records import Record, find_first_difference
 from gymposium.replies.reading import READERS, Reader
 
 RANDOM = make_player("random")
@@ -82,7 +82,7 @@ def test_a_crash_costs_the_match_in_which_it_happened_and_no_other(
         assert one.ending == Ending("crashed", 0, "ZeroDivisionError: no way")
         assert one.utilities[0] == load_game(game).utility_range[0]
         assert sum(turn.seat == 0 for turn in one.turns) == 1
-    assert [first_difference(Record.parse(Record.from_match(one).line())) for one in found.values()] == [None] * 12
+    assert [find_first_difference(Record.parse(Record.from_match(one).line())) for one in found.values()] == [None] * 12
 
 
 @pytest.mark.parametrize(
@@ -178,8 +178,8 @@ def test_a_record_that_lies_about_a_crash_is_found() -> None:
             "Seat 1 crashed.' is recorded, but the replay gives 'Seat 0 crashed and forfeits.'",
         ),
     ]:
-        assert difference in (first_difference(dataclasses.replace(record, ending=ending)) or "")
+        assert difference in (find_first_difference(dataclasses.replace(record, ending=ending)) or "")
     whole = Record.from_match(matches(RANDOM, "tic_tac_toe")["3"])
     assert "the replay gives 'The game is over.'" in (
-        first_difference(dataclasses.replace(whole, ending=Ending("crashed", 0, "x"))) or ""
+        find_first_difference(dataclasses.replace(whole, ending=Ending("crashed", 0, "x"))) or ""
     )

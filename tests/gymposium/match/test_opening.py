@@ -11,7 +11,7 @@ from gymposium import load_game, make_player
 from gymposium.errors import BadOption
 from gymposium.games.protocol import CHANCE, Event
 from gymposium.match import MatchJob, open_match, play
-from gymposium.records import Record, first_difference
+from gymposium.records import Record, find_first_difference
 
 RANDOM = make_player("random")
 GAMES = ["tic_tac_toe", "connect_four", "kuhn_poker", "leduc_poker", "goofspiel(num_cards=4)", "pig"]
@@ -48,7 +48,7 @@ def test_a_match_that_the_next_ply_would_end_is_left_before_it() -> None:
     found = record("kuhn_poker", 40)
     assert 0 < found.opening < 3
     assert len(found.turns) == sum(event.seat != CHANCE for event in found.events) - found.opening
-    assert first_difference(found) is None
+    assert find_first_difference(found) is None
 
 
 def test_free_text_has_no_opening() -> None:
@@ -59,15 +59,15 @@ def test_free_text_has_no_opening() -> None:
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("opening", [0, 1, 3])
 def test_openings_verify(game: str, opening: int) -> None:
-    assert first_difference(record(game, opening)) is None
+    assert find_first_difference(record(game, opening)) is None
 
 
 def test_a_record_that_lies_about_its_opening_is_found() -> None:
     found = record("tic_tac_toe", 3)
-    assert "but seat 0 is asked" in (first_difference(dataclasses.replace(found, opening=2)) or "")
-    assert "the opening of seed 3 has" in (first_difference(dataclasses.replace(found, opening=4)) or "")
-    assert "it can have" in (first_difference(dataclasses.replace(found, opening=100)) or "")
+    assert "but seat 0 is asked" in (find_first_difference(dataclasses.replace(found, opening=2)) or "")
+    assert "the opening of seed 3 has" in (find_first_difference(dataclasses.replace(found, opening=4)) or "")
+    assert "it can have" in (find_first_difference(dataclasses.replace(found, opening=100)) or "")
     other = next(m for m in ("a1", "b2", "c3", "a3") if m not in {event.move for event in found.events[:3]})
     events = [Event(0, other), *found.events[1:]]
     events = [event for number, event in enumerate(events) if number < 3]
-    assert "the opening of seed 3 has" in (first_difference(dataclasses.replace(found, events=events)) or "")
+    assert "the opening of seed 3 has" in (find_first_difference(dataclasses.replace(found, events=events)) or "")

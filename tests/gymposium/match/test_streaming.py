@@ -22,7 +22,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.protocol import Ask, Player, Reply
 from gymposium.players.random import RandomPlayer
-from gymposium.records import Record, first_difference
+from gymposium.records import Record, find_first_difference
 from gymposium.replies.reading import READERS
 
 RANDOM = make_player("random")
@@ -100,7 +100,7 @@ def told(matches: Iterator[MatchResult]) -> dict[str, object]:
     found = {}
     for played in matches:
         record = Record.from_match(played)
-        assert first_difference(record) is None
+        assert find_first_difference(record) is None
         record.players = []
         found[record.id] = record
     return found
@@ -413,7 +413,7 @@ def test_a_player_that_does_not_answer_forfeits(game: str, kind: str, may: threa
     assert len(played) == 7
     for name, one in played.items():
         assert one.ending == (Ending("timed out", 1) if name.startswith("late") else OVER)
-        assert first_difference(Record.from_match(one)) is None
+        assert find_first_difference(Record.from_match(one)) is None
         if name == "late-0":
             assert sum(turn.seat == 1 for turn in one.turns) == 2
     if isinstance(stuck, Promises):

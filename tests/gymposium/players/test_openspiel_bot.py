@@ -14,7 +14,7 @@ from gymposium.games.registry import load_game
 from gymposium.match import Guard, MatchJob, play
 from gymposium.players.grammar import make_player
 from gymposium.players.openspiel_bot import BotPlayer
-from gymposium.records import Record, first_difference
+from gymposium.records import Record, find_first_difference
 
 GAMES = ["tic_tac_toe", "connect_four", "backgammon", "breakthrough", "pig", "othello", "openspiel:oshi_zumo(coins=8)"]
 
@@ -34,7 +34,7 @@ def test_a_bot_plays_and_its_matches_follow_from_their_seeds(game: str) -> None:
     assert [record.players[1] for record in records] == ["openspiel-bot:uniform_random"] * 3
     assert [make_record(game, seed).events for seed in range(3)] == [record.events for record in records]
     assert len({str(record.events) for record in records}) > 1
-    assert [first_difference(record) for record in records] == [None] * 3
+    assert [find_first_difference(record) for record in records] == [None] * 3
 
 
 @pytest.mark.parametrize("opening", [0, 3])

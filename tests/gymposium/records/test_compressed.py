@@ -24,13 +24,13 @@ from gymposium.records import (
     Record,
     RecordWriter,
     compress_records,
-    match_files,
+    find_match_files,
     read_records,
     verify_file,
     write_records,
 )
 from gymposium.runs.executors.local import LocalExecutor
-from gymposium.runs.growing import Growing
+from gymposium.runs.growing import GrowingFile
 from gymposium.util.durable import replace_content
 from gymposium.util.plain_file import MOST_UNPACKED, find_form, open_content, read_content, read_lines
 
@@ -103,7 +103,7 @@ def test_a_run_verifies_and_is_reviewed_after_it_was_compressed(tmp_path: Path) 
         reviewed = review_file(matches, "exact", executor)
         compressed = compress_records(matches)
         again = review_file(compressed, "exact", executor)
-    assert match_files(tmp_path) == [compressed]
+    assert find_match_files(tmp_path) == [compressed]
     verified = verify_file(compressed)
     assert (verified.matches, verified.planned, verified.finished, verified.problems) == (3, 3, True, [])
     assert (again.new, again.reviews) == (0, reviewed.reviews)
@@ -140,7 +140,7 @@ def test_a_damaged_file_is_refused_by_each_reader(tmp_path: Path, make: Callable
     for read in (found_in, verify_file):
         with pytest.raises(BadRecord, match=rf"matches\.jsonl\.gz cannot be read \(.*{why}"):
             read(path)
-    growing = Growing(path)
+    growing = GrowingFile(path)
     with pytest.raises(BadRecord, match=why):
         list(growing.lines())
 
@@ -187,23 +187,23 @@ def test_a_file_in_both_forms_is_refused(tmp_path: Path, records: list[Record]) 
     write_records(tmp_path / "others.jsonl", records)
     assert find_form(tmp_path / "matches.jsonl") == tmp_path / "matches.jsonl.gz"
     (tmp_path / "matches.jsonl").touch()
-    for find in (find_form, lambda path: match_files(path.parent)):
+    for find in (find_form, lambda path: find_match_files(path.parent)):
         with pytest.raises(BadOption, match=r"matches\.jsonl and matches\.jsonl\.gz both exist"):
             find(tmp_path / "matches.jsonl")
 
 
 def test_a_compressed_file_is_followed_when_it_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "matches.jsonl.gz"
-    growing = Growing(path)
-    assert not growing.renewed()
+    growing = GrowingFile(path)
+    assert not growing.check_replaced()
     assert not [*growing.lines()]
     for content in (b"1\n2\n3", b"1\n2\n3\n4\n", b"5\n"):
         with replace_content(path) as file:
             file.write(content)
-        growing.renewed()
+        growing.check_replaced()
         lines = [line.text for line in growing.lines()]
         assert b"".join(lines) + (growing.rest.text if growing.rest else b"") == content
-        assert not growing.renewed()
+        assert not growing.check_replaced()
         assert not [*growing.lines()], "read once"
 
 

@@ -17,7 +17,7 @@ from gymposium.match import MatchJob, play
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Reply, Usage
 from gymposium.records import Record
-from gymposium.records.scores import Estimate, Score, mean, mean_gain, rate
+from gymposium.records.scores import Estimate, Score, estimate_gain, estimate_mean, estimate_rate
 from gymposium.replies.reading import READERS, Reader
 from gymposium.runs import playing
 
@@ -33,7 +33,7 @@ from gymposium.runs import playing
     ],
 )
 def test_wilson(count: int, total: int, low: float, high: float) -> None:
-    estimate = rate(count, total)
+    estimate = estimate_rate(count, total)
     assert estimate.value == count / total
     assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=6e-5)
 
@@ -41,23 +41,23 @@ def test_wilson(count: int, total: int, low: float, high: float) -> None:
 def test_wilson_is_scipys_to_the_last_digit() -> None:
     for total in (1, 2, 7, 30, 1000):
         for count in range(0, total + 1, total // 7 or 1):
-            theirs, estimate = binomtest(count, total).proportion_ci(method="wilson"), rate(count, total)
+            theirs, estimate = binomtest(count, total).proportion_ci(method="wilson"), estimate_rate(count, total)
             assert (estimate.low, estimate.high) == (theirs.low, theirs.high), (count, total)
 
 
 def test_student() -> None:
-    estimate = mean([1.0, 2.0, 3.0, 4.0, 5.0])  # t(0.975, 4) = 2.776445
+    estimate = estimate_mean([1.0, 2.0, 3.0, 4.0, 5.0])  # t(0.975, 4) = 2.776445
     assert estimate.value == 3.0
     assert estimate.high - 3.0 == pytest.approx(2.776445 * math.sqrt(2.5 / 5), abs=1e-5)
     assert estimate.low + estimate.high == pytest.approx(6.0)
 
 
 def test_few_values_have_no_interval() -> None:
-    assert math.isnan(mean([]).value)
-    assert mean([2.0]).value == 2.0
-    assert math.isnan(mean([2.0]).low)
-    assert math.isnan(rate(0, 0).value)
-    assert str(mean([1.0, 1.0, 1.0])) == "1.000 [–, –]"  # unknown bounds: the next value could be anything
+    assert math.isnan(estimate_mean([]).value)
+    assert estimate_mean([2.0]).value == 2.0
+    assert math.isnan(estimate_mean([2.0]).low)
+    assert math.isnan(estimate_rate(0, 0).value)
+    assert str(estimate_mean([1.0, 1.0, 1.0])) == "1.000 [–, –]"  # unknown bounds: the next value could be anything
     assert str(Estimate(0.5, 0.4, 0.6)) == "0.500 [0.400, 0.600]"
 
 
@@ -77,20 +77,20 @@ WIN, LOSS = (1.0, -1.0)
 
 
 def test_a_bounded_mean_stays_within_its_bounds() -> None:
-    assert mean([WIN, LOSS], (-1.0, 1.0)) == Estimate(0.0, -1.0, 1.0)
-    assert mean([0.2, 0.4], (0.0, 0.5)).high == 0.5
+    assert estimate_mean([WIN, LOSS], (-1.0, 1.0)) == Estimate(0.0, -1.0, 1.0)
+    assert estimate_mean([0.2, 0.4], (0.0, 0.5)).high == 0.5
     for values in ([WIN] * 3 + [LOSS], [WIN, 0.0], [0.0] * 9 + [LOSS]):
-        found = mean(values, (-1.0, 1.0))
+        found = estimate_mean(values, (-1.0, 1.0))
         assert -1 <= found.low < found.value < found.high <= 1
 
 
 def test_equal_values_are_no_certainty() -> None:
     """After four forfeits a win may still come in six of ten matches; after a thousand in four of a thousand."""
-    four, many = mean([LOSS] * 4, (-1.0, 1.0)), mean([LOSS] * 1000, (-1.0, 1.0))
+    four, many = estimate_mean([LOSS] * 4, (-1.0, 1.0)), estimate_mean([LOSS] * 1000, (-1.0, 1.0))
     assert (four.low, many.low) == (-1.0, -1.0)
     assert four.high == pytest.approx(-1 + 2 * (1 - 0.025 ** (1 / 4)))
     assert many.high == pytest.approx(-1 + 2 * 0.003682, abs=1e-5)
-    draws = mean([0.0] * 10, (-1.0, 1.0))
+    draws = estimate_mean([0.0] * 10, (-1.0, 1.0))
     assert draws.low == -draws.high < -0.3
     score = Score()
     for match in play(MatchJob(str(seed), load_game("pig"), [Silent()] * 2, seed) for seed in range(4)):
@@ -102,7 +102,7 @@ def test_bounded_means_are_covered() -> None:
     """By exact sums over all samples of wins, draws and losses: at least 94 of 100 intervals hold the mean."""
     for count in (5, 12, 30):
         intervals = {
-            (wins, draws): mean([WIN] * wins + [0.0] * draws + [LOSS] * (count - wins - draws), (-1.0, 1.0))
+            (wins, draws): estimate_mean([WIN] * wins + [0.0] * draws + [LOSS] * (count - wins - draws), (-1.0, 1.0))
             for wins in range(count + 1)
             for draws in range(count + 1 - wins)
         }
@@ -152,17 +152,17 @@ def test_a_gain_is_paired_deal_by_deal() -> None:
     than by chance between deals, but not the deals."""
     before = [1.0, 1.0, -1.0, -1.0, 1.0, -1.0] * 20
     after = [1.0 if number % 5 == 0 else value for number, value in enumerate(before)]
-    gain = mean_gain(before, after, 2, (-1.0, 1.0))
-    assert gain.value == pytest.approx(mean(after).value - mean(before).value)
+    gain = estimate_gain(before, after, 2, (-1.0, 1.0))
+    assert gain.value == pytest.approx(estimate_mean(after).value - estimate_mean(before).value)
     assert 0.0 < gain.low < gain.value < gain.high < 2.0
-    assert mean(before).high > mean(after).low, "the intervals of the means overlap"
-    same = mean_gain(before, before, 2, (-1.0, 1.0))
+    assert estimate_mean(before).high > estimate_mean(after).low, "the intervals of the means overlap"
+    same = estimate_gain(before, before, 2, (-1.0, 1.0))
     assert same.value == 0.0
     assert same.low < 0.0 < same.high
-    seats = mean_gain([1.0, -1.0] * 20, [-1.0, 1.0] * 20, 2)
+    seats = estimate_gain([1.0, -1.0] * 20, [-1.0, 1.0] * 20, 2)
     assert str(seats) == "0.000 [–, –]", "the seats of a deal make up for each other, so all deals are equal"
-    assert mean_gain([None, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0], 2).value == 1.0, "a deal with an unknown return"
-    assert math.isnan(mean_gain([None, 1.0], [1.0, 1.0], 2).value)
+    assert estimate_gain([None, 1.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0], 2).value == 1.0, "a deal with an unknown return"
+    assert math.isnan(estimate_gain([None, 1.0], [1.0, 1.0], 2).value)
 
 
 def test_a_score_counts_each_seat_it_is_given() -> None:

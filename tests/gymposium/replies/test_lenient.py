@@ -14,7 +14,7 @@ from gymposium.games.registry import load_game
 from gymposium.match import MatchJob, play
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, Reply
-from gymposium.records import Record, first_difference
+from gymposium.records import Record, find_first_difference
 from gymposium.replies.lenient import find_marks
 from gymposium.replies.reading import (
     GENERAL,
@@ -1012,7 +1012,7 @@ def test_a_record_names_the_reader_and_what_it_repaired_and_replays() -> None:
     mine = [turn for turn in record.turns if turn["seat"] == 0]
     assert all(turn["repaired"] == ["text"] for turn in mine)
     assert not any("repaired" in turn for turn in record.turns if turn["seat"] == 1)
-    assert first_difference(record) is None
+    assert find_first_difference(record) is None
 
 
 @pytest.mark.parametrize(
@@ -1028,13 +1028,13 @@ def test_a_wrong_claim_of_what_was_repaired_is_found(repaired: list[str] | None,
         del data["turns"][0]["repaired"]
     else:
         data["turns"][0]["repaired"] = repaired
-    assert says in (first_difference(Record.parse(json.dumps(data))) or "")
+    assert says in (find_first_difference(Record.parse(json.dumps(data))) or "")
 
 
 def test_a_record_that_hides_a_lenient_reader_does_not_replay() -> None:
     data = json.loads(chatty_record().line())
     data["prompts"][0]["reader"] = "tags"
-    assert first_difference(Record.parse(json.dumps(data))) is not None
+    assert find_first_difference(Record.parse(json.dumps(data))) is not None
 
 
 def test_a_board_counts_repaired_replies() -> None:

@@ -17,7 +17,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Ask, Reply
 from gymposium.records.trajectories import Trajectory
 from gymposium.replies.reading import READERS
-from gymposium.rewards.protocol import CheckedReward, Reward, turn_rewards
+from gymposium.rewards.protocol import CheckedReward, Reward, split_reward
 
 REWARDS = ("returns", "score", "weighted(accuracy=1,efficiency=0.5)")
 GAMES = ("tic_tac_toe", "kuhn_poker", "leduc_poker", "goofspiel(num_cards=4)", "2048", "blackjack", "hearts", "pig")
@@ -65,7 +65,7 @@ def played(
 
 def split(trajectory: Trajectory, name: str = "returns") -> tuple[float, ...]:
     [reward] = make_reward(name)([trajectory])
-    return turn_rewards(reward, trajectory)
+    return split_reward(reward, trajectory)
 
 
 @settings(max_examples=60, deadline=None)
@@ -85,9 +85,9 @@ def test_whatever_is_played_the_turns_add_up_to_the_total(
         assert math.isclose(math.fsum(turn.penalty for turn in mine.turns), mine.penalty)
         for name in REWARDS:
             [reward] = make_reward(name)([mine])  # held to its promise there
-            assert len(turn_rewards(reward, mine)) == len(mine.turns)
+            assert len(split_reward(reward, mine)) == len(mine.turns)
             if mine.turns:
-                assert math.isclose(math.fsum(turn_rewards(reward, mine)), reward.total, abs_tol=1e-9)
+                assert math.isclose(math.fsum(split_reward(reward, mine)), reward.total, abs_tol=1e-9)
 
 
 @pytest.mark.parametrize("schedule", ["rounds", "streaming"])
@@ -166,7 +166,7 @@ def test_who_was_never_asked_has_no_turns() -> None:
     match = played("tic_tac_toe", Says(["nonsense"]), Says([]))
     other = Trajectory.from_match(match, 1)
     [reward] = make_reward("returns")([other])
-    assert (reward.total, reward.turns, turn_rewards(reward, other)) == (1.0, None, ())
+    assert (reward.total, reward.turns, split_reward(reward, other)) == (1.0, None, ())
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from gymposium.errors import BadOption, BadReward
 from gymposium.match import MatchJob, play
 from gymposium.match.ending import Ending
 from gymposium.records.trajectories import Trajectory
-from gymposium.rewards.protocol import Reward, turn_rewards
+from gymposium.rewards.protocol import Reward, split_reward
 
 
 def random_match(game: str, seed: int, noted: bool = True) -> Trajectory:
@@ -41,9 +41,9 @@ def paid_as(trajectory: Trajectory, before: Sequence[float], utility: float) -> 
 )
 def test_every_turn_is_paid_what_the_match_paid_within_the_bounds(game: str, most: float, seed: int) -> None:
     mine = random_match(game, seed)
-    whole = turn_rewards(compute_reward(mine, "returns"), mine)
+    whole = split_reward(compute_reward(mine, "returns"), mine)
     held = compute_reward(mine, f"clipped({most})")
-    assert turn_rewards(held, mine) == tuple(max(-most, min(most, pay)) for pay in whole)
+    assert split_reward(held, mine) == tuple(max(-most, min(most, pay)) for pay in whole)
     assert held.parts["utility"] == mine.utilities[mine.seat]
 
 
@@ -63,7 +63,7 @@ def test_what_a_truncation_took_is_no_more_than_came_off() -> None:
     cut = replace(mine, ending=Ending("out of context", 0), paid=12.0)
     reward = compute_reward(cut, "clipped(5)")
     assert reward.turns == (5.0, -5.0)
-    assert turn_rewards(reward, cut)[-1] - reward.cut == 4.0
+    assert split_reward(reward, cut)[-1] - reward.cut == 4.0
 
 
 def test_who_was_never_asked_gets_nothing() -> None:

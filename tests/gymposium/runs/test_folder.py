@@ -17,8 +17,8 @@ from gymposium.errors import BadOption
 from gymposium.match import FORFEIT, MatchResult, play
 from gymposium.match.ending import OVER, Ending
 from gymposium.match.seating import MatchPlan, Series
-from gymposium.records import FileVerification, Record, match_files, verify_file
-from gymposium.runs.folder import PlanOrder, RunFolder, RunMatches, new_folder
+from gymposium.records import FileVerification, Record, find_match_files, verify_file
+from gymposium.runs.folder import PlanOrder, RunFolder, RunMatches, create_run_folder
 from gymposium.util.writable import check_writable
 
 SERIES = Series("m", "kuhn_poker", ("random", "greedy"), 12, seed=3, swap=True, on_illegal=FORFEIT)
@@ -32,7 +32,7 @@ def played(*numbers: int, first: int = 0) -> list[MatchResult]:
 
 def test_folders_are_named_by_date_command_and_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    made = [str(new_folder(command)) for command in ("run", "run", "eval", "run")]
+    made = [str(create_run_folder(command)) for command in ("run", "run", "eval", "run")]
     assert [re.sub(r"\d{4}-\d\d-\d\d", "DATE", name) for name in made] == [
         "gymposium-runs/DATE-run-1",
         "gymposium-runs/DATE-run-2",
@@ -40,7 +40,7 @@ def test_folders_are_named_by_date_command_and_number(tmp_path: Path, monkeypatc
         "gymposium-runs/DATE-run-3",
     ]
     Path(made[0]).rmdir()
-    assert str(new_folder("run")).endswith("-run-4")  # a name is not given twice
+    assert str(create_run_folder("run")).endswith("-run-4")  # a name is not given twice
 
 
 def test_a_folder_that_is_in_use_is_refused(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_a_finished_file_agrees_with_its_manifest_and_any_line_verifies_alone(tm
     assert [json.loads(line)["number"] for line in lines] == [*range(12)]
     alone = verified(tmp_path / "some.jsonl", [lines[7], lines[2], lines[7]])
     assert (alone.matches, alone.planned, alone.problems) == (3, None, [])
-    assert match_files(tmp_path) == [file]
+    assert find_match_files(tmp_path) == [file]
 
 
 @pytest.mark.parametrize(
@@ -246,10 +246,10 @@ def test_a_manifest_that_cannot_be_read_is_a_problem(tmp_path: Path, change: dic
 
 def test_a_folder_without_matches_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadOption, match=f"{tmp_path} is not a run's folder"):
-        match_files(tmp_path)
+        find_match_files(tmp_path)
     (tmp_path / "matches").mkdir()
     (tmp_path / "matches" / "train.jsonl").touch()
-    assert match_files(tmp_path) == [tmp_path / "matches" / "train.jsonl"]
+    assert find_match_files(tmp_path) == [tmp_path / "matches" / "train.jsonl"]
 
 
 def test_whether_something_can_be_written_is_asked_without_a_trace(tmp_path: Path) -> None:

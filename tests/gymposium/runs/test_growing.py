@@ -9,18 +9,18 @@ from hypothesis import given, strategies as st
 
 from gymposium.runs import growing as growing_module
 from gymposium.runs.curves import Curves
-from gymposium.runs.growing import Growing
+from gymposium.runs.growing import GrowingFile
 from gymposium.util.plain_file import open_content
 
 
 @given(st.lists(st.binary(max_size=12), max_size=12))
 def test_however_it_is_written_every_whole_line_is_read_once(tmp_path_factory, parts: list[bytes]) -> None:
     file = tmp_path_factory.mktemp("growing") / "lines"
-    growing, found = Growing(file), []
+    growing, found = GrowingFile(file), []
     for part in parts:
         with open(file, "ab") as out:
             out.write(part)
-        assert not growing.renewed()
+        assert not growing.check_replaced()
         found += growing.lines()
     whole = b"".join(parts)
     *lines, begun = whole.split(b"\n")
@@ -31,8 +31,8 @@ def test_however_it_is_written_every_whole_line_is_read_once(tmp_path_factory, p
 
 
 def test_a_file_that_is_not_there_yet_holds_nothing(tmp_path: Path) -> None:
-    growing = Growing(tmp_path / "none")
-    assert not growing.renewed()
+    growing = GrowingFile(tmp_path / "none")
+    assert not growing.check_replaced()
     assert [*growing.lines()] == []
 
 
@@ -40,7 +40,7 @@ def test_a_file_that_is_not_there_yet_holds_nothing(tmp_path: Path) -> None:
 def test_a_link_that_leads_nowhere_holds_nothing_or_is_a_problem(tmp_path: Path, target: str) -> None:
     file = tmp_path / "lines"
     file.symlink_to(target)
-    assert Growing(file).changed() == 0.0
+    assert GrowingFile(file).get_mtime() == 0.0
     index = Curves(file)
     for _ in range(2):
         index.refresh()
@@ -71,14 +71,14 @@ def test_a_file_that_cannot_be_read_further_is_tried_once(tmp_path: Path, monkey
 def test_a_file_that_was_replaced_or_cut_is_read_anew(tmp_path: Path) -> None:
     file = tmp_path / "lines"
     file.write_text("one\ntwo\n")
-    growing = Growing(file)
-    growing.renewed()
+    growing = GrowingFile(file)
+    growing.check_replaced()
     assert len([*growing.lines()]) == 2
     file.write_text("a\n")
-    assert growing.renewed()
+    assert growing.check_replaced()
     assert [line.text for line in growing.lines()] == [b"a\n"]
     other = tmp_path / "other"
     other.write_text("b\nc\nd\n")
     other.replace(file)
-    assert growing.renewed()
+    assert growing.check_replaced()
     assert [line.number for line in growing.lines()] == [1, 2, 3]

@@ -14,10 +14,10 @@ from hypothesis import given, strategies as st
 from gymposium.errors import BadRecord
 from gymposium.records import Problem
 from gymposium.runs.curves import Curves
-from gymposium.runs.metric_docs import about, metrics
-from gymposium.runs.results import Point, VerdictKind, learning_curves, lines, verdict
-from gymposium.runs.run import Run, find_runs, holds_data, marked_running
-from gymposium.runs.samples import SamplesIndex, parse
+from gymposium.runs.metric_docs import find_metric, load_metrics
+from gymposium.runs.results import Point, VerdictKind, build_learning_curves, build_rows, judge_run
+from gymposium.runs.run import Run, find_runs, is_data_file, mark_running
+from gymposium.runs.samples import SamplesIndex, parse_group
 
 
 def test_runs_are_found_wherever_they_are(training_run: Any, tmp_path: Path) -> None:
@@ -35,9 +35,9 @@ def test_a_run_is_running_as_long_as_its_process_lives(training_run: Any) -> Non
     made = training_run()
     run = Run("first", made.path)
     assert not run.running
-    with marked_running(made.path):
+    with mark_running(made.path):
         assert run.running
-        with marked_running(made.path):  # ranks of one run
+        with mark_running(made.path):  # ranks of one run
             assert run.running
         assert run.running
     assert not run.running
@@ -58,14 +58,14 @@ def test_a_run_is_running_as_long_as_its_process_lives(training_run: Any) -> Non
 
 def test_files_of_data_are_known_by_the_folder_that_they_are_in(training_run: Any, tmp_path: Path) -> None:
     run = training_run()
-    assert holds_data(run.path / "metrics.jsonl")
-    assert holds_data(run.path / "samples.jsonl")
-    assert not holds_data(run.path / "matches" / "train.jsonl")
+    assert is_data_file(run.path / "metrics.jsonl")
+    assert is_data_file(run.path / "samples.jsonl")
+    assert not is_data_file(run.path / "matches" / "train.jsonl")
     for name in ("metrics.jsonl", "samples.jsonl", "data.jsonl"):
-        assert not holds_data(tmp_path / name)
+        assert not is_data_file(tmp_path / name)
     for manifest, held in (('{"format": "gymposium-synth-2"}', True), ('{"format": "other"}', False), ("[" * 9, False)):
         (tmp_path / "manifest.json").write_text(manifest)
-        assert holds_data(tmp_path / "data.jsonl") is held
+        assert is_data_file(tmp_path / "data.jsonl") is held
 
 
 def test_curves_go_on_where_they_were(training_run: Any) -> None:
@@ -112,13 +112,13 @@ def test_learning_curves_run_from_the_measure_before_to_the_one_behind(training_
     run.log(2, eval__tic_tac_toe__random__win=0.1, **{name: 0.75, f"{name}_low": 0.5, f"{name}_high": 0.9})
     curves, read = Curves(run.path / "metrics.jsonl"), Run("first", run.path)
     curves.refresh()
-    (curve,) = learning_curves(read.config(), read.results(), curves)
+    (curve,) = build_learning_curves(read.config(), read.results(), curves)
     assert [point.step for point in curve.points] == [0, 2]
     assert curve.points[1] == Point(2, 0.75, 0.5, 0.9)
     assert curve.title == "mean return against random"
     run.finish()
     run.measured("anchor random")
-    (curve,) = learning_curves(read.config(), read.results(), curves)
+    (curve,) = build_learning_curves(read.config(), read.results(), curves)
     assert [point.step for point in curve.points] == [0, 2, 4]
     returns = {
         what: scores["tic_tac_toe"]["random"]["return"] for what, scores in read.results()["evaluations"].items()
@@ -128,7 +128,7 @@ def test_learning_curves_run_from_the_measure_before_to_the_one_behind(training_
         returns["trained"][0],
     ]  # what the verdict compares
     assert curve.levels == {"random": returns["anchor random"][0]}
-    table = lines(read.config(), read.results())
+    table = build_rows(read.config(), read.results())
     assert [(line.player, line.matches) for line in table] == [
         ("cold start", "6"),
         ("after training", "6"),
@@ -164,7 +164,7 @@ def test_samples_are_found_without_reading_them_all_and_the_last_of_a_step_count
     line, group = index.line(5, 0), index.group(5, 0)
     assert line is not None
     assert group is not None
-    assert group == parse(line)
+    assert group == parse_group(line)
     assert [one.reward for one in group.best_first] == [1.0, 0.0, -1.0]
     assert not group.tied
     assert (index.line(5, 7), index.group(5, 7)) == (None, None)
@@ -190,15 +190,15 @@ def test_samples_of_another_form_are_refused_with_the_reason(training_run: Any, 
     group = json.loads((run.path / "samples.jsonl").read_text())
     change(group)
     with pytest.raises(BadRecord, match=what):
-        parse(json.dumps(group).encode())
+        parse_group(json.dumps(group).encode())
 
 
 def test_every_documented_metric_knows_itself() -> None:
-    for metric in metrics():
+    for metric in load_metrics():
         name = metric.name.replace("GAME", "leduc_poker").replace("OPPONENT", "mcts-100").replace("PART", "utility")
-        assert about(name) == metric
-    assert about("rollout/nothing/of/this") is None
-    assert {"rollout/win", "rollout/win/OPPONENT", "rollout/GAME/win"} <= {metric.name for metric in metrics()}
+        assert find_metric(name) == metric
+    assert find_metric("rollout/nothing/of/this") is None
+    assert {"rollout/win", "rollout/win/OPPONENT", "rollout/GAME/win"} <= {metric.name for metric in load_metrics()}
 
 
 def measured(before: float, after: float, gain: list[float | None], **more: Any) -> dict[str, Any]:
@@ -233,7 +233,7 @@ def measured(before: float, after: float, gain: list[float | None], **more: Any)
 def test_the_verdict_follows_from_gains_deal_by_deal_and_from_what_is_left_to_gain(
     before: float, after: float, gain: list[float | None], outcome: VerdictKind, said: str
 ) -> None:
-    found = verdict(measured(before, after, gain))
+    found = judge_run(measured(before, after, gain))
     assert found is not None
     assert found.outcome is outcome
     assert found.text.startswith(said)
@@ -242,11 +242,11 @@ def test_the_verdict_follows_from_gains_deal_by_deal_and_from_what_is_left_to_ga
 
 def test_a_game_is_solved_at_its_exact_optimum_where_that_is_known() -> None:
     results = measured(0.95, 0.955, [0.005, -0.01, 0.02], optima={"nim": {"best return": {"return": 0.9598}}})
-    found = verdict(results)
+    found = judge_run(results)
     assert found is not None
     assert found.outcome is VerdictKind.SOLVED
     results["optima"] = {"nim": {}}
-    found = verdict(results)
+    found = judge_run(results)
     assert found is not None
     assert found.outcome is VerdictKind.LEVEL
 
@@ -256,12 +256,12 @@ def test_the_verdict_says_where_the_control_is_as_good(ahead: list[float], said:
     results = measured(0.1, 0.5, [0.4, 0.3, 0.5])
     results["evaluations"]["control"] = {"nim": {"random": {"return": [0.3, 0.2, 0.4]}}}
     results["gains"]["control"] = {"nim": {"random": ahead}}
-    found = verdict(results)
+    found = judge_run(results)
     assert found is not None
     assert found.outcome is VerdictKind.LEARNED
     assert ("not better than the control, which went on with imitation, in nim against random" in found.text) is said
 
 
 def test_without_training_there_is_no_verdict() -> None:
-    assert verdict({}) is None
-    assert verdict({"evaluations": {"cold start": {"nim": {"random": {"return": [0.1, 0.0, 0.2]}}}}}) is None
+    assert judge_run({}) is None
+    assert judge_run({"evaluations": {"cold start": {"nim": {"random": {"return": [0.1, 0.0, 0.2]}}}}}) is None

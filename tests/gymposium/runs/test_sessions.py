@@ -12,7 +12,7 @@ import pytest
 from gymposium.errors import BadRecord
 from gymposium.runs.links import check_contained
 from gymposium.runs.sessions import SessionsFile
-from gymposium.runs.sessions_reader import reading
+from gymposium.runs.sessions_reader import open_sessions
 
 MAGIC = bytes.fromhex("d9d505f920a163d7")
 """The first bytes of a rollback journal of SQLite, and of the name of another journal at its end."""
@@ -114,5 +114,5 @@ def test_pages_that_are_used_again_and_again_are_not_read_for_ever(path: Path) -
         pointers = b"".join((start + 5 * n).to_bytes(2) for n in range(500))
         content[(page - 1) * PAGE : page * PAGE] = (header + pointers).ljust(start, b"\0") + cells
     path.write_bytes(content)
-    with pytest.raises(BadRecord, match=r"interrupted|more than the file's size"), reading(path) as file:
+    with pytest.raises(BadRecord, match=r"interrupted|more than the file's size"), open_sessions(path) as file:
         file.newest_jobs(1_000_000_000)

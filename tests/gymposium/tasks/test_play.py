@@ -15,7 +15,7 @@ from gymposium.games.protocol import CHANCE, Event
 from gymposium.match import EngineError, MatchJob, MatchResult, Schedule, play
 from gymposium.players.protocol import Ask, Reply
 from gymposium.records import Record
-from gymposium.records.replay import replay_difference
+from gymposium.records.replay import find_replay_difference
 from gymposium.tasks import ToolGame
 from gymposium.tasks.running import start
 
@@ -111,7 +111,7 @@ def test_records_replay(purity: Any) -> None:
     players = [Says(a_guess(2), a_guess(4)), Says(a_guess(2), "?"), Says(a_guess(2), misbehaving("raise"))]
     for result in played(game, *players):
         opened = len(game.tasks.opened)  # type: ignore[attr-defined]
-        difference = replay_difference(game, Record.from_match(result))
+        difference = find_replay_difference(game, Record.from_match(result))
         assert difference is None or difference.startswith("The match broke off")
         again = len(game.tasks.opened) - opened  # type: ignore[attr-defined]
         assert again == (purity == "pure"), "tools are called again where they are pure, and only there"
@@ -122,4 +122,4 @@ def test_a_changed_result_in_a_record_is_found_where_tools_are_pure() -> None:
     record = Record.from_match(result)
     outcome = record.events[2].move.replace("higher", "lower")
     changed = replace(record, events=[*record.events[:2], Event(CHANCE, outcome), *record.events[3:]])
-    assert "event 2 is" in (replay_difference(guessing(), changed) or "")
+    assert "event 2 is" in (find_replay_difference(guessing(), changed) or "")

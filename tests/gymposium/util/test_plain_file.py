@@ -12,7 +12,7 @@ import pytest
 from gymposium.errors import BadOption, BadRecord
 from gymposium.records import read_records, verify_file
 from gymposium.runs.folder import RunFolder
-from gymposium.runs.run import Run, marked_running
+from gymposium.runs.run import Run, mark_running
 from gymposium.util.json_file import FileModel, read_model
 from gymposium.util.plain_file import MOST_BYTES, check_plain, open_plain, read_lines, read_plain, read_plain_text
 from gymposium.util.user_file import VARIABLE, load_user_file
@@ -97,7 +97,7 @@ def test_a_library_gets_no_path_of_a_pipe_or_a_folder(tmp_path: Path, make: Call
 def test_a_run_whose_config_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     make_pipe(tmp_path / "config.json")
     assert not Run("run", tmp_path).running
-    with pytest.raises(OSError, match="regular file"), marked_running(tmp_path):
+    with pytest.raises(OSError, match="regular file"), mark_running(tmp_path):
         pass
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from gymposium import load_game
 from gymposium.analysis.exact import optima_against_random
-from gymposium.analysis.exact.equilibrium import average_policy
+from gymposium.analysis.exact.equilibrium import compute_average_policy
 from gymposium.errors import BadParameter, GymposiumError
 from gymposium.games.openspiel.lookup import load_by_engine_name
 from gymposium.games.protocol import Game, Match
@@ -137,7 +137,7 @@ def test_the_optimum_is_that_of_the_plain_game() -> None:
     for name in ("tic_tac_toe", "hex(board_size=3)", "dots_and_boxes(num_rows=1,num_cols=2)"):
         assert optima_against_random(load_game(name, disguise=3)) == optima_against_random(load_game(name))
     for name in ("kuhn_poker", "goofspiel(num_cards=3)"):
-        assert average_policy(load_game(name, disguise=3), 5) == average_policy(load_game(name), 5)
+        assert compute_average_policy(load_game(name, disguise=3), 5) == compute_average_policy(load_game(name), 5)
 
 
 def test_search_chooses_the_same_actions() -> None:

@@ -14,7 +14,7 @@ from inspect_ai.tool import ToolInfo
 
 from gymposium.errors import BadOption, BadRecord
 from gymposium.records import Record
-from gymposium.records.scores import mean
+from gymposium.records.scores import estimate_mean
 from gymposium_inspect import compare_logs, records
 
 from .scripted import evaluated, legal_moves, verified
@@ -66,7 +66,7 @@ def test_two_models_are_compared_deal_by_deal() -> None:
         deals.setdefault(mine.seed, []).append(mine.returns[seat] - theirs.returns[seat])
     found = compare_logs(first.location, second.location)
     assert (found.deals, found.matches, found.left_out) == (10, 20, 0)
-    expected = mean([sum(differences) / 2 for differences in deals.values()])
+    expected = estimate_mean([sum(differences) / 2 for differences in deals.values()])
     assert found.difference == expected
     assert found.first - found.second == pytest.approx(expected.value)
     assert expected.low < expected.value < expected.high

@@ -22,8 +22,8 @@ from gymposium.errors import GymposiumError, WorldFailure
 from gymposium.match import MatchJob, MatchResult, play
 from gymposium.match.ending import Ending
 from gymposium.plugins.allowed import VARIABLES
-from gymposium.records import Record, first_difference, recorded_game, walk
-from gymposium.records.replay import replay_difference
+from gymposium.records import Record, find_first_difference, load_game_of_record, replay_decisions
+from gymposium.records.replay import find_replay_difference
 from gymposium.tasks import ToolGame
 from gymposium.tasks.tools import Call
 from gymposium_mcp import bodies
@@ -126,9 +126,9 @@ def test_a_record_replays_without_a_server(file: Path) -> None:
     with playing(file) as later:
         for result in results:
             record = Record.from_match(result)
-            difference = replay_difference(later, record)
+            difference = find_replay_difference(later, record)
             assert difference is None or difference.startswith("The match broke off")
-            assert [decision.seats for decision in walk(record, lambda match: None)][:1] == [(0,)]
+            assert [decision.seats for decision in replay_decisions(record, lambda match: None)][:1] == [(0,)]
             story = build_story(record)
             assert (story.trouble, story.seats[0].prompt_difference, story.is_unchecked) == ("", "", True)
         with pytest.raises(GymposiumError, match=r"cannot reach the server: .*no-such-program"):
@@ -158,9 +158,9 @@ def test_a_record_without_events_starts_no_server(tmp_path: Path) -> None:
     record.game, record.events, record.turns = f"mcp(file={noting(tmp_path)})", [], []
     record.returns, record.results, record.reports = [], [], []
     record.ending = Ending("broke off", detail="gone")
-    assert first_difference(record) == "The match broke off: gone"
+    assert find_first_difference(record) == "The match broke off: gone"
     assert "broke off before its first event" in build_story(record).trouble
-    assert pickle.loads(pickle.dumps(recorded_game(record))).record == ()
+    assert pickle.loads(pickle.dumps(load_game_of_record(record))).record == ()
     assert not (tmp_path / "noted").exists()
 
 

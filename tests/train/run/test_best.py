@@ -10,7 +10,7 @@ import pytest
 from safetensors.torch import load_file
 
 from gymposium.runs.curves import Curves
-from gymposium.runs.results import learning_curves
+from gymposium.runs.results import build_learning_curves
 from gymposium_train.config.writing import config_to_data
 from gymposium_train.run import training
 from gymposium_train.run.best import Best, advantage
@@ -53,5 +53,5 @@ def test_training_ends_with_the_best_weights(
     assert all((adapter[name] == tensor).all() for name, tensor in expected.items())
     curves = Curves(run.metrics_file)
     curves.refresh()
-    for curve in learning_curves(config_to_data(quick_config()), results, curves):
+    for curve in build_learning_curves(config_to_data(quick_config()), results, curves):
         assert curve.points[-1].step == kept

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 from rich.console import Console
 
-from gymposium.cli.text import note
+from gymposium.cli.text import print_note
 from gymposium_train.run.live import WIDTH, Lines, Terminal, arrow, format_result, sparkline, summary, view
 from gymposium_train.util.progress import say
 
@@ -123,7 +123,7 @@ def test_what_is_told_is_printed_by_the_console_of_the_picture(
     monkeypatch.setattr(Console, "print", lambda self, *_, **__: printed.append(self))
     with view() as shown, shown.stage("Training", 10):
         say("told one thing")
-        note("told another")
+        print_note("told another")
     assert len({id(console) for console in printed}) == 1
     say("after it")
     assert printed[-1] is not printed[0]

@@ -15,7 +15,7 @@ from gymposium.errors import UnratedGroup
 from gymposium.games.registry import load_game
 from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.protocol import CheckedReward, Reward
-from gymposium.runs.samples import first_replies
+from gymposium.runs.samples import pick_first_replies
 from gymposium.util.streams import stream
 from gymposium_agents.chat.tokens import Sampling, TokenRequest, TurnTokens
 from gymposium_agents.lora.attach import attach_lora
@@ -187,7 +187,7 @@ def test_replies_of_kept_steps_are_shown_from_the_best_to_the_worst(model_direct
         steps(mine, 0, 1, 2)
     assert [text.partition(",")[0] for text in shown] == ["Replies at step 1", "Replies at step 2"]
     first = json.loads(file.read_text(encoding="utf-8").splitlines()[0])
-    replies = first_replies(first)
+    replies = pick_first_replies(first)
     rewards = [reward for _, reward in replies]
     assert rewards == sorted(rewards, reverse=True)
     assert rewards[0] == max(one["reward"] for one in first["trajectories"])

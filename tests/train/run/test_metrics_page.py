@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from gymposium.runs.metric_docs import about, metrics
+from gymposium.runs.metric_docs import find_metric, load_metrics
 from gymposium_train.run.start import start_run
 
 EVERYTHING = (
@@ -37,10 +37,10 @@ def shown(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> set[st
 
 
 def test_what_a_run_shows_is_documented(shown: set[str]) -> None:
-    assert sorted(name for name in shown if about(name) is None) == []
+    assert sorted(name for name in shown if find_metric(name) is None) == []
 
 
 def test_what_is_documented_is_shown_by_a_run(shown: set[str]) -> None:
-    found = {about(name) for name in shown}
+    found = {find_metric(name) for name in shown}
     of_a_gpu = [] if torch.cuda.is_available() else ["perf/memory_device"]
-    assert sorted(metric.name for metric in metrics() if metric not in found) == of_a_gpu
+    assert sorted(metric.name for metric in load_metrics() if metric not in found) == of_a_gpu

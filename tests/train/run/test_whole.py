@@ -22,7 +22,7 @@ from gymposium.players.grammar import make_player
 from gymposium.plugins.host import host
 from gymposium.records import Record, read_records, verify_file
 from gymposium.runs.curves import Curves
-from gymposium.runs.results import learning_curves, lines, spent
+from gymposium.runs.results import build_learning_curves, build_rows, sum_stage_seconds
 from gymposium.runs.run import Run, find_runs
 from gymposium.runs.samples import SamplesIndex
 from gymposium_train.config import TrainConfig
@@ -125,7 +125,7 @@ def test_whoever_looks_at_runs_reads_what_it_left(finished: RunDirectory, groups
         found = index.group(group["step"], group["group"])
         assert found is not None
         assert [one.match for one in found.trajectories] == [one["match"] for one in group["trajectories"]]
-    for curve in learning_curves(run.config(), run.results(), curves):
+    for curve in build_learning_curves(run.config(), run.results(), curves):
         assert [point.step for point in curve.points] == [0, 2, 4]
         assert {"control: more SFT", "random"} <= set(curve.levels)
 
@@ -227,10 +227,10 @@ def test_the_report_is_the_run_s_page(finished: RunDirectory) -> None:
 
 
 def test_the_summary_goes_game_by_game(finished: RunDirectory, config: TrainConfig) -> None:
-    found = lines(config_to_data(config), finished.results())
+    found = build_rows(config_to_data(config), finished.results())
     assert [line.game for line in found] == ["tic_tac_toe"] * 13 + ["kuhn_poker"] * 10
     assert [line.player for line in found[:4:2]] == ["cold start", "after training"]
-    assert list(spent(finished.results())) == ["cold start", "training", "control"]
+    assert list(sum_stage_seconds(finished.results())) == ["cold start", "training", "control"]
 
 
 def test_a_run_that_stopped_in_its_control_goes_on_with_it(finished: RunDirectory, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from gymposium.errors import BadOption, BadRecord, GymposiumError
 from gymposium.players.grammar import check_player
 from gymposium.plugins.command_line import command_line
-from gymposium.records import Problem, Record, board_files, read_records
+from gymposium.records import Problem, Record, find_board_files, read_records
 from gymposium.runs.links import check_contained
 from gymposium.util.durable import replace_text
 from gymposium.util.plain_file import find_form, open_plain
@@ -154,7 +154,7 @@ class Board:
 
     def files(self) -> list[Path]:
         """Return the paths of all match files, sorted by name."""
-        return board_files(self.path)
+        return find_board_files(self.path)
 
     def records(self) -> Iterator[tuple[Path, Record | Problem]]:
         """Yield the path and content of every line in the match files, sorted by file name.

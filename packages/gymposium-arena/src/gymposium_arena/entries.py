@@ -22,7 +22,7 @@ from gymposium.games.registry import load_game
 from gymposium.players.grammar import check_named_player, check_player, make_player
 from gymposium.players.identity import FITTED_FILES, FITTED_TO, Fact, Identity, digest_of_files, locate_code
 from gymposium.players.protocol import IdentifiedPlayer, Player, Repeats, check_plays, get_repeats, is_deterministic
-from gymposium.records.record import versions
+from gymposium.records.record import get_versions
 from gymposium.replies.prompt import PROMPT_VERSION, get_prompt
 from gymposium.util.json_file import FileModel, read_model
 from gymposium_arena.slugs import make_slug
@@ -151,7 +151,7 @@ def make_entry(
         suite=suite.digest,
         games=tuple(games),
         rules={name: load_game(name).spec.version for name in games},
-        versions=dict(versions()),
+        versions=dict(get_versions()),
         by=by,
         made=made,
         **_describe_player(entrant, player, games),

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from gymposium.analysis.review import MatchReview, Reviews
+from gymposium.analysis.review import MatchReview, ReviewCache
 from gymposium.games.protocol import Match
 from gymposium.games.registry import needs_isolation
-from gymposium.records import Record, decided
+from gymposium.records import Record, replay_choices
 from gymposium.util.isolated import call_isolated
 from gymposium_arena.outcomes import MatchOutcome, read_outcomes
 from gymposium_arena.ratings.completed import Decisions
@@ -25,7 +25,7 @@ Features = tuple[float, float, float, float, float]
 class GameDecisions:
     """The decisions in one game's matches."""
 
-    _reviews: Reviews
+    _reviews: ReviewCache
     reviewed: bool = True
     """Whether every match has a review with the values of its positions."""
     _rows: dict[tuple[tuple[str, ...], str], list[tuple[int, Features, bool]]] = field(default_factory=dict)
@@ -71,7 +71,7 @@ def _extract_decisions(record: Record, review: MatchReview | None) -> list[tuple
         }
 
     found = []
-    for step, decision, seat, failed in decided(record, look):
+    for step, decision, seat, failed in replay_choices(record, look):
         length, moves = decision.seen[seat]
         features = (float(turns[seat]), length, moves, float(seat), worth.get((step, seat), 0.0))
         turns[seat] += 1

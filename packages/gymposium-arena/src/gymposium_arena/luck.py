@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 
 from gymposium.analysis.exact import Policy, TooLarge, check_small, tabulate
-from gymposium.analysis.exact.corrected import Corrector
-from gymposium.analysis.exact.fixed_table import FixedTable, fixed_table
+from gymposium.analysis.exact.corrected import LuckCorrector
+from gymposium.analysis.exact.fixed_table import FixedTable, compute_fixed_table
 from gymposium.games.protocol import Game
 from gymposium.players.grammar import make_core_player
 from gymposium.players.protocol import DistributionPlayer
@@ -23,8 +23,8 @@ class LuckCorrection:
         check_small(game)
         if not game.spec.chance:
             raise TooLarge(f"{game.name} has no chance events, so there is no luck to correct for.")
-        self.table: FixedTable = fixed_table(game)
-        self._corrector = Corrector(self.table.policy)
+        self.table: FixedTable = compute_fixed_table(game)
+        self._corrector = LuckCorrector(self.table.policy)
         found = {player: _find_policy(game, player) for player in players}
         self.policies: Mapping[str, Policy] = {player: policy for player, policy in found.items() if policy is not None}
         """The known policies by player."""
@@ -37,7 +37,7 @@ class LuckCorrection:
             return None
         first, second = record.players
         known = (self.policies.get(first), self.policies.get(second))
-        return self._corrector.corrected(record.events, record.utilities, known, record.ending.seat)
+        return self._corrector.correct_returns(record.events, record.utilities, known, record.ending.seat)
 
 
 def make_luck_correction(game: Game, players: Collection[str]) -> LuckCorrection | None:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gymposium.analysis.review import LostTally, ReviewFile, Reviews
+from gymposium.analysis.review import LossTally, ReviewCache, ReviewFile
 from gymposium.errors import BadRecord
 from gymposium.plugins.command_line import command_line
 from gymposium.records import Record
@@ -22,7 +22,7 @@ class _ReviewedGame:
 
     file: ReviewFile
     """The first of its review files."""
-    tally: LostTally = field(default_factory=LostTally)
+    tally: LossTally = field(default_factory=LossTally)
     seen: set[tuple[tuple[str, ...], str]] = field(default_factory=set)
 
 
@@ -30,7 +30,7 @@ class BoardReviews:
     """Players' losses by game, collected one record at a time. As in ratings, duplicates count once, and adversaries'
     matches do not count."""
 
-    def __init__(self, reviews: Reviews, adversaries: Collection[str]) -> None:
+    def __init__(self, reviews: ReviewCache, adversaries: Collection[str]) -> None:
         self._reviews, self._adversaries = reviews, adversaries
         self._games: dict[str, _ReviewedGame] = {}
 

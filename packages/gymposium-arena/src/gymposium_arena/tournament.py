@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from gymposium.match import MatchJob
 from gymposium.players.grammar import check_named_player
 from gymposium.players.protocol import Player
-from gymposium.runs.executors.cutting import Cut
-from gymposium.runs.executors.protocol import Executor, PartDone, RunPart
+from gymposium.runs.executors.cutting import PartCutter
+from gymposium.runs.executors.protocol import Executor, PartResult, RunPart
 from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry, make_entered_player
 from gymposium_arena.matches import MatchesFile, check_compressed
@@ -114,7 +114,7 @@ class _LineupFiles:
 
     def __init__(self, board: Board, state: Tournament, watch: Callable[[Tournament], None]) -> None:
         self._board, self._state, self._watch = board, state, watch
-        self._open: dict[str, tuple[MatchesFile, Cut]] = {}
+        self._open: dict[str, tuple[MatchesFile, PartCutter]] = {}
         """The file and parts of each lineup in progress, by lineup id."""
 
     def open_parts(self, planned: Iterable[LineupMatches]) -> Iterator[RunPart]:
@@ -122,7 +122,7 @@ class _LineupFiles:
         for matches in planned:
             lineup, suite = matches.lineup, matches.lineup.suite
             file = MatchesFile(self._board, lineup)
-            cut = Cut(
+            cut = PartCutter(
                 matches,
                 file.numbers.missing(file.finished),
                 file.numbers.count_missing(file.finished),
@@ -131,13 +131,13 @@ class _LineupFiles:
                 whole_batches=matches.depends_on_batches,
             )
             self._open[lineup.id] = file, cut
-            self._state.finished += lineup.matches - cut.rest
+            self._state.finished += lineup.matches - cut.remaining
             self._state.torn += [lineup.id] if file.torn else []
             self._watch(self._state)
             yield from cut.parts()
             self._close_if_done(lineup.id)
 
-    def add(self, done: PartDone) -> None:
+    def add(self, done: PartResult) -> None:
         """Append a finished part to its file."""
         lineup, state = done.part.matches.id, self._state
         file, cut = self._open[lineup]
@@ -156,7 +156,7 @@ class _LineupFiles:
     def _close_if_done(self, lineup: str) -> None:
         if lineup in self._open:
             file, cut = self._open[lineup]
-            if not cut.rest and not cut.out:
+            if not cut.remaining and not cut.in_progress:
                 file.sort()
                 file.close()
                 del self._open[lineup]

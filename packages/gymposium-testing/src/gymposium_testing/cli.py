@@ -10,10 +10,10 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.matches import SeedOption, match_bar
+from gymposium.cli.matches import SeedOption, show_match_bar
 from gymposium.cli.plugins.list import note_complaints
-from gymposium.cli.resume import refuse_beside
-from gymposium.cli.text import complain, note, out
+from gymposium.cli.resume import reject_other_options
+from gymposium.cli.text import print_error, print_note, stdout_console
 from gymposium.errors import BadOption, PluginError
 from gymposium.util.visible import quantity, visible
 
@@ -85,7 +85,7 @@ def check_plugins(
     from gymposium_testing.registry import CHECKS, Check, Subject
 
     if list_checks:
-        refuse_beside(ctx, "list_checks")
+        reject_other_options(ctx, "list_checks")
         _print_checks(CHECKS, as_json)
         return
     if quick and thorough:
@@ -122,7 +122,7 @@ def check_plugins(
             pairs += [(subject, check) for check in checks]
     if not subjects and not outcomes:
         raise BadOption(NOTHING_TO_CHECK)
-    with match_bar() as bar:
+    with show_match_bar() as bar:
         task = bar.add_task("", total=len(pairs))
         for subject, check in pairs:
             bar.update(task, description=visible(f"{subject.label}: {check.name}"))
@@ -166,7 +166,7 @@ def _print_report(outcomes: list[_CheckOutcome], effort: str, matches: int, seed
             }
         )
         return
-    console = out()
+    console = stdout_console()
     games = list(dict.fromkeys(outcome.subject.removesuffix(" (spec)") for outcome in outcomes))
     for number, game in enumerate(games, start=1):
         console.print(f"{number}  {game}", soft_wrap=True)
@@ -176,8 +176,8 @@ def _print_report(outcomes: list[_CheckOutcome], effort: str, matches: int, seed
         console.print()
         console.print(_make_table(outcomes, games, range(first, min(first + fit, len(games)))))
     for outcome in failed:
-        complain(f"{outcome.subject}, {outcome.check}: {outcome.message}")
-    note(
+        print_error(f"{outcome.subject}, {outcome.check}: {outcome.message}")
+    print_note(
         f"{quantity(passed, 'check')} passed, {len(failed)} failed, "
         f"{len(outcomes) - passed - len(failed)} did not apply (–). "
         f"Effort {effort}, seed {seed}, {matches} random matches per game."
@@ -214,4 +214,4 @@ def _print_checks(checks: Any, as_json: bool) -> None:
     for check in checks:
         table.add_row("" if check.family == family else check.family, check.name, check.summary)
         family = check.family
-    out().print(table)
+    stdout_console().print(table)

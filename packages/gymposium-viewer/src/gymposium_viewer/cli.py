@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 
 from gymposium.cli.listening import NamesOption, PortOption
-from gymposium.cli.resume import refuse_unused
-from gymposium.cli.text import note
+from gymposium.cli.resume import reject_unused
+from gymposium.cli.text import print_note
 from gymposium.util.writable import check_writable
 
 PORT = 8700
@@ -68,15 +68,15 @@ def command(
     from gymposium_viewer.serve import serve
 
     if export is not None:
-        refuse_unused(ctx, ("port", "host", "name"), "beside --export")
+        reject_unused(ctx, ("port", "host", "name"), "beside --export")
         write_pages(directory, check_writable("--export", export))
-        note(f"Written: {export / 'index.html'}")
+        print_note(f"Written: {export / 'index.html'}")
         return
     token = os.environ.get(TOKEN) or (None if is_loopback(host) else secrets.token_urlsafe(24))
 
     def announce(address: str) -> None:
         print(address, flush=True)
-        note("Press Ctrl-C to stop.")
+        print_note("Press Ctrl-C to stop.")
         if browser and sys.stdout.isatty():
             webbrowser.open(address)
 

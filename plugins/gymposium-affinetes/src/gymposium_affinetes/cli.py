@@ -9,7 +9,7 @@ import typer
 
 from gymposium.cli.listening import HostOption, NamesOption, PortOption
 from gymposium.cli.resume import OutOption
-from gymposium.cli.text import note
+from gymposium.cli.text import print_note
 from gymposium.records import RecordWriter
 from gymposium.runs.folder import RunFolder
 from gymposium.util.extras import needs_extra
@@ -61,5 +61,5 @@ def command(
         with RecordWriter(folder.matches) as records:
             app = affinetes_app(records.write, **settings, names=listener.names, token=token)
             print(listener.address, flush=True)
-            note(f"Recording training matches in {folder.matches}. Press Ctrl-C to stop.")
+            print_note(f"Recording training matches in {folder.matches}. Press Ctrl-C to stop.")
             listener.serve(app)

@@ -12,7 +12,7 @@ from inspect_ai.log import EvalSample, read_eval_log, read_eval_log_samples
 
 from gymposium.errors import BadOption
 from gymposium.records import Record
-from gymposium.records.scores import Estimate, mean
+from gymposium.records.scores import Estimate, estimate_mean
 from gymposium_inspect.playing import RECORD
 from gymposium_inspect.scoring import compute_figures
 from gymposium_inspect.seats import MatchSeat
@@ -82,7 +82,7 @@ def compare_logs(first: str | Path, second: str | Path, figure: str = "return") 
     return PairedDifference(
         first=_mean([ones[match] for match in common]),
         second=_mean([others[match] for match in common]),
-        difference=mean([_mean(differences) for differences in deals.values()]),
+        difference=estimate_mean([_mean(differences) for differences in deals.values()]),
         deals=len(deals),
         matches=len(common),
         left_out=len(ones) + len(others) - 2 * len(common),

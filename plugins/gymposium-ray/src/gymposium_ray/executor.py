@@ -10,7 +10,7 @@ from typing import TypeVar
 import ray
 
 from gymposium.errors import GymposiumError
-from gymposium.runs.executors.protocol import ExecutorStart, PartDone, RunPart
+from gymposium.runs.executors.protocol import ExecutorStart, PartResult, RunPart
 from gymposium_ray.cluster import connect
 from gymposium_ray.node_setup import Setup
 from gymposium_ray.nodes import Nodes
@@ -40,8 +40,8 @@ class RayExecutor:
         workers = start.workers or max(1, int(self._nodes.total("CPU")))
         self._team = Team(workers, self._setup, self._nodes, start.note)
 
-    def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
-        lost: list[PartDone] = []
+    def run(self, parts: Iterable[RunPart]) -> Iterator[PartResult]:
+        lost: list[PartResult] = []
 
         def handle_death(job: Job, how: str) -> list[Job]:
             if job.deaths < MOST_DEATHS:
@@ -49,7 +49,7 @@ class RayExecutor:
             [part] = job.arguments
             if len(part.numbers) > 1:
                 return [Job("play", (replace(part, numbers=(number,)),)) for number in part.numbers]
-            lost.append(PartDone(part, broken=Counter([f"its worker died {MOST_DEATHS} times: {how}"])))
+            lost.append(PartResult(part, broken=Counter([f"its worker died {MOST_DEATHS} times: {how}"])))
             return []
 
         for _, done in self._team.run((Job("play", (part,)) for part in parts), handle_death):

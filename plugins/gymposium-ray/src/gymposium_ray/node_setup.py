@@ -14,7 +14,7 @@ from typing import Self
 
 from gymposium.plugins.allowed import VARIABLE, VARIABLES
 from gymposium.plugins.host import ONLY, STRICT, WITHOUT, host, remake_host
-from gymposium.records.record import versions
+from gymposium.records.record import get_versions
 
 SWITCHES = (VARIABLE, VARIABLES, ONLY, WITHOUT, STRICT)
 """Environment variables passed to processes on other nodes."""
@@ -74,7 +74,7 @@ class Setup:
 def collect_versions() -> dict[str, str]:
     """Return the versions of Python, the libraries in records, and the active plugins, and one-file plugins' digests,
     by name."""
-    found = {"python": platform.python_version(), **versions()}
+    found = {"python": platform.python_version(), **get_versions()}
     for plugin in host().plugins:
         if plugin.status != "active":
             continue

@@ -11,8 +11,8 @@ import ray
 from ray.exceptions import RayActorError, RayError
 
 from gymposium.errors import GymposiumError
-from gymposium.runs.executors.crew import Crew
-from gymposium.runs.executors.protocol import PartDone, RunPart
+from gymposium.runs.executors.crew import WorkerPool
+from gymposium.runs.executors.protocol import PartResult, RunPart
 from gymposium_ray.causes import describe_cause
 from gymposium_ray.node_setup import Setup
 from gymposium_ray.nodes import Nodes
@@ -29,13 +29,13 @@ class Worker:
 
     def __init__(self, setup: Setup) -> None:
         setup.apply()
-        self._crew = Crew(1)
+        self._crew = WorkerPool(1)
 
     def node(self) -> str:
         """Return the id of the node."""
         return str(ray.get_runtime_context().get_node_id())
 
-    def play(self, part: RunPart) -> PartDone:
+    def play(self, part: RunPart) -> PartResult:
         """Play a part."""
         [done] = self._crew.run([part])
         return done

@@ -12,13 +12,13 @@ import typer
 from rich.table import Table
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.matches import PolicyOption, SeedOption, match_bar
+from gymposium.cli.matches import PolicyOption, SeedOption, show_match_bar
 from gymposium.cli.resume import is_default
-from gymposium.cli.text import note, out
+from gymposium.cli.text import print_note, stdout_console
 from gymposium.errors import BadOption
 from gymposium.match.seating import round_up_matches
 from gymposium.records.scores import Score
-from gymposium.runs.folder import new_folder
+from gymposium.runs.folder import create_run_folder
 from gymposium.util.visible import quantity
 from gymposium.util.writable import check_writable
 from gymposium_sb3.player import Sb3Player
@@ -117,7 +117,7 @@ def train_command(
         raise BadOption(f"-n {matches}: the {loaded.seats} seats share the matches; give a multiple of {loaded.seats}.")
     path = check_out_path(out_file)
     try:
-        with match_bar() as bar:
+        with show_match_bar() as bar:
             task, began = (
                 bar.add_task(f"{algorithm} on {loaded.name}", total=budget or decisions or DECISIONS),
                 process_time(),
@@ -130,12 +130,12 @@ def train_command(
 
             played = train(settings, path, each)
     except KeyboardInterrupt:
-        note(f"Stopped. What was learned so far is in {path}" if path.exists() else "Stopped; nothing is saved.")
+        print_note(f"Stopped. What was learned so far is in {path}" if path.exists() else "Stopped; nothing is saved.")
         raise typer.Exit(130) from None
-    note(f"Saved to {path} after {quantity(played, 'decision')}")
+    print_note(f"Saved to {path} after {quantity(played, 'decision')}")
     player = Sb3Player(str(path))
     scores: dict[str, Score] = {}
-    with match_bar() as bar:
+    with show_match_bar() as bar:
         for name in dict.fromkeys((opponent, "random")) if loaded.seats > 1 else ("alone",):
             task = bar.add_task(f"against {name}" if name != "alone" else "alone", total=matches)
             scores[name] = evaluate(player, name, loaded, settings, matches, partial(bar.advance, task))
@@ -143,11 +143,11 @@ def train_command(
         data = {name: score.as_dict() for name, score in scores.items()}
         print_json({"player": player.name, "game": loaded.name, "decisions": played, "seed": seed, "opponents": data})
         return
-    out().print(
+    stdout_console().print(
         f"{player.name} at {loaded.name}: {quantity(matches, 'match')} against each, seed {seed}",
         soft_wrap=True,
     )
-    out().print(_make_table(scores, alone=loaded.seats == 1))
+    stdout_console().print(_make_table(scores, alone=loaded.seats == 1))
 
 
 def _parse_seat(text: str) -> Any:
@@ -158,7 +158,7 @@ def _parse_seat(text: str) -> Any:
 def check_out_path(given: Path | None) -> Path:
     """Return the policy's path. Raises `BadOption` unless it is a new, writable zip file."""
     if given is None:
-        return new_folder("sb3") / "policy.zip"
+        return create_run_folder("sb3") / "policy.zip"
     if given.suffix != ".zip":
         raise BadOption(f"--out {given}: stable-baselines3 writes zip files. Name a file that ends in .zip.")
     if given.exists():

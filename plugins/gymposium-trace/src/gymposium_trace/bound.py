@@ -43,13 +43,13 @@ class Point:
     """Names bound just before: by the previous statement, a loop's head, or as parameters."""
 
 
-def points(tree: ast.Module) -> list[Point]:
+def find_points(tree: ast.Module) -> list[Point]:
     """Return all reachable points of the program, in textual order."""
-    reached = [point for scope in scopes(tree) for point in _Analysis(scope).run()]
+    reached = [point for scope in find_scopes(tree) for point in _Analysis(scope).run()]
     return sorted(reached, key=lambda p: (p.statement.end_lineno or 0) if p.after else p.statement.lineno - 0.5)
 
 
-def scopes(tree: ast.Module) -> Iterator[Scope]:
+def find_scopes(tree: ast.Module) -> Iterator[Scope]:
     """Yield the module and all functions and classes in it."""
     yield tree
     for node in ast.walk(tree):
@@ -70,11 +70,11 @@ class _Analysis:
         self._scope = scope
         self._loops: list[_Loop] = []
         self._seen: dict[tuple[int, bool], Point] = {}
-        self._never = _unbound_from_within(scope) | _dull(scope)
+        self._never = _find_names_unbound_inside(scope) | _find_hidden_names(scope)
 
     def run(self) -> list[Point]:
-        parameters = frozenset(_parameters(self._scope)) if isinstance(self._scope, Function) else frozenset[str]()
-        self._block(self._scope.body, parameters, parameters)
+        parameters = frozenset(_list_parameters(self._scope)) if isinstance(self._scope, Function) else frozenset[str]()
+        self._follow_block(self._scope.body, parameters, parameters)
         for point in self._seen.values():
             point.bound -= self._never
             point.fresh -= self._never
@@ -82,7 +82,7 @@ class _Analysis:
 
     # -- points
 
-    def _note(self, statement: ast.stmt, after: bool, state: frozenset[str], fresh: Iterable[str]) -> None:
+    def _record_point(self, statement: ast.stmt, after: bool, state: frozenset[str], fresh: Iterable[str]) -> None:
         """Record that a path reaches this point. In loops, only names bound on every pass count."""
         point = self._seen.get((id(statement), after))
         if point is None:
@@ -91,21 +91,21 @@ class _Analysis:
             point.bound &= state
             point.fresh &= state
 
-    def _block(self, body: Sequence[ast.stmt], state: State, fresh: Iterable[str] = ()) -> State:
+    def _follow_block(self, body: Sequence[ast.stmt], state: State, fresh: Iterable[str] = ()) -> State:
         """Follow a block and return the state at its end."""
         if state is not None and body:  # only a module may be empty
-            self._note(body[0], False, state, fresh)
+            self._record_point(body[0], False, state, fresh)
         for statement in body:
             if state is None:
                 return None
-            state = self._statement(statement, state)
+            state = self._follow_statement(statement, state)
             if state is not None:
-                self._note(statement, True, state, bound_by(statement))
+                self._record_point(statement, True, state, find_bound_names(statement))
         return state
 
     # -- statements
 
-    def _statement(self, statement: ast.stmt, state: frozenset[str]) -> State:
+    def _follow_statement(self, statement: ast.stmt, state: frozenset[str]) -> State:
         match statement:
             case ast.Return() | ast.Raise():
                 return None
@@ -116,96 +116,102 @@ class _Analysis:
                 self._loops[-1].continues.append(state)
                 return None
             case ast.Delete():
-                return state - bound_by(statement)
+                return state - find_bound_names(statement)
             case ast.If():
-                return _meet(self._block(statement.body, state), self._else(statement.orelse, state))
+                return _intersect_states(
+                    self._follow_block(statement.body, state), self._follow_else(statement.orelse, state)
+                )
             case ast.For() | ast.AsyncFor() | ast.While():
-                return self._loop(statement, state)
+                return self._follow_loop(statement, state)
             case ast.With() | ast.AsyncWith():
-                targets = bound_by(statement)
-                end = self._block(statement.body, state | targets, targets)
-                return _meet(end, state - unbound_by(statement.body))
+                targets = find_bound_names(statement)
+                end = self._follow_block(statement.body, state | targets, targets)
+                return _intersect_states(end, state - find_unbound_names(statement.body))
             case ast.Try() | ast.TryStar():
-                return self._try(statement, state)
+                return self._follow_try(statement, state)
             case ast.Match():
-                return self._match(statement, state)
+                return self._follow_match(statement, state)
             case _:
-                return state | bound_by(statement)
+                return state | find_bound_names(statement)
 
-    def _else(self, body: Sequence[ast.stmt], state: State) -> State:
-        return self._block(body, state) if body else state
+    def _follow_else(self, body: Sequence[ast.stmt], state: State) -> State:
+        return self._follow_block(body, state) if body else state
 
-    def _loop(self, loop: ast.For | ast.AsyncFor | ast.While, state: frozenset[str]) -> State:
-        targets = bound_by(loop)
+    def _follow_loop(self, loop: ast.For | ast.AsyncFor | ast.While, state: frozenset[str]) -> State:
+        targets = find_bound_names(loop)
         endless = isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant) and bool(loop.test.value)
         while True:  # until another pass leaves the state unchanged; it can only shrink
             exits = _Loop()
             self._loops.append(exits)
-            end = self._block(loop.body, state | targets, targets)
+            end = self._follow_block(loop.body, state | targets, targets)
             self._loops.pop()
-            again = _meet(state, end, *exits.continues)
+            again = _intersect_states(state, end, *exits.continues)
             assert again is not None
             if again == state:
                 break
             state = again
-        return _meet(None if endless else self._else(loop.orelse, state), *exits.breaks)
+        return _intersect_states(None if endless else self._follow_else(loop.orelse, state), *exits.breaks)
 
-    def _try(self, statement: ast.Try | ast.TryStar, state: frozenset[str]) -> State:
+    def _follow_try(self, statement: ast.Try | ast.TryStar, state: frozenset[str]) -> State:
         outer = self._loops
         inner = [_Loop() for _ in outer]
         self._loops = inner
-        thrown = state - unbound_by(statement.body)
-        ends = [self._block(statement.body, state)]
+        thrown = state - find_unbound_names(statement.body)
+        ends = [self._follow_block(statement.body, state)]
         if ends[0] is not None:
-            ends[0] = self._else(statement.orelse, ends[0])
+            ends[0] = self._follow_else(statement.orelse, ends[0])
         for handler in statement.handlers:
             name = frozenset([handler.name] if handler.name else [])
-            end = self._block(handler.body, thrown | name, name)
+            end = self._follow_block(handler.body, thrown | name, name)
             ends.append(None if end is None else end - name)
         self._loops = outer
         final = statement.finalbody
         caught = frozenset(handler.name for handler in statement.handlers if handler.name)
-        gone = caught | unbound_by(final)  # a break or continue leaves the handler and runs `finally` too
+        gone = caught | find_unbound_names(final)  # a break or continue leaves the handler and runs `finally` too
         for loop, exits in zip(outer, inner, strict=True):
             loop.breaks += [state - gone for state in exits.breaks if state is not None]
             loop.continues += [state - gone for state in exits.continues if state is not None]
-        end = _meet(*ends)
+        end = _intersect_states(*ends)
         if not final:
             return end
         bodies = [statement.body, statement.orelse, *(handler.body for handler in statement.handlers)]
-        self._block(final, state - caught - unbound_by([s for body in bodies for s in body]))  # after an exception
-        return None if end is None else self._block(final, end)
+        self._follow_block(
+            final, state - caught - find_unbound_names([s for body in bodies for s in body])
+        )  # after an exception
+        return None if end is None else self._follow_block(final, end)
 
-    def _match(self, statement: ast.Match, state: frozenset[str]) -> State:
+    def _follow_match(self, statement: ast.Match, state: frozenset[str]) -> State:
         ends: list[State] = []
         for case in statement.cases:
-            captured = frozenset(_captures(case.pattern))
-            ends.append(self._block(case.body, state | captured, captured))
-            if case.guard is None and _takes_all(case.pattern):
-                return _meet(*ends)
-        return _meet(state, *ends)
+            captured = frozenset(_list_captures(case.pattern))
+            ends.append(self._follow_block(case.body, state | captured, captured))
+            if case.guard is None and _matches_everything(case.pattern):
+                return _intersect_states(*ends)
+        return _intersect_states(state, *ends)
 
 
-def _meet(*states: State) -> State:
+def _intersect_states(*states: State) -> State:
     """Return the names bound on every path that leads here."""
     reached = [state for state in states if state is not None]
     return frozenset.intersection(*reached) if reached else None
 
 
-def bound_by(statement: ast.stmt) -> frozenset[str]:
+def find_bound_names(statement: ast.stmt) -> frozenset[str]:
     """Return the names that the statement binds or deletes: targets, imports, definitions.
 
     Names bound inside an expression (`:=`) are left out, because that part may not be evaluated.
     """
     match statement:
         case ast.Assign() | ast.Delete():
-            return frozenset(name for target in statement.targets for name in _names(target))
+            return frozenset(name for target in statement.targets for name in _list_target_names(target))
         case ast.AnnAssign():
-            return frozenset(_names(statement.target) if statement.value is not None else ())
+            return frozenset(_list_target_names(statement.target) if statement.value is not None else ())
         case ast.AugAssign() | ast.For() | ast.AsyncFor():
-            return frozenset(_names(statement.target))
+            return frozenset(_list_target_names(statement.target))
         case ast.With() | ast.AsyncWith():
-            return frozenset(name for i in statement.items if i.optional_vars for name in _names(i.optional_vars))
+            return frozenset(
+                name for i in statement.items if i.optional_vars for name in _list_target_names(i.optional_vars)
+            )
         case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
             return frozenset([statement.name])
         case ast.Import() | ast.ImportFrom():
@@ -214,21 +220,21 @@ def bound_by(statement: ast.stmt) -> frozenset[str]:
             return frozenset()
 
 
-def _names(target: ast.expr) -> Iterator[str]:
+def _list_target_names(target: ast.expr) -> Iterator[str]:
     """Yield the names in a target. Attributes and items bind no names."""
     match target:
         case ast.Name():
             yield target.id
         case ast.Tuple() | ast.List():
             for part in target.elts:
-                yield from _names(part)
+                yield from _list_target_names(part)
         case ast.Starred():
-            yield from _names(target.value)
+            yield from _list_target_names(target.value)
         case _:
             pass
 
 
-def _captures(pattern: ast.pattern) -> Iterator[str]:
+def _list_captures(pattern: ast.pattern) -> Iterator[str]:
     for node in ast.walk(pattern):
         if isinstance(node, ast.MatchAs | ast.MatchStar) and node.name:
             yield node.name
@@ -236,25 +242,25 @@ def _captures(pattern: ast.pattern) -> Iterator[str]:
             yield node.rest
 
 
-def _takes_all(pattern: ast.pattern) -> bool:
+def _matches_everything(pattern: ast.pattern) -> bool:
     """Return whether a pattern matches everything: `case _:` or `case name:`."""
     return isinstance(pattern, ast.MatchAs) and pattern.pattern is None
 
 
-def unbound_by(body: Iterable[ast.stmt]) -> frozenset[str]:
+def find_unbound_names(body: Iterable[ast.stmt]) -> frozenset[str]:
     """Return all names that these statements may unbind in their own scope, at any depth."""
-    return frozenset(name for node in _within(body) for name in _unbinds(node))
+    return frozenset(name for node in _list_scope_nodes(body) for name in _list_unbound(node))
 
 
-def _unbinds(node: ast.AST) -> Iterable[str]:
+def _list_unbound(node: ast.AST) -> Iterable[str]:
     if isinstance(node, ast.Delete):
-        return bound_by(node)
+        return find_bound_names(node)
     if isinstance(node, ast.ExceptHandler) and node.name:
         return (node.name,)
     return ()
 
 
-def _within(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+def _list_scope_nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Yield the nodes of a scope, without those of the functions and classes inside it."""
     waiting = list(body)
     while waiting:
@@ -264,39 +270,39 @@ def _within(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
             waiting += ast.iter_child_nodes(node)
 
 
-def _parameters(function: Function) -> Iterator[str]:
+def _list_parameters(function: Function) -> Iterator[str]:
     args = function.args
     for argument in [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]:
         if argument is not None:
             yield argument.arg
 
 
-def _unbound_from_within(scope: Scope) -> frozenset[str]:
+def _find_names_unbound_inside(scope: Scope) -> frozenset[str]:
     """Return names of the scope that an inner scope declares `global` or `nonlocal` and may unbind."""
     unbound: set[str] = set()
     for node in ast.walk(scope):
         if node is not scope and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            unbound |= _declared(node) & unbound_by(node.body)
+            unbound |= _find_declared_names(node) & find_unbound_names(node.body)
     return frozenset(unbound)
 
 
-def _declared(scope: Scope) -> frozenset[str]:
+def _find_declared_names(scope: Scope) -> frozenset[str]:
     kinds = ast.Global | ast.Nonlocal
-    return frozenset(name for node in _within(scope.body) if isinstance(node, kinds) for name in node.names)
+    return frozenset(name for node in _list_scope_nodes(scope.body) if isinstance(node, kinds) for name in node.names)
 
 
-def _dull(scope: Scope) -> frozenset[str]:
+def _find_hidden_names(scope: Scope) -> frozenset[str]:
     """Return names that are not worth showing: private ones, functions, classes, modules, and those of other scopes."""
-    dull: set[str] = set(_declared(scope)) if not isinstance(scope, ast.Module) else set()
+    dull: set[str] = set(_find_declared_names(scope)) if not isinstance(scope, ast.Module) else set()
     defines = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
-    names: set[str] = set(_parameters(scope)) if isinstance(scope, Function) else set()
-    for node in _within(scope.body):
+    names: set[str] = set(_list_parameters(scope)) if isinstance(scope, Function) else set()
+    for node in _list_scope_nodes(scope.body):
         if isinstance(node, defines):
-            dull |= bound_by(node)
+            dull |= find_bound_names(node)
         if isinstance(node, ast.Name):
             names.add(node.id)
         elif isinstance(node, ast.pattern):
-            names |= set(_captures(node))
+            names |= set(_list_captures(node))
         elif isinstance(node, ast.ExceptHandler) and node.name:
             names.add(node.name)
     return frozenset(dull | {name for name in names if name.startswith("_")})

@@ -10,16 +10,16 @@ import typer
 from rich.table import Table
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import note, out, show as show_text
+from gymposium.cli.text import print_note, print_text as show_text, stdout_console
 from gymposium.errors import BadOption, BadParameter
 from gymposium.games.registry import load_game
 from gymposium.util.streams import Draw, stream
 from gymposium.util.visible import quantity, visible
 from gymposium_trace.game import Trace
-from gymposium_trace.inject import Uninjectable
+from gymposium_trace.inject import InjectionError
 from gymposium_trace.running.backends import BACKENDS, PYTHON
-from gymposium_trace.running.probe import WALLS, probe, remedy
-from gymposium_trace.sources import GivenPrograms, read_rows
+from gymposium_trace.running.probe import WALLS, describe_remedy, probe
+from gymposium_trace.sources import DatasetPrograms, read_rows
 from gymposium_trace.tasks import UnusableProgram
 
 command = typer.Typer(
@@ -53,7 +53,7 @@ def show(
         parts = {"program": task.program, "inputs": task.inputs, "truth": task.truth, "python": task.python or None}
         print_json({"game": loaded.name, "seed": seed, **parts})
         return
-    console = out()
+    console = stdout_console()
     for title, text in (("Program", task.program), ("Standard input", task.inputs), ("It prints", task.truth)):
         if text:
             console.print(title, style="bold")
@@ -78,25 +78,25 @@ def check(
     """
     if source == "generated":
         raise BadParameter("Generated programs need no check. Name a file or a data set.")
-    programs = GivenPrograms(source, lambda: read_rows(source), prints)
+    programs = DatasetPrograms(source, lambda: read_rows(source), prints)
     skipped: dict[int, str] = {}
     for number in range(len(programs.rows)):
         try:
             programs.task(number, Draw(stream(number, "check")))
-        except (Uninjectable, UnusableProgram) as error:
+        except (InjectionError, UnusableProgram) as error:
             skipped[number] = str(error)
     good = len(programs.rows) - len(skipped)
     if as_json:
         lines = [{"number": number, "reason": reason} for number, reason in skipped.items()]
         print_json({"source": source, "programs": len(programs.rows), "count": good, "skipped": lines})
     else:
-        console = out()
+        console = stdout_console()
         for number, reason in skipped.items():
             console.print(visible(f"program {number} does not count: {reason}"), soft_wrap=True)
         console.print(visible(f"{source}: {good} of {len(programs.rows)} programs count."), soft_wrap=True)
         for reason, times in Counter(skipped.values()).most_common(5):
             if times > 1:
-                note(f"{quantity(times, 'time')}: {reason}")
+                print_note(f"{quantity(times, 'time')}: {reason}")
     if not good:
         raise typer.Exit(1)
 
@@ -129,7 +129,7 @@ def doctor(as_json: JsonOption = False) -> None:
         runs_on = {"python": platform.python_version(), "executable": PYTHON}
         print_json({**runs_on, "generated": generated, "given": given, "ways": ways})
     else:
-        console = out()
+        console = stdout_console()
         console.print(visible(f"Programs are run by CPython {platform.python_version()}, {PYTHON}."), soft_wrap=True)
         table = Table("way", "works", *WALLS, box=None)
         for way in results:
@@ -138,7 +138,7 @@ def doctor(as_json: JsonOption = False) -> None:
         console.print(table)
         for way in results:
             if not way.works:
-                missing = f"{way.backend.name}: {way.reason}{remedy(way.backend)}."
+                missing = f"{way.backend.name}: {way.reason}{describe_remedy(way.backend)}."
                 console.print(visible(missing), soft_wrap=True)
         console.print(f"Generated programs: {'yes' if generated else 'no'}.")
         console.print(f"Programs from a file or a hub: {'yes' if given else 'no; no way of running isolates them'}.")

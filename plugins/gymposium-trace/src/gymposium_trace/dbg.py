@@ -17,7 +17,7 @@ _name, _exact = type.__dict__["__name__"].__get__, str.__str__  # a metaclass or
 _int, _str, _list, _tuple, _dict, _simple = int, str, list, tuple, dict, frozenset({float, str, bool, _type(None)})
 
 
-def _plain(value: object, depth: int) -> bool:
+def _is_plain(value: object, depth: int) -> bool:
     kind = _type(value)
     if kind is _int:
         return value.bit_length() < 4 * _MOST  # type: ignore[attr-defined, no-any-return]
@@ -25,14 +25,14 @@ def _plain(value: object, depth: int) -> bool:
         if depth == 0 or _len(value) > _MOST:  # type: ignore[arg-type]
             return False
         parts = [*value, *value.values()] if kind is _dict else value  # type: ignore[attr-defined, misc]
-        return _all([_plain(part, depth - 1) for part in parts])  # type: ignore[attr-defined]
+        return _all([_is_plain(part, depth - 1) for part in parts])  # type: ignore[attr-defined]
     if kind is _str:
         return _len(value) <= _MOST  # type: ignore[arg-type]
     return kind in _simple
 
 
-def _text(value: object) -> str:
-    if _plain(value, _DEEPEST):
+def _format_value(value: object) -> str:
+    if _is_plain(value, _DEEPEST):
         text = _repr(value)
         if _len(text) <= _MOST:
             return text
@@ -43,5 +43,5 @@ def dbg(mark: str, *values: object) -> None:
     """Print a line with the mark and the values."""
     words = [mark]
     for value in values:
-        words.append(_text(value))  # noqa: PERF401
+        words.append(_format_value(value))  # noqa: PERF401
     _print(*words, file=_out)

@@ -76,12 +76,12 @@ class TraceMatch(OneReplyMatch):
     def observe(self, seat: int, style: Style = "full") -> Observation:
         """Return the program and its input. After the end, also return its output and whether the answer is right."""
         if style == "compact":
-            text = self.task.program + (f"stdin:\n{_line(self.task.inputs)}" if self.task.inputs else "")
+            text = self.task.program + (f"stdin:\n{_end_line(self.task.inputs)}" if self.task.inputs else "")
         else:
-            text = f"The program:\n{_EDGE}\n{_line(self.task.program)}{_EDGE}\n"
+            text = f"The program:\n{_EDGE}\n{_end_line(self.task.program)}{_EDGE}\n"
             if self.task.inputs:
-                text += f"Its standard input:\n{_EDGE}\n{_line(self.task.inputs)}{_EDGE}\n"
-        return Observation(seat, text + self._outcome(), None)
+                text += f"Its standard input:\n{_EDGE}\n{_end_line(self.task.inputs)}{_EDGE}\n"
+        return Observation(seat, text + self._describe_outcome(), None)
 
     def picture(self, seat: int) -> Picture:
         """Return the program and its input. After the end, also return its output and the answer, up to where they
@@ -90,7 +90,7 @@ class TraceMatch(OneReplyMatch):
         The debug print where they diverge is marked.
         """
         lines = self.task.program.rstrip("\n").split("\n")
-        parts = [code(lines, current=() if self.answer is None else self._parting(lines))]
+        parts = [code(lines, current=() if self.answer is None else self._find_divergence(lines))]
         if self.task.inputs:
             parts += [note("Its standard input:"), code(self.task.inputs.rstrip("\n").split("\n"))]
         if self.answer is not None:
@@ -99,7 +99,7 @@ class TraceMatch(OneReplyMatch):
             parts += [note("The program prints:"), code(self.task.truth.rstrip("\n").split("\n"))]
         return Picture.from_parts(*parts, told=f"A program of {len(lines)} lines")
 
-    def _parting(self, lines: Sequence[str]) -> list[int]:
+    def _find_divergence(self, lines: Sequence[str]) -> list[int]:
         """Return the line numbers of the last debug print before answer and output diverge."""
         given, printed = (self.answer or "").rstrip("\n").split("\n"), self.task.truth.rstrip("\n").split("\n")
         same = next(
@@ -110,14 +110,14 @@ class TraceMatch(OneReplyMatch):
         marks = [line.split(" ")[0] for line in printed[: same + 1] if line.startswith("__DBG_")]
         return [n for n, line in enumerate(lines, start=1) if marks and f'"{marks[-1]}"' in line]
 
-    def _outcome(self) -> str:
+    def _describe_outcome(self) -> str:
         if self.answer is None:
             return ""
-        nearly = ignoring_white_space(self.answer, self.task.truth)
+        nearly = is_equal_ignoring_space(self.answer, self.task.truth)
         verdict = "right" if self.returns()[0] else "right but for white space" if nearly else "wrong"
         return (
-            f"The answer given:\n{_EDGE}\n{_line(self.answer)}{_EDGE}\n"
-            f"It is {verdict}. The program prints:\n{_EDGE}\n{_line(self.task.truth)}{_EDGE}\n"
+            f"The answer given:\n{_EDGE}\n{_end_line(self.answer)}{_EDGE}\n"
+            f"It is {verdict}. The program prints:\n{_EDGE}\n{_end_line(self.task.truth)}{_EDGE}\n"
         )
 
     def view(self, seat: int) -> str:
@@ -125,18 +125,18 @@ class TraceMatch(OneReplyMatch):
         return repr((self.task.program, self.task.inputs, self.answer))
 
     def returns(self) -> tuple[float, ...]:
-        return (float(self.answer is not None and exact(self.answer, self.task.truth)),)
+        return (float(self.answer is not None and is_exact(self.answer, self.task.truth)),)
 
     def report(self, seat: int) -> dict[str, float]:
-        """Return `exact`, which equals the return, and `ignoring_white_space`: 1 if the answer is right, else 0.
+        """Return `is_exact`, which equals the return, and `is_equal_ignoring_space`: 1 if the answer is right, else 0.
 
         Both are 0 before the answer.
         """
-        nearly = ignoring_white_space(self.answer or "", self.task.truth)
+        nearly = is_equal_ignoring_space(self.answer or "", self.task.truth)
         return {"exact": self.returns()[0], "ignoring_white_space": float(nearly)}
 
 
-def _line(text: str) -> str:
+def _end_line(text: str) -> str:
     """Return the text with a trailing line break."""
     return text if text.endswith("\n") else f"{text}\n"
 
@@ -155,7 +155,7 @@ def _check_source(source: str) -> None:
         )
 
 
-def exact(answer: str, truth: str) -> bool:
+def is_exact(answer: str, truth: str) -> bool:
     """Return whether the answer equals the truth, apart from a trailing line break.
 
     A blank answer is never right.
@@ -163,6 +163,6 @@ def exact(answer: str, truth: str) -> bool:
     return answer.removesuffix("\n") == truth.removesuffix("\n") and bool(answer.strip())
 
 
-def ignoring_white_space(answer: str, truth: str) -> bool:
+def is_equal_ignoring_space(answer: str, truth: str) -> bool:
     """Return whether the answer equals the truth without any white space. An empty answer is never right."""
     return "".join(answer.split()) == "".join(truth.split()) and bool(answer.strip())

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from gymposium.errors import GymposiumError
 from gymposium.util.streams import Draw
-from gymposium_trace.bound import Point, points
+from gymposium_trace.bound import Point, find_points
 
 _LOOKS_INTO_ITSELF = frozenset("exec eval globals locals vars dir __dict__ __prepare__ __import__ _getframe".split())
 """Names whose use could reveal the debug prints or unbind names silently. Programs with them get no debug prints."""
@@ -21,7 +21,7 @@ _NEWLINE = re.compile(r"\r\n?|\n")
 _REST = re.compile(rb"[ \t\f]*(#.*)?")
 
 
-class Uninjectable(GymposiumError):
+class InjectionError(GymposiumError):
     """Error for a program that is not Python, or that cannot take debug prints. The message says why."""
 
 
@@ -37,11 +37,11 @@ class _Place:
 def inject(program: str, count: int, draw: Draw) -> str:
     """Return the program with `count` debug prints, or fewer if it has fewer places for them.
 
-    Raises `Uninjectable` if the program does not parse."""
+    Raises `InjectionError` if the program does not parse."""
     try:
         return _inject(program, count, draw)
     except RecursionError as error:  # an expression of thousands of terms
-        raise Uninjectable("its expressions are too deep") from error
+        raise InjectionError("its expressions are too deep") from error
 
 
 def _inject(program: str, count: int, draw: Draw) -> str:
@@ -50,25 +50,25 @@ def _inject(program: str, count: int, draw: Draw) -> str:
     try:
         compile(program, "program.py", "exec", dont_inherit=True)  # such as a `break` outside a loop
     except SyntaxError as error:
-        raise Uninjectable(f"it is not Python ({error})") from error
+        raise InjectionError(f"it is not Python ({error})") from error
     except MemoryError as error:
-        raise Uninjectable("compiling it takes too much memory") from error
-    if count == 0 or _looks_into_itself(tree):
+        raise InjectionError("compiling it takes too much memory") from error
+    if count == 0 or _inspects_itself(tree):
         return program
     lines = program.split("\n")
-    places = _places(tree, lines)
+    places = _find_places(tree, lines)
     if not places:
         return program
-    name = _free_name(tree)
-    chosen = [places[index] for index in sorted(_choose(places, count, draw))]
+    name = _find_free_name(tree)
+    chosen = [places[index] for index in sorted(_choose_places(places, count, draw))]
     alias = "" if name == "dbg" else f" as {name}"
-    added: dict[int, list[str]] = {_first_line(tree): [f"from dbg import dbg{alias}", ""]}
+    added: dict[int, list[str]] = {_find_import_line(tree): [f"from dbg import dbg{alias}", ""]}
     for number, place in enumerate(chosen):
-        shown = ", ".join(_names_to_show(place.point, draw))
+        shown = ", ".join(_draw_names(place.point, draw))
         added.setdefault(place.index, []).append(f'{place.indent}{name}("__DBG_{number}__", {shown})')
     result = "\n".join(line for index, old in enumerate(lines) for line in (*added.get(index, ()), old))
-    if ast.dump(_without(_parse(result), name)) != ast.dump(tree):
-        raise Uninjectable("debug prints cannot be inserted between its lines")
+    if ast.dump(_remove_debug_prints(_parse(result), name)) != ast.dump(tree):
+        raise InjectionError("debug prints cannot be inserted between its lines")
     return result
 
 
@@ -76,12 +76,12 @@ def _parse(program: str) -> ast.Module:
     try:
         return ast.parse(program, "program.py")
     except (SyntaxError, ValueError) as error:  # null bytes
-        raise Uninjectable(f"it is not Python ({error})") from error
+        raise InjectionError(f"it is not Python ({error})") from error
     except MemoryError as error:  # from thousands of signs or brackets
-        raise Uninjectable("its expressions are too deep") from error
+        raise InjectionError("its expressions are too deep") from error
 
 
-def _looks_into_itself(tree: ast.Module) -> bool:
+def _inspects_itself(tree: ast.Module) -> bool:
     for node in ast.walk(tree):
         name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
         if name in _LOOKS_INTO_ITSELF or (isinstance(node, ast.FunctionDef) and node.name in _LOOKS_INTO_ITSELF):
@@ -89,7 +89,7 @@ def _looks_into_itself(tree: ast.Module) -> bool:
     return False
 
 
-def _free_name(tree: ast.Module) -> str:
+def _find_free_name(tree: ast.Module) -> str:
     taken = {value for node in ast.walk(tree) for _, value in ast.iter_fields(node) if isinstance(value, str)}
     taken |= {name for node in ast.walk(tree) if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
     name, number = "dbg", 1
@@ -99,7 +99,7 @@ def _free_name(tree: ast.Module) -> str:
     return name
 
 
-def _first_line(tree: ast.Module) -> int:
+def _find_import_line(tree: ast.Module) -> int:
     """Return the index of the line for the import, after the docstring and `from __future__`."""
     line = 0
     for number, statement in enumerate(tree.body):
@@ -118,16 +118,16 @@ def _is_docstring(statement: ast.stmt) -> bool:
     )
 
 
-def _places(tree: ast.Module, lines: list[str]) -> list[_Place]:
+def _find_places(tree: ast.Module, lines: list[str]) -> list[_Place]:
     """Return the places with bound names where a new line fits, in textual order."""
-    first = _first_line(tree)
-    possible = [_place(point, lines) for point in points(tree) if point.bound]
+    first = _find_import_line(tree)
+    possible = [_make_place(point, lines) for point in find_points(tree) if point.bound]
     places = [place for place in possible if place is not None and place.index >= first]
     # if blocks end on the same line, the inner one comes first
     return sorted(places, key=lambda place: (place.index, -len(place.indent)))
 
 
-def _place(point: Point, lines: list[str]) -> _Place | None:
+def _make_place(point: Point, lines: list[str]) -> _Place | None:
     statement = point.statement
     first, end_line, end = statement.lineno, statement.end_lineno, statement.end_col_offset
     assert end_line is not None
@@ -146,7 +146,7 @@ def _place(point: Point, lines: list[str]) -> _Place | None:
     return _Place(min([first, *(d.lineno for d in decorators)]) - 1, indent.decode(), point)
 
 
-def _choose(places: list[_Place], count: int, draw: Draw) -> list[int]:
+def _choose_places(places: list[_Place], count: int, draw: Draw) -> list[int]:
     """Draw indices of places, preferring those with a newly bound name."""
     fresh = [index for index, place in enumerate(places) if place.point.fresh]
     stale = [index for index, place in enumerate(places) if not place.point.fresh]
@@ -154,14 +154,14 @@ def _choose(places: list[_Place], count: int, draw: Draw) -> list[int]:
     return chosen + draw.some(stale, count - len(chosen))
 
 
-def _names_to_show(point: Point, draw: Draw) -> list[str]:
+def _draw_names(point: Point, draw: Draw) -> list[str]:
     """Draw one to three names: a newly bound one first, if any, then others."""
     shown = draw.some(sorted(point.fresh), 1)
     others = sorted(point.bound - set(shown))
     return shown + draw.some(others, draw.between(1, 3) - len(shown))
 
 
-def _without(tree: ast.Module, name: str) -> ast.Module:
+def _remove_debug_prints(tree: ast.Module, name: str) -> ast.Module:
     """Return the program without its debug prints."""
 
     class Remover(ast.NodeTransformer):

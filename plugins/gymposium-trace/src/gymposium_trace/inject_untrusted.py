@@ -9,7 +9,7 @@ import warnings
 
 from gymposium.util.isolated import CallFailed, Child
 from gymposium.util.streams import Draw
-from gymposium_trace.inject import Uninjectable, inject
+from gymposium_trace.inject import InjectionError, inject
 
 _ANALYST = Child("its analysis", 60.0, cpu_seconds=2.0, memory=512 * 2**20)
 
@@ -17,14 +17,14 @@ _ANALYST = Child("its analysis", 60.0, cpu_seconds=2.0, memory=512 * 2**20)
 def inject_untrusted(program: str, count: int, draw: Draw) -> str:
     """Return the program with debug prints, as `inject` does.
 
-    Also raises `Uninjectable` on exceeding the time or memory limit.
+    Also raises `InjectionError` on exceeding the time or memory limit.
     """
     try:
         text, reason = _ANALYST.call(_try_inject, program, count, draw)
     except CallFailed as error:
-        raise Uninjectable(str(error).removesuffix(".")) from error
+        raise InjectionError(str(error).removesuffix(".")) from error
     if reason:
-        raise Uninjectable(reason)
+        raise InjectionError(reason)
     return text
 
 
@@ -34,5 +34,5 @@ def _try_inject(program: str, count: int, draw: Draw) -> tuple[str, str]:
         warnings.simplefilter("ignore")  # the compiler warns about the program's style
         try:
             return inject(program, count, draw), ""
-        except Uninjectable as error:
+        except InjectionError as error:
             return "", str(error)

@@ -12,11 +12,11 @@ from gymposium.plugins.command_line import command_line
 from gymposium.util.plain_file import read_lines
 from gymposium.util.streams import Draw, stream
 from gymposium.util.strict_json import strict_json
-from gymposium_trace.inject import Uninjectable, inject
+from gymposium_trace.inject import InjectionError, inject
 from gymposium_trace.inject_untrusted import inject_untrusted
-from gymposium_trace.programs import program
+from gymposium_trace.programs import generate_program
 from gymposium_trace.running.limits import Limits
-from gymposium_trace.running.probe import for_generated, for_untrusted
+from gymposium_trace.running.probe import choose_generated_backend, choose_untrusted_backend
 from gymposium_trace.tasks import StoppedProgram, Task, UnusableProgram, check_size, make_task
 
 _TRIES = 100
@@ -45,7 +45,7 @@ def open_source(source: str, difficulty: int, prints: int) -> Source:
     """Return the source in a game's parameters. Nothing is read before the first draw."""
     if source == "generated":
         return GeneratedPrograms(difficulty, prints)
-    return GivenPrograms(source, lambda: read_rows(source), prints)
+    return DatasetPrograms(source, lambda: read_rows(source), prints)
 
 
 class GeneratedPrograms:
@@ -55,9 +55,9 @@ class GeneratedPrograms:
         self._difficulty, self._prints = difficulty, prints
 
     def draw(self, seed: int) -> Task:
-        backend = for_generated()
+        backend = choose_generated_backend()
         for attempt in range(_TRIES):
-            text = program(self._difficulty, Draw(stream(seed, "program", attempt)))
+            text = generate_program(self._difficulty, Draw(stream(seed, "program", attempt)))
             text = inject(text, self._prints, Draw(stream(seed, "prints", attempt)))
             try:
                 return make_task(text, "", backend, Limits(), ours=True)
@@ -68,8 +68,8 @@ class GeneratedPrograms:
         raise GymposiumError(f"Seed {seed} gives no valid program of difficulty {self._difficulty}.")
 
 
-class GivenPrograms:
-    """Programs from a file or a hub: objects with `program` and, if it reads input, `inputs`.
+class DatasetPrograms:
+    """Programs from a file or a hub: objects with `generate_program` and, if it reads input, `inputs`.
 
     They run only in isolation. A rejected program is skipped with a warning and listed in `skipped`.
     """
@@ -89,12 +89,12 @@ class GivenPrograms:
         return rows
 
     def draw(self, seed: int) -> Task:
-        for_untrusted()  # before reading: programs that cannot run need not be fetched
+        choose_untrusted_backend()  # before reading: programs that cannot run need not be fetched
         for attempt in range(_TRIES):
             number = Draw(stream(seed, "program", attempt)).below(len(self.rows))
             try:  # even if skipped before: it may be accepted with other prints, and a seed has one task
                 return self.task(number, Draw(stream(seed, "prints", attempt)))
-            except (Uninjectable, UnusableProgram) as error:
+            except (InjectionError, UnusableProgram) as error:
                 if number not in self.skipped:
                     warnings.warn(f"{self.name}: program {number} is skipped: {error}.", ProgramSkipped, stacklevel=2)
                 self.skipped[number] = str(error)
@@ -104,15 +104,15 @@ class GivenPrograms:
         )
 
     def task(self, number: int, draw: Draw) -> Task:
-        """Return the task of the program with this number. Raises `Uninjectable` or `UnusableProgram`."""
-        backend = for_untrusted()
-        text, inputs = _parts(self.rows[number])
+        """Return the task of the program with this number. Raises `InjectionError` or `UnusableProgram`."""
+        backend = choose_untrusted_backend()
+        text, inputs = _parse_row(self.rows[number])
         check_size(text, inputs)
         text = inject_untrusted(text, self._prints, draw)
         return make_task(text, inputs, backend, Limits(), ours=False)
 
 
-def _parts(row: Any) -> tuple[str, str]:
+def _parse_row(row: Any) -> tuple[str, str]:
     """Return the program and its input. JSONL is parsed line by line, so a broken line affects no others."""
     if isinstance(row, bytes):
         if len(row) > MOST_ROW:

@@ -18,7 +18,7 @@ from gymposium.match import MatchJob, MatchResult, play
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.grammar import make_opponents
 from gymposium.players.protocol import Player
-from gymposium.records import RecordWriter, recorded
+from gymposium.records import RecordWriter, record_matches
 from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.grammar import make_reward
 from gymposium.rewards.protocol import Reward
@@ -188,7 +188,7 @@ class Rollout:
         """Play the matches together, and record finished ones even if an error interrupts the rest."""
         ended: list[MatchResult] = []
         try:
-            return [*recorded(play(jobs, at_once=len(jobs)), ended.append)]
+            return [*record_matches(play(jobs, at_once=len(jobs)), ended.append)]
         finally:
             if self.records is not None and ended:
                 with RecordWriter(self.records, wait=True) as writer:  # another process of the training may write

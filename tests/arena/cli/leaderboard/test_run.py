@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from gymposium.match.ending import OVER, Ending
-from gymposium.records import Record, first_difference, read_records
+from gymposium.records import Record, find_first_difference, read_records
 from gymposium.util.child_process import user_environment
 
 ODD = str(Path(__file__).with_name("odd_players.py"))
@@ -51,7 +51,7 @@ def matches(board: Path) -> dict[str, Record]:
         for _, record in read_records(file):
             assert isinstance(record, Record), record
             if not record.ending.broke_off:
-                assert first_difference(record) is None
+                assert find_first_difference(record) is None
                 found[record.id] = record
     return found
 

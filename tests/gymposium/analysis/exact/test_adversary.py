@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gymposium.analysis.exact import best_response, completed, tabulate, value
+from gymposium.analysis.exact import best_response, complete_policy, tabulate, value
 from gymposium.analysis.exact.adversary import Adversary, Target, open_adversary
 from gymposium.errors import BadOption, BadRecord, GymposiumError, PermissionRequired
 from gymposium.games.registry import load_game
@@ -25,7 +25,7 @@ TARGET = Target.from_identity("odd-1", {"file": "odd.py"}, Identity({"odd.bin": 
 
 def written(path: Path, game: str, player: Any) -> float:
     """Write the adversary of a player, and return the player's exploitability."""
-    response = best_response(completed(tabulate(load_game(game), player), player))
+    response = best_response(complete_policy(tabulate(load_game(game), player), player))
     Adversary.from_response(response, TARGET, "traversal").write(path)
     return response.exploitability
 

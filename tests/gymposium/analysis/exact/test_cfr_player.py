@@ -7,7 +7,7 @@ import pytest
 
 from gymposium import load_game, make_player
 from gymposium.analysis.exact import TooLarge, exploitability, tabulate
-from gymposium.analysis.exact.equilibrium import average_policy
+from gymposium.analysis.exact.equilibrium import compute_average_policy
 from gymposium.analysis.exact.players import CfrPlayer
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.match import MatchJob, play
@@ -40,7 +40,7 @@ def test_bids_that_are_made_at_once_are_found_under_what_each_seat_saw() -> None
     game = load_game("goofspiel(num_cards=4,points_order=descending)")
     assert isinstance(game, OpenSpielGame)
     in_turn = pyspiel.convert_to_turn_based(game.engine)
-    table = average_policy(game, 20)
+    table = compute_average_policy(game, 20)
     theirs = solved(in_turn, 20).policy_table()
     assert sorted(map(sorted, (odds.items() for odds in table.values()))) == sorted(map(sorted, theirs.values()))
     first = [{action: round(p, 9) for action, p in odds.items()} for (_, view), odds in table.items() if len(odds) == 4]

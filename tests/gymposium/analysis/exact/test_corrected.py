@@ -10,10 +10,10 @@ import pytest
 
 from gymposium import load_game
 from gymposium.analysis.exact import Policy, tabulate, value
-from gymposium.analysis.exact.corrected import Corrector, Known
+from gymposium.analysis.exact.corrected import Known, LuckCorrector
 from gymposium.analysis.exact.graph import OVER, build_graph
 from gymposium.analysis.exact.players import CfrPlayer
-from gymposium.analysis.exact.policy import as_played
+from gymposium.analysis.exact.policy import get_move_probabilities
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import CHANCE, Event
 from gymposium.match.failures import compute_forfeit_returns
@@ -35,7 +35,7 @@ def matches(one: Policy, other: Policy) -> Iterator[tuple[float, list[Event], tu
             continue
         odds, failed, seat = position.odds, 0.0, position.seat
         if seat != CHANCE:
-            odds, failed = as_played(policies[seat].table[seat, position.view])
+            odds, failed = get_move_probabilities(policies[seat].table[seat, position.view])
         if failed > 0.0:
             yield p * failed, events, compute_forfeit_returns(graph.game, seat, position.returns), seat
         for move, child, q in zip(position.moves, position.children, odds, strict=True):
@@ -43,12 +43,12 @@ def matches(one: Policy, other: Policy) -> Iterator[tuple[float, list[Event], tu
                 ahead.append((child, p * q, [*events, Event(seat, move)]))
 
 
-def spread(one: Policy, other: Policy, known: Known, corrector: Corrector | None) -> tuple[float, float]:
+def spread(one: Policy, other: Policy, known: Known, corrector: LuckCorrector | None) -> tuple[float, float]:
     """The mean and the variance of the first seat's return, plain or corrected."""
     found = []
     for p, events, returns, forfeits in matches(one, other):
         if corrector is not None:
-            returns = corrector.corrected(events, returns, known, forfeits)
+            returns = corrector.correct_returns(events, returns, known, forfeits)
             assert sum(returns) == pytest.approx(0.0, abs=1e-9)
         found.append((p, returns[0]))
     mean = math.fsum(p * x for p, x in found)
@@ -60,7 +60,7 @@ def spread(one: Policy, other: Policy, known: Known, corrector: Corrector | None
 def test_the_mean_stays_whatever_the_table(name: str, table: str) -> None:
     game = load_game(name)
     one, other = tabulate(game, Odd(1)), tabulate(game, Odd(2))
-    corrector = Corrector(tabulate(game, CfrPlayer(50) if table == "cfr" else Odd(3)))
+    corrector = LuckCorrector(tabulate(game, CfrPlayer(50) if table == "cfr" else Odd(3)))
     truth, _ = spread(one, other, (None, None), None)
     assert truth == pytest.approx(value(one, other).seats[0].mean_return)
     for known in ((None, None), (one, None), (None, other), (one, other)):
@@ -77,8 +77,8 @@ def test_less_spread_against_the_table(name: str, most: float) -> None:
         spread(one, table, known, corrector)
         for known, corrector in (
             ((None, None), None),
-            ((None, None), Corrector(table)),
-            ((None, table), Corrector(table)),
+            ((None, None), LuckCorrector(table)),
+            ((None, table), LuckCorrector(table)),
         )
     )
     assert less < without_chance < plain
@@ -88,7 +88,7 @@ def test_less_spread_against_the_table(name: str, most: float) -> None:
 def test_replies_that_are_no_legal_moves() -> None:
     game = load_game("kuhn_poker")
     one, other = tabulate(game, Odd(1, legal_mass=0.8)), tabulate(game, Odd(2))
-    corrector = Corrector(tabulate(game, CfrPlayer(50)))
+    corrector = LuckCorrector(tabulate(game, CfrPlayer(50)))
     truth, plain = spread(one, other, (None, None), None)
     mean, variance = spread(one, other, (None, other), corrector)
     assert mean == pytest.approx(truth, abs=1e-9)
@@ -100,7 +100,7 @@ def test_a_table_against_itself_needs_no_matches(seat: int) -> None:
     """If the unknown player plays moves of equal worth, nothing is left to correct."""
     game = load_game("leduc_poker")
     table = tabulate(game, CfrPlayer(300))
-    corrector = Corrector(table)
+    corrector = LuckCorrector(table)
     known: Known = (None, table) if seat == 0 else (table, None)
     _, plain = spread(table, table, known, None)
     _, variance = spread(table, table, known, corrector)
@@ -109,11 +109,11 @@ def test_a_table_against_itself_needs_no_matches(seat: int) -> None:
 
 def test_events_of_another_game() -> None:
     game = load_game("kuhn_poker")
-    corrector = Corrector(tabulate(game, CfrPlayer(5)))
+    corrector = LuckCorrector(tabulate(game, CfrPlayer(5)))
     with pytest.raises(BadRecord, match="is not a possible event in kuhn_poker"):
-        corrector.corrected([Event(0, "bet")], (0.0, 0.0), (None, None))
+        corrector.correct_returns([Event(0, "bet")], (0.0, 0.0), (None, None))
     table = {state: replace(odds, probabilities=(1.0, 0.0)) for state, odds in tabulate(game, Odd(1)).table.items()}
     passes = Policy(game, "passes", table)
     bets = [*(Event(CHANCE, f"Deal:{card}") for card in (0, 1)), Event(0, "pass"), Event(1, "bet"), Event(0, "pass")]
     with pytest.raises(BadRecord, match="passes cannot have led seat 0 to '0pb'"):
-        corrector.corrected(bets, (-1.0, 1.0), (None, passes))
+        corrector.correct_returns(bets, (-1.0, 1.0), (None, passes))

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from gymposium.analysis.exact import Policy, best_response, completed, list_costly_decisions, tabulate
+from gymposium.analysis.exact import Policy, best_response, complete_policy, list_costly_decisions, tabulate
 from gymposium.analysis.exact.graph import OVER, build_graph
 from gymposium.analysis.exact.players import ExactPlayer
-from gymposium.analysis.exact.policy import as_played
+from gymposium.analysis.exact.policy import get_move_probabilities
 from gymposium.games.registry import load_game
 from gymposium.players.random import RandomPlayer
 
@@ -33,11 +33,11 @@ def test_random_play_at_kuhn_poker() -> None:
 @settings(max_examples=8, deadline=None)
 def test_the_cost_is_what_a_best_response_loses(odd: OddOne, seed: int, mass: float, pure: bool) -> None:
     game, player = load_game("kuhn_poker"), odd(seed, mass, pure=pure)
-    policy = completed(tabulate(game, player), player)
+    policy = complete_policy(tabulate(game, player), player)
     response = best_response(policy)
     for decision in list_costly_decisions(policy, response, 3):
         state = (decision.seat, decision.view)
-        odds, forfeit = as_played(policy.table[state])
+        odds, forfeit = get_move_probabilities(policy.table[state])
         assert (decision.odds, decision.forfeit) == (odds, forfeit)
         legal = 1.0 - (1.0 - decision.share) * forfeit
         shares = [
@@ -54,14 +54,14 @@ def test_the_cost_is_what_a_best_response_loses(odd: OddOne, seed: int, mass: fl
 
 def test_what_cannot_be_exploited_has_no_costly_decision() -> None:
     game, player = load_game("tic_tac_toe"), ExactPlayer()
-    policy = completed(tabulate(game, player), player)
+    policy = complete_policy(tabulate(game, player), player)
     assert len(policy.table) == 4520
     assert list_costly_decisions(policy, best_response(policy), 5) == []
 
 
 def test_a_response_wins_where_it_can_though_its_opponent_never_leads_there(odd: OddOne) -> None:
     game, player = load_game("tic_tac_toe"), odd(3, pure=True)
-    policy = completed(tabulate(game, player), player)
+    policy = complete_policy(tabulate(game, player), player)
     response, positions = best_response(policy).policy, build_graph(game).positions
     for seat in (0, 1):
         tried = 0

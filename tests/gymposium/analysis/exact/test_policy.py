@@ -74,7 +74,7 @@ def test_one_seat_alone(odd: OddOne) -> None:
 def test_restricted_is_without_forfeits(odd: OddOne) -> None:
     policy = tabulate(load_game("kuhn_poker"), odd(1, 0.75))
     assert (policy.legal_mass, policy.exact) == (0.75, False)
-    alone = policy.restricted()
+    alone = policy.restrict()
     assert alone.legal_mass == 1.0
     assert [f.probabilities for f in alone.table.values()] == [f.probabilities for f in policy.table.values()]
 
@@ -84,7 +84,7 @@ def test_without_any_legal_move_there_is_no_restricted_policy(odd: OddOne) -> No
     state, found = next(iter(policy.table.items()))
     never = replace(found, probabilities=(0.0,) * len(found.moves), legal_mass=0.0)
     with pytest.raises(NoLegalMove, match="never plays a legal move"):
-        Policy(policy.game, policy.player, {**policy.table, state: never}).restricted()
+        Policy(policy.game, policy.player, {**policy.table, state: never}).restrict()
 
 
 def test_a_player_that_cannot_say_its_odds_is_refused() -> None:

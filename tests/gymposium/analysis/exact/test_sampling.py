@@ -11,16 +11,16 @@ from hypothesis import given, settings, strategies as st
 
 from gymposium.analysis.exact import (
     Policy,
-    completed,
+    complete_policy,
+    estimate_exploitability,
     exploitability,
-    exploitability_between,
-    gives_probabilities,
-    sample,
+    knows_probabilities,
+    sample_policy,
     tabulate,
 )
-from gymposium.analysis.exact.bounds import _least, _most
+from gymposium.analysis.exact.bounds import _compute_lower_return, _compute_upper_return
 from gymposium.analysis.exact.graph import build_graph
-from gymposium.analysis.exact.response import answer
+from gymposium.analysis.exact.response import compute_seat_response
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import make_player
 from gymposium.players.random import RandomPlayer
@@ -30,16 +30,16 @@ OddOne = Callable[..., Any]
 
 def test_all_replies_are_spent_and_each_seed_repeats(odd: OddOne) -> None:
     game, told = load_game("kuhn_poker"), list[int]()
-    found = sample(game, odd(1, 0.9), 1000, 3, told.append)
+    found = sample_policy(game, odd(1, 0.9), 1000, 3, told.append)
     assert found.count == sum(told) == 1000
     assert found.asked == len(found.moves) == 12
-    assert found.replies == sample(game, odd(1, 0.9), 1000, 3).replies
-    assert found.replies != sample(game, odd(1, 0.9), 1000, 4).replies
+    assert found.replies == sample_policy(game, odd(1, 0.9), 1000, 3).replies
+    assert found.replies != sample_policy(game, odd(1, 0.9), 1000, 4).replies
 
 
 def test_shares_are_those_of_the_player(odd: OddOne) -> None:
     game, player = load_game("kuhn_poker"), odd(1, 0.9)
-    found, true = sample(game, player, 20_000), tabulate(game, player)
+    found, true = sample_policy(game, player, 20_000), tabulate(game, player)
     for state, seen in found.policy(forfeits=True).table.items():
         expected, count = true.table[state], len(found.replies[state])
         assert seen.legal_mass == pytest.approx(expected.legal_mass, abs=4 * 0.3 / count**0.5)
@@ -48,7 +48,7 @@ def test_shares_are_those_of_the_player(odd: OddOne) -> None:
 
 
 def test_folds_part_the_replies(odd: OddOne) -> None:
-    found = sample(load_game("kuhn_poker"), odd(1, 0.7), 800)
+    found = sample_policy(load_game("kuhn_poker"), odd(1, 0.7), 800)
     for forfeits in (False, True):
         counts = [found.policy(forfeits=forfeits, folds=[fold]).table for fold in range(4)]
         assert all(len(fold) == 12 for fold in counts)
@@ -58,12 +58,12 @@ def test_folds_part_the_replies(odd: OddOne) -> None:
 def test_replies_are_spent_where_they_tell_most() -> None:
     """Evenly spent replies leave a wider interval."""
     game = load_game("leduc_poker")
-    found = sample(game, RandomPlayer(), 6000)
+    found = sample_policy(game, RandomPlayer(), 6000)
     counts = sorted((len(replies) for replies in found.replies.values()), reverse=True)
     assert counts[0] > 5 * counts[len(found.moves) // 2]
-    spread = exploitability_between(found, forfeits=False)
+    spread = estimate_exploitability(found, forfeits=False)
     even = replace(found, replies={s: [n % len(m) for n in range(6)] for s, m in found.moves.items()})
-    wide = exploitability_between(even, forfeits=False)
+    wide = estimate_exploitability(even, forfeits=False)
     assert spread.high - spread.low < wide.high - wide.low
 
 
@@ -73,10 +73,10 @@ def test_the_interval_holds_the_truth(odd: OddOne, mass: float, pure: bool) -> N
     held = {False: 0, True: 0}
     for seed in range(players):
         player = odd(seed, mass, pure=pure)
-        policy = completed(tabulate(game, player), player)
-        found = sample(game, player, 600, seed)
-        for forfeits, true in ((False, policy.restricted()), (True, policy)):
-            between = exploitability_between(found, forfeits=forfeits)
+        policy = complete_policy(tabulate(game, player), player)
+        found = sample_policy(game, player, 600, seed)
+        for forfeits, true in ((False, policy.restrict()), (True, policy)):
+            between = estimate_exploitability(found, forfeits=forfeits)
             assert between.high - between.low < 0.5
             assert between.unknown == 0
             held[forfeits] += between.low <= exploitability(true) <= between.high
@@ -92,17 +92,23 @@ def test_unknown_states_count_as_the_best_and_the_worst(odd: OddOne, seed: int, 
     known = {s: found for n, (s, found) in enumerate(sorted(policy.table.items())) if n not in dropped}
     part, whole = Policy(game, "part", known), Policy(game, "whole", tabulate(game, odd(other)).table | known)
     for seat in (0, 1):
-        response = answer(graph, tabulate(game, odd(other + 1)), seat).table
-        assert _least(graph, part, response, seat) <= _least(graph, whole, response, seat) + 1e-12
-        most, unknown = _most(graph, part, seat)
-        assert most >= answer(graph, whole, seat).mean_return - 1e-12
+        response = compute_seat_response(graph, tabulate(game, odd(other + 1)), seat).table
+        assert (
+            _compute_lower_return(graph, part, response, seat)
+            <= _compute_lower_return(graph, whole, response, seat) + 1e-12
+        )
+        most, unknown = _compute_upper_return(graph, part, seat)
+        assert most >= compute_seat_response(graph, whole, seat).mean_return - 1e-12
         assert unknown <= len(dropped)
-        assert _most(graph, whole, seat) == (pytest.approx(answer(graph, whole, seat).mean_return), 0)
+        assert _compute_upper_return(graph, whole, seat) == (
+            pytest.approx(compute_seat_response(graph, whole, seat).mean_return),
+            0,
+        )
 
 
 def test_too_few_replies_leave_states_unknown() -> None:
-    found = sample(load_game("leduc_poker"), RandomPlayer(), 40)
-    between = exploitability_between(found, forfeits=False)
+    found = sample_policy(load_game("leduc_poker"), RandomPlayer(), 40)
+    between = estimate_exploitability(found, forfeits=False)
     assert found.asked == found.count == 40
     assert between.unknown > 300
     assert between.low <= 2.3737 <= between.high
@@ -110,6 +116,6 @@ def test_too_few_replies_leave_states_unknown() -> None:
 
 def test_who_gives_probabilities(odd: OddOne) -> None:
     game = load_game("kuhn_poker")
-    assert gives_probabilities(game, RandomPlayer())
-    assert gives_probabilities(game, odd(1))
-    assert not gives_probabilities(game, make_player("mcts-10"))
+    assert knows_probabilities(game, RandomPlayer())
+    assert knows_probabilities(game, odd(1))
+    assert not knows_probabilities(game, make_player("mcts-10"))

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from gymposium.analysis.exact import best_response, completed, tabulate, value
+from gymposium.analysis.exact import best_response, complete_policy, tabulate, value
 from gymposium.analysis.exact.policy import Policy
-from gymposium.analysis.exact.searched import searched_response
+from gymposium.analysis.exact.searched import search_response
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
 from gymposium.players.distribution import MoveDistribution
@@ -28,11 +28,11 @@ class Silent(RandomPlayer):
 def gained(name: str, player: Any, simulations: int, asked: Any = None) -> tuple[float, float]:
     """The mean return of a searched response to a player, and that of a best response."""
     game = load_game(name)
-    policy = completed(tabulate(game, player), player)
-    even = completed(tabulate(game, RandomPlayer()), RandomPlayer())
+    policy = complete_policy(tabulate(game, player), player)
+    even = complete_policy(tabulate(game, RandomPlayer()), RandomPlayer())
     table = dict(even.table)  # where the search did not come it plays at random
     for seat in (0, 1):
-        for view, move in searched_response(game, asked or player, seat, simulations).items():
+        for view, move in search_response(game, asked or player, seat, simulations).items():
             moves = even.table[seat, view].moves
             table[seat, view] = MoveDistribution(moves, tuple(float(one == move) for one in moves), 1.0, None)
     found = value(Policy(game, "searched", table), policy).mean.mean_return
@@ -68,11 +68,11 @@ def test_a_player_that_does_not_know_its_probabilities_is_asked_each_time() -> N
 
 def test_it_repeats() -> None:
     game, player = load_game("phantom_ttt"), RandomPlayer()
-    first, second = (searched_response(game, player, 1, 300, seed=4) for _ in range(2))
+    first, second = (search_response(game, player, 1, 300, seed=4) for _ in range(2))
     assert first == second
-    assert first != searched_response(game, player, 1, 300, seed=5)
+    assert first != search_response(game, player, 1, 300, seed=5)
 
 
 def test_other_games_are_refused() -> None:
     with pytest.raises(GymposiumError, match="two seats and lists of legal moves"):
-        searched_response(load_game("hearts"), make_player("random"), 0, 10)
+        search_response(load_game("hearts"), make_player("random"), 0, 10)

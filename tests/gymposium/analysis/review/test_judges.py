@@ -9,10 +9,10 @@ import pytest
 from gymposium import load_game, make_player
 from gymposium.analysis.exact import best_response, tabulate, value
 from gymposium.analysis.exact.graph import build_graph
-from gymposium.analysis.exact.minimax import Minimax, children
+from gymposium.analysis.exact.minimax import Minimax, list_children
 from gymposium.analysis.exact.players import CfrPlayer
-from gymposium.analysis.exact.policy import as_played
-from gymposium.analysis.review import MatchReview, NotJudged, choose_judge, review_match
+from gymposium.analysis.exact.policy import get_move_probabilities
+from gymposium.analysis.review import MatchReview, UnjudgeableGame, choose_judge, review_match
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.match import MatchJob, play
@@ -60,7 +60,7 @@ def test_the_judge_of_a_game(game: str, judge: str, monkeypatch: pytest.MonkeyPa
 )
 def test_a_game_that_is_not_judged(game: str, judge: str | None, why: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gymposium.analysis.review.judge.MOST_POSITIONS", 5_000)
-    with pytest.raises(NotJudged, match=why):
+    with pytest.raises(UnjudgeableGame, match=why):
         choose_judge(load_game(game), judge)
 
 
@@ -78,18 +78,18 @@ def test_minimax_says_what_was_lost() -> None:
         match, losses = game.new(record.seed), []
         for event in record.events:
             sign = 1 if event.seat == 0 else -1
-            worth = {move: sign * solved.value(child) for move, child in children(match)}
+            worth = {move: sign * solved.value(child) for move, child in list_children(match)}
             losses.append((event.seat, max(worth.values()) - worth[event.move]))
             match.apply({event.seat: event.move})
-        assert [(one.seat, one.given) for one in found.decisions] == losses
+        assert [(one.seat, one.loss) for one in found.decisions] == losses
         # what was lost by one seat and given back by the other is the result
         assert sum(lost if seat else -lost for seat, lost in losses) == record.returns[0]
-        assert all((one.best is None) == (one.given == 0.0) for one in found.decisions)
+        assert all((one.best is None) == (one.loss == 0.0) for one in found.decisions)
 
 
 def test_exact_play_gives_nothing_away() -> None:
     game = load_game("tic_tac_toe")
-    assert all(one.given == 0 for review in reviews(game, "exact", "exact", "exact") for one in review.decisions)
+    assert all(one.loss == 0 for review in reviews(game, "exact", "exact", "exact") for one in review.decisions)
 
 
 @pytest.mark.parametrize("name", ["kuhn_poker", "leduc_poker", "goofspiel(num_cards=3)", "liars_dice(dice_sides=3)"])
@@ -107,7 +107,7 @@ def test_what_a_policy_gives_away_is_what_it_gets_less_than_the_best_response(na
             odds = position.odds
             if position.seat >= 0:
                 policy = odd if position.seat == seat else table
-                odds, _ = as_played(policy.table[position.seat, position.view])
+                odds, _ = get_move_probabilities(policy.table[position.seat, position.view])
             if position.seat == seat:
                 worth = answer.worth[seat, position.view]
                 given += [here * p * (max(worth) - one) for p, one in zip(odds, worth, strict=True)]
@@ -121,10 +121,10 @@ def test_a_decision_is_judged_by_what_its_seat_knew() -> None:
     """A player near an equilibrium loses half of its matches and gives nearly nothing away."""
     game = load_game("kuhn_poker")
     near = [one for review in reviews(game, "cfr-1000", "cfr-1000", "cfr-1000", matches=40) for one in review.decisions]
-    assert max(one.given for one in near) < 0.02
+    assert max(one.loss for one in near) < 0.02
     assert len({one.before for one in near}) > 2
     random = [one for review in reviews(game, "cfr-1000", "random", "random", matches=40) for one in review.decisions]
-    assert max(one.given for one in random) > 0.3
+    assert max(one.loss for one in random) > 0.3
 
 
 @pytest.mark.parametrize("game", ["connect_four(rows=4,columns=4)", "phantom_ttt", "pig(winscore=20)"])

@@ -15,15 +15,15 @@ from tests.viewer.conftest import ScriptedPlayer, write
 
 from gymposium import load_game
 from gymposium.analysis.review import (
-    LostTally,
+    LossTally,
     MatchReview,
-    NotJudged,
     ReviewedDecision,
     ReviewFile,
+    UnjudgeableGame,
     choose_judge,
+    get_review_path,
     read_review,
     review_match,
-    review_path,
 )
 from gymposium.analysis.review.update import review_file
 from gymposium.errors import BadRecord
@@ -95,15 +95,15 @@ def test_moves_of_a_random_opening_are_nobodys() -> None:
 
 def test_the_decision_that_lost() -> None:
     lost = review(decision(0, 0, 0.8), decision(1, 1, 0.9), decision(2, 0, 0.5), decision(4, 0, 0.1))
-    found = lost.losing((-1, 1), -1, 1, exact=True)
+    found = lost.find_losing_decision((-1, 1), -1, 1, exact=True)
     assert found is not None
     assert (found.decision.step, found.share) == (2, 0.25)
-    assert [drop.decision.step for drop in lost.drops(-1, 1)] == [1, 0, 2]
-    assert lost.losing((0, 0), -1, 1, exact=True) is None
+    assert [drop.decision.step for drop in lost.find_drops(-1, 1)] == [1, 0, 2]
+    assert lost.find_losing_decision((0, 0), -1, 1, exact=True) is None
     small = review(decision(0, 0, 0.3))
-    assert small.losing((-1, 1), -1, 1, exact=False) is None
-    assert small.losing((-1, 1), -1, 1, exact=True) is not None
-    assert review(decision(0, 0, 0.0)).losing((-1, 1), -1, 1, exact=True) is None
+    assert small.find_losing_decision((-1, 1), -1, 1, exact=False) is None
+    assert small.find_losing_decision((-1, 1), -1, 1, exact=True) is not None
+    assert review(decision(0, 0, 0.0)).find_losing_decision((-1, 1), -1, 1, exact=True) is None
 
 
 def test_reviews_are_kept_beside_the_matches(tmp_path: Path, executor: LocalExecutor) -> None:
@@ -113,7 +113,7 @@ def test_reviews_are_kept_beside_the_matches(tmp_path: Path, executor: LocalExec
     assert (first.new, len(first.records)) == (4, 4)
     kept = read_review(file)
     assert kept == first.reviews
-    assert review_path(file) == tmp_path / "m.review.json"
+    assert get_review_path(file) == tmp_path / "m.review.json"
     write(file, "tic_tac_toe", ["random", "random"], seeds=range(4, 6))
     assert review_file(file, None, executor).new == 2
     assert review_file(file, None, executor).new == 0
@@ -158,23 +158,23 @@ def test_files_that_are_not_reviewed(tmp_path: Path, executor: LocalExecutor, ga
     file.touch()
     for game in games:
         write(file, game, ["random"] * load_game(game).seats, tag=game)
-    with pytest.raises((BadRecord, NotJudged), match=why):
+    with pytest.raises((BadRecord, UnjudgeableGame), match=why):
         review_file(file, None, executor)
 
 
 def test_a_file_of_reviews_that_is_none(tmp_path: Path) -> None:
-    review_path(tmp_path / "m.jsonl").write_text("{}")
+    get_review_path(tmp_path / "m.jsonl").write_text("{}")
     with pytest.raises(BadRecord, match=r"holds no reviews of matches.*gymposium review"):
         read_review(tmp_path / "m.jsonl")
     made = ReviewFile.from_reviews(
         load_game("kuhn_poker"), choose_judge(load_game("kuhn_poker"), "cfr-5"), {"m": review()}
     )
-    made.write(review_path(tmp_path / "m.jsonl"))
+    made.write(get_review_path(tmp_path / "m.jsonl"))
     assert read_review(tmp_path / "m.jsonl") == made
 
 
 def test_lost_per_move_counts_failures_apart() -> None:
-    tally = LostTally()
+    tally = LossTally()
     tally.add(["a", "b"], 1, review(decision(0, 0, 0.5), decision(1, 1, 0.0), decision(2, 0, 1.0, failed=True)), -1, 1)
     tally.add(["b", "a"], 1, review(decision(0, 0, 0.2), decision(1, 1, 0.1)), -1, 1)
     tally.add(["a", "a"], 2, review(decision(0, 0, 0.0)), -1, 1)
@@ -187,7 +187,7 @@ def test_lost_per_move_counts_failures_apart() -> None:
 
 @pytest.mark.parametrize("given", [0.0, 2.0])
 def test_a_few_equal_deals_say_little(given: float) -> None:
-    tally = LostTally()
+    tally = LossTally()
     for deal in range(2):
         tally.add(["a"], deal, review(decision(0, 0, given)), -1, 1)
     (lost,) = tally.players()
@@ -201,7 +201,7 @@ def test_the_interval_holds_the_truth() -> None:
     """In simulated matches: deals differ in what they cost, and in how many moves they take."""
     draws, held = random.Random(7), 0
     for _ in range(400):
-        tally = LostTally()
+        tally = LossTally()
         for deal in range(60):
             hard = draws.random()
             for _ in range(2):

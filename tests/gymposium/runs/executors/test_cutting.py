@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 from gymposium.match import MatchJob
 from gymposium.players.protocol import Player
 from gymposium.records import RecordLine
-from gymposium.runs.executors.cutting import FIRST, GROWTH, SECONDS, Cut
-from gymposium.runs.executors.protocol import PartDone, RunPart
+from gymposium.runs.executors.cutting import FIRST, GROWTH, SECONDS, PartCutter
+from gymposium.runs.executors.protocol import PartResult, RunPart
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class NumberedMatches:
         raise NotImplementedError
 
 
-def done(part: RunPart, seconds: float) -> PartDone:
+def done(part: RunPart, seconds: float) -> PartResult:
     """The part, played in this time."""
-    return PartDone(part, [RecordLine(str(number), True, "") for number in part.numbers], seconds=seconds)
+    return PartResult(part, [RecordLine(str(number), True, "") for number in part.numbers], seconds=seconds)
 
 
 missing_numbers = st.sets(st.integers(0, 2_000), max_size=300).map(sorted)
@@ -39,13 +39,13 @@ missing_numbers = st.sets(st.integers(0, 2_000), max_size=300).map(sorted)
 
 @given(missing=missing_numbers, at_once=st.integers(1, 100), whole=st.booleans(), seconds=st.floats(0.001, 100.0))
 def test_each_match_is_in_one_part(missing: list[int], at_once: int, whole: bool, seconds: float) -> None:
-    cut = Cut(NumberedMatches(), missing, len(missing), at_once=at_once, watchdog=None, whole_batches=whole)
+    cut = PartCutter(NumberedMatches(), missing, len(missing), at_once=at_once, watchdog=None, whole_batches=whole)
     parts = []
-    while cut.rest:
-        parts.append(cut.part())
+    while cut.remaining:
+        parts.append(cut.next_part())
         cut.add(done(parts[-1], seconds))
     assert [number for part in parts for number in part.numbers] == missing
-    assert cut.out == 0
+    assert cut.in_progress == 0
     if whole:
         for before, after in pairwise(parts):
             assert before.numbers[-1] // at_once < after.numbers[0] // at_once
@@ -56,22 +56,22 @@ def test_each_match_is_in_one_part(missing: list[int], at_once: int, whole: bool
 
 
 def test_parts_grow_until_they_take_the_time_that_they_should() -> None:
-    cut = Cut(NumberedMatches(), range(100_000), 100_000, at_once=64, watchdog=None, whole_batches=False)
+    cut = PartCutter(NumberedMatches(), range(100_000), 100_000, at_once=64, watchdog=None, whole_batches=False)
     sizes = []
     while len(sizes) < 6:
-        part = cut.part()
+        part = cut.next_part()
         sizes.append(len(part.numbers))
         cut.add(done(part, 0.01 * len(part.numbers)))
     assert sizes == [FIRST, FIRST * GROWTH, FIRST * GROWTH**2, *[int(SECONDS / 0.01)] * 3]
-    cut.add(done(cut.part(), 1e6))
-    assert len(cut.part().numbers) == 1
+    cut.add(done(cut.next_part(), 1e6))
+    assert len(cut.next_part().numbers) == 1
 
 
 def test_a_part_that_stopped_is_the_last_one() -> None:
-    cut = Cut(NumberedMatches(), range(100), 100, at_once=10, watchdog=None, whole_batches=False)
-    first = cut.part()
-    cut.add(PartDone(first, stopped=True))
-    assert cut.rest == 0
+    cut = PartCutter(NumberedMatches(), range(100), 100, at_once=10, watchdog=None, whole_batches=False)
+    first = cut.next_part()
+    cut.add(PartResult(first, stopped=True))
+    assert cut.remaining == 0
 
 
 def test_careful_matches_are_played_one_by_one() -> None:

@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from gymposium.runs.executors.starting import ctrl_c_waits
+from gymposium.runs.executors.starting import delay_ctrl_c
 
 BLOCKED = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()))"
 
@@ -21,7 +21,7 @@ def _start(reached: list[str]) -> None:
     other.start()
     assert other.ident is not None
     try:
-        with ctrl_c_waits():
+        with delay_ctrl_c():
             signal.pthread_kill(other.ident, signal.SIGINT)
             process = subprocess.run([sys.executable, "-c", BLOCKED], capture_output=True, text=True, check=True)
             reached.append(process.stdout.strip())
@@ -41,7 +41,7 @@ def test_ctrl_c_waits_for_the_end_of_the_block_whichever_thread_receives_it() ->
 
 def test_without_ctrl_c_nothing_is_changed() -> None:
     handler = signal.getsignal(signal.SIGINT)
-    with ctrl_c_waits():
+    with delay_ctrl_c():
         pass
     assert signal.getsignal(signal.SIGINT) is handler
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

@@ -11,7 +11,7 @@ import typer
 from rich.table import Column, Table
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import busy, note, out
+from gymposium.cli.text import print_note, show_status, stdout_console
 from gymposium.errors import BadOption
 
 command = typer.Typer(
@@ -50,7 +50,7 @@ def set_up_engine(
     from gymposium_agents.engines.vllm.setup import choose_build, set_up
 
     home = find_engine_home(into)
-    noted = set_up(home, choose_build(build), say=note)
+    noted = set_up(home, choose_build(build), say=print_note)
     if as_json:
         print_json({"home": str(home.root), **noted})
 
@@ -119,19 +119,19 @@ def start_server(
     ended = threading.Event()
     before = {number: signal.signal(number, _interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        note(f"Starting vLLM with {model}. Log: {server.log}")
+        print_note(f"Starting vLLM with {model}. Log: {server.log}")
         with keep_note(server, home):
-            with busy("Loading the model"):
+            with show_status("Loading the model"):
                 server.start()
-            note("Ready. Press Ctrl-C to stop it. Player that uses it:")
-            out().print(f"lm:{model}?engine={server.url}", soft_wrap=True)
+            print_note("Ready. Press Ctrl-C to stop it. Player that uses it:")
+            stdout_console().print(f"lm:{model}?engine={server.url}", soft_wrap=True)
             while not ended.wait(1.0):
                 if not server.alive:
-                    note("The server died. Restarting it.")
+                    print_note("The server died. Restarting it.")
                     server.restart()
-                    note("Ready again.")
+                    print_note("Ready again.")
     except KeyboardInterrupt:
-        note("Stopping the server.")
+        print_note("Stopping the server.")
     finally:
         for number in before:
             signal.signal(number, signal.SIG_IGN)  # the server is already being stopped
@@ -167,9 +167,9 @@ def show_servers(as_json: JsonOption = False) -> None:
         print_json({"home": str(home.root), "installed": installed, "servers": shown})
         return
     version = f"vLLM {installed['version']}, {installed['build']} build" if installed else "nothing is installed"
-    out().print(f"{home.root}: {version}", soft_wrap=True)
+    stdout_console().print(f"{home.root}: {version}", soft_wrap=True)
     if not servers:
-        out().print("No server is running.")
+        stdout_console().print("No server is running.")
         return
     table = Table(
         *(Column(heading, overflow="fold") for heading in ("port", "state", "model", "adapters", "log")), box=None
@@ -177,7 +177,7 @@ def show_servers(as_json: JsonOption = False) -> None:
     for running, state in servers:
         adapters = f"to rank {running.lora_rank}" if running.lora_rank else "none"
         table.add_row(str(running.port), state, running.model, adapters, running.log)
-    out().print(table)
+    stdout_console().print(table)
 
 
 @command.command("stop")
@@ -206,6 +206,6 @@ def stop_servers(
         raise BadOption(f"Several servers are running (ports {ports}). Choose one with --port, or all with --all.")
     for running in chosen:
         end_server(running)
-        note(f"Stopped the server at {running.url}.")
+        print_note(f"Stopped the server at {running.url}.")
     if as_json:
         print_json({"ended": [running.url for running in chosen]})

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, executor_if_chosen
+from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, open_optional_executor
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import ScheduleOption, count_withheld, note_failed_replies, note_repeats
-from gymposium.cli.resume import OutOption, ResumeOption, check_settings, to_allow
+from gymposium.cli.resume import OutOption, ResumeOption, check_settings, list_names_to_allow
 from gymposium.cli.series import open_run, play_series
-from gymposium.cli.text import note, out
+from gymposium.cli.text import print_note, stdout_console
 from gymposium.errors import BadOption
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
@@ -24,7 +24,7 @@ from gymposium.match.seating import make_tag, round_up_matches
 from gymposium.players.protocol import Player
 from gymposium.plugins.command_line import command_line
 from gymposium.records import Record
-from gymposium.runs.folder import RunFolder, check_new
+from gymposium.runs.folder import RunFolder, check_run_path
 from gymposium.runs.playing import split_names
 from gymposium.runs.series import SeatedSeries, seat_series
 from gymposium.util.settings import dump_settings
@@ -177,10 +177,10 @@ def command(
         policy = None if on_illegal is None else FailurePolicy.parse(on_illegal)
         options = (opponents, matches, seed, policy, preset, exact, read_schedule(schedule), at_once, start_server)
         settings = EvalSettings(player, tuple(game or ()), *options, tuple(server_option or ()))
-        check_new(out_dir)
+        check_run_path(out_dir)
     protocol = None if settings.preset is None else find_preset(settings.preset)
     plan = make_plan(settings, protocol)
-    allow = to_allow(settings.game, [settings.player, *plan.opponents])
+    allow = list_names_to_allow(settings.game, [settings.player, *plan.opponents])
     allow += find_powerful_options(settings.server_option)
     results = [(game, opponent, Evaluation.from_game(game)) for game, opponent in plan.pairings]
     exact_figures = None
@@ -191,7 +191,7 @@ def command(
         evaluation.add(record, game, find_seat(inside, game))
 
     with (
-        executor_if_chosen(
+        open_optional_executor(
             executor, jobs, address, schedule=settings.schedule, start_server=settings.start_server
         ) as chosen,
         open_players(plan.players, settings.server_option, start_server=settings.start_server) as made,
@@ -221,10 +221,10 @@ def command(
     elif played.finished:
         _print(plan, protocol, results)
         if exact_figures is not None:
-            exact_figures.show(out())
+            exact_figures.show(stdout_console())
     overall = [evaluation.overall for _, _, evaluation in results]
     note_failed_replies(plan.player, overall, count_withheld([made[plan.player]]))
-    note(f"Recorded in {folder.matches}")
+    print_note(f"Recorded in {folder.matches}")
     played.check(folder, allow)
 
 
@@ -334,7 +334,7 @@ def list_changed_settings(plan: Plan, protocol: Preset) -> list[str]:
 
 
 def _print(plan: Plan, protocol: Preset | None, results: Sequence[tuple[Game, str, Evaluation]]) -> None:
-    console = out()
+    console = stdout_console()
     name, _, options = plan.player.partition("?")
     if protocol is not None:
         console.print(f"Preset {protocol.name}: {protocol.source}", soft_wrap=True)

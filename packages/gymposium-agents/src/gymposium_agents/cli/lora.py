@@ -10,7 +10,7 @@ import typer
 from rich.table import Column, Table
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import busy, note, out, show
+from gymposium.cli.text import print_note, print_text, show_status, stdout_console
 from gymposium.errors import GymposiumError
 from gymposium.util.writable import check_writable
 from gymposium_agents.chat.tokens import Policy
@@ -57,7 +57,7 @@ def list_adapters(directory: StoreArgument, as_json: JsonOption = False) -> None
     table = Table("name", "version", "", Column("path", overflow="fold"), box=None)
     for row in adapters:
         table.add_row(str(row["name"]), str(row["version"]), "current" if row["current"] else "", str(row["path"]))
-    out().print(table)
+    stdout_console().print(table)
 
 
 @command.command("rollback")
@@ -87,7 +87,7 @@ def roll_back(
     if as_json:
         print_json({"name": store.name, "version": version, "path": str(store.path(policy))})
         return
-    note(f"{store.name}: version {version} is now current.")
+    print_note(f"{store.name}: version {version} is now current.")
 
 
 @command.command("show")
@@ -134,7 +134,7 @@ def show_adapter(
         f"asked with   {asked or 'not said (no player.json): as any model is'}",
         f"vLLM         {'no: ' + '; '.join(reasons) if reasons else 'can serve it'}",
     ):
-        show(out(), line)
+        print_text(stdout_console(), line)
 
 
 @command.command("merge")
@@ -166,12 +166,12 @@ def merge(
     from gymposium_agents.models.merge import merge_lora  # torch
 
     trust = Trust(trust_remote_code, allow_pickle)
-    with busy(f"Merging {adapter} into {model}"):
+    with show_status(f"Merging {adapter} into {model}"):
         merged = merge_lora(model, adapter, directory, trust=trust)
     if as_json:
         print_json({"model": str(merged)})
         return
-    note(f"Merged into {merged}")
+    print_note(f"Merged into {merged}")
 
 
 @command.command("push")
@@ -215,7 +215,7 @@ def push(
     if as_json:
         print_json(asdict(pushed))
         return
-    show(out(), f"Pushed {', '.join(pushed.files)}")
+    print_text(stdout_console(), f"Pushed {', '.join(pushed.files)}")
     if pushed.left_out:
-        show(out(), f"Left out {', '.join(pushed.left_out)}")
-    show(out(), pushed.url)
+        print_text(stdout_console(), f"Left out {', '.join(pushed.left_out)}")
+    print_text(stdout_console(), pushed.url)

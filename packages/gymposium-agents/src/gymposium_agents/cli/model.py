@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import note, out
+from gymposium.cli.text import print_note, stdout_console
 from gymposium.plugins.command_line import command_line
 from gymposium.util.writable import check_writable
 
@@ -55,10 +55,10 @@ def fetch_model(
 
     if into is not None:
         check_writable("--out", into)
-    directory = fetch(name, into, say=note)
+    directory = fetch(name, into, say=print_note)
     if as_json:
         print_json({"model": str(directory), "title": MODELS[name].title, "license": MODELS[name].licence_name})
         return
-    note(f"{MODELS[name].title}. Play and train it:")
-    out().print(f"lm:{directory}", soft_wrap=True)
-    out().print(command_line("train", "--game", "tic_tac_toe", "--model", str(directory)), soft_wrap=True)
+    print_note(f"{MODELS[name].title}. Play and train it:")
+    stdout_console().print(f"lm:{directory}", soft_wrap=True)
+    stdout_console().print(command_line("train", "--game", "tic_tac_toe", "--model", str(directory)), soft_wrap=True)

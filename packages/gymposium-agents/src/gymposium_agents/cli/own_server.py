@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gymposium.cli.text import busy, note
+from gymposium.cli.text import print_note, show_status
 from gymposium.errors import BadOption, UnknownName
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
@@ -59,7 +59,7 @@ def open_players(
     if not start_server:
         if options:
             raise BadOption("--server-option needs --start-server.")
-        with busy(f"Loading {', '.join(texts)}"):
+        with show_status(f"Loading {', '.join(texts)}"):
             players = {text: make_player(text) for text in texts}
         yield players
         return
@@ -77,10 +77,10 @@ def open_players(
 
     rank = max(_read_rank(groups["adapter"]) for groups in served.values())
     model, settings = models[0], make_server_settings(models[0], rank, options or ())
-    note(f"Starting {'a vLLM server' if len(settings) == 1 else f'{len(settings)} vLLM servers'} for {model} …")
+    print_note(f"Starting {'a vLLM server' if len(settings) == 1 else f'{len(settings)} vLLM servers'} for {model} …")
     with run_servers(settings) as servers:
         for server in servers:
-            note(f"It is ready at {server.url}. Log: {server.log}")
+            print_note(f"It is ready at {server.url}. Log: {server.log}")
         urls = ",".join(server.url for server in servers)
         # the players' shared engine is closed before the servers end
         with closing(find_player_engine(find_engine_spec("vllm"), model, load_chat(model), VllmSettings(urls))):

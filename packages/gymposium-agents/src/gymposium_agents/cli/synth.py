@@ -13,12 +13,19 @@ from typing import Annotated, Any
 
 import typer
 
-from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, executor_if_chosen
+from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, open_optional_executor
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import ScheduleOption, SeedOption
-from gymposium.cli.resume import OutOption, check_settings, given_options, is_default, refuse_unused, to_allow
+from gymposium.cli.resume import (
+    OutOption,
+    check_settings,
+    is_default,
+    list_given_options,
+    list_names_to_allow,
+    reject_unused,
+)
 from gymposium.cli.series import open_run, play_series
-from gymposium.cli.text import note, out
+from gymposium.cli.text import print_note, stdout_console
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.protocol import Game
 from gymposium.games.registry import explain_access, load_game
@@ -30,7 +37,7 @@ from gymposium.plugins.command_line import command_line
 from gymposium.records import Record
 from gymposium.replies.prompt import PROMPT_VERSION
 from gymposium.replies.reading import bind_reader
-from gymposium.runs.folder import RunFolder, check_new
+from gymposium.runs.folder import RunFolder, check_run_path
 from gymposium.runs.playing import split_names
 from gymposium.runs.series import SeatedSeries, seat_series
 from gymposium.tasks.tools import list_tools
@@ -181,7 +188,7 @@ def command(
     if resume is not None:
         folder, stored = open_run(ctx, resume, "synth", SynthSettings, _NAMES.difference(_FIXED))
         check_settings([stored.game], split_names(stored.players))
-        anew = {name: value for name, value in ctx.params.items() if name in given_options(ctx) and name in _NAMES}
+        anew = {name: value for name, value in ctx.params.items() if name in list_given_options(ctx) and name in _NAMES}
         if "server_option" not in anew:
             check_server_options(stored.server_option)
         settings = replace(stored, **anew | {"server_option": tuple(anew.get("server_option", stored.server_option))})
@@ -203,15 +210,15 @@ def command(
     else:
         loaded = load_game(game)
         if loaded.seats == 1:
-            refuse_unused(ctx, ("swap",), f"in the single-player game {loaded.name}")
+            reject_unused(ctx, ("swap",), f"in the single-player game {loaded.name}")
         if is_default(ctx, "matches"):
             matches = round_up_matches(MATCHES, loaded)
         how = (keep, seats, by, context, reply, prompt, thinking, per, dedupe, limit, seed, swap, schedule, at_once)
         settings = SynthSettings(game, players, matches, *how, start_server, tuple(server_option or ()))
-        check_new(out_dir)
+        check_run_path(out_dir)
     session = _Session(settings)
     with (
-        executor_if_chosen(
+        open_optional_executor(
             executor, jobs, address, schedule=settings.schedule, start_server=settings.start_server
         ) as chosen,
         open_players(session.texts, settings.server_option, start_server=settings.start_server) as seated,
@@ -237,7 +244,7 @@ def command(
         print_json(manifest)
     else:
         session.print(folder)
-    note(f"Matches in {folder.matches}, settings and counts in {folder.path / 'manifest.json'}")
+    print_note(f"Matches in {folder.matches}, settings and counts in {folder.path / 'manifest.json'}")
     played.check(folder, session.allow)
 
 
@@ -250,7 +257,7 @@ class _Session:
         self.game = load_game(settings.game)
         self.schedule = read_schedule(settings.schedule)
         self.texts = split_names(settings.players)
-        self.allow = [*to_allow([settings.game], self.texts), *find_powerful_options(settings.server_option)]
+        self.allow = [*list_names_to_allow([settings.game], self.texts), *find_powerful_options(settings.server_option)]
         if explain_access(self.game.name):
             allow(self.game.name)  # the user typed or allowed it, and the records of the run name it
         thinking = "true" if settings.thinking else "false"
@@ -336,7 +343,7 @@ class _Session:
             f"  left out  {_format_reasons(counts)}",
             *([f"  passed over as duplicates  {quantity(counts.duplicates, 'line')}"] if wanted.dedupe else []),
         ):
-            out().print(line, soft_wrap=True)
+            stdout_console().print(line, soft_wrap=True)
 
 
 def read_seats(text: str, game: Game) -> tuple[int, ...] | None:

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from gymposium.errors import BadReward, GymposiumError, UnratedGroup
 from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.criteria import accuracy
-from gymposium.rewards.match import less_penalties
+from gymposium.rewards.match import subtract_penalties
 from gymposium.rewards.protocol import Reward
 from gymposium_agents.chat.tokens import Sampling
 from gymposium_agents.engines.api_errors import PromptTooLong
@@ -80,7 +80,9 @@ class Ruler:
                 self._account.rated += 1
             compute_score = {attempt: scores[name] for name, attempt in attempts.items()}
             return [
-                less_penalties(trajectory, compute_score[attempt], {"judge": compute_score[attempt], "accuracy": exact})
+                subtract_penalties(
+                    trajectory, compute_score[attempt], {"judge": compute_score[attempt], "accuracy": exact}
+                )
                 for trajectory, attempt, exact in zip(group, transcripts, accuracy(group), strict=True)
             ]
 

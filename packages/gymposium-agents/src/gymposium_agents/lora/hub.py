@@ -15,7 +15,7 @@ from huggingface_hub.errors import (  # type: ignore[attr-defined]  # HTTPError 
 )
 
 from gymposium.errors import GymposiumError
-from gymposium.runs.links import leads_out
+from gymposium.runs.links import escapes_directory
 from gymposium.runs.run import Run
 from gymposium_agents.lora.card import make_model_card, read_player_settings
 from gymposium_agents.lora.files import CONFIG, read_adapter
@@ -103,7 +103,7 @@ def _list_files(directory: Path) -> tuple[list[Path], tuple[str, ...]]:
         raise GymposiumError(f"Nothing to push at {str(directory)!r}: it is not a directory.")
     entries = sorted(directory.iterdir())
     files = [file for file in entries if file.is_file() and any(fnmatch(file.name, form) for form in _SHARED)]
-    if link := next((file for file in files if leads_out(file, directory)), None):
+    if link := next((file for file in files if escapes_directory(file, directory)), None):
         raise GymposiumError(
             f"{link} is a symbolic link to {os.path.realpath(link)}, which would be published. Replace it with a copy "
             f"if that is what you want."

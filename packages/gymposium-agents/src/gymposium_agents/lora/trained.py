@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from gymposium.errors import GymposiumError
 from gymposium.records import Problem
-from gymposium.runs.results import ResultRow, lines, spent
+from gymposium.runs.results import ResultRow, build_rows, sum_stage_seconds
 from gymposium.runs.run import Run
 
 _TRAINED = ("adapter", "model")
@@ -46,7 +46,7 @@ class TrainingSummary:
         """Return the facts from a run. Raises `GymposiumError` if it cannot be read."""
         config, results, versions = map(_read, (run.config(), run.results(), run.versions()))
         games = tuple(map(_shorten_name, config["games"]))
-        return cls(games, tuple(_describe_training(config, results, versions)), tuple(lines(config, results)))
+        return cls(games, tuple(_describe_training(config, results, versions)), tuple(build_rows(config, results)))
 
     def table(self) -> str:
         """Return the results as a Markdown table, or an empty text without results."""
@@ -80,7 +80,7 @@ def _describe_training(
     if "kept_step" in results:
         yield f"steps: {results['kept_step']}"
     yield f"learning rate {config['optimizer']['learning_rate']:g}, seed {config['seed']}"
-    if seconds := spent(results):
+    if seconds := sum_stage_seconds(results):
         yield f"CPU seconds: {', '.join(f'{name} {value:.0f}' for name, value in seconds.items())}"
     yield f"with {', '.join(f'{name} {version}' for name, version in versions.items())}"
 

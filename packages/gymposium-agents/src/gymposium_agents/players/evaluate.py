@@ -13,7 +13,7 @@ from gymposium.match.failures import FailurePolicy
 from gymposium.match.result import check_integer
 from gymposium.match.seating import assign_seats, plan_jobs
 from gymposium.players.protocol import Player
-from gymposium.records import Record, recorded
+from gymposium.records import Record, record_matches
 from gymposium.records.scores import Score
 from gymposium.util.visible import quantity
 
@@ -79,7 +79,7 @@ def evaluate(
     numbers that are not integers."""
     jobs = make_match_jobs(player, opponent, game, matches, seed=seed, tag=tag, on_illegal=on_illegal)
     evaluation = Evaluation.from_game(game)
-    for played in recorded(play(jobs, at_once=at_once, schedule=schedule), each):
+    for played in record_matches(play(jobs, at_once=at_once, schedule=schedule), each):
         assert played.job.number is not None, "plan_jobs numbers its matches"
         evaluation.add(Record.from_match(played), game, find_seat(played.job.number, game))
     return evaluation

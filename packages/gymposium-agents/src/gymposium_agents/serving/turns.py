@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from gymposium.runs.sessions import rows_of_turns
+from gymposium.runs.sessions import group_turns_into_rows
 from gymposium.tasks.tools import Call, Tool
 from gymposium_agents.chat.tokens import Message, TurnTokens
 from gymposium_agents.serving.memory import Beginning
@@ -48,8 +48,8 @@ def list_messages(turns: Sequence[ServedTurn], number: int) -> tuple[Message, ..
 
 
 def sort_by_rows(turns: Sequence[ServedTurn]) -> list[ServedTurn]:
-    """Return the turns of a session in the order of its rows (`rows_of_turns`)."""
-    rows = rows_of_turns({turn.number: turn.parent for turn in turns})
+    """Return the turns of a session in the order of its rows (`group_turns_into_rows`)."""
+    rows = group_turns_into_rows({turn.number: turn.parent for turn in turns})
     return [turns[number] for row in rows for number in row]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from gymposium.errors import GymposiumError, describe
-from gymposium.records import FORMAT, Record, first_difference
+from gymposium.records import FORMAT, Record, find_first_difference
 from gymposium.util.isolated import CallFailed, call_isolated
 from gymposium_arena.audit import inspect_ai, kaggle, openspiel, textarena
 from gymposium_arena.audit.budget import Budget
@@ -110,7 +110,7 @@ def _read_episode_in_process(name: str, data: Mapping[str, Any], where: str, age
 
 def _check_record(episode: Episode) -> None:
     """Check the record as `gymposium verify` does."""
-    if episode.record is not None and (difference := first_difference(episode.record)) is not None:
+    if episode.record is not None and (difference := find_first_difference(episode.record)) is not None:
         episode.problems.append(difference)
 
 

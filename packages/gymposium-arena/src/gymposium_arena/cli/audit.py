@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import note, out, show
+from gymposium.cli.text import print_note, print_text, stdout_console
 from gymposium.errors import BadOption
 from gymposium.util.lines import LineWriter
 from gymposium.util.visible import quantity, visible
@@ -69,7 +69,7 @@ def command(
     audit = audit_logs(logs, agents=names)
     named = sum(record.players != names for record in audit.records)
     if names and named:
-        note(f"--agents does not apply to {quantity(named, 'episode')}: the logs name the agents.")
+        print_note(f"--agents does not apply to {quantity(named, 'episode')}: the logs name the agents.")
     rows, ratings = make_rows(audit.episodes), compute_ratings(audit.records)
     if to is not None:
         _write_records(audit, to)
@@ -87,7 +87,7 @@ def _write_records(audit: Audit, folder: Path) -> None:
         raise BadOption(f"{path} exists. Choose another folder with --out.")
     with LineWriter(path) as file:
         file.append_lines(*(record.line() for record in audit.records))
-    note(f"Written: {path}")
+    print_note(f"Written: {path}")
 
 
 def _to_json(audit: Audit, rows: Sequence[AgentRow], ratings: Sequence[Rating]) -> dict[str, Any]:
@@ -125,18 +125,18 @@ def _to_json(audit: Audit, rows: Sequence[AgentRow], ratings: Sequence[Rating]) 
 
 
 def _print_audit(audit: Audit, rows: Sequence[AgentRow], ratings: Sequence[Rating]) -> None:
-    console = out()
+    console = stdout_console()
     for where, problem in audit.problems:
-        show(console, f"{where}: {problem}", "red")
+        print_text(console, f"{where}: {problem}", "red")
     agree = sum(episode.agrees for episode in audit.episodes)
     unfinished = sum(episode.agrees and bool(episode.unfinished) for episode in audit.episodes)
     ends = f", {unfinished} unfinished" if unfinished else ""
     noun = "episode" if len(audit.episodes) == 1 else "episodes"
     differ = f"; {len(audit.episodes) - agree} not" if agree < len(audit.episodes) else ""
-    show(console, f"{len(audit.episodes)} {noun}: {agree} replayed as logged{ends}{differ}.")
+    print_text(console, f"{len(audit.episodes)} {noun}: {agree} replayed as logged{ends}{differ}.")
     for episode in audit.episodes:
         if episode.agrees and episode.unfinished:
-            show(console, f"unfinished: {episode.where}: {episode.unfinished}", "yellow")
+            print_text(console, f"unfinished: {episode.where}: {episode.unfinished}", "yellow")
     if rows:
         console.print(_make_results_table(rows))
     if any(row.failures or row.retried for row in rows):

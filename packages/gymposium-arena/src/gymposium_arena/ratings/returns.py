@@ -5,7 +5,7 @@ the deals that they share.
 
 With few deals the bootstrap is overconfident: with five, its 95 % intervals cover 89 % of means of normal returns and
 41 % of means of rare ones (`python -m benchmarks.ratings returns`). So below `FEWEST` deals, intervals come from
-`gymposium.records.scores.mean`.
+`gymposium.records.scores.estimate_mean`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from gymposium.records.scores import Bounds, Estimate, are_equal, margin_bounds, mean, ratio_by_deal
+from gymposium.records.scores import Bounds, Estimate, are_equal, compute_deal_ratios, estimate_mean, get_margin_bounds
 from gymposium_arena.outcomes import MatchOutcome
 from gymposium_arena.ratings.bootstrap import compute_interval
 from gymposium_arena.ratings.comparisons import Floats, index_outcomes
@@ -72,7 +72,7 @@ class Means:
             _list_margins_by_deal(self.returns, one, other),
             self.samples[:, one] - self.samples[:, other],
             int(self.returns.played[[one, other]].min()),
-            margin_bounds(self.bounds),
+            get_margin_bounds(self.bounds),
         )
         return replace(margin, value=float(self.values[one] - self.values[other]))
 
@@ -109,7 +109,7 @@ def compute_means(returns: GameReturns, weights: Floats, bounds: Bounds) -> Mean
 def _estimate_mean(by_deal: Sequence[float], samples: Floats, deals: int, bounds: Bounds) -> Estimate:
     """Return the mean over deals with its bootstrap interval, or that of `scores.mean` for few deals or equal
     returns."""
-    estimate = mean(by_deal, bounds)
+    estimate = estimate_mean(by_deal, bounds)
     if deals < FEWEST or are_equal(by_deal, bounds):
         return estimate
     low, high = compute_interval(samples)
@@ -122,7 +122,9 @@ def _find_above(returns: GameReturns, samples: Floats, bounds: Bounds) -> Above:
     The bootstrap alone is overconfident for rare returns: without a negative margin, no sample is negative."""
     above = find_surely_above(samples, returns.played)
     for one, other in np.argwhere(above):
-        above[one, other] = mean(_list_margins_by_deal(returns, one, other), margin_bounds(bounds)).low > 0.0
+        above[one, other] = (
+            estimate_mean(_list_margins_by_deal(returns, one, other), get_margin_bounds(bounds)).low > 0.0
+        )
     return above
 
 
@@ -142,7 +144,7 @@ def _list_margins_by_deal(returns: GameReturns, one: int, other: int) -> list[fl
 
 
 def _divide_by_deal(returns: GameReturns, player: int, deals: NDArray[np.bool_]) -> list[float]:
-    return ratio_by_deal(returns.paid[deals, player].tolist(), returns.seats[deals, player].tolist())
+    return compute_deal_ratios(returns.paid[deals, player].tolist(), returns.seats[deals, player].tolist())
 
 
 def _divide(paid: Floats, seats: Floats) -> Floats:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from gymposium.analysis.review import Reviews
+from gymposium.analysis.review import ReviewCache
 from gymposium.plugins.command_line import command_line
 from gymposium.records import Record
 from gymposium.util.durable import replace_text
@@ -28,7 +28,7 @@ def compute_results(board: Board, *, samples: int = SAMPLES) -> Results:
 
     Raises `BadRecord` for a match of a game or player that is not on the board."""
     entries, tally, unreadable = board.entries(), BoardTally(), 0
-    kept = Reviews()
+    kept = ReviewCache()
     reviews = BoardReviews(kept, {entry.player for entry in entries if entry.fitted_to is not None})
     luck = {
         game.name: make_luck_correction(game.load(), [one.player for one in entries if game.name in one.games])
@@ -53,7 +53,7 @@ def compute_results(board: Board, *, samples: int = SAMPLES) -> Results:
     )
 
 
-def _collect_decisions(board: Board, tally: BoardTally, reviews: Reviews) -> Mapping[str, GameDecisions]:
+def _collect_decisions(board: Board, tally: BoardTally, reviews: ReviewCache) -> Mapping[str, GameDecisions]:
     """Return the decisions in games with failed replies, by full name."""
     found = {
         name: GameDecisions(reviews)

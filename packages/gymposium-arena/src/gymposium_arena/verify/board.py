@@ -11,10 +11,10 @@ from functools import cache, partial
 from os.path import realpath
 from pathlib import Path
 
-from gymposium.analysis.review import review_path
+from gymposium.analysis.review import get_review_path
 from gymposium.errors import UnknownName, reason
 from gymposium.runs.executors.protocol import Executor
-from gymposium.runs.executors.starting import begin_worker, ctrl_c_waits
+from gymposium.runs.executors.starting import delay_ctrl_c, init_worker
 from gymposium.util.child_process import spawn_context
 from gymposium.util.plain_file import read_content
 from gymposium.util.streams import stream
@@ -76,8 +76,8 @@ def verify_board(
     with ExitStack() as stack:
         results: Callable[[], tuple[ResultsState, list[Finding]]] = partial(check_results, board)
         if executor is not None and only is None:
-            beside = stack.enter_context(ProcessPoolExecutor(1, spawn_context(), begin_worker))
-            with ctrl_c_waits():
+            beside = stack.enter_context(ProcessPoolExecutor(1, spawn_context(), init_worker))
+            with delay_ctrl_c():
                 results = beside.submit(check_results, board).result
         for number, one in _check_lineups(board, checks, executor):
             checked[number] = one
@@ -121,7 +121,7 @@ def verify_board(
     verification.add(check_files(board, entries, {board.path / check.where for check in checks}, only))
     _check_exact(verification, board, affected, rerun)
     for check in checks:
-        if review_path(board.path / check.where).exists():
+        if get_review_path(board.path / check.where).exists():
             verification.add(check_reviews(board, board.path / check.where, sample, check.seed))
     return verification
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from gymposium.analysis.review import review_path
+from gymposium.analysis.review import get_review_path
 from gymposium.errors import BadRecord
 from gymposium.util.plain_file import read_plain_text
 from gymposium.util.strict_json import strict_json
@@ -33,7 +33,7 @@ def check_files(board: Board, readable: Iterable[Entry], expected: set[Path], on
         elif not path.is_dir() and not path.is_file():
             yield Finding("file", where, "it is not a regular file")
         elif entry is not None and path.is_relative_to(entry / "matches"):
-            reviews = {review_path(file) for file in expected}
+            reviews = {get_review_path(file) for file in expected}
             belongs = path in folders | expected | reviews or path == entry / "matches"
             if not belongs and entry in known:
                 yield Finding("schedule", where, "the schedule plans no matches for this file")

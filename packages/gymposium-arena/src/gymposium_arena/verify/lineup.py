@@ -11,7 +11,7 @@ from itertools import islice, pairwise
 from gymposium.errors import BadRecord
 from gymposium.match import MatchJob, play
 from gymposium.players.protocol import Repeats
-from gymposium.records import Problem, Record, Script, difference, parse_records, silences
+from gymposium.records import Problem, Record, Script, compare_records, list_unanswered, parse_records
 from gymposium.util.streams import stream
 from gymposium.util.visible import plural
 from gymposium_arena.entries import Entry
@@ -95,7 +95,7 @@ def check_lineup(check: LineupCheck, pool: PlayerPool) -> LineupVerification:
     ready = (replace(job, players=selection.seat_players(job)) for job in map(planned, matches) if job is not None)
     for played in play(ready, at_once=check.lineup.suite.at_once, guard=scripts):
         where, record = matches[played.job.id]
-        if why := difference(record, Record.from_match(played)):
+        if why := compare_records(record, Record.from_match(played)):
             result.findings.append(Finding("record", where, why))
         for seat in range(len(record.players)):
             if how := scripts.differences.get((record.id, seat)):
@@ -229,7 +229,7 @@ def _count_replies(record: Record, selection: _RerunSelection, result: LineupVer
     """Count each player's replies, and collect claims that a player did not answer."""
     players = record.players
     result.replies.update(players[turn["seat"]] for turn in record.turns if turn["seat"] < len(players))
-    for seat, answer in silences(record):
+    for seat, answer in list_unanswered(record):
         if seat >= len(players):
             continue
         unasked = needs_process(answer) or not selection.is_selected(record.id, players[seat])

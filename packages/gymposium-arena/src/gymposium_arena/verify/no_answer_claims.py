@@ -14,8 +14,8 @@ from typing import cast
 from gymposium.match import Answer, Guard, play
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.protocol import Ask, Player
-from gymposium.records import Record, Script, silences
-from gymposium.runs.executors.starting import begin_worker, ctrl_c_waits
+from gymposium.records import Record, Script, list_unanswered
+from gymposium.runs.executors.starting import delay_ctrl_c, init_worker
 from gymposium.util.child_process import spawn_context
 from gymposium_arena.verify.lineup import LineupCheck, make_job_finder
 from gymposium_arena.verify.player_pool import PlayerPool
@@ -32,7 +32,7 @@ def check_claim(check: LineupCheck, match: str, seat: int) -> str | None:
     context = spawn_context()
     ours, theirs = context.Pipe()
     process = context.Process(target=_ask_again, args=(theirs, check, match, seat), daemon=True)
-    with ctrl_c_waits():
+    with delay_ctrl_c():
         process.start()
     theirs.close()
     try:
@@ -53,13 +53,13 @@ def _receive(connection: Connection) -> str | None:
 
 
 def _ask_again(connection: Connection, check: LineupCheck, match: str, seat: int) -> None:
-    begin_worker()
+    init_worker()
     pool = PlayerPool()
     job = make_job_finder(check, pool)(match)
     assert job is not None, "only claims in planned matches are checked"
     record = next(one for _, one in check.records() if isinstance(one, Record) and one.id == match)
     seats = [pool.seat(check.entries[player.name], asked=number == seat) for number, player in enumerate(job.players)]
-    guard = _ClaimGuard({match: Script(record)}, last=dict(silences(record))[seat], connection=connection)
+    guard = _ClaimGuard({match: Script(record)}, last=dict(list_unanswered(record))[seat], connection=connection)
     list(play([replace(job, players=seats)], guard=guard))
     connection.send(next(iter(guard.differences.values()), None))
 

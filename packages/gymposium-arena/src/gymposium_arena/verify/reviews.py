@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
-from gymposium.analysis.review import MatchReview, ReviewFile, choose_judge, read_review, review_path
-from gymposium.analysis.review.update import review_or_why
+from gymposium.analysis.review import MatchReview, ReviewFile, choose_judge, get_review_path, read_review
+from gymposium.analysis.review.update import try_review
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_named_game
 from gymposium.records import Record, read_records
@@ -23,7 +23,7 @@ _ROUNDING = 1e-6
 def check_reviews(board: Board, matches: Path, sample: int, seed: int) -> Iterator[Finding]:
     """Review a file's matches again and yield the differences: all matches if the judge is exact, or else `sample` of
     them, drawn from `seed`."""
-    path = review_path(matches)
+    path = get_review_path(matches)
     where = str(path.relative_to(board.path))
     try:
         check_plain(path)
@@ -47,7 +47,7 @@ def check_reviews(board: Board, matches: Path, sample: int, seed: int) -> Iterat
     known = [match for match in stored.matches if stored.find_review(records[match]) is not None]
     chosen = known if judge.exact else stream(seed, "reviews", where).sample(known, min(sample, len(known)))
     for match in chosen:
-        again = review_or_why(stored.judge, records[match])
+        again = try_review(stored.judge, records[match])
         if isinstance(again, str):
             yield Finding("results", f"{where} (match {match})", again)
         elif not _are_close(stored.matches[match], again):

@@ -16,7 +16,7 @@ from gymposium.match.seating import Series
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import resolve
 from gymposium.records import RecordLine
-from gymposium.runs.executors.protocol import Executor, ExecutorStart, PartDone, RunPart
+from gymposium.runs.executors.protocol import Executor, ExecutorStart, PartResult, RunPart
 from gymposium.runs.series import SeriesMatches
 from gymposium.util.streams import stream
 from gymposium_testing.contract import NORMAL, Effort, NotApplicable, require
@@ -41,7 +41,7 @@ def executors_match_one_process(part: PluginPart, seed: int = 0, effort: Effort 
         require(
             _remove_times(one.lines) == _remove_times(played[job.id] for job in jobs),
             f"the records of the matches {one.part.numbers} of {matches.id} differ from those of one process",
-            "play each part with gymposium.runs.executors.crew.Crew, and return its lines in order.",
+            "play each part with gymposium.runs.executors.crew.WorkerPool, and return its lines in order.",
         )
 
 
@@ -91,7 +91,7 @@ def _make_parts(seed: int) -> Iterator[RunPart]:
             yield RunPart(SeriesMatches(series, series.players), some, at_once=4, watchdog=None)
 
 
-def _require_each_once(given: Iterable[RunPart], done: Iterable[PartDone]) -> None:
+def _require_each_once(given: Iterable[RunPart], done: Iterable[PartResult]) -> None:
     wanted = Counter((part.matches.id, part.numbers) for part in given)
     found = Counter((one.part.matches.id, one.part.numbers) for one in done)
     require(

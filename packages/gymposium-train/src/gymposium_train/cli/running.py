@@ -10,13 +10,13 @@ import typer
 from rich.table import Column, Table
 
 from gymposium.cli.json_output import print_json
-from gymposium.cli.resume import exit_code
-from gymposium.cli.text import note, out, show
+from gymposium.cli.resume import get_exit_code
+from gymposium.cli.text import print_note, print_text, stdout_console
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
 from gymposium.plugins.command_line import command_line
 from gymposium.runs.metric_docs import check_patterns
-from gymposium.runs.results import lines, spent, verdict
+from gymposium.runs.results import build_rows, judge_run, sum_stage_seconds
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
 from gymposium_train.config.directory import RunDirectory
@@ -93,14 +93,14 @@ def run_training(config: TrainConfig | None, directory: Path | None, metrics: st
         else:
             run = train(config, out=directory, metrics=shown)
     except KeyboardInterrupt as stop:
-        raise typer.Exit(exit_code(stop)) from None
+        raise typer.Exit(get_exit_code(stop)) from None
     if as_json:
         print_json(run.results())
     else:
         _show_results(run)
-    found = verdict(run.results())
+    found = judge_run(run.results())
     if found is not None:
-        note(found.text)
+        print_note(found.text)
         if found.is_failure and processes() == 1:  # torchrun treats any other nonzero status as a crash
             raise typer.Exit(NOTHING_LEARNED)
 
@@ -112,16 +112,18 @@ def _show_results(run: RunDirectory) -> None:
     table = Table(*(["game"] if several else []), *headings, box=None)
     for column in table.columns:
         column.no_wrap = True
-    console = out()
+    console = stdout_console()
     narrow = console.is_terminal and console.width < WIDTH
-    for line in lines(config_to_data(config), results):
+    for line in build_rows(config_to_data(config), results):
         draw, loss = map(_format_estimate, (line.draw, line.loss))  # all intervals are in the report
         win, mean = map(_format_estimate, (line.win, line.mean_return)) if narrow else (line.win, line.mean_return)
         cells = (f"{line.opponent} ({line.matches})", win, draw, loss, mean, line.failed)
         table.add_row(*([line.game] if several else []), line.player, *cells)
     console.width = max(console.width, WIDTH)
     console.print(table)
-    console.print("CPU time: " + ", ".join(f"{name} {seconds:.0f} s" for name, seconds in spent(results).items()))
+    console.print(
+        "CPU time: " + ", ".join(f"{name} {seconds:.0f} s" for name, seconds in sum_stage_seconds(results).items())
+    )
     console.print(f"Report: {run.report}")
     if command := _suggest_command(run, config):
         console.print(command, soft_wrap=True)
@@ -158,11 +160,11 @@ def show_plan(config: TrainConfig, *, memory: bool = False, as_json: bool) -> No
         print_json(data if estimate is None else {**data, "memory": estimate.data})
         return
     comments = [f"# {name + ':':<12} {text}" for name, text in planned.items()]
-    show(out(), "\n".join([*comments, "", config_to_toml(config).rstrip()]))
+    print_text(stdout_console(), "\n".join([*comments, "", config_to_toml(config).rstrip()]))
     if estimate is not None:
-        out().print(estimate.table)
-        out().print(estimate.verdict, soft_wrap=True)
-    note("Dry run: nothing was done. The settings are valid. Models and engine are checked when the run begins.")
+        stdout_console().print(estimate.table)
+        stdout_console().print(estimate.verdict, soft_wrap=True)
+    print_note("Dry run: nothing was done. The settings are valid. Models and engine are checked when the run begins.")
 
 
 class _MemoryEstimate(NamedTuple):

@@ -11,10 +11,10 @@ import typer
 
 from gymposium.cli.json_output import JsonOption
 from gymposium.cli.listening import NamesOption
-from gymposium.cli.resume import OutOption, ResumeOption, refuse_beside_resume
+from gymposium.cli.resume import OutOption, ResumeOption, reject_options_beside_resume
 from gymposium.errors import BadOption
 from gymposium.players.grammar import make_player
-from gymposium.runs.folder import check_new
+from gymposium.runs.folder import check_run_path
 from gymposium.util.extras import needs_extra
 from gymposium_train.cli.backend import BackendOption, BaseUrlOption
 from gymposium_train.cli.naming import make_overrides, name_options
@@ -134,7 +134,7 @@ def command(
     with needs_extra("gymposium serve", "gymposium-train[serve]", "gymposium_viewer", "starlette", "uvicorn"):
         from gymposium.http.listening import TOKEN, check_address
     if resume is not None:
-        refuse_beside_resume(ctx, {"metrics"})
+        reject_options_beside_resume(ctx, {"metrics"})
         run_training(None, resume, metrics, as_json=as_json)
         return
     options = make_overrides(
@@ -165,7 +165,7 @@ def command(
             parse_metrics(metrics)
             show_plan(config, as_json=as_json)
         else:
-            check_new(out_dir)
+            check_run_path(out_dir)
             run_training(config, out_dir, metrics, as_json=as_json)
 
 

@@ -9,14 +9,14 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from gymposium.cli.executors import AddressOption, chosen_executor
+from gymposium.cli.executors import AddressOption, open_chosen_executor
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.resume import OutOption, ResumeOption, refuse_beside, refuse_beside_resume
-from gymposium.cli.text import note, out
+from gymposium.cli.resume import OutOption, ResumeOption, reject_options_beside_resume, reject_other_options
+from gymposium.cli.text import print_note, stdout_console
 from gymposium.errors import BadOption
 from gymposium.runs.executors.make import check_executor
-from gymposium.runs.executors.protocol import RunsCommands
-from gymposium.runs.folder import check_new
+from gymposium.runs.executors.protocol import CommandRunner
+from gymposium.runs.folder import check_run_path
 from gymposium_train.cli.backend import BackendOption, BaseUrlOption
 from gymposium_train.cli.naming import make_overrides, name_options
 from gymposium_train.cli.running import MetricsOption, make_config, parse_metrics, run_training, show_plan
@@ -122,7 +122,7 @@ def command(
     if memory and not dry_run:
         raise BadOption("--memory estimates a run before it starts. Add --dry-run.")
     if presets:
-        refuse_beside(ctx, "presets")
+        reject_other_options(ctx, "presets")
         _list_presets(as_json=as_json)
         return
     if helps():  # torchrun started this process to help the one that does the run
@@ -132,7 +132,7 @@ def command(
             raise typer.Exit(130) from None
         return
     if resume is not None:
-        refuse_beside_resume(ctx, {"metrics", "executor", "processes", "address"})
+        reject_options_beside_resume(ctx, {"metrics", "executor", "processes", "address"})
         if executor is None:
             run_training(None, resume, metrics, as_json=as_json)
         else:
@@ -165,7 +165,7 @@ def command(
             check(config, at_hand=False)
             _run_distributed(ctx, config, executor, processes or 1, address)
         else:
-            check_new(out_dir)
+            check_run_path(out_dir)
             run_training(config, out_dir, metrics, as_json=as_json)
 
 
@@ -173,8 +173,8 @@ def _run_distributed(ctx: typer.Context, config: TrainConfig, name: str, process
     """Run this command without executor options in several processes of an executor, and exit with its status. The
     executor's setup passes on the global options."""
     check_processes(config, processes)
-    with chosen_executor(name, processes, address) as executor:
-        if not isinstance(executor, RunsCommands):
+    with open_chosen_executor(name, processes, address) as executor:
+        if not isinstance(executor, CommandRunner):
             raise BadOption(
                 f"--executor {name} cannot train. On one machine, start several processes with torchrun. On a "
                 f"cluster, use --executor ray."
@@ -206,5 +206,5 @@ def _list_presets(*, as_json: bool) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
     for name, summary in presets.items():
         table.add_row(name, summary)
-    out().print(table)
-    note("Use one with --preset NAME. --dry-run shows all its settings.")
+    stdout_console().print(table)
+    print_note("Use one with --preset NAME. --dry-run shows all its settings.")

@@ -10,10 +10,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from gymposium.cli.text import finite
+from gymposium.cli.text import replace_nonfinite
 from gymposium.errors import BadOption, BadRecord, GymposiumError, describe, reason
 from gymposium.records import Problem, read_records
-from gymposium.runs.folder import check_new, new_folder
+from gymposium.runs.folder import check_run_path, create_run_folder
 from gymposium.runs.links import check_contained
 from gymposium.util.durable import MARK, remove_directory, replace_file, replace_text, sweep, write_directory
 from gymposium.util.lines import LineWriter
@@ -76,8 +76,8 @@ class RunDirectory:
     def create(cls, path: Path | None, config: TrainConfig) -> RunDirectory:
         """Create the directory of a new run, by default in `gymposium-runs`. Raises `BadOption` if the directory is not
         empty."""
-        check_new(path)
-        path = path or new_folder("train")
+        check_run_path(path)
+        path = path or create_run_folder("train")
         path.mkdir(parents=True, exist_ok=True)
         run = cls(path)
         replace_text(run.config_file, config_to_json(config))  # from now on, the run can be resumed
@@ -131,7 +131,7 @@ class RunDirectory:
     def log(self, metrics: Mapping[str, Any]) -> None:
         """Append a line to the metrics file: `stage`, `step`, and the metrics of that step."""
         with LineWriter(self.metrics_file, sync=False) as file:
-            file.append_lines(json.dumps(finite(metrics), allow_nan=False))
+            file.append_lines(json.dumps(replace_nonfinite(metrics), allow_nan=False))
 
     def remove_later_metrics(self, stage: str, step: int) -> None:
         """Remove the lines that an interrupted run wrote for later steps of this stage, because they will be
@@ -177,7 +177,7 @@ def stage_directory(directory: Path) -> Iterator[Path]:
 def write_json(path: Path, data: Any) -> None:
     """Write a JSON file atomically, by renaming."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_text(path, json.dumps(finite(data), indent=2, allow_nan=False) + "\n")
+    replace_text(path, json.dumps(replace_nonfinite(data), indent=2, allow_nan=False) + "\n")
 
 
 def read_state(file: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium.match import MatchJob, MatchResult, Schedule, play
-from gymposium.records import recorded
+from gymposium.records import record_matches
 from gymposium.records.trajectories import Trajectory
 from gymposium.util.visible import quantity
 from gymposium_train.config.source import MatchSettings
@@ -89,7 +89,7 @@ def roll_out(
     Raises `EngineError` if a game's engine fails, and whatever a player raises. Such an error is a bug or a broken
     server: leaving out the match would hide it and bias learning. `record` is called with the unfinished match."""
     jobs = [job for matches in planned for job in matches.jobs]
-    finished = {played.job.id: played for played in recorded(executor.play(jobs), record)}
+    finished = {played.job.id: played for played in record_matches(executor.play(jobs), record)}
     groups: list[MatchGroup] = []
     total, dropped, silent = Results(), 0, 0
     broken: Counter[str] = Counter()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from gymposium.rewards.protocol import Reward, turn_rewards
+from gymposium.rewards.protocol import Reward, split_reward
 from gymposium_train.credit.protocol import Episode, RatedGroup
 from gymposium_train.learner.rows import Row, Tokens, fill_spans, make_rows
 from gymposium_train.objective.aggregate import turn_weights
@@ -46,7 +46,7 @@ def make_episode(role: str, trajectory: TokenTrajectory, reward: Reward) -> Epis
     """Make the episode of a rated trajectory, with its tokens as rows."""
     rows = make_rows([turn.trace for turn in trajectory.turns])
     return Episode(
-        rewards=turn_rewards(reward, trajectory),
+        rewards=split_reward(reward, trajectory),
         role=role,
         states=tuple(row.ids[: span.start] for row in rows for span in row.spans),
         trajectory=trajectory,

@@ -6,7 +6,7 @@ from dataclasses import astuple
 
 from gymposium.games.protocol import Game
 from gymposium.records import Problem, read_records
-from gymposium.records.scores import mean_gain
+from gymposium.records.scores import estimate_gain
 from gymposium.runs.results import AFTER
 from gymposium_agents.players.evaluate import find_seat
 from gymposium_train.run.measures import match_tag, panel
@@ -25,7 +25,7 @@ def compare(run: UnderWay, what: str) -> None:
         gains[game.name] = {}
         for opponent in panel(run.config.evaluation, game):
             before, after = (series[game.name, opponent] for series in both)
-            gains[game.name][opponent] = list(astuple(mean_gain(before, after, game.seats, game.utility_range)))
+            gains[game.name][opponent] = list(astuple(estimate_gain(before, after, game.seats, game.utility_range)))
     known = run.directory.results().get("gains", {})
     ranges = {game.name: list(game.utility_range) for game in run.games}
     run.directory.add_results(gains={**known, what: gains}, ranges=ranges)

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, Task, TextColumn, TimeElapsedColu
 from rich.table import Table
 from rich.text import Text
 
-from gymposium.cli.text import displaying, err
+from gymposium.cli.text import stderr_console, use_display
 from gymposium.util.visible import visible
 from gymposium_train.rollout.results import failed_share
 from gymposium_train.util.progress import say
@@ -240,13 +240,13 @@ def estimate_cost(first: int, end: int, work: Sequence[float]) -> float:
 def view(wanted: Sequence[str] = ()) -> Iterator[View]:
     """Yield the view for stderr: `Terminal` for a terminal, else `Lines`. `wanted` names further metrics to show in a
     terminal, with patterns such as `train/*`."""
-    console = err()
+    console = stderr_console()
     if not console.is_terminal:
         yield Lines()
         return
     terminal = Terminal(console, wanted)
     live = Live(console=console, get_renderable=terminal.render, transient=True, refresh_per_second=4)
-    with live, displaying(console):
+    with live, use_display(console):
         yield terminal
 
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gymposium.cli.text import finite
-from gymposium.rewards.protocol import turn_rewards
-from gymposium.runs.samples import first_replies, spread
+from gymposium.cli.text import replace_nonfinite
+from gymposium.rewards.protocol import split_reward
+from gymposium.runs.samples import pick_first_replies, pick_spread
 from gymposium.util.lines import LineWriter
 from gymposium_agents.chat.tokens import TurnTokens
 from gymposium_train.config import Samples
@@ -49,12 +49,12 @@ class SamplesFile:
         with LineWriter(self.file, sync=False) as file:
             # ASCII only, like records: a token may be part of a character
             file.append_lines(*(json.dumps(data, separators=(",", ":"), allow_nan=False) for data in kept))
-        if replies := first_replies(kept[0]) if kept else []:
+        if replies := pick_first_replies(kept[0]) if kept else []:
             words = ", ".join(f"{reply!r} ({reward:+.2f})" for reply, reward in replies)
             self.show(f"Replies at step {step}, with the rewards of their trajectories: {words}")
 
     def _data(self, step: int, number: int, rated: RatedGroup) -> dict[str, Any]:
-        group, shown = rated.group, spread([one.reward.total for one in rated.episodes], self.settings.tokens)
+        group, shown = rated.group, pick_spread([one.reward.total for one in rated.episodes], self.settings.tokens)
         data = {
             "format": FORMAT,
             "step": step,
@@ -68,7 +68,7 @@ class SamplesFile:
                 for n, episode in enumerate(rated.episodes)
             ],
         }
-        kept: dict[str, Any] = finite(data)
+        kept: dict[str, Any] = replace_nonfinite(data)
         return kept
 
     def _row(self, row: Row) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def _numbers(episode: Episode, *, critic: bool) -> dict[str, Any]:
         "policy": tokens.completion.policy.version,
         "reward": episode.reward.total,
         "parts": episode.reward.parts,
-        "rewards": _rounded(turn_rewards(episode.reward, episode.trajectory)),
+        "rewards": _rounded(split_reward(episode.reward, episode.trajectory)),
         "advantages": _rounded([span.advantage for span in spans]),
         "values": _rounded([span.value for span in spans]) if critic else [],
         "targets": _rounded([span.target for span in spans]) if critic else [],

@@ -17,7 +17,7 @@ from gymposium.plugins.command_line import command_line
 from gymposium.runs.loggers.make import close_loggers, make_loggers
 from gymposium.runs.loggers.protocol import LoggerStart
 from gymposium.runs.results import AFTER, BEFORE, CONTROL
-from gymposium.runs.run import marked_running
+from gymposium.runs.run import mark_running
 from gymposium.util.durable import replace_text
 from gymposium_agents.modeling.sources import find_title
 from gymposium_train.backends.models import initial_model, make_chat, make_run_player
@@ -101,7 +101,7 @@ def _execute(
     )
     try:
         with (
-            marked_running(directory.path),
+            mark_running(directory.path),
             interruption() as stop,
             view(metrics) as shown,
             leading(directory) as world,

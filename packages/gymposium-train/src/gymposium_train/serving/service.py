@@ -250,7 +250,7 @@ class Service:
 
     def _open_row(self, digest: str) -> SessionRow:
         """Return the open session whose secret has this digest."""
-        row = self.file.with_secret(digest)
+        row = self.file.find_by_secret(digest)
         if row is None:
             raise NotFound("Session not found. Begin one with POST /v1/sessions.")
         if row.state != "open":
@@ -331,7 +331,7 @@ class Service:
 
     def _expire(self) -> None:
         """Expire open sessions that have been silent for too long."""
-        for row in self.file.silent(time.time() - self.settings.expires):
+        for row in self.file.list_idle_sessions(time.time() - self.settings.expires):
             opened = self._open.get(row.secret)
             if opened is None or not opened.session.busy:
                 self._leave_out(row, "expired", f"there was no request for {self.settings.expires:g} seconds")

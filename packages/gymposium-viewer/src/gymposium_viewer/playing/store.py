@@ -13,7 +13,7 @@ from typing import Literal
 from gymposium.errors import GymposiumError
 from gymposium.match import MatchResult
 from gymposium.records import RecordWriter
-from gymposium.runs.links import leads_out
+from gymposium.runs.links import escapes_directory
 from gymposium_viewer.playing.choice import MatchChoice
 from gymposium_viewer.playing.table import BrowserTable, PlayerPool
 
@@ -122,7 +122,7 @@ class MatchStore:
         self._dropped = dict([*self._dropped.items()][1 - MAX_REMEMBERED :]) | {key: DroppedMatch(table.choice, why)}
 
     def _record(self, played: MatchResult) -> str:
-        if leads_out(self._file, self._directory):
+        if escapes_directory(self._file, self._directory):
             return f"It could not be recorded: {FILE} leaves the folder through a symbolic link."
         try:
             with self._writing, RecordWriter(self._file, wait=True) as writer:

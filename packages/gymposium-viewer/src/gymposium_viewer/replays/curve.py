@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from gymposium.analysis.review import Drop, MatchReview, ReviewFile, read_review, review_path
+from gymposium.analysis.review import Drop, MatchReview, ReviewFile, get_review_path, read_review
 from gymposium.records import Record
-from gymposium.runs.links import leads_out
+from gymposium.runs.links import escapes_directory
 
 WIDTH, HEIGHT = 720, 150
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 8, 10, 16
@@ -71,8 +71,8 @@ class ReviewCurve:
         def y(value: float) -> float:
             return round(_TOP + (HEIGHT - _TOP - _BOTTOM) * (top - value) / (top - bottom), 1)
 
-        losing = review.losing(returns, low, high, exact=file.exact)
-        drops = {drop.decision: drop for drop in (*review.drops(low, high), *([losing] if losing else []))}
+        losing = review.find_losing_decision(returns, low, high, exact=file.exact)
+        drops = {drop.decision: drop for drop in (*review.find_drops(low, high), *([losing] if losing else []))}
         marks = []
         for decision, drop in sorted(drops.items(), key=lambda item: item[0].step):
             seat = 0 if file.open else decision.seat
@@ -93,8 +93,8 @@ class ReviewCurve:
 def draw_curve(record: Record, matches: Path, directory: Path) -> ReviewCurve | None:
     """Return the curve of a recorded match; None if it has no review. `matches` is its file, `directory` the viewed
     folder. Raises `BadRecord` for an unreadable review."""
-    path = review_path(matches)
-    if not path.exists() or leads_out(path, directory if directory.is_dir() else directory.parent):
+    path = get_review_path(matches)
+    if not path.exists() or escapes_directory(path, directory if directory.is_dir() else directory.parent):
         return None
     state = path.stat()
     file = _read_reviews(matches, state.st_mtime_ns, state.st_size)

@@ -13,9 +13,9 @@ from threading import Lock
 from gymposium.errors import BadRecord
 from gymposium.records import Problem, Record
 from gymposium.records.files import MOST_INVALID
-from gymposium.runs.growing import Growing, GrowingLine
-from gymposium.runs.links import leads_out
-from gymposium.runs.run import holds_data
+from gymposium.runs.growing import GrowingFile, GrowingLine
+from gymposium.runs.links import escapes_directory
+from gymposium.runs.run import is_data_file
 from gymposium.util.plain_file import is_compressed, open_content, plain_path
 from gymposium_viewer.replays.match_filter import MatchFilter
 from gymposium_viewer.replays.reply_search import search_rows
@@ -29,7 +29,7 @@ _SNIFF = 20
 class _IndexedFile:
     """A file, as far as it has been read."""
 
-    lines: Growing
+    lines: GrowingFile
     reader: RowReader
     rows: list[Row] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -69,7 +69,7 @@ class MatchIndex:
             changed = paths.keys() != self._files.keys() or linked != self._linked
             self._linked = linked
             self._files = {
-                name: self._files.get(name) or _IndexedFile(Growing(path), RowReader(name))
+                name: self._files.get(name) or _IndexedFile(GrowingFile(path), RowReader(name))
                 for name, path in paths.items()
             }
             for file in self._files.values():
@@ -186,9 +186,9 @@ class MatchIndex:
         if self._directory.is_file():
             return {self._directory.name: self._directory}, {}
         found = (path for ending in ("*.jsonl", "*.jsonl.gz") for path in self._directory.rglob(ending))
-        files = sorted((path for path in found if path.is_file() and not holds_data(path)), key=plain_path)
+        files = sorted((path for path in found if path.is_file() and not is_data_file(path)), key=plain_path)
         # rglob does not enter linked folders, so only a file itself can be a link
-        linked = [path for path in files if path.is_symlink() and leads_out(path, self._directory)]
+        linked = [path for path in files if path.is_symlink() and escapes_directory(path, self._directory)]
         names = {path: path.relative_to(self._directory).as_posix() for path in files}
         reason = "skipped: a symbolic link that leaves the viewed folder"
         return {names[path]: path for path in files if path not in linked}, {names[path]: reason for path in linked}
@@ -215,7 +215,7 @@ def _read_bytes(file: BufferedReader, row: Row) -> bytes:
 def _read_new_lines(file: _IndexedFile) -> bool:
     """Read the lines added to a file. Returns whether anything changed."""
     lines = file.lines
-    if renewed := lines.renewed():
+    if renewed := lines.check_replaced():
         file.rows, file.problems, file.foreign, file.last, file.unreadable = [], [], None, None, None
     elif (
         (file.foreign is not None and lines.number >= _SNIFF)
@@ -224,7 +224,7 @@ def _read_new_lines(file: _IndexedFile) -> bool:
     ):
         return False
     before = lines.number, lines.rest, file.unreadable
-    file.reader.changed, file.unreadable = lines.changed(), None
+    file.reader.changed, file.unreadable = lines.get_mtime(), None
     try:
         for line in lines.lines():
             item = _parse_line(file.reader, line)

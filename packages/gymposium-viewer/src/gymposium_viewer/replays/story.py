@@ -14,8 +14,8 @@ from gymposium.games.protocol import Game, Match, NotationGame, Observation, Pic
 from gymposium.games.registry import needs_isolation
 from gymposium.match.ending import OVER
 from gymposium.players.protocol import Usage
-from gymposium.records import Decision, Record, first_difference, walk
-from gymposium.records.replay import recorded_game, replayed_game, results_are_checked
+from gymposium.records import Decision, Record, find_first_difference, replay_decisions
+from gymposium.records.replay import load_game_of_record, prepare_replay, results_are_checked
 from gymposium.replies.prompt import PROMPT_VERSION, get_prompt
 from gymposium.replies.reading import get_reader, split_thoughts
 from gymposium.tasks.transcript import Transcript
@@ -213,16 +213,16 @@ def _make_story(record: Record, labels: Mapping[str, str], trouble: str = "") ->
     difference, unchecked = "", False
     try:
         if not trouble:
-            game = replayed_game(recorded_game(record), record)
+            game = prepare_replay(load_game_of_record(record), record)
             unchecked = not results_are_checked(game)
             for seat, prompt in zip(seats, record.prompts, strict=False):
                 _describe_prompts(game, seat, prompt)
             played = None
-            for decision in walk(record, partial(_observe, record, pictures)):
+            for decision in replay_decisions(record, partial(_observe, record, pictures)):
                 played = decision.played
                 acts = [_make_act(record, game, seats[number], decision) for number in decision.seats]
                 steps.append(StoryStep(len(steps), decision.chance, decision.seen.views, acts, ends=not decision.moves))
-            difference = first_difference(record, played) or ""
+            difference = find_first_difference(record, played) or ""
             if isinstance(game, NotationGame):
                 _add_notation(steps, game.notation(record.events))
     except GymposiumError as error:

@@ -17,7 +17,7 @@ from starlette.requests import Request
 
 from gymposium.http.numbers import parse_number
 from gymposium.runs.curves import parse_curve_point
-from gymposium.runs.growing import Growing
+from gymposium.runs.growing import GrowingFile
 from gymposium_viewer.training.library import OpenRun
 from gymposium_viewer.training.run_view import dump_learning_curves
 
@@ -60,7 +60,7 @@ class _MessageSource:
 
     def __init__(self, opened: OpenRun, offset: int) -> None:
         self._opened = opened
-        self._file = Growing(opened.run.metrics, offset)
+        self._file = GrowingFile(opened.run.metrics, offset)
         self._state = self._read_state()
         self._evaluated = dump_learning_curves(opened)
 
@@ -70,7 +70,7 @@ class _MessageSource:
         return [*self._messages(), *([_format_message("finished", {})] if ended else [])], ended
 
     def _messages(self) -> Iterator[str]:
-        if self._file.renewed():
+        if self._file.check_replaced():
             yield _format_message("renewed", {}, self._file.offset)
         for line in self._file.lines():
             entry = parse_curve_point(line)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gymposium.runs.curves import Curves
-from gymposium.runs.run import Run, find_runs, linked_runs
+from gymposium.runs.run import Run, find_linked_runs, find_runs
 from gymposium.runs.samples import SamplesIndex
 from gymposium.util.plain_file import read_lines
 
@@ -50,7 +50,7 @@ class RunLibrary:
                 name: self._opened.get(name) or OpenRun(run, Curves(run.metrics), SamplesIndex(run.samples))
                 for name, run in find_runs(self.directory).items()
             }
-            self.linked = linked_runs(self.directory)
+            self.linked = find_linked_runs(self.directory)
 
     def names(self) -> list[str]:
         """Return the names of the runs that the last search found."""
@@ -59,7 +59,7 @@ class RunLibrary:
     def open(self, name: str) -> OpenRun | None:
         """Return the run with this name, read up to now; None if unknown."""
         opened = self._opened.get(name)
-        if opened is None or opened.run.outside(self.directory) is not None:
+        if opened is None or opened.run.find_outside_link(self.directory) is not None:
             self.scan()
             opened = self._opened.get(name)
         return None if opened is None else opened.refresh()

@@ -13,7 +13,7 @@ from starlette.routing import BaseRoute, Route
 
 from gymposium.errors import BadRecord
 from gymposium.records import Problem
-from gymposium.runs.samples import KeptGroup
+from gymposium.runs.samples import SampledGroup
 from gymposium_viewer.pages import Tab, quote_path, write_page
 from gymposium_viewer.part import Card, Viewer
 from gymposium_viewer.training.events import read_resume_offset, stream_events
@@ -79,7 +79,7 @@ class TrainingPart:
             self._sessions.export(opened.run, out)
             if places := opened.samples.places():
                 write_page(out, _rollouts_path(name), self._render_rollouts(opened))
-                groups = [group for place in places if isinstance(group := _read_group(opened, *place), KeptGroup)]
+                groups = [group for place in places if isinstance(group := _read_group(opened, *place), SampledGroup)]
                 there = self._find_match_pages(opened, groups)
                 for place in places:
                     write_page(out, _group_path(name, *place), self._render_group(opened, *place, there))
@@ -105,7 +105,7 @@ class TrainingPart:
 
     def _render_rollouts(self, opened: OpenRun) -> str:
         name, kept = opened.run.name, [_read_group(opened, *place) for place in opened.samples.places()]
-        groups = [group for group in kept if isinstance(group, KeptGroup)]
+        groups = [group for group in kept if isinstance(group, SampledGroup)]
         problems = [*opened.samples.problems, *(group for group in kept if isinstance(group, Problem))]
         return self._viewer.page(
             "training/rollouts.html",
@@ -139,14 +139,14 @@ class TrainingPart:
             rollouts=_rollouts_path(name),
             group=group,
             problem=group if isinstance(group, Problem) else None,
-            spread=compute_spread([group]) if isinstance(group, KeptGroup) else None,
+            spread=compute_spread([group]) if isinstance(group, SampledGroup) else None,
             before=before,
             after=after,
             pieces=make_pieces,
             link=link_match,
         )
 
-    def _find_match_pages(self, opened: OpenRun, groups: Sequence[KeptGroup]) -> dict[str, str]:
+    def _find_match_pages(self, opened: OpenRun, groups: Sequence[SampledGroup]) -> dict[str, str]:
         """Return the pages of the groups' matches in an export, by match id."""
         trajectories = (trajectory for group in groups for trajectory in group.trajectories)
         ids = {trajectory.match for trajectory in trajectories if trajectory.match is not None}
@@ -178,7 +178,7 @@ class TrainingPart:
                 return {
                     trajectory.match: _group_path(opened.run.name, group.step, group.number)
                     for group in groups
-                    if isinstance(group, KeptGroup)
+                    if isinstance(group, SampledGroup)
                     for trajectory in group.trajectories
                     if trajectory.match is not None and trajectory.rows is not None
                 }
@@ -251,7 +251,7 @@ def make_curves_script(opened: OpenRun) -> str:
     return f"gymposiumCurves({json.dumps(make_curves_data(opened), separators=(',', ':'), allow_nan=False)});\n"
 
 
-def _read_group(opened: OpenRun, step: int, number: int) -> KeptGroup | Problem:
+def _read_group(opened: OpenRun, step: int, number: int) -> SampledGroup | Problem:
     try:
         group = opened.samples.group(step, number)
     except (BadRecord, OSError) as error:

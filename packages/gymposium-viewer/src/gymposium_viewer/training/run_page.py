@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.runs.curves import Curves
-from gymposium.runs.metric_docs import metrics
+from gymposium.runs.metric_docs import load_metrics
 from gymposium.runs.run import Run
 from gymposium.runs.samples import SamplesIndex
 from gymposium_viewer.pages import inline_assets, render
 from gymposium_viewer.training.library import OpenRun
 from gymposium_viewer.training.run_view import FINISHED, dump_learning_curves, view_run
 
-WORDS = [(m.pattern, m.section, m.what, m.unit, m.apart) for m in metrics()]
+WORDS = [(m.pattern, m.section, m.what, m.unit, m.apart) for m in load_metrics()]
 """The descriptions of metrics for the pages' script."""
 
 

@@ -10,9 +10,16 @@ from typing import Any, TypeVar
 
 from gymposium.records import Problem
 from gymposium.runs.curves import TRAIN
-from gymposium.runs.metric_docs import about
-from gymposium.runs.results import LearningCurve, ResultRow, learning_curves, lines, spent, verdict
-from gymposium.runs.samples import first_replies
+from gymposium.runs.metric_docs import find_metric
+from gymposium.runs.results import (
+    LearningCurve,
+    ResultRow,
+    build_learning_curves,
+    build_rows,
+    judge_run,
+    sum_stage_seconds,
+)
+from gymposium.runs.samples import pick_first_replies
 from gymposium.util.strict_json import is_number
 from gymposium.util.visible import quantity
 from gymposium_viewer.training.library import OpenRun
@@ -152,7 +159,11 @@ def _read_results(opened: OpenRun) -> tuple[list[LearningCurve], list[ResultRow]
     return _derive(
         opened,
         "results.json",
-        lambda: ([*learning_curves(config, results, opened.curves)], lines(config, results), spent(results)),
+        lambda: (
+            [*build_learning_curves(config, results, opened.curves)],
+            build_rows(config, results),
+            sum_stage_seconds(results),
+        ),
     )
 
 
@@ -173,7 +184,7 @@ def _derive(opened: OpenRun, name: str, derive: Callable[[], T]) -> T | Problem:
 def _read_verdict(opened: OpenRun) -> str:
     results = opened.run.results()
     try:
-        found = None if isinstance(results, Problem) else verdict(results)
+        found = None if isinstance(results, Problem) else judge_run(results)
     except _MALFORMED:  # `_read_results` reports the wrong format
         return ""
     return "" if found is None else found.text
@@ -184,7 +195,7 @@ def _sample_replies(opened: OpenRun) -> dict[int, list[tuple[str, float]]]:
     replies = {}
     for step, line in first:
         try:
-            found = first_replies(json.loads(line or b""))
+            found = pick_first_replies(json.loads(line or b""))
         except (*_MALFORMED, RecursionError):  # the group's page reports what is wrong
             continue
         if found and all(is_number(reward) for _, reward in found):
@@ -201,7 +212,7 @@ def _summarize_metrics(opened: OpenRun) -> list[MetricRow]:
     figures = []
     for name, series in opened.curves.curve(TRAIN).series.items():
         values = [value for value in series if value is not None]
-        metric = about(name)
+        metric = find_metric(name)
         what, unit = (metric.what, metric.unit) if metric else ("", "")
         figures.append(MetricRow(name, values[-1], min(values), max(values), what, unit))
     return figures

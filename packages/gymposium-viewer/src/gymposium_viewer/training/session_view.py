@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from gymposium.runs.sessions import SessionRow, TurnRow, rows_of_turns
+from gymposium.runs.sessions import SessionRow, TurnRow, group_turns_into_rows
 from gymposium.runs.sessions_reader import SessionsReader
 from gymposium_viewer.training.tokens import Token, make_tokens
 
@@ -167,7 +167,7 @@ def _make_sibling(row: SessionRow) -> Sibling:
 def _make_rows(turns: Sequence[TurnRow]) -> list[TokenRow]:
     """Return a session's token rows, in the order of their first turns. The first turn that extends another continues
     its row; later ones branch off."""
-    rows = sorted(rows_of_turns({turn.number: turn.data["parent"] for turn in turns}))
+    rows = sorted(group_turns_into_rows({turn.number: turn.data["parent"] for turn in turns}))
     by_number = {turn.number: turn for turn in turns}
     first = [by_number[row[0]] for row in rows]
     return [

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from gymposium.errors import BadRecord
 from gymposium.runs.run import Run
-from gymposium.runs.sessions_reader import reading, stamp
+from gymposium.runs.sessions_reader import get_file_stamp, open_sessions
 from gymposium_viewer.training.events import HEARTBEAT_SECONDS, POLL_SECONDS
 
 
@@ -41,7 +41,7 @@ class _SessionWatcher:
     def poll(self) -> tuple[bool, bool]:
         """Return whether anything changed since the last call, and whether the run is finished."""
         ended = self._run.finished  # checked before reading, so that the last change is seen
-        before, self._stamp = self._stamp, stamp(self._run.sessions)
+        before, self._stamp = self._stamp, get_file_stamp(self._run.sessions)
         if self._stamp == before:
             return False, ended
         if not self._session:
@@ -52,7 +52,7 @@ class _SessionWatcher:
     def _read_state(self) -> Any:
         """Return everything that the session's page depends on."""
         try:
-            with reading(self._run.sessions) as file:
+            with open_sessions(self._run.sessions) as file:
                 row = file.session(self._session)
                 if row is None:
                     return None

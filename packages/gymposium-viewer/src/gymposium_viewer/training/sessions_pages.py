@@ -11,7 +11,7 @@ from starlette.responses import Response, StreamingResponse
 from gymposium.errors import BadRecord
 from gymposium.records import Problem
 from gymposium.runs.run import Run
-from gymposium.runs.sessions_reader import Beginnings, reading
+from gymposium.runs.sessions_reader import BeginningCounts, open_sessions
 from gymposium_viewer.pages import quote_path, write_page
 from gymposium_viewer.part import Viewer
 from gymposium_viewer.training.session_view import SessionView, has_page, view_session
@@ -24,7 +24,7 @@ class SessionPages:
 
     def __init__(self, viewer: Viewer) -> None:
         self._viewer = viewer
-        self._beginnings: dict[Path, Beginnings] = {}
+        self._beginnings: dict[Path, BeginningCounts] = {}
 
     def render_list(self, run: Run, query: Mapping[str, str]) -> str:
         """Render the list of sessions, filtered by a query string. Raises `BadOption` for an invalid filter."""
@@ -85,8 +85,8 @@ class SessionPages:
     def _read_sessions(self, run: Run, wanted: SessionFilter) -> SessionsView | Problem:
         _check_served(run)
         try:
-            with reading(run.sessions) as file:
-                return view_sessions(file, self._beginnings.setdefault(run.path, Beginnings()), wanted)
+            with open_sessions(run.sessions) as file:
+                return view_sessions(file, self._beginnings.setdefault(run.path, BeginningCounts()), wanted)
         except BadRecord as error:
             return Problem(run.sessions.name, str(error))
 
@@ -95,7 +95,7 @@ class SessionPages:
         if not has_page(session):
             return None
         try:
-            with reading(run.sessions) as file:
+            with open_sessions(run.sessions) as file:
                 row = file.session(session)
                 return None if row is None else view_session(file, row)
         except BadRecord as error:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from gymposium.errors import BadOption
 from gymposium.runs.sessions import GroupState, JobRow, JobState, SessionState
-from gymposium.runs.sessions_reader import Beginnings, ListedGroup, ListedSession, SessionsReader
+from gymposium.runs.sessions_reader import BeginningCounts, GroupSummary, SessionsReader, SessionSummary
 from gymposium_viewer.training.session_view import format_time
 
 MAX_SESSIONS = 200
@@ -135,10 +135,10 @@ class SessionsView:
         return sum(self.counts[kind].values())
 
 
-def view_sessions(file: SessionsReader, beginnings: Beginnings, wanted: SessionFilter) -> SessionsView:
+def view_sessions(file: SessionsReader, beginnings: BeginningCounts, wanted: SessionFilter) -> SessionsView:
     """Return the data of the page of a run's sessions."""
-    counts, ways, groups = file.counts(), beginnings.refresh(file), file.groups_of_jobs()
-    listed, found = file.newest(state=wanted.state, group=wanted.group, client=wanted.client, most=MAX_SESSIONS)
+    counts, ways, groups = file.counts(), beginnings.refresh(file), file.count_groups_per_job()
+    listed, found = file.list_newest(state=wanted.state, group=wanted.group, client=wanted.client, most=MAX_SESSIONS)
     return SessionsView(
         counts={kind: {state: counts[kind].get(state, 0) for state in states} for kind, states in STATES.items()},
         ways={way: ways.get(way, 0) for way in BEGINNINGS},
@@ -159,7 +159,7 @@ def view_sessions(file: SessionsReader, beginnings: Beginnings, wanted: SessionF
     )
 
 
-def _make_session_line(one: ListedSession) -> SessionLine:
+def _make_session_line(one: SessionSummary) -> SessionLine:
     row = one.row
     return SessionLine(
         id=str(row.id),
@@ -178,7 +178,7 @@ def _make_session_line(one: ListedSession) -> SessionLine:
     )
 
 
-def _make_waiting_group(one: ListedGroup) -> WaitingGroup:
+def _make_waiting_group(one: GroupSummary) -> WaitingGroup:
     key = str(one.row.key)
     rewards = ", ".join(f"{reward:+.3g}" for reward in one.rewards[:12]) + (" …" if len(one.rewards) > 12 else "")
     return WaitingGroup(key, SessionFilter(group=key).query(), int(one.row.size), one.ended, rewards)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gymposium.runs.samples import KeptGroup
+from gymposium.runs.samples import SampledGroup
 
 BINS = 48
 """Number of bins from the lowest to the highest reward; a group's rewards in one bin form one dot."""
@@ -43,14 +43,14 @@ class Spread:
     columns: Sequence[Column]
 
 
-def compute_spread(groups: Sequence[KeptGroup]) -> Spread:
+def compute_spread(groups: Sequence[SampledGroup]) -> Spread:
     """Return the spread of one or more groups."""
     rewards = [trajectory.reward for group in groups for trajectory in group.trajectories]
     low, high = min(rewards), max(rewards)
     return Spread(low, high, [Column(g.step, g.number, g.tied, _make_dots(g, low, high)) for g in groups])
 
 
-def _make_dots(group: KeptGroup, low: float, high: float) -> list[Dot]:
+def _make_dots(group: SampledGroup, low: float, high: float) -> list[Dot]:
     width = (high - low) / BINS or 1.0
     bins = Counter(round((trajectory.reward - low) / width) for trajectory in group.trajectories)
     size = len(group.trajectories)

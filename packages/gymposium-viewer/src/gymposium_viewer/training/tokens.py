@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gymposium.runs.samples import KeptRow, KeptTrajectory, KeptTurn
+from gymposium.runs.samples import SampledRow, SampledTrajectory, SampledTurn
 
 _LIKELY = (0.99, 0.9, 0.7, 0.5, 0.3, 0.1)
 """Probabilities below which a sampled token is colored more strongly, one level for each."""
@@ -49,7 +49,7 @@ class Piece:
     """True if the turn has a weight in the loss."""
 
 
-def make_pieces(trajectory: KeptTrajectory) -> Iterator[list[Piece]]:
+def make_pieces(trajectory: SampledTrajectory) -> Iterator[list[Piece]]:
     """Yield the pieces of each row of a trajectory, in order. Turns are counted over all rows."""
     turn = 0
     for row in trajectory.rows or ():
@@ -72,17 +72,17 @@ def make_tokens(pieces: Sequence[str], ids: Sequence[int], logprobs: Sequence[fl
     ]
 
 
-def _make_given_piece(row: KeptRow, start: int, stop: int) -> Piece:
+def _make_given_piece(row: SampledRow, start: int, stop: int) -> Piece:
     return Piece("".join(row.pieces[start:stop]), stop - start, -1, (), 0, learned=False)
 
 
-def _make_sampled_piece(row: KeptRow, span: KeptTurn, turn: int, advantage: float) -> Piece:
+def _make_sampled_piece(row: SampledRow, span: SampledTurn, turn: int, advantage: float) -> Piece:
     tokens = [_make_token(row, span, n, advantage) for n in range(span.stop - span.start)]
     level = _find_level(abs(advantage), _DESERVED)
     return Piece("", 0, turn, tokens, level if advantage > 0 else -level, learned=span.weight > 0)
 
 
-def _make_token(row: KeptRow, span: KeptTurn, n: int, advantage: float) -> Token:
+def _make_token(row: SampledRow, span: SampledTurn, n: int, advantage: float) -> Token:
     place, logprob = span.start + n, span.engine[n]
     figures = [_format_likelihood(row.ids[place], logprob)]
     apart = away = 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gymposium.cli.text import note
+from gymposium.cli.text import print_note
 from gymposium.errors import BadOption, UnknownName
 from gymposium.plugins.first_party import first_party
 from gymposium.util.user_file import PLUGINS, UserFile
@@ -24,13 +24,13 @@ def read_defaults(verb: str, command: Any, file: UserFile, verbs: Iterable[str])
     for name in file.defaults:
         if name not in known and name not in first_party()["command"]:  # without effect while it is not installed
             raise UnknownName(f"command in {file.path}", name, known)
-    found = _options(f"{file.path}: [{verb}]", command, file.defaults.get(verb, {}))
+    found = _read_options(f"{file.path}: [{verb}]", command, file.defaults.get(verb, {}))
     if found:
-        note(f"Defaults of {file.path}: {', '.join(_told(file.defaults[verb]))}")
+        print_note(f"Defaults of {file.path}: {', '.join(_format_defaults(file.defaults[verb]))}")
     return found
 
 
-def _options(where: str, command: Any, table: Mapping[str, Any]) -> dict[str, Any]:
+def _read_options(where: str, command: Any, table: Mapping[str, Any]) -> dict[str, Any]:
     below = getattr(command, "commands", None)
     if below is not None:
         for name, inner in table.items():
@@ -38,7 +38,7 @@ def _options(where: str, command: Any, table: Mapping[str, Any]) -> dict[str, An
                 raise UnknownName(f"command of {where}", name, below)
             if not isinstance(inner, dict):
                 raise BadOption(f"{where}: {name} is a command. Use a table for it.")
-        return {name: _options(f"{where[:-1]}.{name}]", below[name], inner) for name, inner in table.items()}
+        return {name: _read_options(f"{where[:-1]}.{name}]", below[name], inner) for name, inner in table.items()}
     options = {
         option.lstrip("-").replace("-", "_"): parameter
         for parameter in command.params
@@ -59,9 +59,9 @@ def _options(where: str, command: Any, table: Mapping[str, Any]) -> dict[str, An
     return found
 
 
-def _told(table: Mapping[str, Any], before: str = "") -> Iterable[str]:
+def _format_defaults(table: Mapping[str, Any], before: str = "") -> Iterable[str]:
     for name, value in table.items():
         if isinstance(value, dict):
-            yield from _told(value, f"{before}{name}.")
+            yield from _format_defaults(value, f"{before}{name}.")
         else:
             yield f"{before}{name} = {value}"

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Column, Table
 
-from gymposium.analysis.exact import Figures, Measures, Outcome, Policy, TooLarge, measure
+from gymposium.analysis.exact import Outcome, PlayerFigures, Policy, PolicyFigures, TooLarge, measure
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Player
 from gymposium.util.visible import quantity
@@ -21,14 +21,14 @@ class ExactFigures:
 
     player: str
     """The player's name, without options."""
-    figures: Mapping[Game, Measures | TooLarge]
+    figures: Mapping[Game, PlayerFigures | TooLarge]
 
     @classmethod
     def compute(cls, games: Sequence[Game], player: Player, seed: int) -> ExactFigures:
         """Compute the figures in each sufficiently small game.
 
         Raises `GymposiumError` if the player cannot report its move probabilities."""
-        return cls(player.name.partition("?")[0], {game: _measured(game, player, seed) for game in games})
+        return cls(player.name.partition("?")[0], {game: _try_measure(game, player, seed) for game in games})
 
     def as_data(self, game: Game) -> dict[str, Any]:
         """Return a game's figures as plain data, or the reason under `refused` why they are missing."""
@@ -45,49 +45,49 @@ class ExactFigures:
                 show_figures(console, self.player, measured)
 
 
-def show_figures(console: Console, player: str, measured: Measures) -> None:
+def show_figures(console: Console, player: str, measured: PlayerFigures) -> None:
     """Print a player's figures in one game."""
     policy = measured.as_played.policy
     console.print(f"{player} at {policy.game.name}, by traversal", soft_wrap=True)
-    console.print(_how_exact(policy))
-    for title, figures in _kinds(measured):
+    console.print(_describe_exactness(policy))
+    for title, figures in _list_kinds(measured):
         console.print()
-        console.print(_table(title, figures))
+        console.print(_make_table(title, figures))
         if figures.exploitability is not None:
             console.print(f"exploitability {figures.exploitability:.4f}")
 
 
-def _measured(game: Game, player: Player, seed: int) -> Measures | TooLarge:
+def _try_measure(game: Game, player: Player, seed: int) -> PlayerFigures | TooLarge:
     try:
         return measure(game, player, seed)
     except TooLarge as reason:
         return reason
 
 
-def _how_exact(policy: Policy) -> str:
+def _describe_exactness(policy: Policy) -> str:
     if policy.estimated:
         return f"{quantity(len(policy.table), 'state')}, each estimated from sampled replies: not exact"
     exact = "exact" if policy.exact else "the rest counts as forfeits"
     return f"{quantity(len(policy.table), 'state')}, legal mass {policy.legal_mass:.6g} or more: {exact}"
 
 
-def _kinds(measured: Measures) -> Iterator[tuple[str, Figures]]:
+def _list_kinds(measured: PlayerFigures) -> Iterator[tuple[str, PolicyFigures]]:
     yield "illegal forfeits", measured.as_played
     if measured.restricted is not None and measured.as_played.policy.legal_mass < 1.0:
         yield "legal moves alone", measured.restricted
 
 
-def _table(title: str, figures: Figures) -> Table:
+def _make_table(title: str, figures: PolicyFigures) -> Table:
     headings = (Column(name, justify="right") for name in ("win", "draw", "loss", "mean return"))
     table = Table(Column(title, min_width=24), *headings, box=None, padding=(0, 2, 0, 0), pad_edge=False)
-    _add(table, "against random", figures.against_random.mean)
+    _add_row(table, "against random", figures.against_random.mean)
     for seat, outcome in enumerate(figures.against_random.seats):
-        _add(table, f"  seat {seat}", outcome)
+        _add_row(table, f"  seat {seat}", outcome)
     if figures.response is not None:
         for seat, outcome in enumerate(figures.response.value.seats):
-            _add(table, f"best response in seat {seat}", outcome)
+            _add_row(table, f"best response in seat {seat}", outcome)
     return table
 
 
-def _add(table: Table, name: str, outcome: Outcome) -> None:
+def _add_row(table: Table, name: str, outcome: Outcome) -> None:
     table.add_row(name, *(f"{x:.4f}" for x in (outcome.win, outcome.draw, outcome.loss, outcome.mean_return)))

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from gymposium.cli.text import note
+from gymposium.cli.text import print_note
 from gymposium.errors import BadOption
 from gymposium.plugins.host import host
-from gymposium.runs.executors.make import LOCAL, running_executor
+from gymposium.runs.executors.make import LOCAL, open_executor
 from gymposium.runs.executors.protocol import Executor, ExecutorStart
 
 ExecutorOption = Annotated[
@@ -33,17 +33,17 @@ EXECUTOR_OPTIONS = ("executor", "jobs", "address")
 """The parameters of these options. A resumed run may change them."""
 
 
-def chosen_executor(name: str | None, jobs: int | None, address: str | None) -> AbstractContextManager[Executor]:
+def open_chosen_executor(name: str | None, jobs: int | None, address: str | None) -> AbstractContextManager[Executor]:
     """Open the executor chosen by the options, by default `local`.
 
     Raises `BadOption` for an address without a cluster."""
     if address is not None and name in (None, LOCAL):
         raise BadOption(f"--address {address} needs a cluster. Add --executor ray.")
-    start = ExecutorStart(workers=jobs, plugins=tuple(host().files), address=address, note=note)
-    return running_executor(name or LOCAL, start)
+    start = ExecutorStart(workers=jobs, plugins=tuple(host().files), address=address, note=print_note)
+    return open_executor(name or LOCAL, start)
 
 
-def executor_if_chosen(
+def open_optional_executor(
     name: str | None, jobs: int | None, address: str | None, *, schedule: str, start_server: bool = False
 ) -> AbstractContextManager[Executor | None]:
     """Open the executor chosen by the options, or return None if there is no such option.
@@ -61,4 +61,4 @@ def executor_if_chosen(
             "--start-server conflicts with --executor and --jobs. Start a server with  gymposium engine start  and add "
             "engine=URL to the player, or remove --executor and --jobs."
         )
-    return chosen_executor(name, jobs, address)
+    return open_chosen_executor(name, jobs, address)

@@ -15,7 +15,7 @@ ParametersArgument = Annotated[
 ]
 
 
-def with_parameters(game: str, parameters: Sequence[str] | None) -> str:
+def add_parameters(game: str, parameters: Sequence[str] | None) -> str:
     """Add parameters, each written NAME=VALUE, to a game's name."""
     for parameter in parameters or ():
         name, equals, value = parameter.partition("=")

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from gymposium.cli.game import GameArgument, ParametersArgument, with_parameters
+from gymposium.cli.game import GameArgument, ParametersArgument, add_parameters
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import out, show
+from gymposium.cli.text import print_text, stdout_console
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import is_registered, load_game
 from gymposium.replies.prompt import get_prompt
@@ -35,9 +35,9 @@ def command(
         gymposium info goofspiel num_cards=5 --style compact
         gymposium info kuhn_poker --reply tags --json
     """
-    loaded = load_game(with_parameters(game, parameters))
+    loaded = load_game(add_parameters(game, parameters))
     how: Style = style  # type: ignore[assignment]  # get_prompt rejects unknown styles
-    prompts = example_prompts(loaded, how, reply)
+    prompts = make_example_prompts(loaded, how, reply)
     spec = loaded.spec
     env_id = spec.env_id if is_registered(loaded.name) else None
     if as_json:
@@ -75,7 +75,7 @@ def command(
             }
         )
         return
-    console = out()
+    console = stdout_console()
     console.print(spec.title, style="bold")
     console.print(spec.summary)
     facts = Table(box=None, show_header=False)
@@ -104,14 +104,14 @@ def command(
         console.print("none")
     for seat, prompt in enumerate(prompts):
         console.print(f"\nA turn of seat {seat}, as a player reads it", style="bold")
-        show(console, prompt.rstrip("\n"))
+        print_text(console, prompt.rstrip("\n"))
 
 
 _MATCHES = 20
 """Maximum number of random matches until each seat has had a turn. In poker, all others may fold first."""
 
 
-def example_prompts(game: Game, style: Style, reply: str) -> list[str]:
+def make_example_prompts(game: Game, style: Style, reply: str) -> list[str]:
     """Return the prompt of each seat's first turn, from the first random match where it has one."""
     write = get_prompt(game, style, get_reader(reply))
     prompts: dict[int, str] = {}

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gymposium.cli.text import finite
+from gymposium.cli.text import replace_nonfinite
 
 _results: int | None = None
 """File descriptor of the original stdout while it is reserved for the JSON; else None."""
@@ -44,7 +44,7 @@ JsonOption = Annotated[
 
 def print_json(data: Any) -> None:
     """Print data as JSON on stdout, in ASCII, so that every terminal can show it. NaN becomes null."""
-    print_json_text(json.dumps(finite(data), indent=2, allow_nan=False) + "\n")
+    print_json_text(json.dumps(replace_nonfinite(data), indent=2, allow_nan=False) + "\n")
 
 
 def print_json_text(text: str) -> None:

@@ -22,9 +22,9 @@ from typer.core import TyperCommand, TyperGroup
 from gymposium.cli.commands import make_command, simplify_help
 from gymposium.cli.defaults import read_defaults
 from gymposium.cli.descriptors import check_working_directory, reserve_descriptors
-from gymposium.cli.output import output_errors
-from gymposium.cli.text import complain, note
-from gymposium.cli.usage import strict_parser, usage_errors
+from gymposium.cli.output import convert_output_errors
+from gymposium.cli.text import print_error, print_note
+from gymposium.cli.usage import convert_usage_errors, make_strict_parser
 from gymposium.errors import BadOption, GymposiumError, describe
 from gymposium.players.asking import get_blame_note
 from gymposium.plugins.allowed import allow, allow_variables
@@ -58,7 +58,7 @@ class Verbs(TyperGroup):
 
             register_envs()
         for complaint in host().all_complaints():
-            note(f"warning: {complaint}")
+            print_note(f"warning: {complaint}")
         if spec is not None:
             made = make_command(host().implementation(spec), verb)
             ctx.default_map = {verb: read_defaults(verb, made, load_user_file(), host().commands)}
@@ -66,32 +66,32 @@ class Verbs(TyperGroup):
         raise unknown_name("command", verb, host().commands, host().plugins)
 
     def make_parser(self, ctx: Any) -> Any:
-        return strict_parser(super().make_parser(ctx), self)
+        return make_strict_parser(super().make_parser(ctx), self)
 
     def make_context(self, *args: Any, **options: Any) -> Any:
-        with usage_errors():
+        with convert_usage_errors():
             return super().make_context(*args, **options)
 
     def invoke(self, ctx: Any) -> Any:
         try:
-            with usage_errors(ctx):
+            with convert_usage_errors(ctx):
                 return super().invoke(ctx)
         except KeyboardInterrupt as stop:  # before a run began, which prints how to resume
-            from gymposium.cli.resume import exit_code
+            from gymposium.cli.resume import get_exit_code
 
-            note("Stopped.")
-            raise typer.Exit(exit_code(stop)) from None
+            print_note("Stopped.")
+            raise typer.Exit(get_exit_code(stop)) from None
 
     def main(self, *args: Any, **options: Any) -> Any:
         try:
-            with output_errors():
+            with convert_output_errors():
                 return super().main(*args, **options)
         except GymposiumError as error:
-            complain(f"{get_blame_note(error)} {error}".lstrip())
+            print_error(f"{get_blame_note(error)} {error}".lstrip())
             sys.exit(2)
         except Exception as error:
             if player := get_blame_note(error):  # the traceback follows, for the player's author
-                complain(f"{player} {describe(error)}")
+                print_error(f"{player} {describe(error)}")
             raise
 
 
@@ -181,7 +181,7 @@ def _note_warning(show: Callable[..., None], message: Any, category: type[Warnin
     plugins = host().plugins if is_loaded() else []  # a warning during loading must not start it again
     packages = {"gymposium", *(plugin.source.partition(".")[0] for plugin in plugins)}
     if category.__module__.partition(".")[0] in packages:
-        note(f"warning: {message}")
+        print_note(f"warning: {message}")
     else:
         show(message, category, *where)
 
@@ -197,7 +197,7 @@ def main() -> None:
         reserve_descriptors()
         check_working_directory()
     except BadOption as error:
-        complain(str(error))
+        print_error(str(error))
         sys.exit(2)
     guard_children()
     for library in ("HF_HUB", "HF_DATASETS"):  # including those of transformers

@@ -18,7 +18,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from gymposium.cli.text import displaying, err, note
+from gymposium.cli.text import print_note, stderr_console, use_display
 from gymposium.games.protocol import Game
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.protocol import Player, is_deterministic
@@ -45,7 +45,7 @@ ScheduleOption = Annotated[
 
 def note_record(record: Path) -> None:
     """Print where a match that broke off is recorded."""
-    note(f"The match so far is recorded in {record}:  {command_line('replay', str(record))}")
+    print_note(f"The match so far is recorded in {record}:  {command_line('replay', str(record))}")
 
 
 class _Description(ProgressColumn):
@@ -63,9 +63,9 @@ class _Rate(ProgressColumn):
 
 
 @contextmanager
-def match_bar() -> Iterator[Progress]:
+def show_match_bar() -> Iterator[Progress]:
     """Show a progress bar on stderr, only on a terminal."""
-    console = err()
+    console = stderr_console()
     bar = Progress(
         _Description(),
         BarColumn(),
@@ -76,7 +76,7 @@ def match_bar() -> Iterator[Progress]:
         transient=True,
         disable=not console.is_terminal,
     )
-    with bar, displaying(console):
+    with bar, use_display(console):
         yield bar
 
 
@@ -85,7 +85,7 @@ def note_remarks(players: Iterable[Player]) -> None:
     for player in {id(player): player for player in players}.values():
         remarks = getattr(player, "remarks", None)
         for remark in () if remarks is None else remarks():
-            note(f"{player.name}: {remark}")
+            print_note(f"{player.name}: {remark}")
 
 
 _EXAMPLE = 160
@@ -100,12 +100,12 @@ def note_failed_replies(player: str, scores: Sequence[Score], withheld: int = 0)
     looping = sum(score.looping for score in scores)
     of_all = f"{player}: {cut_off} of {quantity(replies, 'reply', 'replies')} {plural(cut_off, 'was', 'were')}"
     if cut_off and 2 * looping > cut_off:
-        note(
+        print_note(
             f"{of_all} cut off, {looping} of them in a loop that repeats the same text to the end. A larger max_tokens "
             f"does not help there. Raise the temperature, as in temperature=0.6, or use another model."
         )
     elif cut_off:
-        note(f"{of_all} cut off. Raise max_tokens.")
+        print_note(f"{of_all} cut off. Raise max_tokens.")
     unparsable = sum(score.readings["unparsable"] for score in scores)
     if unparsable:
         examples = [score.unparsable_example or "" for score in scores]
@@ -120,7 +120,9 @@ def note_failed_replies(player: str, scores: Sequence[Score], withheld: int = 0)
         else:
             advice = "ask a language model for another form, with reply=tags, reply=json or reply=move, and prompt=full"
         nouns = f"{plural(replies, 'reply', 'replies')} {plural(unparsable, 'was', 'were')}"
-        note(f"{player}: {unparsable} of {replies} {nouns} unparsable, such as {_quoted(example)}: {advice}.")
+        print_note(
+            f"{player}: {unparsable} of {replies} {nouns} unparsable, such as {_quote_reply(example)}: {advice}."
+        )
 
 
 def count_withheld(players: Iterable[Player | None]) -> int:
@@ -129,7 +131,7 @@ def count_withheld(players: Iterable[Player | None]) -> int:
     return sum(getattr(player, "withheld", 0) for player in different)
 
 
-def _quoted(reply: str) -> str:
+def _quote_reply(reply: str) -> str:
     """Return a reply on one line, shortened in the middle, because the move is usually at the end."""
     text = " ".join(reply[:10_000].split() if len(reply) <= 10_000 else (reply[:200] + " … " + reply[-200:]).split())
     half = _EXAMPLE // 2
@@ -142,7 +144,7 @@ def note_repeats(game: Game, players: Sequence[Player], policy: FailurePolicy) -
     if game.spec.chance or policy.kind == "random" or not all(map(is_deterministic, players)):
         return
     names = " and ".join(dict.fromkeys(player.name for player in players))
-    note(
+    print_note(
         f"{game.name}, {names}: nothing in these matches is random, so with the same seats they are all the same "
         "match, "
         "and the intervals are meaningless. gymposium leaderboard run begins such matches with random moves."

@@ -20,7 +20,7 @@ _REMEDIES = {
 
 
 @contextmanager
-def output_errors() -> Iterator[None]:
+def convert_output_errors() -> Iterator[None]:
     """Flush stdout at the end of the block, and raise `GymposiumError` if stdout, a file or a folder cannot be written.
 
     A pipe closed by its reader silently ends the process with status 1."""

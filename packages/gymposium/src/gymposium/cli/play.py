@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
-from gymposium.cli.game import GameArgument, ParametersArgument, with_parameters
+from gymposium.cli.game import GameArgument, ParametersArgument, add_parameters
 from gymposium.cli.matches import note_record
-from gymposium.cli.resume import OutOption, exit_code, refuse_unused, sigterm_raises
-from gymposium.cli.text import note, number, out, show
+from gymposium.cli.resume import OutOption, get_exit_code, raise_on_sigterm, reject_unused
+from gymposium.cli.text import format_return, print_note, print_text, stdout_console
 from gymposium.envs.table import Table, moves_of_others
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
@@ -21,7 +21,7 @@ from gymposium.match.ending import OVER
 from gymposium.players.grammar import make_player
 from gymposium.players.human import HumanPlayer
 from gymposium.records import RecordWriter
-from gymposium.runs.folder import RunFolder, check_new
+from gymposium.runs.folder import RunFolder, check_run_path
 
 _WORDS = {"win": "You win.", "loss": "You lose.", "draw": "A draw."}
 
@@ -49,11 +49,11 @@ def command(
         gymposium play connect_four --opponent mcts-200 --seat 1
         gymposium play goofspiel num_cards=5 --seed 7
     """
-    loaded = load_game(with_parameters(game, parameters))
+    loaded = load_game(add_parameters(game, parameters))
     if seat >= loaded.seats:
         raise BadOption(f"--seat {seat}: {loaded.name} has seats 0 to {loaded.seats - 1}.")
     if loaded.seats == 1:
-        refuse_unused(ctx, ("opponent",), f"in {loaded.name}, which has one seat")
+        reject_unused(ctx, ("opponent",), f"in {loaded.name}, which has one seat")
     other = make_player(opponent)
     you = other if isinstance(other, HumanPlayer) else HumanPlayer()
     yours = [*range(loaded.seats)] if other is you else [seat]
@@ -62,7 +62,7 @@ def command(
     with contextlib.suppress(ImportError):  # not on Windows
         import readline  # noqa: F401 - enables line editing and history
 
-    check_new(out_dir)
+    check_run_path(out_dir)
 
     def write(played: MatchResult) -> Path:
         # created only now, so that an abandoned match leaves no folder
@@ -73,28 +73,28 @@ def command(
         return file
 
     try:
-        with sigterm_raises():
+        with raise_on_sigterm():
             table = Table(loaded, seats=yours, opponents=other, seed=seed, name=you.name, match_id=match_id)
             told = 0
             while table.asked:
-                told = _tell_moves(table, yours, told)
+                told = _print_moves(table, yours, told)
                 for asked in table.asked:
                     table.answer(asked.seat, you.reply(asked.ask))
-            _tell_moves(table, yours, told)
+            _print_moves(table, yours, told)
     except EngineError as error:
         note_record(write(error.played))
         raise
     except KeyboardInterrupt as stop:
         print()
-        note("Stopped. Nothing is recorded.")
-        raise typer.Exit(exit_code(stop)) from None
+        print_note("Stopped. Nothing is recorded.")
+        raise typer.Exit(get_exit_code(stop)) from None
     assert table.played is not None, "no seat is asked any more"
     file = write(table.played)
-    _show_end(table.played, yours)
-    note(f"Recorded in {file} as match {match_id}")
+    _print_end(table.played, yours)
+    print_note(f"Recorded in {file} as match {match_id}")
 
 
-def _tell_moves(table: Table, yours: list[int], since: int) -> int:
+def _print_moves(table: Table, yours: list[int], since: int) -> int:
     """Print other players' visible moves after the first `since` events.
 
     Returns the number of events so far."""
@@ -102,21 +102,21 @@ def _tell_moves(table: Table, yours: list[int], since: int) -> int:
         players = table.job.players
         for seat, move in moves_of_others(table.match, yours[0], since):
             who = players[seat].name if len(players) == 2 else f"{players[seat].name} in seat {seat}"
-            show(out(), f"{who} plays {move}.")
+            print_text(stdout_console(), f"{who} plays {move}.")
     return len(table.match.events)
 
 
-def _show_end(played: MatchResult, yours: list[int]) -> None:
+def _print_end(played: MatchResult, yours: list[int]) -> None:
     """Print the last position and the result, as the players at the terminal may see them."""
-    console, job = out(), played.job
+    console, job = stdout_console(), played.job
     console.print()
     if played.ending == OVER:
         end = job.game.load(played.events)
         for seat in yours:
-            show(console, end.observe(seat).text.rstrip("\n"))
+            print_text(console, end.observe(seat).text.rstrip("\n"))
     else:
         words = played.ending.describe(lambda seat: f"Seat {seat} ({job.players[seat].name})", played.cut_off)
-        show(console, words, "bold")
+        print_text(console, words, "bold")
     if job.game.seats == 1:
         console.print(f"The game is over. Your score is {played.returns[0]:g}.", style="bold")
         return
@@ -124,4 +124,4 @@ def _show_end(played: MatchResult, yours: list[int]) -> None:
         console.print(_WORDS[played.result(yours[0])], style="bold")
     for seat, player in enumerate(job.players):
         who = "you" if yours == [seat] else player.name
-        console.print(f"  seat {seat} ({who}): {played.result(seat)}, {number(played.returns[seat])}")
+        console.print(f"  seat {seat} ({who}): {played.result(seat)}, {format_return(played.returns[seat])}")

@@ -9,13 +9,21 @@ from typing import Annotated, Any
 import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import complain, number, out, show
+from gymposium.cli.text import format_return, print_error, print_text, stdout_console
 from gymposium.errors import BadOption, describe
 from gymposium.games.protocol import CHANCE
 from gymposium.games.registry import needs_isolation
 from gymposium.match import Turn
 from gymposium.match.ending import OVER
-from gymposium.records import Problem, Record, match_files, no_records, read_records, recorded_game, walk
+from gymposium.records import (
+    Problem,
+    Record,
+    find_match_files,
+    load_game_of_record,
+    make_no_records_problem,
+    read_records,
+    replay_decisions,
+)
 from gymposium.util.isolated import call_isolated
 
 
@@ -74,28 +82,28 @@ def command(
         gymposium replay matches.jsonl --match run-5a0c9b21-17 --seat 1
         gymposium replay matches.jsonl --json
     """
-    items = [item for path in match_files(file) for _, item in read_records(path)]
+    items = [item for path in find_match_files(file) for _, item in read_records(path)]
     records = [item for item in items if isinstance(item, Record)]
     problems = [item for item in items if isinstance(item, Problem)]
     if not records:
-        complain(str(no_records(file, problems)))
+        print_error(str(make_no_records_problem(file, problems)))
         raise typer.Exit(1)
     for problem in problems:
-        complain(str(problem))
+        print_error(str(problem))
     shown, failed = [], []
     for record in _select(records, match, file):
         if seat is not None and seat >= len(record.players):
             raise BadOption(f"--seat {seat}: match {record.id} has seats 0 to {len(record.players) - 1}.")
         try:
-            played = call_isolated(_played_again, record) if needs_isolation(record.game) else _played_again(record)
+            played = call_isolated(_replay, record) if needs_isolation(record.game) else _replay(record)
         except Exception as error:  # noqa: BLE001 - an engine may raise anything at an unknown record
             failed.append(Problem(f"Match {record.id}", f"cannot be replayed: {describe(error)}"))
-            complain(str(failed[-1]))
+            print_error(str(failed[-1]))
             continue
         if as_json:
             shown.append(_as_data(record, played, seat))
         else:
-            _print(record, played, seat)
+            _print_match(record, played, seat)
     if as_json:
         print_json({"matches": shown, "problems": [asdict(problem) for problem in (*problems, *failed)]})
     if failed:
@@ -119,16 +127,18 @@ def _select(records: list[Record], match: str | None, file: Path) -> list[Record
     return named[:1]
 
 
-def _played_again(record: Record) -> ReplayedMatch:
+def _replay(record: Record) -> ReplayedMatch:
     steps: list[ReplayedStep] = []
-    decisions = [*walk(record, lambda match: [match.observe(seat).text for seat in range(match.game.seats)])]
+    decisions = [
+        *replay_decisions(record, lambda match: [match.observe(seat).text for seat in range(match.game.seats)])
+    ]
     for decision in decisions:
         steps += [ReplayedStep(CHANCE, outcome) for outcome in decision.chance]
         for seat in decision.seats:
             move, turns = decision.moves.get(seat), [reply.turn for reply in decision.replies.get(seat, ())]
             if move is not None or turns:
                 steps.append(ReplayedStep(seat, move, decision.seen[seat], turns, decision.opening))
-    has_tools = bool(recorded_game(record).spec.tools)
+    has_tools = bool(load_game_of_record(record).spec.tools)
     return ReplayedMatch(steps, decisions[-1].seen, not decisions[-1].seats, has_tools)
 
 
@@ -145,7 +155,7 @@ def _as_data(record: Record, played: ReplayedMatch, only: int | None) -> dict[st
                 "move": step.move,
                 "position": step.position or None,
                 "opening": step.opening,
-                "replies": [_reply(turn) for turn in step.turns],
+                "replies": [_get_reply_data(turn) for turn in step.turns],
             }
             for step in played.steps
             if only is None or step.seat == only
@@ -159,16 +169,16 @@ def _as_data(record: Record, played: ReplayedMatch, only: int | None) -> dict[st
     }
 
 
-def _reply(turn: Turn) -> dict[str, Any]:
+def _get_reply_data(turn: Turn) -> dict[str, Any]:
     repaired = {"repaired": list(turn.repaired)} if turn.repaired else {}
     return {"reading": turn.reading, "text": turn.text, **repaired}
 
 
-def _print(record: Record, played: ReplayedMatch, only: int | None) -> None:
-    console = out()
+def _print_match(record: Record, played: ReplayedMatch, only: int | None) -> None:
+    console = stdout_console()
 
     def say(text: str, style: str | None = None) -> None:
-        show(console, text, style)
+        print_text(console, text, style)
 
     names = ", ".join(f"seat {seat} {name}" for seat, name in enumerate(record.players))
     say(f"Match {record.id}: {record.game}, {names}, seed {record.seed}", "bold")
@@ -206,5 +216,5 @@ def _print(record: Record, played: ReplayedMatch, only: int | None) -> None:
     for seat, (result, value) in enumerate(zip(record.results, record.returns, strict=True)):
         reports = record.reports[seat] if record.reports else {}
         more = "".join(f", {name.replace('_', ' ')} {figure:g}" for name, figure in reports.items())
-        say(f"seat {seat} {record.players[seat]}: {result}, {number(value)}{more}")
+        say(f"seat {seat} {record.players[seat]}: {result}, {format_return(value)}{more}")
     say("")

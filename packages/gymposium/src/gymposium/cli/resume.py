@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
-from gymposium.cli.text import note
-from gymposium.cli.usage import spelling
+from gymposium.cli.text import print_note
+from gymposium.cli.usage import get_spelling
 from gymposium.errors import BadOption, GymposiumError, PermissionRequired
 from gymposium.games.registry import check_named_game
 from gymposium.match import GameRefused
@@ -41,13 +41,13 @@ class TerminationSignal(KeyboardInterrupt):
     """A SIGTERM, which ends a command like Ctrl-C."""
 
 
-def exit_code(stop: KeyboardInterrupt) -> int:
+def get_exit_code(stop: KeyboardInterrupt) -> int:
     """Return a stopped command's exit code: 128 plus the signal number, as in shells."""
     return 128 + (signal.SIGTERM if isinstance(stop, TerminationSignal) else signal.SIGINT)
 
 
 @contextmanager
-def sigterm_raises() -> Iterator[None]:
+def raise_on_sigterm() -> Iterator[None]:
     """Make SIGTERM raise `TerminationSignal` in the block. Only the main thread gets signals, so others do nothing."""
 
     def terminated(number: int, frame: FrameType | None) -> None:
@@ -64,21 +64,21 @@ def sigterm_raises() -> Iterator[None]:
 
 
 @contextmanager
-def resumable(kept: Callable[[], str | None], *arguments: str, allow: Sequence[str] = ()) -> Iterator[None]:
+def explain_resume(kept: Callable[[], str | None], *arguments: str, allow: Sequence[str] = ()) -> Iterator[None]:
     """Print the saved state and the resume command if Ctrl-C, SIGTERM or an error ends the block.
 
     The command is gymposium with these arguments, and `--allow` for the names `allow`. `kept` returns None if nothing
     is saved yet. A `GymposiumError`, whose message explains the fix, is then printed alone. If a player rejects the
     game (`GameRefused`), resuming would fail again, so only the saved state is printed."""
     try:
-        with sigterm_raises():
+        with raise_on_sigterm():
             yield
     except KeyboardInterrupt as stop:
         _note_command(f"Stopped. {kept() or _NOTHING}", arguments, allow)
-        raise typer.Exit(exit_code(stop)) from None
+        raise typer.Exit(get_exit_code(stop)) from None
     except GameRefused:
         if recorded := kept():
-            note(recorded)
+            print_note(recorded)
         raise
     except Exception as error:
         if (recorded := kept()) or not isinstance(error, GymposiumError):
@@ -87,11 +87,11 @@ def resumable(kept: Callable[[], str | None], *arguments: str, allow: Sequence[s
 
 
 def _note_command(kept: str, arguments: Sequence[str], allow: Sequence[str]) -> None:
-    note(f"{kept} Resume with:")
-    note(f"  {command_line(*arguments, allow=allow)}")
+    print_note(f"{kept} Resume with:")
+    print_note(f"  {command_line(*arguments, allow=allow)}")
 
 
-def to_allow(games: Iterable[str], players: Iterable[str]) -> list[str]:
+def list_names_to_allow(games: Iterable[str], players: Iterable[str]) -> list[str]:
     """Return the names that a run's settings may contain only with the user's permission."""
     return [
         *(name for name in dict.fromkeys(games) if is_allowed(name) or _is_refused(check_named_game, name)),
@@ -121,34 +121,34 @@ def is_default(ctx: typer.Context, name: str) -> bool:
     return source is not None and source.name == "DEFAULT"
 
 
-def given_options(ctx: typer.Context) -> dict[str, str]:
+def list_given_options(ctx: typer.Context) -> dict[str, str]:
     """Return the spelling of each parameter on the command line, by name."""
     typed = [
         parameter
         for parameter in ctx.command.params
         if (source := ctx.get_parameter_source(parameter.name or "")) is not None and source.name == "COMMANDLINE"
     ]
-    return {parameter.name or "": spelling(ctx, parameter) for parameter in typed}
+    return {parameter.name or "": get_spelling(ctx, parameter) for parameter in typed}
 
 
-def refuse_unused(ctx: typer.Context, names: Collection[str], where: str) -> None:
+def reject_unused(ctx: typer.Context, names: Collection[str], where: str) -> None:
     """Raise `BadOption` if one of these parameters was given on the command line.
 
     `where` says where they have no effect: `without --search`."""
-    if unused := [spelling for name, spelling in given_options(ctx).items() if name in names]:
+    if unused := [spelling for name, spelling in list_given_options(ctx).items() if name in names]:
         verb, them = ("has", "it") if len(unused) == 1 else ("have", "them")
         raise BadOption(f"{', '.join(unused)} {verb} no effect {where}. Remove {them}.")
 
 
-def refuse_beside(ctx: typer.Context, name: str, free: Collection[str] = ()) -> None:
+def reject_other_options(ctx: typer.Context, name: str, free: Collection[str] = ()) -> None:
     """Raise `BadOption` if parameters other than this one and those in `free` were given."""
-    given = given_options(ctx)
+    given = list_given_options(ctx)
     unused = [other for other in given if other not in {name, "as_json", *free}]
-    refuse_unused(ctx, unused, f"with {given.get(name, name)}")
+    reject_unused(ctx, unused, f"with {given.get(name, name)}")
 
 
-def refuse_beside_resume(ctx: typer.Context, free: Collection[str] = ()) -> None:
+def reject_options_beside_resume(ctx: typer.Context, free: Collection[str] = ()) -> None:
     """Raise `BadOption` for parameters with `--resume`, except those in `free`: a run keeps its settings."""
-    given = given_options(ctx)
+    given = list_given_options(ctx)
     if beside := [given[name] for name in given if name not in {"resume", "as_json", *free}]:
         raise BadOption(f"--resume uses the run's own settings. Remove {', '.join(beside)}.")

@@ -12,15 +12,15 @@ import typer
 from rich.progress import Progress, TaskID
 from rich.table import Column, Table
 
-from gymposium.analysis.review import Lost, LostTally, NotJudged, ReviewFile, review_path
+from gymposium.analysis.review import LossSummary, LossTally, ReviewFile, UnjudgeableGame, get_review_path
 from gymposium.analysis.review.match import Drop
 from gymposium.analysis.review.update import ReviewedMatches, review_file
-from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, chosen_executor
+from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, open_chosen_executor
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.matches import ShowOption, match_bar
-from gymposium.cli.text import complain, note, out, show
+from gymposium.cli.matches import ShowOption, show_match_bar
+from gymposium.cli.text import print_error, print_note, print_text, stdout_console
 from gymposium.errors import BadOption
-from gymposium.records import Record, board_files, distinct_files, match_files, walk
+from gymposium.records import Record, drop_duplicate_files, find_board_files, find_match_files, replay_decisions
 from gymposium.runs.links import check_contained
 from gymposium.util.visible import quantity, visible
 
@@ -68,8 +68,8 @@ def command(
         gymposium review boards/quick --jobs 4 --json
     """
     found: list[ReviewedMatches] = []
-    with chosen_executor(executor, jobs, address) as chosen, match_bar() as bar:
-        for file in distinct_files(file for path in paths for file in _files(path)):
+    with open_chosen_executor(executor, jobs, address) as chosen, show_match_bar() as bar:
+        for file in drop_duplicate_files(file for path in paths for file in _find_files(path)):
             task = bar.add_task(file.name, total=None)
             try:
                 found.append(
@@ -80,20 +80,20 @@ def command(
                         partial(_show_progress, bar, task),
                     )
                 )
-            except NotJudged as error:
+            except UnjudgeableGame as error:
                 if judge is not None or (len(paths) == 1 and not _is_board(paths[0])):
                     raise
-                note(str(error))
+                print_note(str(error))
             bar.remove_task(task)
     if not found:
         raise BadOption("Nothing to review: none of these games can be judged.")
     for one in found:
         for problem in one.problems:
-            complain(f"{one.matches}: {problem}")
+            print_error(f"{one.matches}: {problem}")
     if as_json:
         print_json(_as_data(found, shown))
     else:
-        _print(found, shown)
+        _print_reviews(found, shown)
     if any(one.problems for one in found):
         raise typer.Exit(1)
 
@@ -106,15 +106,15 @@ def _is_board(path: Path) -> bool:
     return (path / "suite.toml").is_file()
 
 
-def _files(path: Path) -> list[Path]:
+def _find_files(path: Path) -> list[Path]:
     if _is_board(path):
         check_contained(path, "entries")
-        return board_files(path)
+        return find_board_files(path)
     check_contained(path, "matches")
-    return match_files(path)
+    return find_match_files(path)
 
 
-def _by_game(found: list[ReviewedMatches]) -> dict[tuple[str, str], list[ReviewedMatches]]:
+def _group_by_game(found: list[ReviewedMatches]) -> dict[tuple[str, str], list[ReviewedMatches]]:
     """Group the files by game and judge."""
     groups: defaultdict[tuple[str, str], list[ReviewedMatches]] = defaultdict(list)
     for one in found:
@@ -122,32 +122,32 @@ def _by_game(found: list[ReviewedMatches]) -> dict[tuple[str, str], list[Reviewe
     return groups
 
 
-def _lost(files: list[ReviewedMatches]) -> list[Lost]:
+def _list_losses(files: list[ReviewedMatches]) -> list[LossSummary]:
     """Return each player's losses, the lowest first."""
-    tally = LostTally()
+    tally = LossTally()
     for one in files:
         for record in one.records:
             tally.add(record.players, record.seed, one.reviews.matches[record.id], *one.reviews.returns)
     return tally.players()
 
 
-def _largest(files: list[ReviewedMatches], most: int) -> list[tuple[Record, ReviewFile, Drop]]:
+def _list_largest_drops(files: list[ReviewedMatches], most: int) -> list[tuple[Record, ReviewFile, Drop]]:
     """Return the decisions with the largest losses, the largest first."""
     every = [
         (record, one.reviews, drop)
         for one in files
         for record in one.records
-        for drop in one.reviews.matches[record.id].drops(*one.reviews.returns)
+        for drop in one.reviews.matches[record.id].find_drops(*one.reviews.returns)
     ]
     return sorted(every, key=lambda found: -found[2].share)[:most]
 
 
-def _print(found: list[ReviewedMatches], shown: int) -> None:
-    console = out()
-    for (game, judge), files in _by_game(found).items():
+def _print_reviews(found: list[ReviewedMatches], shown: int) -> None:
+    console = stdout_console()
+    for (game, judge), files in _group_by_game(found).items():
         matches = sum(len(one.records) for one in files)
         estimate = "" if files[0].reviews.exact else ", which estimates"
-        show(
+        print_text(
             console,
             f"{game}: {quantity(matches, 'match')}, judged by {judge}{estimate}",
             "bold",
@@ -160,34 +160,34 @@ def _print(found: list[ReviewedMatches], shown: int) -> None:
             Column("lost each", justify="right"),
             box=None,
         )
-        for lost in _lost(files):
+        for lost in _list_losses(files):
             interval = "" if lost.low is None or lost.high is None else f" [{lost.low:.3f}, {lost.high:.3f}]"
             failure = "" if lost.per_failure is None else f"{lost.per_failure:.3f}"
             table.add_row(
                 visible(lost.player), f"{lost.moves:,}", f"{lost.per_move:.3f}{interval}", str(lost.failures), failure
             )
         console.print(table)
-        for record, _, drop in _largest(files, shown):
-            show(console, f"  {_in_words(record, drop)}")
+        for record, _, drop in _list_largest_drops(files, shown):
+            print_text(console, f"  {_describe_drop(record, drop)}")
         if unjudged := sum(review.unjudged for one in files for review in one.reviews.matches.values()):
-            note(
+            print_note(
                 f"{quantity(unjudged, 'decision')} could not be judged: search found no position that "
                 "matches what the seat saw."
             )
-        show(console, "")
+        print_text(console, "")
     new = sum(one.new for one in found)
     where = (
-        str(review_path(found[0].matches))
+        str(get_review_path(found[0].matches))
         if len(found) == 1
-        else f"{len(found)} files like {review_path(found[0].matches)}"
+        else f"{len(found)} files like {get_review_path(found[0].matches)}"
     )
-    note(f"{quantity(new, 'match')} reviewed now. Saved in {where}")
+    print_note(f"{quantity(new, 'match')} reviewed now. Saved in {where}")
 
 
-def _in_words(record: Record, drop: Drop) -> str:
+def _describe_drop(record: Record, drop: Drop) -> str:
     """Describe a decision."""
     decision = drop.decision
-    step = [*walk(record, lambda match: None)][decision.step]
+    step = [*replay_decisions(record, lambda match: None)][decision.step]
     move = step.moves.get(decision.seat)
     did = "made no legal move" if decision.failed else f"played {move}"
     better = f"; better: {decision.best}" if decision.best is not None else ""
@@ -202,14 +202,14 @@ def _as_data(found: list[ReviewedMatches], shown: int) -> dict[str, Any]:
                 "judge": judge,
                 "exact": files[0].reviews.exact,
                 "table": files[0].reviews.table,
-                "players": [asdict(lost) for lost in _lost(files)],
+                "players": [asdict(lost) for lost in _list_losses(files)],
                 "drops": [
                     {"match": record.id, "share": drop.share, **drop.decision._asdict()}
-                    for record, _, drop in _largest(files, shown)
+                    for record, _, drop in _list_largest_drops(files, shown)
                 ],
             }
-            for (game, judge), files in _by_game(found).items()
+            for (game, judge), files in _group_by_game(found).items()
         ],
-        "files": [str(review_path(one.matches)) for one in found],
+        "files": [str(get_review_path(one.matches)) for one in found],
         "problems": [f"{one.matches}: {problem}" for one in found for problem in one.problems],
     }

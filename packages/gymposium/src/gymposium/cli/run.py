@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, executor_if_chosen
-from gymposium.cli.game import ParametersArgument, with_parameters
+from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, open_optional_executor
+from gymposium.cli.game import ParametersArgument, add_parameters
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.matches import (
     PolicyOption,
@@ -18,15 +18,15 @@ from gymposium.cli.matches import (
     note_failed_replies,
     note_repeats,
 )
-from gymposium.cli.resume import OutOption, ResumeOption, check_settings, is_default, refuse_unused, to_allow
+from gymposium.cli.resume import OutOption, ResumeOption, check_settings, is_default, list_names_to_allow, reject_unused
 from gymposium.cli.series import open_run, play_series
-from gymposium.cli.text import busy, note, out
+from gymposium.cli.text import print_note, show_status, stdout_console
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
 from gymposium.match import read_schedule
 from gymposium.match.failures import FailurePolicy
 from gymposium.match.seating import round_up_matches
-from gymposium.runs.folder import RunFolder, check_new
+from gymposium.runs.folder import RunFolder, check_run_path
 from gymposium.runs.playing import Comparison, RunSettings, split_names
 from gymposium.util.settings import dump_settings
 
@@ -89,19 +89,19 @@ def command(
             "No game or players given. Use:  gymposium run tic_tac_toe --players mcts-100,random  (or --resume DIR)."
         )
     else:
-        name = with_parameters(game, parameters)
+        name = add_parameters(game, parameters)
         loaded = load_game(name)
         if loaded.seats == 1:
-            refuse_unused(ctx, ("swap",), f"in {loaded.name}, which has one seat")
+            reject_unused(ctx, ("swap",), f"in {loaded.name}, which has one seat")
         if is_default(ctx, "matches"):
             matches = round_up_matches(MATCHES, loaded)
         names, policy = split_names(players), FailurePolicy.parse(on_illegal)
         settings = RunSettings(name, players, matches, seed, swap, policy, watchdog, read_schedule(schedule))
-        check_new(out_dir)
-    with busy(f"Loading {settings.players}"):
+        check_run_path(out_dir)
+    with show_status(f"Loading {settings.players}"):
         comparison = Comparison(settings, names)
-    allow = to_allow([comparison.game.name], names)
-    with executor_if_chosen(executor, jobs, address, schedule=settings.schedule) as chosen:
+    allow = list_names_to_allow([comparison.game.name], names)
+    with open_optional_executor(executor, jobs, address, schedule=settings.schedule) as chosen:
         folder = folder or RunFolder.create(out_dir, "run", dump_settings(settings))
         played = play_series(
             folder,
@@ -115,21 +115,21 @@ def command(
     if as_json:
         print_json({**comparison.as_dict(), "record": str(folder.matches)})
     elif played.finished:
-        _print(comparison)
+        _print_scores(comparison)
     if settings.matches > 1:
         note_repeats(comparison.game, comparison.players, settings.on_illegal)
     _note_failed_replies(comparison)
-    note(f"Recorded in {folder.matches}")
+    print_note(f"Recorded in {folder.matches}")
     played.check(folder, allow)
 
 
-def _print(comparison: Comparison) -> None:
+def _print_scores(comparison: Comparison) -> None:
     """Print the scores as a table."""
-    out().print(comparison.title, soft_wrap=True)
+    stdout_console().print(comparison.title, soft_wrap=True)
     table = Table("", *comparison.headings(), box=None)
     for label, cells in comparison.rows():
         table.add_row(label, *cells)
-    out().print(table)
+    stdout_console().print(table)
 
 
 def _note_failed_replies(comparison: Comparison) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 import typer
 
 from gymposium.cli.executors import EXECUTOR_OPTIONS
-from gymposium.cli.matches import match_bar, note_record, note_remarks
-from gymposium.cli.resume import refuse_beside_resume, resumable
-from gymposium.cli.text import complain, note
+from gymposium.cli.matches import note_record, note_remarks, show_match_bar
+from gymposium.cli.resume import explain_resume, reject_options_beside_resume
+from gymposium.cli.text import print_error, print_note
 from gymposium.match import EngineError, GameRefused, Schedule
 from gymposium.match.seating import MatchPlan
 from gymposium.match.watchdog import Watchdog
@@ -36,7 +36,7 @@ def open_run(
 
     Raises `BadOption` for parameters beside `--resume`, except those of executors and in `free`, and for a folder that
     is no run of this command."""
-    refuse_beside_resume(ctx, {*free, *EXECUTOR_OPTIONS})
+    reject_options_beside_resume(ctx, {*free, *EXECUTOR_OPTIONS})
     folder = RunFolder.open(path, command)
     return folder, read_settings(f"{path}/settings.json", kind, folder.settings)
 
@@ -53,10 +53,10 @@ class PlayedSeries:
         """Print how many matches have no result, why, and how to play them.
 
         Ends the command with exit code 1 if no match has a result, or if matches were not begun."""
-        if told := self.break_offs.in_words:
+        if told := self.break_offs.description:
             again = command_line(folder.command, "--resume", str(folder.path), allow=allow)
             fails = not self.finished or self.break_offs.not_begun > 0
-            (complain if fails else note)(f"{told} Play them with  {again}")
+            (print_error if fails else print_note)(f"{told} Play them with  {again}")
             if fails:
                 raise typer.Exit(1)
 
@@ -79,18 +79,20 @@ def play_series(
     crashes and remarks of the players are printed. If the run ends early, the resume command is printed, with `--allow`
     for the names `allow`."""
     players = {id(player): player for one in series for player in one.players}.values()
-    figures, break_offs = _Figures(), BreakOffs()
+    figures, break_offs = _SpendingTally(), BreakOffs()
 
     def count_match(number: int, record: Record) -> None:
         figures.add(record)
         count(number, record)
 
     with (
-        folder.recorded(MatchPlan(tuple(one.matches.series for one in series)), count_match) as log,
-        resumable(partial(log.told, folder.path), folder.command, "--resume", str(folder.path), allow=allow),
+        folder.open_matches(MatchPlan(tuple(one.matches.series for one in series)), count_match) as log,
+        explain_resume(
+            partial(log.describe_progress, folder.path), folder.command, "--resume", str(folder.path), allow=allow
+        ),
     ):
         try:
-            with match_bar() as bar:
+            with show_match_bar() as bar:
                 for one in series:
                     total = one.matches.series.matches
                     finished = total - one.plan.numbers().count_missing(log.finished)
@@ -110,14 +112,14 @@ def play_series(
                 note_record(log.path)
             raise
         finally:
-            figures.complain(players)
-    figures.note()
+            figures.print_crashes(players)
+    figures.print_spending()
     note_remarks(players)
     return PlayedSeries(len(log.finished), break_offs)
 
 
 @dataclass(slots=True)
-class _Spending:
+class _PlayerSpending:
     replies: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -125,10 +127,10 @@ class _Spending:
 
 
 @dataclass(slots=True)
-class _Figures:
+class _SpendingTally:
     """Each player's spending and crashes in a run, from its match records."""
 
-    _spending: defaultdict[str, _Spending] = field(default_factory=lambda: defaultdict(_Spending))
+    _spending: defaultdict[str, _PlayerSpending] = field(default_factory=lambda: defaultdict(_PlayerSpending))
     _crashes: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def add(self, record: Record) -> None:
@@ -147,16 +149,16 @@ class _Figures:
             if "cost" in turn:
                 spent.cost = (spent.cost or 0.0) + turn["cost"]
 
-    def complain(self, players: Iterable[Player]) -> None:
+    def print_crashes(self, players: Iterable[Player]) -> None:
         """Print each crash on stderr, with its player and the player's file."""
         files = {player.name: find_source_file(type(player)) for player in players}
         for (name, detail), count in self._crashes.most_common():
             times = "once" if count == 1 else f"{count} times"
-            complain(f"The player {name!r} failed in {files.get(name) or 'a worker'}, {times}. {detail}")
+            print_error(f"The player {name!r} failed in {files.get(name) or 'a worker'}, {times}. {detail}")
 
-    def note(self) -> None:
+    def print_spending(self) -> None:
         """Print each player's tokens and cost on stderr."""
         for player, spent in self._spending.items():
             cost = "" if spent.cost is None else f", cost {spent.cost:.4f}"
             tokens = f"{quantity(spent.prompt_tokens, 'token')} in and {spent.completion_tokens:,} out"
-            note(f"{player}: {quantity(spent.replies, 'reply', 'replies')}, {tokens}{cost}.")
+            print_note(f"{player}: {quantity(spent.replies, 'reply', 'replies')}, {tokens}{cost}.")

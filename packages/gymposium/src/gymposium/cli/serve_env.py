@@ -9,8 +9,8 @@ import typer
 
 from gymposium.cli.listening import HostOption, NamesOption, PortOption
 from gymposium.cli.matches import PolicyOption
-from gymposium.cli.resume import OutOption, refuse_beside
-from gymposium.cli.text import note
+from gymposium.cli.resume import OutOption, reject_other_options
+from gymposium.cli.text import print_note
 from gymposium.errors import BadOption
 from gymposium.records import RecordWriter
 from gymposium.runs.folder import RunFolder
@@ -77,7 +77,7 @@ def command(
             f"--opponent {opponent[0]} has no effect: each game has one seat ({', '.join(games)}). Remove it."
         )
     if dockerfile:
-        refuse_beside(ctx, "dockerfile", ("games", "opponent", "on_illegal"))
+        reject_other_options(ctx, "dockerfile", ("games", "opponent", "on_illegal"))
         print(build_dockerfile(games, opponents, on_illegal), end="")
         return
     token = os.environ.get(TOKEN) or None
@@ -89,5 +89,5 @@ def command(
                 offer, records.write, names=listener.names, token=token, sessions=sessions, idle=idle
             )
             print(listener.address, flush=True)
-            note(f"Matches are recorded in {folder.matches}. Press Ctrl-C to stop.")
+            print_note(f"Matches are recorded in {folder.matches}. Press Ctrl-C to stop.")
             listener.serve(app)

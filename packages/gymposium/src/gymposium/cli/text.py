@@ -30,12 +30,12 @@ class VisibleConsole(Console):
 
         Rich would truncate its words and numbers."""
         for table in objects if len(objects) == 1 else ():
-            if isinstance(table, Table) and _least_width(self, table) > self.width:
-                objects = (_stacked(self, table),)
+            if isinstance(table, Table) and _compute_least_width(self, table) > self.width:
+                objects = (_stack_table(self, table),)
         super().print(*objects, **options)
 
 
-def _least_width(console: Console, table: Table) -> int:
+def _compute_least_width(console: Console, table: Table) -> int:
     """Return a table's width if it breaks words only in columns that fold them."""
     wide = console.options.update(width=10_000)
 
@@ -47,7 +47,7 @@ def _least_width(console: Console, table: Table) -> int:
     return Measurement.get(console, wide, table).minimum - saved
 
 
-def _stacked(console: Console, table: Table) -> Group:
+def _stack_table(console: Console, table: Table) -> Group:
     """Stack a table's cells, each after its column heading, with an empty line between rows."""
     lines: list[Any] = [] if table.title is None else [table.title]
     for row in zip(*(column.cells for column in table.columns), strict=True):
@@ -62,7 +62,7 @@ def _stacked(console: Console, table: Table) -> Group:
     return Group(*lines[:-1])
 
 
-def out() -> Console:
+def stdout_console() -> Console:
     """Return a console on stdout, for results.
 
     It is made per use, so that it writes to the current stdout. In a file or a pipe, each table row is one line, unless
@@ -77,7 +77,7 @@ _displaying: list[Console] = []
 """The console on stderr that shows a live display, if any."""
 
 
-def err() -> Console:
+def stderr_console() -> Console:
     """Return a console on stderr, for progress, notes and errors.
 
     A live display's own console is used while it is shown, so that output appears above it."""
@@ -85,8 +85,8 @@ def err() -> Console:
 
 
 @contextmanager
-def displaying(console: Console) -> Iterator[None]:
-    """Make this console on stderr, and so `err`, show a live display in the block.
+def use_display(console: Console) -> Iterator[None]:
+    """Make this console on stderr, and so `stderr_console`, show a live display in the block.
 
     Rich keeps output and display apart only on the display's own console."""
     _displaying.append(console)
@@ -97,40 +97,40 @@ def displaying(console: Console) -> Iterator[None]:
 
 
 @contextmanager
-def busy(message: str) -> Iterator[None]:
+def show_status(message: str) -> Iterator[None]:
     """Show on a terminal what is being done, without a progress measure."""
-    console = err()
+    console = stderr_console()
     if not console.is_terminal or _displaying:
         yield
         return
-    with displaying(console), console.status(Text(visible(message))):
+    with use_display(console), console.status(Text(visible(message))):
         yield
 
 
-def complain(message: str) -> None:
+def print_error(message: str) -> None:
     """Print an error on one line, so that it can be copied."""
-    err().print(Text.assemble(("error: ", "bold red"), visible(message)), soft_wrap=True)
+    stderr_console().print(Text.assemble(("error: ", "bold red"), visible(message)), soft_wrap=True)
 
 
-def note(message: str) -> None:
+def print_note(message: str) -> None:
     """Print a note for the user that is not a result."""
-    err().print(Text(visible(message), style="dim"), soft_wrap=True)
+    stderr_console().print(Text(visible(message), style="dim"), soft_wrap=True)
 
 
-def show(console: Console, text: str, style: str | None = None) -> None:
+def print_text(console: Console, text: str, style: str | None = None) -> None:
     """Print text with visible control characters. A terminal wraps long lines between words."""
     console.print(visible(text), style=style, soft_wrap=not console.is_terminal)
 
 
-def finite(data: Any) -> Any:
+def replace_nonfinite(data: Any) -> Any:
     """Return plain data for JSON, with None for NaN and infinity."""
     if isinstance(data, Mapping):
-        return {str(key): finite(value) for key, value in data.items()}
+        return {str(key): replace_nonfinite(value) for key, value in data.items()}
     if isinstance(data, list | tuple):
-        return [finite(value) for value in data]
+        return [replace_nonfinite(value) for value in data]
     return None if isinstance(data, float) and not math.isfinite(data) else data
 
 
-def number(value: float) -> str:
+def format_return(value: float) -> str:
     """Format a return with its sign: `+1`, `-0.5`, `0`."""
     return "0" if value == 0 else f"{value:+g}"

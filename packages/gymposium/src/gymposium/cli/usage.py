@@ -21,7 +21,7 @@ _ARGUMENTS = f"{__name__}.arguments"
 
 
 @contextmanager
-def usage_errors(root: Any = None) -> Iterator[None]:
+def convert_usage_errors(root: Any = None) -> Iterator[None]:
     """Raise Typer's errors as `BadOption`, on one line that ends with the help command.
 
     `root` is Typer's context of `gymposium`, if it exists. The help of a command group, which Typer also raises, is
@@ -35,7 +35,7 @@ def usage_errors(root: Any = None) -> Iterator[None]:
         verbs = [] if root is None else [root.invoked_subcommand]
         if context is not None:
             verbs = context.command_path.split()[1:]
-        raise BadOption(f"{_what(error, context)} Help:  {command_line(*verbs, '--help')}") from None
+        raise BadOption(f"{_describe_error(error, context)} Help:  {command_line(*verbs, '--help')}") from None
 
 
 def parse_strictly(command: Any) -> None:
@@ -44,12 +44,12 @@ def parse_strictly(command: Any) -> None:
     These are a repeated single-value option, where the last value would win, an option with empty text, and a path that
     `_check_path` rejects."""
     make_parser = command.make_parser
-    command.make_parser = lambda context: strict_parser(make_parser(context), command)
+    command.make_parser = lambda context: make_strict_parser(make_parser(context), command)
     for below in getattr(command, "commands", {}).values():
         parse_strictly(below)
 
 
-def strict_parser(parser: Any, command: Any) -> Any:
+def make_strict_parser(parser: Any, command: Any) -> Any:
     """Return a command's argument parser with the checks of `parse_strictly`."""
     parse_args = parser.parse_args
 
@@ -64,19 +64,19 @@ def strict_parser(parser: Any, command: Any) -> Any:
             values = given.get(parameter.name)
             for value in values if isinstance(values, list | tuple) else [values]:
                 if isinstance(value, str) and _takes_paths(command, parameter):
-                    _check_path(_name(parameter), value)
+                    _check_path(_get_name(parameter), value)
                 elif value == "" and parameter.param_type_name == "option":
-                    raise BadOption(f"{_name(parameter)} is empty. Give it a value, or leave it out.")
+                    raise BadOption(f"{_get_name(parameter)} is empty. Give it a value, or leave it out.")
         return parsed
 
     parser.parse_args = parse
     return parser
 
 
-def spelling(context: Any, parameter: Any) -> str:
+def get_spelling(context: Any, parameter: Any) -> str:
     """A parameter of a command as the user typed it: `--no-swap`, `-n`, `FILE`."""
     if parameter.param_type_name != "option":
-        return _name(parameter)
+        return _get_name(parameter)
     names: list[str] = [*parameter.opts, *parameter.secondary_opts]
     typed = [arg.partition("=")[0] for arg in context.meta.get(_ARGUMENTS, ())]
     typed += [arg[:2] for arg in typed if not arg.startswith("--")]  # -n5
@@ -100,14 +100,14 @@ def _check_path(name: str, path: str) -> None:
         raise BadOption(f"{name} {path!r}: a path must not have newlines or tabs. Rename the file or folder.")
 
 
-def _name(parameter: Any) -> str:
+def _get_name(parameter: Any) -> str:
     """Return a parameter as the user knows it: `--out`, `DIR`."""
     if parameter.param_type_name == "option":
         return str(parameter.opts[-1])
     return parameter.metavar or str(parameter.name).upper()
 
 
-def _what(error: Any, context: Any) -> str:
+def _describe_error(error: Any, context: Any) -> str:
     """Describe the problem in a sentence."""
     message = " ".join(error.format_message().split()).rstrip(".")
     if hasattr(error, "possibilities") and context is not None:
@@ -118,7 +118,7 @@ def _what(error: Any, context: Any) -> str:
     parameter = getattr(error, "param", None)
     if parameter is None:
         return f"{message}."
-    name = _name(parameter)
+    name = _get_name(parameter)
     if message.startswith("Missing "):
         return f"{name} is missing."
     fault = re.sub(r"^Value error, ", "", " ".join(error.message.split()).rstrip("."))

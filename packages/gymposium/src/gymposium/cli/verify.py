@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import complain, out
+from gymposium.cli.text import print_error, stdout_console
 from gymposium.plugins.command_line import command_line
-from gymposium.records import distinct, distinct_files, match_files, verify_file
+from gymposium.records import drop_duplicate_files, find_match_files, group_problems, verify_file
 from gymposium.util.visible import plural, quantity, visible
 
 
@@ -52,7 +52,8 @@ def command(
         gymposium verify runs/*.jsonl --json
     """
     verifications = [
-        (path, verify_file(path)) for path in distinct_files(path for file in files for path in match_files(file))
+        (path, verify_file(path))
+        for path in drop_duplicate_files(path for file in files for path in find_match_files(file))
     ]
     problems = sum(len(verified.problems) for _, verified in verifications)
     if as_json:
@@ -75,13 +76,13 @@ def command(
             }
         )
     else:
-        console = out()
+        console = stdout_console()
         for path, verified in verifications:
             if not verified.matches + verified.not_played:
-                complain(str(verified.problems[0]))
-                complain(f"For a log of another library, run  {command_line('audit', str(path))}")
+                print_error(str(verified.problems[0]))
+                print_error(f"For a log of another library, run  {command_line('audit', str(path))}")
                 continue
-            for problem, more in distinct(verified.problems):
+            for problem, more in group_problems(verified.problems):
                 others = f" (and {more} more with this reason)" if more else ""
                 console.print(visible(f"{problem}{others}"), style="red", soft_wrap=True)
             lines = len(verified.problems)

@@ -76,12 +76,12 @@ class OrderedWriter(LineWriter):
         start = self.size
         self.append_lines(*(line.text for line in lines))
         for line in lines:
-            self._note(self._numbers[line.id], start, len(line.text) + 1)
+            self._add_line(self._numbers[line.id], start, len(line.text) + 1)
             start += len(line.text) + 1
             if line.finished:
                 self.finished.add(line.id)
 
-    def _note(self, number: int, start: int, length: int) -> None:
+    def _add_line(self, number: int, start: int, length: int) -> None:
         self._lines.append((number, start, length))
 
     def sort(self) -> None:
@@ -97,7 +97,7 @@ class OrderedWriter(LineWriter):
                 new.write(old.read(length))
 
 
-def recorded(matches: Iterator[MatchResult], write: Callable[[MatchResult], object]) -> Iterator[MatchResult]:
+def record_matches(matches: Iterator[MatchResult], write: Callable[[MatchResult], object]) -> Iterator[MatchResult]:
     """Yield the matches, writing each as it ends.
 
     If a game's engine fails, the match so far is written before the error is raised."""
@@ -193,7 +193,7 @@ def parse_records(lines: Iterable[str], path: str | Path) -> Iterator[tuple[int,
             return
 
 
-def no_records(path: str | Path, problems: Sequence[Problem]) -> Problem:
+def make_no_records_problem(path: str | Path, problems: Sequence[Problem]) -> Problem:
     """Return the problem of a file without records. `problems` are those of its lines."""
     why = f"line {problems[0].where.rpartition(':')[2]} is {problems[0].what}" if problems else "it is empty"
     return Problem(str(path), f"has no match record: {why}")

@@ -43,7 +43,7 @@ class Manifest:
     """SHA-256 of the finished file, not compressed; None while matches are missing."""
 
     @classmethod
-    def beside(cls, file: Path) -> Self | None:
+    def load(cls, file: Path) -> Self | None:
         """Load a file's manifest, or return None. Raises `BadRecord` for an unreadable manifest."""
         path = get_manifest_path(file)
         try:
@@ -72,7 +72,7 @@ class Manifest:
         }
         replace_text(get_manifest_path(file), json.dumps(data, indent=2) + "\n")
 
-    def differences(self, records: Iterable[tuple[int, Record]]) -> Iterator[tuple[int | None, str]]:
+    def find_differences(self, records: Iterable[tuple[int, Record]]) -> Iterator[tuple[int | None, str]]:
         """Yield the differences between the plan and a file's numbered records, each with its line number. Each record
         is compared when it is yielded, and not kept.
 
@@ -83,7 +83,7 @@ class Manifest:
             if record.ending.broke_off:
                 continue
             number = record.number
-            if why := self._unplanned(record):
+            if why := self._describe_mismatch(record):
                 yield line, why
             elif number in lines:
                 yield line, f"match {number} of the plan is in line {lines[number]} already"
@@ -104,7 +104,7 @@ class Manifest:
                 ),
             )
 
-    def _unplanned(self, record: Record) -> str:
+    def _describe_mismatch(self, record: Record) -> str:
         """Describe how a record differs from its planned match, or return ""."""
         if record.number is None or record.number >= self.plan.count:
             return f"the plan of the run has no match of number {record.number}"

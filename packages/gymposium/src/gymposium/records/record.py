@@ -78,7 +78,7 @@ class Record:
             on_illegal=str(job.on_illegal),
             opening=played.opening,
             events=list(played.events),
-            turns=[_turn(turn) for turn in played.turns],
+            turns=[_turn_data(turn) for turn in played.turns],
             returns=list(played.returns),
             results=[played.result(seat) for seat in range(len(played.utilities))],
             ending=played.ending,
@@ -93,7 +93,7 @@ class Record:
                 }
                 for seat, p in enumerate(job.players)
             ],
-            versions=dict(versions()),
+            versions=dict(get_versions()),
             number=job.number,
         )
 
@@ -123,7 +123,7 @@ class Record:
         return json.dumps({**values, "ending": asdict(self.ending)}, separators=(",", ":"))
 
 
-def _turn(turn: Turn) -> dict[str, Any]:
+def _turn_data(turn: Turn) -> dict[str, Any]:
     data: dict[str, Any] = {"seat": turn.seat, "reading": turn.reading, "text": turn.text}
     if turn.action is not None:
         data["action"] = turn.action
@@ -216,7 +216,7 @@ _FORMS: dict[str, Callable[[Any], bool]] = {
 
 
 @cache
-def versions() -> Mapping[str, str]:
+def get_versions() -> Mapping[str, str]:
     """Return the versions of the software that plays matches here, by name."""
     installed = {"python": platform.python_version()}
     for name in ("gymposium", "open_spiel"):

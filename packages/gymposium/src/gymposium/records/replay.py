@@ -49,8 +49,8 @@ class Script:
     def __init__(self, record: Record) -> None:
         self._broken_off = record.ending.detail if record.ending.broke_off else None
         self._answers: dict[int, deque[Answer]] = {seat: deque() for seat in range(len(record.players))}
-        replies = ((turn["seat"], _reply(turn)) for turn in record.turns)
-        for seat, answer in (*replies, *silences(record)):
+        replies = ((turn["seat"], _make_reply(turn)) for turn in record.turns)
+        for seat, answer in (*replies, *list_unanswered(record)):
             if seat in self._answers:  # a reply from any other seat is never requested, and found as a difference
                 self._answers[seat].append(answer)
 
@@ -75,7 +75,7 @@ class Scripts(Guard):
         return [self.scripts[ask.key].next(ask.seat) for ask in asks]
 
 
-def silences(record: Record) -> list[tuple[int, Answer]]:
+def list_unanswered(record: Record) -> list[tuple[int, Answer]]:
     """Return the seats without a reply to their last ask, and the driver's answer for each."""
     answers: list[tuple[int, Answer]] = []
     for failure in record.ending.failures:
@@ -89,7 +89,7 @@ def silences(record: Record) -> list[tuple[int, Answer]]:
     return answers
 
 
-def _reply(turn: Mapping[str, Any]) -> Reply:
+def _make_reply(turn: Mapping[str, Any]) -> Reply:
     prompt, reply = turn.get("tokens", (None, None))
     measured = turn.keys() & {"tokens", "seconds", "cost"}
     usage = Usage(prompt, reply, turn.get("seconds", 0.0), turn.get("cost")) if measured else None
@@ -103,20 +103,20 @@ def results_are_checked(game: Game) -> bool:
     return not game.spec.results_are_recorded
 
 
-def recorded_game(record: Record) -> Game:
+def load_game_of_record(record: Record) -> Game:
     """Return a record's game (`load_recorded_game`).
 
     Raises `PermissionRequired` if a replay opens something that the user has not allowed."""
     return load_recorded_game(record.game, record.events)
 
 
-def replayed_game(game: Game, record: Record) -> Game:
+def prepare_replay(game: Game, record: Record) -> Game:
     """Return the game for replaying a match. It uses the recorded results if they are not checked."""
     return game if results_are_checked(game) else make_replay_game(game, record.events)
 
 
-def replay_job(game: Game, record: Record) -> MatchJob:
-    """Return the job that replays a match in its `replayed_game`, with a `ScriptedPlayer` in each seat.
+def make_replay_job(game: Game, record: Record) -> MatchJob:
+    """Return the job that replays a match in its `prepare_replay`, with a `ScriptedPlayer` in each seat.
 
     Raises `GymposiumError` if the record's players, prompts or failure policy do not fit the game."""
     ended = 0 if record.ending.broke_off else game.seats
@@ -133,7 +133,7 @@ def replay_job(game: Game, record: Record) -> MatchJob:
     ]
     return MatchJob(
         id=record.id,
-        game=replayed_game(game, record),
+        game=prepare_replay(game, record),
         players=players,
         seed=record.seed,
         player_seed=record.player_seed,
@@ -143,7 +143,7 @@ def replay_job(game: Game, record: Record) -> MatchJob:
     )
 
 
-def replay_difference(game: Game, record: Record, played: MatchResult | None = None) -> str | None:
+def find_replay_difference(game: Game, record: Record, played: MatchResult | None = None) -> str | None:
     """The first part of a record that does not follow from its replies and seeds, or None. `played` is the match as the
     driver has played it again already.
 
@@ -155,62 +155,63 @@ def replay_difference(game: Game, record: Record, played: MatchResult | None = N
         return record.ending.describe()  # the world did not open, so it must not be asked now
     loaded = game.load(record.events, record.seed)
     if played is None:
-        [played] = play([replay_job(game, record)], guard=Scripts({record.id: Script(record)}))
+        [played] = play([make_replay_job(game, record)], guard=Scripts({record.id: Script(record)}))
     if not record.ending.broke_off:
-        return difference(record, Record.from_match(played)) or _wrong_load(loaded, played)
+        return compare_records(record, Record.from_match(played)) or _compare_load(loaded, played)
     # the match broke off: compare only what came before, because the next step may fail again
-    return _wrong_play(record, Record.from_match(played), whole=False) or record.ending.describe()
+    return _compare_play(record, Record.from_match(played), whole=False) or record.ending.describe()
 
 
-def difference(record: Record, again: Record) -> str | None:
+def compare_records(record: Record, again: Record) -> str | None:
     """Return the first difference between a record and its replay's record, or None.
 
     Times, token counts, costs and software versions are not compared."""
-    if why := _wrong_play(record, again, whole=True):
+    if why := _compare_play(record, again, whole=True):
         return why
     for name in (field.name for field in fields(Record) if field.name not in _NOT_COMPARED):
         was, now = getattr(record, name), getattr(again, name)
         if name == "prompts":
             for seat, (mine, theirs) in enumerate(zip(now, was)):
                 if theirs["version"] == PROMPT_VERSION and mine != theirs:
-                    return f"prompt differs: seat {seat} read {_prompt(theirs)}, but the game's is {_prompt(mine)}"
+                    read, own = _describe_prompt(theirs), _describe_prompt(mine)
+                    return f"prompt differs: seat {seat} read {read}, but the game's is {own}"
         elif was != now:
             if isinstance(now, Ending):
-                return wrong_ending(record, now)
+                return describe_wrong_ending(record, now)
             return f"{name}: {was!r} is recorded, but the replay gives {now!r}"
     return None
 
 
-def wrong_ending(record: Record, now: Ending) -> str:
+def describe_wrong_ending(record: Record, now: Ending) -> str:
     """Return a message that the recorded ending differs from the replay's."""
     return f"ending: {record.ending.describe()!r} is recorded, but the replay gives {now.describe()!r}"
 
 
-def _prompt(prompt: Mapping[str, Any]) -> str:
+def _describe_prompt(prompt: Mapping[str, Any]) -> str:
     return f"one of digest {prompt['hash']!r} ({prompt['style']}, {prompt['reader']})"
 
 
-def _wrong_play(record: Record, again: Record, *, whole: bool) -> str | None:
+def _compare_play(record: Record, again: Record, *, whole: bool) -> str | None:
     """Return the first difference between the events and replies of a record and its replay.
 
     Unless `whole`, the record may stop earlier than the replay."""
     if again.opening != record.opening:
-        return wrong_opening(record, again.opening)
+        return describe_wrong_opening(record, again.opening)
     differing = (place for place, (was, now) in enumerate(zip(record.events, again.events)) if was != now)
     event = None
     if (number := next(differing, None)) is not None:
-        event = wrong_event(record, number, again.events[number])
-        if CHANCE in (record.events[number].seat, again.events[number].seat) or number < _opening_events(record):
+        event = describe_wrong_event(record, number, again.events[number])
+        if CHANCE in (record.events[number].seat, again.events[number].seat) or number < _count_opening_events(record):
             return event  # no reply led to it, and later events may be illegal
     return (
-        _wrong_turn(record, again)
+        _compare_turns(record, again)
         or event
         or (again.ending.detail if whole and again.ending.broke_off else None)
-        or _wrong_length(record, again, whole=whole)
+        or _compare_lengths(record, again, whole=whole)
     )
 
 
-def wrong_opening(record: Record, plies: int) -> str:
+def describe_wrong_opening(record: Record, plies: int) -> str:
     """Return a message that the recorded opening exceeds the maximum of `plies`."""
     return (
         f"the opening has {quantity(record.opening, 'ply', 'plies')}, but the match would be "
@@ -218,28 +219,28 @@ def wrong_opening(record: Record, plies: int) -> str:
     )
 
 
-def wrong_event(record: Record, number: int, now: Event) -> str:
+def describe_wrong_event(record: Record, number: int, now: Event) -> str:
     """Return a message that this recorded event differs from the replay's."""
     was = record.events[number]
     if CHANCE in (was.seat, now.seat):
         return f"event {number} is {was.move!r}, but seed {record.seed} gives {now.move!r}"
-    if number < _opening_events(record):
+    if number < _count_opening_events(record):
         return f"event {number} is {was.move!r}, but the opening of seed {record.seed} has {now.move!r}"
     return f"event {number} is {was.move!r} of seat {was.seat}, but the replay gives {now.move!r} of seat {now.seat}"
 
 
-def _opening_events(record: Record) -> int:
+def _count_opening_events(record: Record) -> int:
     """Return the number of events before the first reply."""
-    game = replayed_game(recorded_game(record), record)
+    game = prepare_replay(load_game_of_record(record), record)
     return len(open_match(game, record.seed, record.opening)[0].events)
 
 
-def late_event(record: Record, number: int) -> str:
+def describe_late_event(record: Record, number: int) -> str:
     """Return a message that this recorded event comes after the end of the replay."""
     return f"event {number} ({record.events[number].move!r}) comes after the end of the match"
 
 
-def _wrong_turn(record: Record, again: Record) -> str | None:
+def _compare_turns(record: Record, again: Record) -> str | None:
     for number, (was, now) in enumerate(zip(record.turns, again.turns)):
         if was["seat"] != now["seat"]:
             return f"reply {number} is of seat {was['seat']}, but seat {now['seat']} is asked"
@@ -254,12 +255,12 @@ def _wrong_turn(record: Record, again: Record) -> str | None:
     return None
 
 
-def _wrong_length(record: Record, again: Record, *, whole: bool) -> str | None:
+def _compare_lengths(record: Record, again: Record, *, whole: bool) -> str | None:
     """Return the first event or reply recorded after the end of the replay or, if `whole`, missing before it."""
     if len(record.turns) > len(again.turns):
         return f"reply {len(again.turns)} comes after the end of the match"
     if len(record.events) > len(again.events):
-        return late_event(record, len(again.events))
+        return describe_late_event(record, len(again.events))
     if whole and len(record.events) < len(again.events):
         number = len(record.events)
         what = "a chance outcome" if again.events[number].seat == CHANCE else f"seat {again.events[number].seat}'s move"
@@ -269,7 +270,7 @@ def _wrong_length(record: Record, again: Record, *, whole: bool) -> str | None:
     return None
 
 
-def _wrong_load(loaded: Match, played: MatchResult) -> str | None:
+def _compare_load(loaded: Match, played: MatchResult) -> str | None:
     """Return a message if the loaded match ends with other utilities than the played one.
 
     Then the game's `load` and `apply` disagree."""

@@ -41,7 +41,7 @@ class Estimate:
         return f"{value} [{low}, {high}]"
 
 
-def rate(count: int, total: int) -> Estimate:
+def estimate_rate(count: int, total: int) -> Estimate:
     """A proportion with Wilson's score interval. It equals that of `scipy.stats`, which takes a second to import."""
     from scipy.special import ndtri
 
@@ -59,13 +59,13 @@ Bounds = tuple[float, float]
 """The minimum and maximum possible value."""
 
 
-def mean(values: Sequence[float], bounds: Bounds | None = None) -> Estimate:
+def estimate_mean(values: Sequence[float], bounds: Bounds | None = None) -> Estimate:
     """Return a mean with Student's t interval (SciPy's). Fewer than two values give no interval, and neither do equal
     values without bounds: nothing tells how far others could be.
 
     With `bounds`, the interval stays within them, and covers 95 % even for small samples and rare values. Each end is
     computed as if there were one more value, as far beyond the others as they spread. If all values are equal, the
-    interval is `_constant_interval`."""
+    interval is `_bound_constant`."""
     import numpy as np
 
     if not values:
@@ -74,15 +74,15 @@ def mean(values: Sequence[float], bounds: Bounds | None = None) -> Estimate:
     if len(values) < 2:
         return Estimate(centre, math.nan, math.nan)
     if bounds is None:
-        half = math.nan if min(values) == max(values) else _half(values)
+        half = math.nan if min(values) == max(values) else _compute_half_width(values)
         return Estimate(centre, centre - half, centre + half)
     least, most = bounds
-    low, high = _constant_interval(centre, len(values), bounds)
+    low, high = _bound_constant(centre, len(values), bounds)
     if not are_equal(values, bounds):
         lowest, highest = min(values), max(values)
         below, above = [*values, max(least, 2 * lowest - highest)], [*values, min(most, 2 * highest - lowest)]
-        low = max(least, float(np.mean(below)) - _half(below))
-        high = min(most, float(np.mean(above)) + _half(above))
+        low = max(least, float(np.mean(below)) - _compute_half_width(below))
+        high = min(most, float(np.mean(above)) + _compute_half_width(above))
     return Estimate(centre, min(low, centre), max(high, centre))
 
 
@@ -91,7 +91,7 @@ def are_equal(values: Sequence[float], bounds: Bounds) -> bool:
     return math.isclose(min(values), max(values), abs_tol=1e-9 * (bounds[1] - bounds[0]))
 
 
-def mean_gain(
+def estimate_gain(
     before: Sequence[float | None], after: Sequence[float | None], seats: int, bounds: Bounds | None = None
 ) -> Estimate:
     """Return the mean difference between two series of returns in equal matches, paired by deal.
@@ -104,10 +104,10 @@ def mean_gain(
         known = [b - a for a, b in zip(old, new, strict=True) if a is not None and b is not None]
         if len(known) == seats:
             gains.append(math.fsum(known) / seats)
-    return mean(gains, None if bounds is None else margin_bounds(bounds))
+    return estimate_mean(gains, None if bounds is None else get_margin_bounds(bounds))
 
 
-def ratio_by_deal(amounts: Sequence[float], counts: Sequence[float]) -> list[float]:
+def compute_deal_ratios(amounts: Sequence[float], counts: Sequence[float]) -> list[float]:
     """Return one value per deal. Their mean is the sum of the amounts over that of the counts.
 
     Their spread is that of this ratio in linear approximation (Cochran, 1977, Sampling Techniques, section 6.4)."""
@@ -119,12 +119,12 @@ def ratio_by_deal(amounts: Sequence[float], counts: Sequence[float]) -> list[flo
     return by_deal
 
 
-def margin_bounds(bounds: Bounds) -> Bounds:
+def get_margin_bounds(bounds: Bounds) -> Bounds:
     """Return the minimum and maximum difference of two values within these bounds."""
     return bounds[0] - bounds[1], bounds[1] - bounds[0]
 
 
-def _half(values: Sequence[float]) -> float:
+def _compute_half_width(values: Sequence[float]) -> float:
     """Return half the width of Student's t interval."""
     import numpy as np
     from scipy.special import stdtrit
@@ -133,7 +133,7 @@ def _half(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1) / math.sqrt(count) * stdtrit(count - 1, (1 + CONFIDENCE) / 2))
 
 
-def _constant_interval(value: float, count: int, bounds: Bounds) -> Bounds:
+def _bound_constant(value: float, count: int, bounds: Bounds) -> Bounds:
     """Return the interval of a mean with `count` known values, all equal to `value`.
 
     If a share p of all values differs, a sample has none of them with probability (1 - p)^count. The interval assumes
@@ -200,11 +200,11 @@ class Score:
             self.reports.setdefault(name, []).append(value)
         for turn in record.turns:
             if turn["seat"] == seat:
-                self._reply(turn)
+                self._add_reply(turn)
                 if turn["reading"] in _TOLD:
-                    self._failed(turn["reading"], turn["text"], record.prompts[seat]["reader"], game)
+                    self._add_failure(turn["reading"], turn["text"], record.prompts[seat]["reader"], game)
 
-    def _reply(self, turn: Mapping[str, Any]) -> None:
+    def _add_reply(self, turn: Mapping[str, Any]) -> None:
         self.readings[turn["reading"]] += 1
         self.repaired += "repaired" in turn
         prompt, completion = turn.get("tokens", (None, None))
@@ -216,7 +216,7 @@ class Score:
         if "cost" in turn:
             self.cost = (self.cost or 0.0) + turn["cost"]
 
-    def _failed(self, reading: str, text: str, reader: str, game: Game) -> None:
+    def _add_failure(self, reading: str, text: str, reader: str, game: Game) -> None:
         """Collect data for advice about a cut-off or unparsable reply."""
         if reading == "cut off":
             self.looping += ends_in_loop(text)
@@ -234,23 +234,23 @@ class Score:
 
     def result_rate(self, result: str) -> Estimate:
         """Return the share of matches with this result: `win`, `draw`, `loss` or `score`. Raises `UnknownName`."""
-        return rate(_look_up("result", {**dict.fromkeys(RESULTS, 0), **self.results}, result), self.matches)
+        return estimate_rate(_look_up("result", {**dict.fromkeys(RESULTS, 0), **self.results}, result), self.matches)
 
     def reading_rate(self, kind: str) -> Estimate:
         """Return the share of this player's replies with this reading. Raises `UnknownName`."""
-        return rate(_look_up("reading", self.readings, kind), sum(self.readings.values()))
+        return estimate_rate(_look_up("reading", self.readings, kind), sum(self.readings.values()))
 
     def repaired_rate(self) -> Estimate:
         """Return the share of this player's replies that a lenient reader repaired."""
-        return rate(self.repaired, sum(self.readings.values()))
+        return estimate_rate(self.repaired, sum(self.readings.values()))
 
     def mean_return(self) -> Estimate:
-        return mean(self.returns, self.bounds)
+        return estimate_mean(self.returns, self.bounds)
 
     def mean_report(self, name: str) -> Estimate:
         """Return the mean of a reported figure over the finished matches that report it, without an interval if they
         report equal values."""
-        return mean(self.reports.get(name, []))
+        return estimate_mean(self.reports.get(name, []))
 
     def reports_all(self, name: str) -> bool:
         """Return whether every match reports this figure, so none ended early."""
@@ -258,15 +258,15 @@ class Score:
 
     def failure_rate(self, kind: EndingKind) -> Estimate:
         """Return the share of matches that ended with this kind of failure by this player. Raises `UnknownName`."""
-        return rate(_look_up("failure", self.failures, kind), self.matches)
+        return estimate_rate(_look_up("failure", self.failures, kind), self.matches)
 
     def tokens_per_move(self) -> Estimate:
         """Return the mean tokens per reply, over replies with a token count."""
-        return mean(self.completion_tokens)
+        return estimate_mean(self.completion_tokens)
 
     def seconds_per_move(self) -> Estimate:
         """Return the mean wall time per reply, over replies that report it."""
-        return mean(self.seconds)
+        return estimate_mean(self.seconds)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the score as plain data.

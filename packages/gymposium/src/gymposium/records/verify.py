@@ -13,10 +13,10 @@ from gymposium.errors import BadOption, BadRecord, GymposiumError, describe
 from gymposium.games.registry import has_recorded_chance, needs_isolation
 from gymposium.match import MatchResult
 from gymposium.plugins.command_line import command_line
-from gymposium.records.files import Problem, no_records, read_records
+from gymposium.records.files import Problem, make_no_records_problem, read_records
 from gymposium.records.manifest import Manifest, compute_digest
 from gymposium.records.record import Record
-from gymposium.records.replay import recorded_game, replay_difference, results_are_checked
+from gymposium.records.replay import find_replay_difference, load_game_of_record, results_are_checked
 from gymposium.util.isolated import CallFailed, call_isolated
 from gymposium.util.plain_file import find_forms
 
@@ -52,7 +52,7 @@ def verify_file(path: str | Path) -> FileVerification:
         if isinstance(record, Problem):
             verification.problems.append(record)
             continue
-        replayed = _replayed(record)
+        replayed = _replay(record)
         verification.matches += replayed.played
         verification.not_played += not replayed.played
         if replayed.played and has_recorded_chance(record.game):
@@ -65,7 +65,7 @@ def verify_file(path: str | Path) -> FileVerification:
     if verification.matches or verification.not_played:
         _check_manifest(Path(path), verification)
     else:
-        verification.problems = [no_records(path, verification.problems)]
+        verification.problems = [make_no_records_problem(path, verification.problems)]
     return verification
 
 
@@ -75,7 +75,7 @@ def _check_manifest(path: Path, verification: FileVerification) -> None:
     The file is read again, because its records may not fit into memory."""
     problems = verification.problems
     try:
-        manifest = Manifest.beside(path)
+        manifest = Manifest.load(path)
     except BadRecord as error:
         problems.append(Problem(str(path), str(error)))
         return
@@ -84,7 +84,7 @@ def _check_manifest(path: Path, verification: FileVerification) -> None:
     verification.planned, verification.finished = manifest.plan.count, manifest.digest is not None
     bad = {problem.where.partition(" (match ")[0] for problem in problems}
     records = ((line, record) for line, record in read_records(path) if isinstance(record, Record))
-    for line, what in manifest.differences(records):
+    for line, what in manifest.find_differences(records):
         where = str(path) if line is None else f"{path}:{line}"
         if line is None or where not in bad:
             problems.append(Problem(where, what[:_LONGEST]))
@@ -93,14 +93,14 @@ def _check_manifest(path: Path, verification: FileVerification) -> None:
         problems.append(Problem(str(path), what))
 
 
-def distinct(problems: Sequence[Problem]) -> list[tuple[Problem, int]]:
+def group_problems(problems: Sequence[Problem]) -> list[tuple[Problem, int]]:
     """Return the first problem for each reason, and the number of further ones."""
     counts = Counter(problem.what for problem in problems)
     first = {problem.what: problem for problem in reversed(problems)}
     return [(first[what], count - 1) for what, count in counts.items()]
 
 
-def match_files(path: Path) -> list[Path]:
+def find_match_files(path: Path) -> list[Path]:
     """Return the match files at a path: the file itself, or those in a run's folder.
 
     Raises `BadOption` for a folder without such files, and as `find_forms`."""
@@ -108,12 +108,14 @@ def match_files(path: Path) -> list[Path]:
         return [path]
     files = [*find_forms(path, "matches.jsonl"), *find_forms(path, "matches/*.jsonl")]
     if not files:
-        hint = f" To verify a board:  {command_line('leaderboard', 'verify', str(path))}" if board_files(path) else ""
+        hint = (
+            f" To verify a board:  {command_line('leaderboard', 'verify', str(path))}" if find_board_files(path) else ""
+        )
         raise BadOption(f"{path} is not a run's folder: it contains neither matches.jsonl nor matches/*.jsonl.{hint}")
     return files
 
 
-def distinct_files(files: Iterable[Path]) -> list[Path]:
+def drop_duplicate_files(files: Iterable[Path]) -> list[Path]:
     """Each file once, by the first path that names it."""
     named: dict[Path, Path] = {}
     for file in files:
@@ -121,15 +123,15 @@ def distinct_files(files: Iterable[Path]) -> list[Path]:
     return [*named.values()]
 
 
-def board_files(board: Path) -> list[Path]:
+def find_board_files(board: Path) -> list[Path]:
     """Return the files of matches in the folder of a board, in the order of their names. Raises as `find_forms`."""
     return find_forms(board, "entries/*/matches/*/*.jsonl")
 
 
-def first_difference(record: Record, played: MatchResult | None = None) -> str | None:
-    """The first difference between a record and its replay (`gymposium.records.replay.replay_difference`), or None.
-    `played` is the replay, if `walk` has made it already; a match that broke off is played again all the same."""
-    return (_replayed(record) if played is None or record.ending.broke_off else _play_again(record, played)).difference
+def find_first_difference(record: Record, played: MatchResult | None = None) -> str | None:
+    """The first difference between a record and its replay (`gymposium.records.replay.find_replay_difference`), or
+    None. `played` is the replay, if `walk` has made it already; a match that broke off is played again all the same."""
+    return (_replay(record) if played is None or record.ending.broke_off else _replay_here(record, played)).difference
 
 
 class _ReplayOutcome(NamedTuple):
@@ -142,25 +144,25 @@ class _ReplayOutcome(NamedTuple):
     """Whether tool results were taken from the record."""
 
 
-def _replayed(record: Record) -> _ReplayOutcome:
+def _replay(record: Record) -> _ReplayOutcome:
     """Replay a record, in another process if the game's engine may kill its process."""
     if not needs_isolation(record.game):
-        return _play_again(record)
+        return _replay_here(record)
     try:
-        return call_isolated(_play_again, record)
+        return call_isolated(_replay_here, record)
     except CallFailed as error:
         return _ReplayOutcome(False, str(error))
 
 
-def _play_again(record: Record, played: MatchResult | None = None) -> _ReplayOutcome:
+def _replay_here(record: Record, played: MatchResult | None = None) -> _ReplayOutcome:
     try:
-        game = recorded_game(record)
+        game = load_game_of_record(record)
     except GymposiumError as error:
         return _ReplayOutcome(False, str(error))
     if (version := game.spec.version) != record.game_version:
         return _ReplayOutcome(False, f"made with version {record.game_version} of the game; this is version {version}")
     unchecked = not results_are_checked(game)
     try:
-        return _ReplayOutcome(True, replay_difference(game, record, played), unchecked)
+        return _ReplayOutcome(True, find_replay_difference(game, record, played), unchecked)
     except Exception as error:  # noqa: BLE001 - an engine may raise anything for an untrusted record
         return _ReplayOutcome(True, describe(error), unchecked)

@@ -15,12 +15,12 @@ from gymposium.match import EngineError, MatchResult, RunningMatch, Turn
 from gymposium.records.record import Record
 from gymposium.records.replay import (
     Script,
-    late_event,
-    recorded_game,
-    replay_job,
-    wrong_ending,
-    wrong_event,
-    wrong_opening,
+    describe_late_event,
+    describe_wrong_ending,
+    describe_wrong_event,
+    describe_wrong_opening,
+    load_game_of_record,
+    make_replay_job,
 )
 
 T = TypeVar("T")
@@ -58,7 +58,7 @@ class Decision(Generic[T]):
     """The replay, in the decision that ended it."""
 
 
-def walk(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:
+def replay_decisions(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:
     """Yield the decisions of a recorded match in order, as the driver replays it.
 
     The last one is the end of the match. `look` is called with the match at each decision, before the moves are made,
@@ -66,12 +66,12 @@ def walk(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:
 
     Raises `GymposiumError` at the first event that does not follow from the recorded replies and seeds, and any error
     from the game's engine."""
-    job = replay_job(recorded_game(record), record)
+    job = make_replay_job(load_game_of_record(record), record)
     running = RunningMatch(job)
     running.begin()
     if running.opening != record.opening:
-        raise BadRecord(wrong_opening(record, running.opening))
-    steps = _Steps(record, look)
+        raise BadRecord(describe_wrong_opening(record, running.opening))
+    steps = _DecisionBuilder(record, look)
     match, drawn = job.game.new(record.seed), running.match.events
     for _ in range(record.opening):
         step = steps.begin(match)
@@ -102,19 +102,19 @@ def walk(record: Record, look: Callable[[Match], T]) -> Iterator[Decision[T]]:
     if played.ending.broke_off and not record.ending.broke_off:
         raise BadRecord(played.ending.detail)
     if len(record.events) > len(match.events):
-        raise BadRecord(late_event(record, len(match.events)))
+        raise BadRecord(describe_late_event(record, len(match.events)))
     again = played.ending.broke_off and record.ending.broke_off  # at the same event, perhaps with other wording
     if played.ending != record.ending and not again:
-        raise BadRecord(wrong_ending(record, played.ending))
+        raise BadRecord(describe_wrong_ending(record, played.ending))
 
 
-def decided(record: Record, look: Callable[[Match], T]) -> Iterator[tuple[int, Decision[T], int, bool]]:
-    """Yield each player choice from `walk`: the decision's number, the decision, the seat, and whether its reply
-    failed.
+def replay_choices(record: Record, look: Callable[[Match], T]) -> Iterator[tuple[int, Decision[T], int, bool]]:
+    """Yield each player choice from `replay_decisions`: the decision's number, the decision, the seat, and whether its
+    reply failed.
 
     After a failed reply the match ended or a move was drawn. Moves in a random opening are skipped. So are seats whose
-    move was never made, because another seat's reply ended the match. Raises the same errors as `walk`."""
-    for step, decision in enumerate(walk(record, look)):
+    move was never made, because another seat's reply ended the match. Raises the same errors as `replay_decisions`."""
+    for step, decision in enumerate(replay_decisions(record, look)):
         for seat in () if decision.opening else decision.seats:
             replies = decision.replies.get(seat, [])
             drawn = bool(decision.moves and replies) and replies[-1].turn.reading != "move"
@@ -123,7 +123,7 @@ def decided(record: Record, look: Callable[[Match], T]) -> Iterator[tuple[int, D
                 yield step, decision, seat, drawn or ended
 
 
-class _Steps(Generic[T]):
+class _DecisionBuilder(Generic[T]):
     """A builder of decisions from a replay that checks its events against the recorded ones."""
 
     def __init__(self, record: Record, look: Callable[[Match], T]) -> None:
@@ -162,5 +162,5 @@ class _Steps(Generic[T]):
             if number >= len(recorded):
                 raise BadRecord(f"the record ends before event {number} ({event.move!r})")
             if event != recorded[number]:
-                raise BadRecord(wrong_event(self._record, number, event))
+                raise BadRecord(describe_wrong_event(self._record, number, event))
         self._checked = len(events)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from gymposium.errors import BadOption, BadReward
 from gymposium.records.trajectories import Trajectory
 from gymposium.rewards.match import ReturnReward
-from gymposium.rewards.protocol import Reward, turn_rewards
+from gymposium.rewards.protocol import Reward, split_reward
 
 FORM = "clipped(MOST)"
 
@@ -38,11 +38,11 @@ class ClippedReturns:
                     "clipped(...) needs the pay of each turn, but this match did not store it. Play it with "
                     "MatchJob(store_returns=True)."
                 )
-        return [self._reward(t, returns) for t, returns in zip(group, ReturnReward()(group), strict=True)]
+        return [self._compute_reward(t, returns) for t, returns in zip(group, ReturnReward()(group), strict=True)]
 
-    def _reward(self, trajectory: Trajectory, returns: Reward) -> Reward:
+    def _compute_reward(self, trajectory: Trajectory, returns: Reward) -> Reward:
         penalties = [turn.penalty for turn in trajectory.turns]
-        paid = [pay + cost for pay, cost in zip(turn_rewards(returns, trajectory), penalties, strict=True)]
+        paid = [pay + cost for pay, cost in zip(split_reward(returns, trajectory), penalties, strict=True)]
         clipped = [self._clip(pay) for pay in paid]
         turns = tuple(pay - cost for pay, cost in zip(clipped, penalties, strict=True))
         cut = clipped[-1] - self._clip(paid[-1] - returns.cut) if clipped else 0.0

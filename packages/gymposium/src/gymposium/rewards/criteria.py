@@ -21,7 +21,7 @@ def accuracy(group: Sequence[Trajectory]) -> list[float]:
 
     The score is 1 for a win, 0.5 for a draw and 0 for a loss. With more than two seats, it is the share of other seats
     that did worse. It is 0 if the seat forfeited."""
-    return [_accuracy(trajectory) for trajectory in group]
+    return [_rate_accuracy(trajectory) for trajectory in group]
 
 
 def efficiency(group: Sequence[Trajectory]) -> list[float]:
@@ -30,32 +30,32 @@ def efficiency(group: Sequence[Trajectory]) -> list[float]:
     d is the number of decisions in the match, and D the game's maximum (`Game.max_decisions`). The value is 1 for a win
     by the first decision, 0 for a win by the last possible one, and 0 for any loss. It does not depend on the rest of
     the group, so it is comparable over a run."""
-    return [_accuracy(trajectory) * _brevity(trajectory) for trajectory in group]
+    return [_rate_accuracy(trajectory) * _rate_brevity(trajectory) for trajectory in group]
 
 
 def completeness(group: Sequence[Trajectory]) -> list[float]:
     """Return the share of the seat's replies that were read as moves.
 
     It is 0 if the seat forfeited, so a finished match is worth more than a forfeited one."""
-    return [_completeness(trajectory) for trajectory in group]
+    return [_rate_completeness(trajectory) for trajectory in group]
 
 
-def reported(figure: str, group: Sequence[Trajectory]) -> list[float]:
+def rate_report(figure: str, group: Sequence[Trajectory]) -> list[float]:
     """Return a reported figure, 0 if the seat forfeited. Raises `BadReward` if a match does not report it."""
-    return [_reported(trajectory, figure) for trajectory in group]
+    return [_get_report(trajectory, figure) for trajectory in group]
 
 
 CRITERIA: dict[str, Criterion] = {c.__name__: c for c in (accuracy, efficiency, completeness)}
 
 
-def _accuracy(trajectory: Trajectory) -> float:
+def _rate_accuracy(trajectory: Trajectory) -> float:
     if trajectory.forfeited:
         return 0.0
     exact = trajectory.report.get("exact")
     return compute_score(trajectory) if exact is None else exact
 
 
-def _reported(trajectory: Trajectory, figure: str) -> float:
+def _get_report(trajectory: Trajectory, figure: str) -> float:
     if trajectory.forfeited:
         return 0.0
     if figure not in trajectory.report:
@@ -64,12 +64,12 @@ def _reported(trajectory: Trajectory, figure: str) -> float:
     return trajectory.report[figure]
 
 
-def _brevity(trajectory: Trajectory) -> float:
+def _rate_brevity(trajectory: Trajectory) -> float:
     most = trajectory.game.max_decisions
     return 1.0 if most <= 1 else 1.0 - (max(1, trajectory.decisions) - 1) / (most - 1)
 
 
-def _completeness(trajectory: Trajectory) -> float:
+def _rate_completeness(trajectory: Trajectory) -> float:
     if trajectory.forfeited:
         return 0.0
     if not trajectory.turns:  # the seat was never asked

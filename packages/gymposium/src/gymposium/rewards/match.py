@@ -24,7 +24,7 @@ class ReturnReward:
             Reward(
                 t.returns[t.seat],
                 {"utility": t.utilities[t.seat], "penalties": 0.0 - t.penalty},
-                returns_by_turn(t),
+                split_return(t),
                 cut=t.utilities[t.seat] - t.paid if t.truncated and t.paid is not None else 0.0,
             )
             for t in group
@@ -35,15 +35,15 @@ class MatchScoreReward:
     """The match score in [0, 1] minus penalties. A score means the same in every game."""
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
-        return [less_penalties(t, score, {"score": score}) for t, score in ((t, compute_score(t)) for t in group)]
+        return [subtract_penalties(t, score, {"score": score}) for t, score in ((t, compute_score(t)) for t in group)]
 
 
-def less_penalties(trajectory: Trajectory, worth: float, parts: Mapping[str, float]) -> Reward:
+def subtract_penalties(trajectory: Trajectory, worth: float, parts: Mapping[str, float]) -> Reward:
     """Return the reward for a match that is worth `worth` before penalties.
 
     Each penalty is subtracted at the turn with the failed reply, and reported as one of the parts."""
     total = worth - trajectory.penalty
-    return Reward(total, {**parts, "penalties": 0.0 - trajectory.penalty}, penalties_by_turn(trajectory, total))
+    return Reward(total, {**parts, "penalties": 0.0 - trajectory.penalty}, split_total(trajectory, total))
 
 
 def compute_score(trajectory: Trajectory) -> float:
@@ -51,7 +51,7 @@ def compute_score(trajectory: Trajectory) -> float:
     return match_score(trajectory.game, trajectory.utilities, trajectory.seat, trajectory.ending.seat)
 
 
-def returns_by_turn(trajectory: Trajectory) -> tuple[float, ...] | None:
+def split_return(trajectory: Trajectory) -> tuple[float, ...] | None:
     """Split the seat's return over its turns. The parts add up to the return.
 
     Each turn gets the match's pay between its ask and the seat's next ask, minus the penalty for its reply. If the
@@ -61,20 +61,20 @@ def returns_by_turn(trajectory: Trajectory) -> tuple[float, ...] | None:
     turns, total = trajectory.turns, trajectory.returns[trajectory.seat]
     before = [turn.before for turn in turns if turn.before is not None]
     if not turns or len(before) < len(turns):
-        return penalties_by_turn(trajectory, total)
+        return split_total(trajectory, total)
     paid = [later - now for now, later in zip([0.0, *before[1:]], before[1:])]
-    return _with_the_rest([pay - turn.penalty for pay, turn in zip(paid, turns)], total)
+    return _add_rest([pay - turn.penalty for pay, turn in zip(paid, turns)], total)
 
 
-def penalties_by_turn(trajectory: Trajectory, total: float) -> tuple[float, ...] | None:
+def split_total(trajectory: Trajectory, total: float) -> tuple[float, ...] | None:
     """Split a total that is known only at the end of the match over the seat's turns.
 
     Each penalty goes to the turn with the failed reply, and the rest to the last turn. None, which means the same, if
     there was no penalty."""
     if not any(turn.penalty for turn in trajectory.turns):
         return None
-    return _with_the_rest([0.0 - turn.penalty for turn in trajectory.turns[:-1]], total)
+    return _add_rest([0.0 - turn.penalty for turn in trajectory.turns[:-1]], total)
 
 
-def _with_the_rest(earlier: list[float], total: float) -> tuple[float, ...]:
+def _add_rest(earlier: list[float], total: float) -> tuple[float, ...]:
     return (*earlier, total - math.fsum(earlier))

@@ -43,7 +43,7 @@ class HasTurns(Protocol):
         """One seat's turns, in order."""
 
 
-def turn_rewards(reward: Reward, trajectory: HasTurns) -> tuple[float, ...]:
+def split_reward(reward: Reward, trajectory: HasTurns) -> tuple[float, ...]:
     """Return each turn's reward, or () without turns."""
     if reward.turns is not None:
         return reward.turns
@@ -77,7 +77,7 @@ class CheckedReward:
 
         Raises `BadReward` unless there is one `Reward` per trajectory, all values are finite, the turns add up to the
         total, and all rewards' parts have the same names. Raises `UnratedGroup` if the function does."""
-        return self._checked(group, self.function(tuple(group)))
+        return self._check_rewards(group, self.function(tuple(group)))
 
     def rate(self, groups: Sequence[Sequence[Trajectory]]) -> list[list[Reward] | UnratedGroup]:
         """Return each group's rewards, or the `UnratedGroup` that the function raised for it.
@@ -88,8 +88,8 @@ class CheckedReward:
         try:
             if submit is not None:
                 begun += map(submit, map(tuple, groups))
-                return [self._rated(group, future.result) for group, future in zip(groups, begun, strict=True)]
-            return [self._rated(group, partial(self.function, tuple(group))) for group in groups]
+                return [self._rate_group(group, future.result) for group, future in zip(groups, begun, strict=True)]
+            return [self._rate_group(group, partial(self.function, tuple(group))) for group in groups]
         finally:
             for future in begun:
                 future.cancel()
@@ -99,13 +99,15 @@ class CheckedReward:
         remarks = getattr(self.function, "remarks", None)
         return [] if remarks is None else list(remarks())
 
-    def _rated(self, group: Sequence[Trajectory], ask: Callable[[], Sequence[Reward]]) -> list[Reward] | UnratedGroup:
+    def _rate_group(
+        self, group: Sequence[Trajectory], ask: Callable[[], Sequence[Reward]]
+    ) -> list[Reward] | UnratedGroup:
         try:
-            return self._checked(group, ask())
+            return self._check_rewards(group, ask())
         except UnratedGroup as why:
             return why
 
-    def _checked(self, group: Sequence[Trajectory], rewards: Sequence[Reward]) -> list[Reward]:
+    def _check_rewards(self, group: Sequence[Trajectory], rewards: Sequence[Reward]) -> list[Reward]:
         rewards = list(rewards)
         if len(rewards) != len(group):
             raise BadReward(
@@ -122,12 +124,12 @@ class CheckedReward:
                     raise BadReward(
                         f"Reward {self.name}: {name} of trajectory {number} is {value}. Return a finite number."
                     )
-            if (fault := _fault(reward, group[number], rewards[0])) is not None:
+            if (fault := _find_fault(reward, group[number], rewards[0])) is not None:
                 raise BadReward(f"Reward {self.name}: trajectory {number} {fault}")
         return rewards
 
 
-def _fault(reward: Reward, trajectory: Trajectory, first: Reward) -> str | None:
+def _find_fault(reward: Reward, trajectory: Trajectory, first: Reward) -> str | None:
     """Return a fault in a reward's split or parts, with its fix, or None.
 
     `first` is the reward of the group's first trajectory."""

@@ -9,8 +9,8 @@ from functools import partial
 from gymposium.errors import BadOption, BadReward, UnknownName
 from gymposium.plugins.specs import resolve
 from gymposium.records.trajectories import Trajectory
-from gymposium.rewards.criteria import CRITERIA, Criterion, reported
-from gymposium.rewards.match import less_penalties
+from gymposium.rewards.criteria import CRITERIA, Criterion, rate_report
+from gymposium.rewards.match import subtract_penalties
 from gymposium.rewards.protocol import Reward
 from gymposium.util.visible import quantity
 
@@ -33,14 +33,16 @@ class WeightedCriteria:
         self._criteria = {name: find_criterion(name) for name in self.weights}
 
     def __call__(self, group: Sequence[Trajectory]) -> list[Reward]:
-        columns = {name: self._column(name, group) for name in self._criteria}
-        return [self._reward(t, {name: column[n] for name, column in columns.items()}) for n, t in enumerate(group)]
+        columns = {name: self._rate_criterion(name, group) for name in self._criteria}
+        return [
+            self._compute_reward(t, {name: column[n] for name, column in columns.items()}) for n, t in enumerate(group)
+        ]
 
-    def _reward(self, trajectory: Trajectory, values: dict[str, float]) -> Reward:
+    def _compute_reward(self, trajectory: Trajectory, values: dict[str, float]) -> Reward:
         total = math.fsum(self.weights[name] * value for name, value in values.items())
-        return less_penalties(trajectory, total, values)
+        return subtract_penalties(trajectory, total, values)
 
-    def _column(self, name: str, group: Sequence[Trajectory]) -> list[float]:
+    def _rate_criterion(self, name: str, group: Sequence[Trajectory]) -> list[float]:
         values = [float(value) for value in self._criteria[name](group)]
         if len(values) != len(group):
             raise BadReward(
@@ -60,13 +62,13 @@ def parse_weights(text: str) -> dict[str, float]:
             raise BadOption(f"reward: {item!r} must have the form CRITERION=WEIGHT. {_HELP}")
         if name in weights:
             raise BadOption(f"reward: duplicate weight for {name}. {_HELP}")
-        weights[name] = _weight(name, value)
+        weights[name] = _parse_weight(name, value)
     if not any(weights.values()):
         raise BadOption(f"reward: no criterion has a weight, so all rewards would be equal. {_HELP}")
     return weights
 
 
-def _weight(name: str, text: str) -> float:
+def _parse_weight(name: str, text: str) -> float:
     try:
         weight = float(text)
     except ValueError:
@@ -86,7 +88,7 @@ def find_criterion(name: str) -> Criterion:
     if name in CRITERIA:
         return CRITERIA[name]
     if name.startswith(REPORT):
-        return partial(reported, name.removeprefix(REPORT))
+        return partial(rate_report, name.removeprefix(REPORT))
     if ":" not in name:
         raise UnknownName("criterion", name, CRITERIA)
     try:

@@ -35,7 +35,7 @@ RUNS = Path("gymposium-runs")
 FORMAT: Final = "gymposium-run-1"
 
 
-def new_folder(command: str) -> Path:
+def create_run_folder(command: str) -> Path:
     """Make a folder for a new run of a command, such as `gymposium-runs/2026-11-23-run-1`.
 
     Concurrent processes never get the same folder.
@@ -53,10 +53,10 @@ def new_folder(command: str) -> Path:
             return path
 
 
-def check_new(path: Path | None) -> None:
+def check_run_path(path: Path | None) -> None:
     """Raise `BadOption` unless `path` can hold a new run: an empty folder, or a path that can be created.
 
-    None means a folder from `new_folder`."""
+    None means a folder from `create_run_folder`."""
     check_writable("--out", path or RUNS)
     if path is None or not path.exists():
         return
@@ -82,11 +82,11 @@ class RunFolder:
     def create(cls, path: Path | None, command: str, settings: Mapping[str, Any]) -> RunFolder:
         """Make the folder and write the settings.
 
-        `path` must be empty or not exist. None means a folder from `new_folder`.
+        `path` must be empty or not exist. None means a folder from `create_run_folder`.
 
         Raises `BadOption` if the folder cannot be made or is not empty."""
-        check_new(path)
-        path = path or new_folder(command)
+        check_run_path(path)
+        path = path or create_run_folder(command)
         path.mkdir(parents=True, exist_ok=True)
         made = cls(path, command, settings, is_new=True)
         made.write_settings()
@@ -123,7 +123,7 @@ class RunFolder:
         return self.path / "matches.jsonl"
 
     @contextmanager
-    def recorded(self, plan: MatchPlan, count: Callable[[int, Record], object]) -> Iterator[RunMatches]:
+    def open_matches(self, plan: MatchPlan, count: Callable[[int, Record], object]) -> Iterator[RunMatches]:
         """Open the file of the run's matches.
 
         If a `GymposiumError` ends the block before a match is recorded, a new folder is removed."""
@@ -168,15 +168,15 @@ class PlanOrder:
         if not broke_off:
             self.finished.add(record.id)
         while self._next in self._held:
-            self._pass_on(self._next)
+            self._emit(self._next)
             self._next += 1
 
     def finish(self) -> None:
         """Pass on the records that wait for missing matches."""
         for number in sorted(self._held):
-            self._pass_on(number)
+            self._emit(number)
 
-    def _pass_on(self, number: int) -> None:
+    def _emit(self, number: int) -> None:
         if (record := self._held.pop(number)) is not None:
             self._count(number, record)
 
@@ -212,7 +212,7 @@ class RunMatches(OrderedWriter):
                 ) from error
             if record.id not in self._numbers:
                 raise BadOption(f"{self.path}:{number} is a match from another run, {record.id}. Remove that line.")
-            self._note(self._numbers[record.id], start, len(line))
+            self._add_line(self._numbers[record.id], start, len(line))
             start += len(line)
             if not record.ending.broke_off:  # else it is replayed
                 self._order.add(record)
@@ -229,7 +229,7 @@ class RunMatches(OrderedWriter):
         super().append(lines)
         self._order.append(lines)
 
-    def told(self, where: Path) -> str | None:
+    def describe_progress(self, where: Path) -> str | None:
         """Return a sentence with the number of matches recorded in `where`, or None."""
         recorded = (
             f"{len(self.finished)} of {quantity(len(self._numbers), 'match is', 'matches are')} recorded in {where}."

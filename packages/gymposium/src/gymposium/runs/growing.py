@@ -31,7 +31,7 @@ class GrowingLine:
 
 
 @dataclass(slots=True)
-class Growing:
+class GrowingFile:
     """A file of lines, read further at each call of `lines`. Text after the last line break is not a line: it is still
     being written, or was cut off. A compressed file does not grow: it is read once, and again if it was replaced."""
 
@@ -47,7 +47,7 @@ class Growing:
     _ended: bool = False
     """True if a compressed file has been read to its end."""
 
-    def renewed(self) -> bool:
+    def check_replaced(self) -> bool:
         """Return whether the file was replaced or truncated. It is then reread, and earlier lines are void."""
         packed = is_compressed(self.path)
         try:
@@ -64,7 +64,7 @@ class Growing:
         self.offset, self.number, self.rest, self._ended = 0, 0, None, False
         return True
 
-    def changed(self) -> float:
+    def get_mtime(self) -> float:
         """Return the file's modification time in seconds, or 0 without a file that can be read."""
         try:
             return self.path.stat().st_mtime
@@ -110,17 +110,17 @@ class GrowingIndex(ABC):
     problems: list[Problem] = field(default_factory=list)
     """Lines that could not be read."""
     _lock: Lock = field(default_factory=Lock)
-    _file: Growing = field(init=False)
+    _file: GrowingFile = field(init=False)
     _is_stuck: bool = False
     """True if the rest of the file cannot be read, however often it is tried."""
 
     def __post_init__(self) -> None:
-        self._file = Growing(self.path)
+        self._file = GrowingFile(self.path)
 
     def refresh(self) -> None:
         """Read the lines added since the last call."""
         with self._lock:
-            if self._file.renewed():
+            if self._file.check_replaced():
                 self.problems, self._is_stuck = [], False
                 self._clear()
             if self._is_stuck:

@@ -14,7 +14,7 @@ _JOURNAL = bytes.fromhex("d9d505f920a163d7")
 """Last bytes of an SQLite rollback journal that names another journal."""
 
 
-def leads_out(path: Path, directory: Path) -> bool:
+def escapes_directory(path: Path, directory: Path) -> bool:
     """Return whether a symbolic link takes a path below the directory outside of it.
 
     Such files are not read: the link's author may not be the person who shows the directory."""
@@ -35,8 +35,8 @@ def check_contained(directory: Path, *names: str) -> None:
     directory itself may be a link.
 
     Raises `BadOption` with the first such path."""
-    for path in _walk(directory, names):
-        if path.is_symlink() and leads_out(path, directory):
+    for path in _list_paths(directory, names):
+        if path.is_symlink() and escapes_directory(path, directory):
             raise BadOption(
                 f"{path} is a symbolic link that leads out of {directory}. Replace the link with its target, because "
                 f"nothing is written through it."
@@ -47,18 +47,18 @@ def check_contained(directory: Path, *names: str) -> None:
             raise BadOption(f"{path} is not a regular file or a folder. Remove it.")
         if is_shared(path):
             raise BadOption(f"{path} is a hard link to another file. Replace it with a copy.")
-        if path.name.endswith("-journal") and path.is_file() and _names_a_file(path):
+        if path.name.endswith("-journal") and path.is_file() and _names_other_journal(path):
             raise BadOption(f"{path} is an SQLite journal that would delete another file. Remove it.")
 
 
-def _names_a_file(journal: Path) -> bool:
+def _names_other_journal(journal: Path) -> bool:
     """Return whether a rollback journal names another journal, which SQLite deletes after a rollback."""
     with open_plain(journal) as file:
         file.seek(max(0, file.seek(0, os.SEEK_END) - len(_JOURNAL)))
         return file.read() == _JOURNAL
 
 
-def _walk(directory: Path, names: tuple[str, ...]) -> Iterator[Path]:
+def _list_paths(directory: Path, names: tuple[str, ...]) -> Iterator[Path]:
     """Yield the files and folders below these names, or in the whole directory. Links are not followed."""
     yield from (directory / name for name in names)
     for top in [directory / name for name in names] or [directory]:

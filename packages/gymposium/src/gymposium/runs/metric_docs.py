@@ -36,7 +36,7 @@ class Metric:
 
 
 @cache
-def metrics() -> tuple[Metric, ...]:
+def load_metrics() -> tuple[Metric, ...]:
     """Return all documented metrics, in page order."""
     documented, section = [], ""
     for line in _PAGE.read_text(encoding="utf-8").splitlines():
@@ -54,10 +54,10 @@ def metrics() -> tuple[Metric, ...]:
 
 
 @cache
-def about(name: str) -> Metric | None:
+def find_metric(name: str) -> Metric | None:
     """Return the metric with this name, or None if it is undocumented."""
     # exact names first: rollout/reward/kl is a reward part, and rollout/win/random is not a game called win
-    known = sorted(metrics(), key=lambda metric: len(_ANY.findall(metric.name)))
+    known = sorted(load_metrics(), key=lambda metric: len(_ANY.findall(metric.name)))
     return next((metric for metric in known if re.fullmatch(metric.pattern, name)), None)
 
 
@@ -65,13 +65,17 @@ def check_patterns(option: str, patterns: Sequence[str]) -> None:
     """Raise `UnknownName` for an undocumented name, or a pattern such as `perf/*` that matches no documented prefix."""
     for pattern in patterns:
         start = _WILDCARD.split(pattern)[0]
-        if not (about(pattern) if start == pattern else any(_can_begin(metric.name, start) for metric in metrics())):
+        if not (
+            find_metric(pattern)
+            if start == pattern
+            else any(_can_start_with(metric.name, start) for metric in load_metrics())
+        ):
             raise UnknownName(
-                f"metric for {option}", pattern, [metric.name for metric in metrics() if not metric.apart]
+                f"metric for {option}", pattern, [metric.name for metric in load_metrics() if not metric.apart]
             )
 
 
-def _can_begin(name: str, start: str) -> bool:
+def _can_start_with(name: str, start: str) -> bool:
     """Return whether a name with placeholders can begin with this text."""
     literal = _ANY.split(name)[0]
     return literal.startswith(start) or (literal != name and start.startswith(literal))

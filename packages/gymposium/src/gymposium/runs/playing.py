@@ -193,7 +193,7 @@ def play(
     log: AbstractContextManager[PlanOrder | RunMatches] = nullcontext(PlanOrder(plan.numbers(), count))
     if out is not None:
         folder = RunFolder.create(Path(out), "run", dump_settings(settings))
-        comparison.folder, log = folder.path, folder.recorded(plan, count)
+        comparison.folder, log = folder.path, folder.open_matches(plan, count)
     with log as matches:
         comparison.broken = play_missing(
             comparison.seated, matches, schedule=settings.schedule, watchdog=comparison.watchdog

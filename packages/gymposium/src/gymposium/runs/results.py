@@ -47,7 +47,7 @@ class ResultRow:
     """Share of replies that were illegal, unparsable or cut off."""
 
 
-def lines(config: Mapping[str, Any], results: Mapping[str, Any]) -> list[ResultRow]:
+def build_rows(config: Mapping[str, Any], results: Mapping[str, Any]) -> list[ResultRow]:
     """Return all rows, game by game: before, after, control, then the anchors, then the exact optima.
 
     `config` is the content of the run's `config.json`."""
@@ -81,7 +81,7 @@ class Verdict:
         return self.outcome in (VerdictKind.LEVEL, VerdictKind.WORSE)
 
 
-def verdict(results: Mapping[str, Any]) -> Verdict | None:
+def judge_run(results: Mapping[str, Any]) -> Verdict | None:
     """Return the verdict on a run, based on mean returns before and after training.
 
     None if there was no training or it is not measured yet. A difference counts if its 95 % interval, from matches
@@ -92,10 +92,12 @@ def verdict(results: Mapping[str, Any]) -> Verdict | None:
     for game, opponents in gains.get(BEFORE, {}).items():
         for opponent, gain in opponents.items():
             before, after = (evaluations[what][game][opponent]["return"][0] for what in (BEFORE, AFTER))
-            outcome = _outcome(gain, before, results["ranges"][game], _best(results, game, opponent))
+            outcome = _classify_gain(gain, before, results["ranges"][game], _get_best_return(results, game, opponent))
             where = f"{game} alone" if opponent == ALONE else f"{game} against {opponent}"
             text = f"{where}: mean return {before:+.3f} before, {after:+.3f} after"
-            found[outcome].append(text + (f" ({_interval(gain, '{:+.3f}')} in equal deals)" if any(gain) else ""))
+            found[outcome].append(
+                text + (f" ({_format_estimate(gain, '{:+.3f}')} in equal deals)" if any(gain) else "")
+            )
             ahead = gains.get(CONTROL, {}).get(game, {}).get(opponent)
             if outcome is VerdictKind.LEARNED and ahead is not None and not _is_above(ahead):
                 as_good.append(f"{where}: {evaluations[CONTROL][game][opponent]['return'][0]:+.3f}")
@@ -117,7 +119,7 @@ def verdict(results: Mapping[str, Any]) -> Verdict | None:
     return None
 
 
-def _outcome(gain: Sequence[float | None], before: float, bounds: Sequence[float], best: float) -> VerdictKind:
+def _classify_gain(gain: Sequence[float | None], before: float, bounds: Sequence[float], best: float) -> VerdictKind:
     """Return the outcome of one comparison. `bounds` is the range of returns, `best` the best possible mean return."""
     _, _, high = gain
     if _is_above(gain):
@@ -134,7 +136,7 @@ def _is_above(gain: Sequence[float | None]) -> bool:
     return low is not None and low > 0.0
 
 
-def _best(results: Mapping[str, Any], game: str, opponent: str) -> float:
+def _get_best_return(results: Mapping[str, Any], game: str, opponent: str) -> float:
     """Return the best possible mean return against an opponent: exact if known, else the game's maximum."""
     optima = results.get("optima", {}).get(game, {})
     if opponent == "random" and "best return" in optima:
@@ -148,9 +150,9 @@ def player_name(config: Mapping[str, Any], what: str) -> str:
     return names.get(what, what.removeprefix(ANCHOR))
 
 
-def spent(results: Mapping[str, Any]) -> dict[str, float]:
+def sum_stage_seconds(results: Mapping[str, Any]) -> dict[str, float]:
     """Return the CPU seconds per stage of the run."""
-    return {name: _number(results[key]) for key, name in SPENT.items() if key in results}
+    return {name: _check_number(results[key]) for key, name in SPENT.items() if key in results}
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +185,17 @@ class LearningCurve:
         return "mean return" if self.opponent == ALONE else f"mean return against {self.opponent}"
 
 
-def learning_curves(config: Mapping[str, Any], results: Mapping[str, Any], metrics: Curves) -> list[LearningCurve]:
+def build_learning_curves(
+    config: Mapping[str, Any], results: Mapping[str, Any], metrics: Curves
+) -> list[LearningCurve]:
     """Return a learning curve per measured game, from a run's config, results and metrics."""
     measured = results.get("evaluations", {}).get(BEFORE, {})
-    return [_learning_curve(config, game, results, metrics) for game in measured]
+    return [_build_learning_curve(config, game, results, metrics) for game in measured]
 
 
-def _learning_curve(config: Mapping[str, Any], game: str, results: Mapping[str, Any], metrics: Curves) -> LearningCurve:
+def _build_learning_curve(
+    config: Mapping[str, Any], game: str, results: Mapping[str, Any], metrics: Curves
+) -> LearningCurve:
     """Return one game's learning curve. Its inner points are based on fewer matches."""
     evaluations = {what: scores[game] for what, scores in results["evaluations"].items() if game in scores}
     opponent = next(iter(evaluations[BEFORE]))
@@ -201,31 +207,38 @@ def _learning_curve(config: Mapping[str, Any], game: str, results: Mapping[str, 
                 value = values[name]
                 yield Point(step - zero, value, values.get(f"{name}_low", value), values.get(f"{name}_high", value))
 
-    points = [*measured(COLD_START, metrics.last(COLD_START)[0]), Point(0, *_headline(evaluations[BEFORE][opponent]))]
+    points = [
+        *measured(COLD_START, metrics.last(COLD_START)[0]),
+        Point(0, *_read_mean_return(evaluations[BEFORE][opponent])),
+    ]
     points += measured(TRAIN, 0)
     if opponent in evaluations.get(AFTER, {}):
         kept = results["kept_step"]
         points = [point for point in points if point.step != kept or not kept]
-        points.append(Point(kept, *_headline(evaluations[AFTER][opponent])))
+        points.append(Point(kept, *_read_mean_return(evaluations[AFTER][opponent])))
         points.sort(key=lambda point: point.step)
     levels = {}
     for what, scores in evaluations.items():
         if opponent in scores and (what == CONTROL or what.startswith(ANCHOR)):
             label = "control: more SFT" if what == CONTROL else player_name(config, what)
-            levels[label] = _headline(scores[opponent])[0]
+            levels[label] = _read_mean_return(scores[opponent])[0]
     optima = results.get("optima", {}).get(game, {})
     if "best return" in optima and opponent == "random":
-        levels[OPTIMUM] = _number(optima["best return"]["return"])
+        levels[OPTIMUM] = _check_number(optima["best return"]["return"])
     return LearningCurve(game, opponent, points, levels)
 
 
-def _headline(score: Mapping[str, Any]) -> list[float]:
+def _read_mean_return(score: Mapping[str, Any]) -> list[float]:
     """Return the mean return with its interval, which collapses to the value if there are too few matches."""
     value, low, high = score["return"]
-    return [_number(value), _number(value if low is None else low), _number(value if high is None else high)]
+    return [
+        _check_number(value),
+        _check_number(value if low is None else low),
+        _check_number(value if high is None else high),
+    ]
 
 
-def _number(value: Any) -> float:
+def _check_number(value: Any) -> float:
     """Return a number of a file. Raises `TypeError` for anything else."""
     if not is_number(value):
         raise TypeError(f"{value!r:.40} is not a number")
@@ -237,7 +250,7 @@ def _list_game_rows(config: Mapping[str, Any], game: str, results: Mapping[str, 
     evaluations = results.get("evaluations", {})
     for what in (BEFORE, AFTER, CONTROL, *(name for name in evaluations if name.startswith(ANCHOR))):
         for opponent, score in evaluations.get(what, {}).get(game, {}).items():
-            yield _line(game, player_name(config, what), opponent, score)
+            yield _build_row(game, player_name(config, what), opponent, score)
     for kind, optimum in results.get("optima", {}).get(game, {}).items():
         yield ResultRow(
             game=game,
@@ -252,10 +265,12 @@ def _list_game_rows(config: Mapping[str, Any], game: str, results: Mapping[str, 
         )
 
 
-def _line(game: str, player: str, opponent: str, score: Mapping[str, Any]) -> ResultRow:
+def _build_row(game: str, player: str, opponent: str, score: Mapping[str, Any]) -> ResultRow:
     readings, results = score["counts"]["readings"], score["results"]
     # a single-seat game has no wins, draws and losses
-    win, draw, loss = (_interval(results[key], "{:.3f}") if key in results else "" for key in ("win", "draw", "loss"))
+    win, draw, loss = (
+        _format_estimate(results[key], "{:.3f}") if key in results else "" for key in ("win", "draw", "loss")
+    )
     total = sum(readings.values())
     return ResultRow(
         game,
@@ -265,12 +280,12 @@ def _line(game: str, player: str, opponent: str, score: Mapping[str, Any]) -> Re
         win,
         draw,
         loss,
-        _interval(score["return"], "{:+.3f}"),
+        _format_estimate(score["return"], "{:+.3f}"),
         f"{(total - readings.get('move', 0)) / total:.4f}" if total else "",
     )
 
 
-def _interval(estimate: Sequence[float | None], form: str) -> str:
+def _format_estimate(estimate: Sequence[float | None], form: str) -> str:
     """Format an estimate. Too few matches give no interval."""
     value, low, high = ("–" if number is None else form.format(number) for number in estimate)
     return f"{value} [{low}, {high}]"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.records import Problem
-from gymposium.runs.links import leads_out
+from gymposium.runs.links import escapes_directory
 from gymposium.util.plain_file import find_form, open_plain, plain_path, read_plain_text
 from gymposium.util.strict_json import strict_json
 
@@ -58,7 +58,7 @@ class Run:
 
     @property
     def running(self) -> bool:
-        """Whether a process works on the run (`marked_running`). False on Windows, or without file locks."""
+        """Whether a process works on the run (`mark_running`). False on Windows, or without file locks."""
         if sys.platform != "win32":
             with suppress(OSError), open_plain(self.path / _LOCKED) as file:
                 try:
@@ -69,26 +69,26 @@ class Run:
 
     def config(self) -> dict[str, Any] | Problem:
         """All settings of the run."""
-        return self._data("config.json")
+        return self._read_table("config.json")
 
     def versions(self) -> dict[str, Any] | Problem:
         """Versions of the libraries that the run used."""
-        return self._data("versions.json")
+        return self._read_table("versions.json")
 
     def results(self) -> dict[str, Any] | Problem:
         """The results so far; empty in a new run."""
-        return self._data("results.json") if (self.path / "results.json").exists() else {}
+        return self._read_table("results.json") if (self.path / "results.json").exists() else {}
 
-    def outside(self, directory: Path) -> Path | None:
+    def find_outside_link(self, directory: Path) -> Path | None:
         """Return the run's first path that a symbolic link takes out of the directory, or None."""
         small = (self.path / name for name in ("config.json", "versions.json", "results.json", "report.html"))
         beside = (
             self.sessions.with_name(f"{self.sessions.name}{end}") for end in ("-wal", "-shm")
         )  # SQLite reads them
         paths = (self.path, *small, self.metrics, self.samples, self.matches, self.sessions, *beside)
-        return next((path for path in paths if leads_out(path, directory)), None)
+        return next((path for path in paths if escapes_directory(path, directory)), None)
 
-    def _data(self, name: str) -> dict[str, Any] | Problem:
+    def _read_table(self, name: str) -> dict[str, Any] | Problem:
         file = self.path / name
         try:
             data = strict_json(read_plain_text(file))
@@ -98,7 +98,7 @@ class Run:
 
 
 @contextmanager
-def marked_running(path: Path) -> Iterator[None]:
+def mark_running(path: Path) -> Iterator[None]:
     """Mark the run in `path` as running during the block, with a lock that ends with the process."""
     with open_plain(path / _LOCKED) as file:
         if sys.platform != "win32":
@@ -107,7 +107,7 @@ def marked_running(path: Path) -> Iterator[None]:
         yield
 
 
-def holds_data(file: Path) -> bool:
+def is_data_file(file: Path) -> bool:
     """Return whether gymposium writes this file next to match records: a run's metrics or samples, or `synth` chats."""
     name = plain_path(file).name
     if name in ("metrics.jsonl", "samples.jsonl"):
@@ -124,16 +124,16 @@ def find_runs(directory: Path) -> dict[str, Run]:
 
     A run's directory is not searched for others. Runs with a file that a symbolic link takes out of the directory are
     skipped."""
-    return {run.name: run for run in _all_runs(directory) if run.outside(directory) is None}
+    return {run.name: run for run in _search_runs(directory) if run.find_outside_link(directory) is None}
 
 
-def linked_runs(directory: Path) -> dict[str, Path]:
+def find_linked_runs(directory: Path) -> dict[str, Path]:
     """Return the runs that `find_runs` skips, by name, each with the link that leads outside."""
-    links = {run.name: run.outside(directory) for run in _all_runs(directory)}
+    links = {run.name: run.find_outside_link(directory) for run in _search_runs(directory)}
     return {name: path for name, path in links.items() if path is not None}
 
 
-def _all_runs(directory: Path) -> list[Run]:
+def _search_runs(directory: Path) -> list[Run]:
     if _is_run(directory):
         return [Run(Path(realpath(directory)).name, directory)]
     found = []

@@ -17,7 +17,7 @@ FORMAT = "gymposium-samples-1"
 
 
 @dataclass(frozen=True, slots=True)
-class KeptTurn:
+class SampledTurn:
     """One turn's sampled tokens: those from `start` up to `stop` in its row. Lists have one entry per token."""
 
     start: int
@@ -33,16 +33,16 @@ class KeptTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptRow:
+class SampledRow:
     """A sequence of tokens. Tokens outside its turns were given to the model and are masked in the loss."""
 
     ids: list[int]
     pieces: list[str]
-    turns: list[KeptTurn]
+    turns: list[SampledTurn]
 
 
 @dataclass(frozen=True, slots=True)
-class KeptTrajectory:
+class SampledTrajectory:
     """One seat's turns in one match, with its rewards and advantages. Lists have one entry per turn."""
 
     match: str | None
@@ -57,12 +57,12 @@ class KeptTrajectory:
     advantages: list[float]
     values: list[float]
     targets: list[float]
-    rows: list[KeptRow] | None
+    rows: list[SampledRow] | None
     """The tokens; None if they were not kept."""
 
 
 @dataclass(frozen=True, slots=True)
-class KeptGroup:
+class SampledGroup:
     """A group of trajectories that share a baseline."""
 
     step: int
@@ -73,10 +73,10 @@ class KeptGroup:
     version: str | None
     stage: int
     tied: bool
-    trajectories: list[KeptTrajectory]
+    trajectories: list[SampledTrajectory]
 
     @property
-    def best_first(self) -> list[KeptTrajectory]:
+    def best_first(self) -> list[SampledTrajectory]:
         """Return the trajectories by decreasing reward. Among equals, those with tokens come first."""
         return sorted(self.trajectories, key=lambda trajectory: (-trajectory.reward, trajectory.rows is None))
 
@@ -92,7 +92,7 @@ class KeptGroup:
         return math.fsum(trajectory.reward for trajectory in self.trajectories) / len(self.trajectories)
 
 
-def parse(line: bytes) -> KeptGroup:
+def parse_group(line: bytes) -> SampledGroup:
     """Parse a group from one line. Raises `BadRecord` with the problem."""
     try:
         data = json.loads(line)
@@ -101,7 +101,7 @@ def parse(line: bytes) -> KeptGroup:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise BadRecord(f"not samples in format {FORMAT!r}")
     try:
-        return _group(data)
+        return _build_group(data)
     except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise BadRecord(f"fields are missing or invalid ({error})") from error
 
@@ -124,7 +124,7 @@ class SamplesIndex(GrowingIndex):
         if (place := _PLACE.match(line.text)) and line.text.rstrip().endswith(b"]}"):
             key = int(place[1]), int(place[2])
         else:
-            group = parse(line.text)
+            group = parse_group(line.text)
             key = group.step, group.number
         self._places[key] = line.start, line.stop
 
@@ -142,13 +142,13 @@ class SamplesIndex(GrowingIndex):
             file.seek(place[0])
             return file.read(place[1] - place[0])
 
-    def group(self, step: int, number: int) -> KeptGroup | None:
+    def group(self, step: int, number: int) -> SampledGroup | None:
         """Return the group for this step and number, or None. Raises `BadRecord` if its line is invalid."""
         line = self.line(step, number)
-        return None if line is None else parse(line)
+        return None if line is None else parse_group(line)
 
 
-def spread(rewards: Sequence[float], most: int) -> list[int]:
+def pick_spread(rewards: Sequence[float], most: int) -> list[int]:
     """Return indices of at most `most` rewards: the highest, the lowest, then others evenly between them."""
     order = sorted(range(len(rewards)), key=lambda n: rewards[n], reverse=True)
     if len(order) <= most:
@@ -156,52 +156,52 @@ def spread(rewards: Sequence[float], most: int) -> list[int]:
     return [order[round(k * (len(order) - 1) / max(1, most - 1))] for k in range(most)]
 
 
-def first_replies(data: Mapping[str, Any], most: int = 3) -> list[tuple[str, float]]:
+def pick_first_replies(data: Mapping[str, Any], most: int = 3) -> list[tuple[str, float]]:
     """Return first replies of trajectories in a `samples.jsonl` line, each with the trajectory's reward.
 
     At most `most` are returned: the highest and the lowest reward, and others evenly between them. Only trajectories
     with tokens count."""
     kept = [trajectory for trajectory in data["trajectories"] if trajectory.get("rows")]
     replies = []
-    for n in spread([trajectory["reward"] for trajectory in kept], most):
+    for n in pick_spread([trajectory["reward"] for trajectory in kept], most):
         row = kept[n]["rows"][0]
         turn = row["turns"][0]
         replies.append(("".join(row["pieces"][turn["start"] : turn["stop"]]), kept[n]["reward"]))
     return replies
 
 
-def _group(data: dict[str, Any]) -> KeptGroup:
-    trajectories = [_trajectory(trajectory) for trajectory in data["trajectories"]]
+def _build_group(data: dict[str, Any]) -> SampledGroup:
+    trajectories = [_build_trajectory(trajectory) for trajectory in data["trajectories"]]
     if not trajectories:
         raise ValueError("there is no trajectory")
-    return KeptGroup(
-        step=_count(data["step"]),
-        number=_count(data["group"]),
-        game=_text(data["game"]),
-        seat=_count(data["seat"]),
-        opponent=_text(data["opponent"]),
-        version=_text_or_none(data["version"]),
-        stage=_count(data["stage"]),
+    return SampledGroup(
+        step=_check_count(data["step"]),
+        number=_check_count(data["group"]),
+        game=_check_text(data["game"]),
+        seat=_check_count(data["seat"]),
+        opponent=_check_text(data["opponent"]),
+        version=_check_optional_text(data["version"]),
+        stage=_check_count(data["stage"]),
         tied=bool(data["tied"]),
         trajectories=trajectories,
     )
 
 
-def _trajectory(data: dict[str, Any]) -> KeptTrajectory:
-    trajectory = KeptTrajectory(
-        match=_text_or_none(data["match"]),
-        policy=_count(data["policy"]),
-        result=_text(data["result"]),
-        end=_text_or_none(data["end"]),
-        returned=_number(data["return"]),
-        reward=_number(data["reward"]),
-        parts={_text(name): _number(value) for name, value in data["parts"].items()},
-        readings=[_text(reading) for reading in data["readings"]],
-        rewards=_numbers(data["rewards"]),
-        advantages=_numbers(data["advantages"]),
-        values=_numbers(data["values"]),
-        targets=_numbers(data["targets"]),
-        rows=[_row(row) for row in data["rows"]] if "rows" in data else None,
+def _build_trajectory(data: dict[str, Any]) -> SampledTrajectory:
+    trajectory = SampledTrajectory(
+        match=_check_optional_text(data["match"]),
+        policy=_check_count(data["policy"]),
+        result=_check_text(data["result"]),
+        end=_check_optional_text(data["end"]),
+        returned=_check_number(data["return"]),
+        reward=_check_number(data["reward"]),
+        parts={_check_text(name): _check_number(value) for name, value in data["parts"].items()},
+        readings=[_check_text(reading) for reading in data["readings"]],
+        rewards=_check_numbers(data["rewards"]),
+        advantages=_check_numbers(data["advantages"]),
+        values=_check_numbers(data["values"]),
+        targets=_check_numbers(data["targets"]),
+        rows=[_build_row(row) for row in data["rows"]] if "rows" in data else None,
     )
     turns = len(trajectory.readings)
     for name in ("rewards", "advantages", "values", "targets"):
@@ -212,19 +212,21 @@ def _trajectory(data: dict[str, Any]) -> KeptTrajectory:
     return trajectory
 
 
-def _row(data: dict[str, Any]) -> KeptRow:
-    row = KeptRow([_count(token) for token in data["ids"]], [_text(piece) for piece in data["pieces"]], [])
+def _build_row(data: dict[str, Any]) -> SampledRow:
+    row = SampledRow(
+        [_check_count(token) for token in data["ids"]], [_check_text(piece) for piece in data["pieces"]], []
+    )
     if len(row.ids) != len(row.pieces):
         raise ValueError("there must be one piece of text per token")
     stop = 0
     for fields in data["turns"]:
-        turn = KeptTurn(
-            _count(fields["start"]),
-            _count(fields["stop"]),
-            _numbers(fields["engine"]),
-            _numbers(fields["old"]),
-            _numbers(fields["reference"]),
-            _number(fields["weight"]),
+        turn = SampledTurn(
+            _check_count(fields["start"]),
+            _check_count(fields["stop"]),
+            _check_numbers(fields["engine"]),
+            _check_numbers(fields["old"]),
+            _check_numbers(fields["reference"]),
+            _check_number(fields["weight"]),
         )
         if not stop <= turn.start <= turn.stop <= len(row.ids):
             raise ValueError("the turns overlap or are out of order")
@@ -235,27 +237,27 @@ def _row(data: dict[str, Any]) -> KeptRow:
     return row
 
 
-def _text(value: Any) -> str:
+def _check_text(value: Any) -> str:
     if not isinstance(value, str):
         raise TypeError(f"{value!r:.40} is not text")
     return value
 
 
-def _text_or_none(value: Any) -> str | None:
-    return None if value is None else _text(value)
+def _check_optional_text(value: Any) -> str | None:
+    return None if value is None else _check_text(value)
 
 
-def _count(value: Any) -> int:
+def _check_count(value: Any) -> int:
     if type(value) is not int or value < 0:
         raise TypeError(f"{value!r:.40} is not a count")
     return value
 
 
-def _number(value: Any) -> float:
+def _check_number(value: Any) -> float:
     if type(value) not in (int, float) or not math.isfinite(value):
         raise TypeError(f"{value!r:.40} is not a number")
     return float(value)
 
 
-def _numbers(values: Sequence[Any]) -> list[float]:
-    return [_number(value) for value in values]
+def _check_numbers(values: Sequence[Any]) -> list[float]:
+    return [_check_number(value) for value in values]

@@ -19,8 +19,8 @@ from gymposium.match.seating import MatchPlan, Series
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player, get_repeats
-from gymposium.records import recorded
-from gymposium.runs.executors.cutting import Cut
+from gymposium.records import record_matches
+from gymposium.runs.executors.cutting import PartCutter
 from gymposium.runs.executors.protocol import Executor
 from gymposium.runs.folder import PlanOrder, RunMatches
 from gymposium.util.visible import plural
@@ -105,7 +105,7 @@ class BreakOffs:
         self.not_begun += other.not_begun
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """Describe how many matches have no result and why, in sentences, or return ""."""
         if not self.reasons:
             return ""
@@ -136,14 +136,14 @@ def play_missing(
     numbers = seated.plan.numbers()
     missing, count = numbers.missing(log.finished), numbers.count_missing(log.finished)
     if executor is None:
-        begun = _Begun(matches.jobs(players, missing))
-        for played in recorded(play(begun, at_once=at_once, watchdog=watchdog, schedule=schedule), log.write):
+        begun = _JobFeed(matches.jobs(players, missing))
+        for played in record_matches(play(begun, at_once=at_once, watchdog=watchdog, schedule=schedule), log.write):
             advance(1)
             begun.note(played)
         return BreakOffs(begun.reasons, count - begun.count)
     alike = all(get_repeats(player) in ("quickly", "slowly") for player in players)
     seconds = None if watchdog is None else watchdog.seconds
-    cut = Cut(matches, missing, count, at_once=at_once, watchdog=seconds, whole_batches=not alike)
+    cut = PartCutter(matches, missing, count, at_once=at_once, watchdog=seconds, whole_batches=not alike)
     error, broken, played_there = None, Counter[str](), 0
     for done in executor.run(cut.parts()):
         log.append(done.lines)
@@ -157,7 +157,7 @@ def play_missing(
     return BreakOffs(broken, count - played_there)
 
 
-class _Begun:
+class _JobFeed:
     """Jobs begun one after the other, until the last `GIVE_UP` of them have all broken off."""
 
     def __init__(self, jobs: Iterable[MatchJob]) -> None:

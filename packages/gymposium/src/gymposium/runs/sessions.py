@@ -142,7 +142,7 @@ class JobRow:
     metrics: Mapping[str, Any]
 
 
-def rows_of_turns(parents: Mapping[int, int | None]) -> list[list[int]]:
+def group_turns_into_rows(parents: Mapping[int, int | None]) -> list[list[int]]:
     """Group a session's turns into token rows, given each turn's parent.
 
     Each turn is followed by the first of those that extend its tokens. The others branch off and begin the next
@@ -162,7 +162,7 @@ def rows_of_turns(parents: Mapping[int, int | None]) -> list[list[int]]:
 
 
 @cache
-def _our_tables() -> list[tuple[Any, ...]]:
+def _get_expected_tables() -> list[tuple[Any, ...]]:
     """Return SQLite's description of a new file's tables. Cached, because each page of sessions opens the file."""
     with closing(sqlite3.connect(":memory:")) as expected:
         expected.executescript(_TABLES)
@@ -194,7 +194,7 @@ class SessionsFile:
                 isolation_level=None,
             )
         except sqlite3.Error as error:
-            raise self._unreadable(error) from error
+            raise self._make_error(error) from error
         try:
             version = self._prepare(read_only)
             if version != FORMAT:
@@ -202,7 +202,7 @@ class SessionsFile:
             self._check_tables()
         except sqlite3.Error as error:
             self._file.close()
-            raise self._unreadable(error) from error
+            raise self._make_error(error) from error
         except BadRecord:
             self._file.close()
             raise
@@ -221,7 +221,7 @@ class SessionsFile:
         self._file.row_factory = sqlite3.Row
         self._file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BYTES)
         self._file.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-        self._file.set_progress_handler(self._exhausted, _PROGRESS)
+        self._file.set_progress_handler(self._check_budget, _PROGRESS)
         self._execute("PRAGMA trusted_schema = OFF")
         version = int(self._execute("PRAGMA user_version").fetchone()[0])
         if version == 0 and not read_only:
@@ -235,14 +235,14 @@ class SessionsFile:
 
     def _check_tables(self) -> None:
         """Raise `BadRecord` if the file has foreign tables, or a view or a trigger, which run as code."""
-        ours = _our_tables()
+        ours = _get_expected_tables()
         if [tuple(row) for row in self._execute(_SCHEMA).fetchmany(len(ours) + 1)] != ours:
             raise BadRecord(f"{self.path} has tables that gymposium did not create")
 
-    def _unreadable(self, error: sqlite3.Error) -> BadRecord:
+    def _make_error(self, error: sqlite3.Error) -> BadRecord:
         return BadRecord(f"{self.path} cannot be read as a sessions file ({error})")
 
-    def _exhausted(self) -> bool:
+    def _check_budget(self) -> bool:
         self._rest -= 1
         return self._rest < 0
 
@@ -298,7 +298,7 @@ class SessionsFile:
         """Return the session with this id, or None."""
         return next(iter(self._sessions("WHERE id = ?", name)), None)
 
-    def with_secret(self, secret: str) -> SessionRow | None:
+    def find_by_secret(self, secret: str) -> SessionRow | None:
         """Return the session whose secret has this digest, or None."""
         return next(iter(self._sessions("WHERE secret = ?", secret)), None)
 
@@ -310,17 +310,17 @@ class SessionsFile:
         order = "began, id" if group is None else "member, began, id"
         return self._sessions(f"WHERE {where} ORDER BY {order}", *given.values())
 
-    def silent(self, since: float) -> list[SessionRow]:
+    def list_idle_sessions(self, since: float) -> list[SessionRow]:
         """Return the open sessions without a request since this time."""
         return self._sessions("WHERE state = 'open' AND seen < ? ORDER BY began, id", since)
 
     def count_turns(self, session: str) -> int:
         """Return the number of turns in a session."""
-        return int(self._all("SELECT count(*) AS number FROM turns WHERE session = ?", [session])[0]["number"])
+        return int(self._fetch_all("SELECT count(*) AS number FROM turns WHERE session = ?", [session])[0]["number"])
 
     def turns(self, session: str) -> list[TurnRow]:
         """Return a session's turns, in order."""
-        rows = self._all("SELECT * FROM turns WHERE session = ? ORDER BY number", (session,))
+        rows = self._fetch_all("SELECT * FROM turns WHERE session = ? ORDER BY number", (session,))
         return [
             TurnRow(
                 row["number"],
@@ -353,10 +353,10 @@ class SessionsFile:
             }
 
     def _groups(self, where: str, *values: Any) -> list[GroupRow]:
-        return [GroupRow(**row) for row in self._all(f"SELECT * FROM groups {where}", values)]
+        return [GroupRow(**row) for row in self._fetch_all(f"SELECT * FROM groups {where}", values)]
 
     def _jobs(self, where: str, *values: Any) -> list[JobRow]:
-        rows = self._all(f"SELECT * FROM jobs {where}", values)
+        rows = self._fetch_all(f"SELECT * FROM jobs {where}", values)
         return [JobRow(**{**row, "metrics": json.loads(row["metrics"])}) for row in rows]
 
     def _sessions(self, where: str, *values: Any) -> list[SessionRow]:
@@ -368,10 +368,10 @@ class SessionsFile:
                     "ending": None if row["ending"] is None else json.loads(row["ending"]),
                 }
             )
-            for row in self._all(f"SELECT * FROM sessions {where}", values)
+            for row in self._fetch_all(f"SELECT * FROM sessions {where}", values)
         ]
 
-    def _all(self, query: str, values: Sequence[Any]) -> list[dict[str, Any]]:
+    def _fetch_all(self, query: str, values: Sequence[Any]) -> list[dict[str, Any]]:
         """Return a query's rows. Raises `BadRecord` if they have more bytes than the file."""
         with self._lock:
             rows, most = [], self._size()

@@ -22,7 +22,7 @@ _LONGEST = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class ListedSession:
+class SessionSummary:
     """A session in a list."""
 
     row: SessionRow
@@ -41,7 +41,7 @@ class Client:
 
 
 @dataclass(frozen=True, slots=True)
-class ListedGroup:
+class GroupSummary:
     """A group in a list."""
 
     row: GroupRow
@@ -56,11 +56,11 @@ class SessionsReader(SessionsFile):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, read_only=True)
-        self._file.create_function("visible", 1, _shown, deterministic=True)
+        self._file.create_function("visible", 1, _normalize_name, deterministic=True)
 
-    def newest(
+    def list_newest(
         self, *, state: str = "", group: str = "", client: str = "", most: int = 1000
-    ) -> tuple[list[ListedSession], int]:
+    ) -> tuple[list[SessionSummary], int]:
         """Return at most `most` sessions in this state, group and client, newest first, and the total number.
 
         Empty texts match any."""
@@ -69,60 +69,62 @@ class SessionsReader(SessionsFile):
         where = " AND ".join(f"visible({name}) = ?" for name in wanted) or "TRUE"
         values = [*wanted.values()]
         rows = self._sessions(f"WHERE {where} ORDER BY began DESC, id LIMIT ?", *values, most)
-        found = self._all(f"SELECT count(*) AS number FROM sessions WHERE {where}", values)
-        return [ListedSession(row, self.count_turns(row.id)) for row in rows], found[0]["number"]
+        found = self._fetch_all(f"SELECT count(*) AS number FROM sessions WHERE {where}", values)
+        return [SessionSummary(row, self.count_turns(row.id)) for row in rows], found[0]["number"]
 
     def clients(self, most: int) -> list[Client]:
         """Return at most `most` clients, the most recently seen first."""
         query = """SELECT client AS name, count(*) AS sessions, sum(state = 'open') AS open, max(seen) AS seen
             FROM sessions GROUP BY client ORDER BY max(seen) DESC, client LIMIT ?"""
-        return [Client(**row) for row in self._all(query, [most])]
+        return [Client(**row) for row in self._fetch_all(query, [most])]
 
-    def queue(self, most: int) -> list[ListedGroup]:
+    def queue(self, most: int) -> list[GroupSummary]:
         """Return at most `most` complete groups that wait for training."""
-        return [self.listed(row) for row in self._groups("WHERE state = 'complete' ORDER BY key LIMIT ?", most)]
+        return [
+            self.summarize_group(row) for row in self._groups("WHERE state = 'complete' ORDER BY key LIMIT ?", most)
+        ]
 
-    def listed(self, row: GroupRow) -> ListedGroup:
+    def summarize_group(self, row: GroupRow) -> GroupSummary:
         """Return a group with its finished sessions."""
         endings = [one.ending for one in self.sessions(group=row.key) if one.ending is not None]
-        return ListedGroup(row, len(endings), [float(ending["reward"]) for ending in endings])
+        return GroupSummary(row, len(endings), [float(ending["reward"]) for ending in endings])
 
     def newest_jobs(self, most: int) -> list[JobRow]:
         """Return at most `most` jobs, newest first."""
         return self._jobs("ORDER BY id DESC LIMIT ?", most)
 
-    def groups_of_jobs(self) -> dict[int, int]:
+    def count_groups_per_job(self) -> dict[int, int]:
         """Return the number of groups per job."""
-        rows = self._all("SELECT job, count(*) AS number FROM groups WHERE job IS NOT NULL GROUP BY job", ())
+        rows = self._fetch_all("SELECT job, count(*) AS number FROM groups WHERE job IS NOT NULL GROUP BY job", ())
         return {row["job"]: row["number"] for row in rows}
 
-    def beginnings(self, since: float) -> dict[str, Counter[str]]:
+    def count_beginnings(self, since: float) -> dict[str, Counter[str]]:
         """Count each prompt beginning per session, for sessions seen since then."""
         query = """SELECT session, json_extract(data, '$.beginning') AS way, count(*) AS number
             FROM turns JOIN sessions ON sessions.id = turns.session WHERE seen >= ? GROUP BY session, way"""
         found: dict[str, Counter[str]] = {}
-        for row in self._all(query, [since]):
+        for row in self._fetch_all(query, [since]):
             found.setdefault(row["session"], Counter())[str(row["way"])] = row["number"]
         return found
 
-    def oldest(self) -> str:
+    def find_oldest_id(self) -> str:
         """Return the id of the first session, or "" without sessions."""
-        found = self._all("SELECT id FROM sessions ORDER BY began, id LIMIT 1", ())
+        found = self._fetch_all("SELECT id FROM sessions ORDER BY began, id LIMIT 1", ())
         return str(found[0]["id"]) if found else ""
 
-    def last_seen(self) -> float:
+    def find_last_seen(self) -> float:
         """Return the time of the newest request in any session, or 0 without sessions."""
-        return float(self._all("SELECT coalesce(max(seen), 0) AS seen FROM sessions", ())[0]["seen"])
+        return float(self._fetch_all("SELECT coalesce(max(seen), 0) AS seen FROM sessions", ())[0]["seen"])
 
 
-def _shown(value: object) -> str:
+def _normalize_name(value: object) -> str:
     if not isinstance(value, str) or len(value) > _LONGEST:
         raise ValueError("a name is not in this version's format")
     return visible(value)
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[SessionsReader]:
+def open_sessions(path: Path) -> Iterator[SessionsReader]:
     """Open the sessions file for reading during the block.
 
     Raises `BadRecord` if it is not a sessions file, or if the block finds malformed values in it."""
@@ -145,7 +147,7 @@ def reading(path: Path) -> Iterator[SessionsReader]:
         file.close()
 
 
-def stamp(path: Path) -> tuple[int, ...]:
+def get_file_stamp(path: Path) -> tuple[int, ...]:
     """Return a value that changes whenever the sessions file or SQLite's log is written."""
     found: list[int] = []
     for file in (path, path.with_name(f"{path.name}-wal")):
@@ -159,7 +161,7 @@ def stamp(path: Path) -> tuple[int, ...]:
 
 
 @dataclass(slots=True)
-class Beginnings:
+class BeginningCounts:
     """Counts of prompt beginnings in a sessions file. Each refresh reads only new data."""
 
     _of: dict[str, Counter[str]] = field(default_factory=dict)
@@ -171,10 +173,10 @@ class Beginnings:
     def refresh(self, file: SessionsReader) -> dict[str, int]:
         """Return the counts so far."""
         with self._lock:
-            if (oldest := file.oldest()) != self._oldest:  # a different sessions file
+            if (oldest := file.find_oldest_id()) != self._oldest:  # a different sessions file
                 self._of, self._total, self._oldest, self._until = {}, Counter(), oldest, 0.0
-            until = file.last_seen()
-            for session, counted in file.beginnings(self._until - _OVERLAP).items():
+            until = file.find_last_seen()
+            for session, counted in file.count_beginnings(self._until - _OVERLAP).items():
                 self._total.subtract(self._of.get(session, Counter()))
                 self._total.update(counted)
                 self._of[session] = counted

@@ -1,4 +1,4 @@
-"""Generated programs, drawn from a stream: `program(difficulty, draw)`.
+"""Generated programs, drawn from a stream: `generate_program(difficulty, draw)`.
 
 They terminate, print something, and behave alike in every Python since 3.11. They do not depend on the order of sets,
 hashes, clocks or error messages. The grades of difficulty are:
@@ -20,14 +20,14 @@ from gymposium_trace.programs.writer import Scope, Writer
 GRADES = (1, 2, 3, 4, 5)
 
 
-def program(difficulty: int, draw: Draw) -> str:
+def generate_program(difficulty: int, draw: Draw) -> str:
     """Return the text of a program of this grade."""
     writer = Writer()
     scope = Scope()
     for _ in range({1: 0, 2: 1, 3: 2, 4: 2, 5: 2}[difficulty]):
         define(writer, scope, difficulty, draw)
     main = Statements(writer, scope, difficulty, draw)
-    main.begin()
-    main.some({1: 3, 2: 3, 3: 4, 4: 4, 5: 4}[difficulty])
-    main.end()
+    main.write_start()
+    main.write_some({1: 3, 2: 3, 3: 4, 4: 4, 5: 4}[difficulty])
+    main.write_end()
     return writer.text()

@@ -33,18 +33,18 @@ class Writer:
         self._lines: list[str] = []
         self._indent = 0
 
-    def line(self, text: str) -> None:
+    def add_line(self, text: str) -> None:
         self._lines.append("    " * self._indent + text if text else "")
 
-    def gap(self) -> None:
+    def add_gap(self) -> None:
         """Write blank lines between top-level definitions."""
         if self._lines:
             self._lines += ["", ""]
 
     @contextmanager
-    def block(self, head: str) -> Iterator[None]:
+    def open_block(self, head: str) -> Iterator[None]:
         """Write a head that ends with a colon, and indent lines written inside the context."""
-        self.line(head)
+        self.add_line(head)
         self._indent += 1
         yield
         self._indent -= 1
@@ -74,21 +74,21 @@ class Scope:
     loops: int = 0
     """Number of loops around the current statement."""
 
-    def inner(self, variables: dict[str, Kind]) -> Scope:
+    def make_inner(self, variables: dict[str, Kind]) -> Scope:
         """Return the scope of a function with these parameters and all functions defined so far."""
         return Scope(dict(variables), list(self.functions), set(), self.taken | set(variables))
 
     def list_names(self, *kinds: Kind) -> list[str]:
         return [name for name, kind in self.variables.items() if kind in kinds]
 
-    def changeable(self, *kinds: Kind) -> list[str]:
+    def list_changeable(self, *kinds: Kind) -> list[str]:
         return [name for name in self.list_names(*kinds) if name not in self.fixed]
 
-    def fresh(self, kind: Kind, draw: Draw) -> str:
+    def take_name(self, kind: Kind, draw: Draw) -> str:
         """Take a new name for a variable of this kind. It becomes usable after `add`."""
-        return self.free(NAMES[kind].split(), draw)
+        return self.pick_free_name(NAMES[kind].split(), draw)
 
-    def free(self, names: list[str], draw: Draw) -> str:
+    def pick_free_name(self, names: list[str], draw: Draw) -> str:
         """Take an unused name. Appends a number if all are taken."""
         left = [name for name in names if name not in self.taken]
         number = 2

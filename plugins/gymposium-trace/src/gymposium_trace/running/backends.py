@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Protocol
 
 from gymposium.util.child_process import python_command, real_interpreter
-from gymposium_trace.running.groups import memory_group, usable_group
+from gymposium_trace.running.groups import find_usable_group, make_memory_group
 from gymposium_trace.running.limits import Limits
-from gymposium_trace.running.runs import Command, Run, run_all, unnamed_file
-from gymposium_trace.running.seccomp import missing_filter, system_call_filter
+from gymposium_trace.running.runs import Command, Run, open_unnamed_file, run_all
+from gymposium_trace.running.seccomp import build_filter, explain_missing_filter
 
 PYTHON = real_interpreter()
 """Path of this interpreter, with a virtual environment's link resolved."""
@@ -70,8 +70,8 @@ class Rlimits:
 
     def run(self, program: str, inputs: str, limits: Limits, times: int = 1) -> list[Run]:
         with ExitStack() as stack:
-            folders = [_folder(stack, program) for _ in range(times)]
-            commands = [Command(_inside(limits, _DEBUG, folder / "program.py"), folder) for folder in folders]
+            folders = [_make_folder(stack, program) for _ in range(times)]
+            commands = [Command(_python_command(limits, _DEBUG, folder / "program.py"), folder) for folder in folders]
             return run_all(commands, inputs.encode(), ENVIRONMENT, limits)
 
 
@@ -88,19 +88,25 @@ class Bubblewrap:
     )
 
     def missing(self) -> str:
-        return missing_filter() if shutil.which("bwrap") else "the program bwrap is not installed"
+        return explain_missing_filter() if shutil.which("bwrap") else "the program bwrap is not installed"
 
     def run(self, program: str, inputs: str, limits: Limits, times: int = 1) -> list[Run]:
         with ExitStack() as stack:
-            folder = _folder(stack, program)
+            folder = _make_folder(stack, program)
             shutil.copyfile(_DEBUG, folder / "dbg.py")
-            inside = _inside(limits, Path("/box/dbg.py"), Path("/box/program.py"))
+            inside = _python_command(limits, Path("/box/dbg.py"), Path("/box/program.py"))
             commands = []
             for _ in range(times):
                 place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
                 # one file per run: a program that could write to another run's filter could escape
-                rules = stack.enter_context(unnamed_file(system_call_filter(platform.machine()), place)).fileno()
-                arguments = [*_group(stack, limits), *_walls(folder), "--seccomp", str(rules), *inside]
+                rules = stack.enter_context(open_unnamed_file(build_filter(platform.machine()), place)).fileno()
+                arguments = [
+                    *_group_command(stack, limits),
+                    *_isolation_arguments(folder),
+                    "--seccomp",
+                    str(rules),
+                    *inside,
+                ]
                 commands.append(Command(arguments, place, (rules,)))
             return run_all(commands, inputs.encode(), {}, limits)
 
@@ -108,23 +114,23 @@ class Bubblewrap:
 BACKENDS: tuple[Backend, ...] = (Rlimits(), Bubblewrap())
 
 
-def _folder(stack: ExitStack, program: str) -> Path:
+def _make_folder(stack: ExitStack, program: str) -> Path:
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trace-")))
     (folder / "program.py").write_text(program, encoding="utf-8", newline="")
     return folder
 
 
-def _inside(limits: Limits, debug: Path, program: Path) -> list[str]:
+def _python_command(limits: Limits, debug: Path, program: Path) -> list[str]:
     return python_command(*OPTIONS, "-c", _INSIDE, limits.rlimits(), str(debug), str(program), python=PYTHON)
 
 
-def _group(stack: ExitStack, limits: Limits) -> list[str]:
+def _group_command(stack: ExitStack, limits: Limits) -> list[str]:
     """Return the start of a command that runs the rest in a group with a memory limit, if groups can be made."""
-    parent = usable_group()
-    return [] if parent is None else stack.enter_context(memory_group(parent, limits.memory_bytes))
+    parent = find_usable_group()
+    return [] if parent is None else stack.enter_context(make_memory_group(parent, limits.memory_bytes))
 
 
-def _walls(folder: Path) -> list[str]:
+def _isolation_arguments(folder: Path) -> list[str]:
     bwrap = shutil.which("bwrap")
     assert bwrap is not None
     options = [bwrap, "--unshare-all", "--unshare-user", "--die-with-parent", "--new-session", "--clearenv"]
@@ -133,7 +139,7 @@ def _walls(folder: Path) -> list[str]:
         options.append("--disable-userns")
     for name, value in ENVIRONMENT.items():
         options += ["--setenv", name, value]
-    for path in _needed():
+    for path in _find_python_folders():
         if path.is_symlink():
             options += ["--symlink", str(path.readlink()), str(path)]
         elif path.is_dir():
@@ -154,7 +160,7 @@ def _disables_user_namespaces(bwrap: str) -> bool:
     return b"--disable-userns" in told.stdout + told.stderr
 
 
-def _needed() -> list[Path]:
+def _find_python_folders() -> list[Path]:
     """Return the folders of this Python and of the libraries it needs."""
     system = [Path(path) for path in ("/usr", "/lib", "/lib32", "/lib64", "/nix/store")]
     own = {Path(sys.base_prefix), Path(sys.base_exec_prefix), Path(PYTHON).parent.parent}

@@ -25,7 +25,7 @@ _JOIN = 'echo 0 > "$0" && exec "$@"'
 _TRIES, _PAUSE = 100, 0.01
 
 
-def delegated_group(root: Path = ROOT, own: Path = OWN) -> Path | None:
+def find_delegated_group(root: Path = ROOT, own: Path = OWN) -> Path | None:
     """Return the nearest group above this process that may have subgroups with memory limits, or None.
 
     Unless its own group is the root, the kernel allows no such subgroups there, because it contains processes.
@@ -50,7 +50,7 @@ def _limits_memory(group: Path) -> bool:
 
 
 @contextmanager
-def memory_group(parent: Path, memory_bytes: int) -> Iterator[list[str]]:
+def make_memory_group(parent: Path, memory_bytes: int) -> Iterator[list[str]]:
     """Make a group with a memory limit for one run, and yield the start of a command that runs the rest in it.
 
     Raises `OSError`.
@@ -64,10 +64,10 @@ def memory_group(parent: Path, memory_bytes: int) -> Iterator[list[str]]:
             (group / name).write_text(str(value))
         yield ["/bin/sh", "-c", _JOIN, str(group / "cgroup.procs")]
     finally:
-        _remove(group)
+        _remove_group(group)
 
 
-def _remove(group: Path) -> None:
+def _remove_group(group: Path) -> None:
     """Kill the processes left in a group and remove it."""
     with suppress(OSError):
         (group / "cgroup.kill").write_text("1")  # since Linux 5.14
@@ -81,13 +81,13 @@ def _remove(group: Path) -> None:
 
 
 @cache
-def usable_group() -> Path | None:
+def find_usable_group() -> Path | None:
     """Return the parent group for runs, or None if a trial with one fails."""
-    parent = delegated_group()
+    parent = find_delegated_group()
     if parent is None:
         return None
     try:
-        with memory_group(parent, 0) as joined:
+        with make_memory_group(parent, 0) as joined:
             subprocess.run([*joined, "true"], capture_output=True, stdin=subprocess.DEVNULL, check=True)
     except (OSError, subprocess.SubprocessError):
         return None

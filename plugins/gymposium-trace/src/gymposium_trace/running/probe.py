@@ -104,10 +104,10 @@ def probe(backend: Backend) -> Capability:
             [run] = backend.run(_ESCAPES, inputs, Limits())
         except OSError as error:
             return Capability(backend, False, f"it could not be started ({error})")
-        return _judge(backend, run, written=target.exists(), received=_received(receiver))
+        return _judge(backend, run, written=target.exists(), received=_has_received(receiver))
 
 
-def _received(receiver: socket.socket) -> bool:
+def _has_received(receiver: socket.socket) -> bool:
     """Return whether a datagram arrived, because the program inside cannot tell."""
     try:
         return bool(receiver.recv(1))
@@ -131,25 +131,27 @@ def _judge(backend: Backend, run: Run, *, written: bool, received: bool) -> Capa
     return Capability(backend, True, f"a program run so can {able}" if lets else "", lets)
 
 
-def remedy(backend: Backend) -> str:
+def describe_remedy(backend: Backend) -> str:
     """Return what to install, as a clause, or "" if the backend works."""
     return "" if probe(backend).works else f"; to use it, {backend.install}"
 
 
-def for_generated() -> Backend:
+def choose_generated_backend() -> Backend:
     """Return the fastest backend for generated programs. Raises `NoIsolation`."""
-    return _first([(backend, probe(backend).works) for backend in BACKENDS], "Programs cannot be run here.")
+    return _choose_backend([(backend, probe(backend).works) for backend in BACKENDS], "Programs cannot be run here.")
 
 
-def for_untrusted() -> Backend:
+def choose_untrusted_backend() -> Backend:
     """Return the backend for programs from a file or a hub. Raises `NoIsolation` with what to install."""
     able = [(backend, probe(backend).isolates) for backend in BACKENDS]
-    return _first(able, "Programs from a file or a hub are run only in isolation, which no way of running has here.")
+    return _choose_backend(
+        able, "Programs from a file or a hub are run only in isolation, which no way of running has here."
+    )
 
 
-def _first(able: list[tuple[Backend, bool]], refusal: str) -> Backend:
+def _choose_backend(able: list[tuple[Backend, bool]], refusal: str) -> Backend:
     for backend, good in able:
         if good:
             return backend
-    reasons = " ".join(f"{b.name}: {probe(b).reason}{remedy(b)}." for b, _ in able)
+    reasons = " ".join(f"{b.name}: {probe(b).reason}{describe_remedy(b)}." for b, _ in able)
     raise NoIsolation(f"{refusal} {reasons} `gymposium trace doctor` shows what was tried.")

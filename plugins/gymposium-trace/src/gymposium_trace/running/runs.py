@@ -68,7 +68,7 @@ class _WatchedRun:
     taken: int = 0
 
 
-def unnamed_file(content: bytes, folder: Path) -> IO[bytes]:
+def open_unnamed_file(content: bytes, folder: Path) -> IO[bytes]:
     """Return a read-only file that no longer has a name."""
     path = folder / "unnamed"
     path.write_bytes(content)
@@ -87,7 +87,7 @@ def run_all(commands: Sequence[Command], inputs: bytes, environment: dict[str, s
     try:
         for command in commands:
             # a pipe could fill up and block
-            with unnamed_file(inputs, command.folder) as stdin:
+            with open_unnamed_file(inputs, command.folder) as stdin:
                 process = subprocess.Popen(
                     command.arguments, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=command.folder,
                     env=environment, start_new_session=True, pass_fds=command.descriptors,
@@ -101,7 +101,7 @@ def run_all(commands: Sequence[Command], inputs: bytes, environment: dict[str, s
                 child.run.stopped = "time"
     finally:
         for child in watched:
-            _end(child.process)
+            _reap(child.process)
     return [child.run for child in watched]
 
 
@@ -139,7 +139,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _reap(process: subprocess.Popen[bytes]) -> None:
     if process.returncode is None:
         _kill(process)
         process.wait()

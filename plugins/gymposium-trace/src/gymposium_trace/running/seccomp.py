@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from gymposium_trace.running.system_calls import CONDITIONS, MACHINES, Condition, allowed_calls
+from gymposium_trace.running.system_calls import CONDITIONS, MACHINES, Condition, get_allowed_calls
 
 Instruction: TypeAlias = tuple[int, int, int, int]
 """Code, instructions to skip if the test holds, instructions to skip if it does not, and the operand."""
@@ -30,7 +30,7 @@ _NEW = 435
 and give up if they get EPERM."""
 
 
-def missing_filter() -> str:
+def explain_missing_filter() -> str:
     """Return why this machine has no filter, or "" if it has one."""
     if sys.platform != "linux":
         return "this system has no seccomp filters"
@@ -39,23 +39,23 @@ def missing_filter() -> str:
     return ""
 
 
-def system_call_filter(machine: str) -> bytes:
+def build_filter(machine: str) -> bytes:
     """Return the filter for a machine in `MACHINES`."""
-    return b"".join(struct.pack("=HBBI", *instruction) for instruction in _instructions(machine))
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in _build_instructions(machine))
 
 
-def _instructions(machine: str) -> Iterator[Instruction]:
+def _build_instructions(machine: str) -> Iterator[Instruction]:
     yield from [(_LOAD, 0, 0, _MACHINE_AT), (_EQUAL, 1, 0, MACHINES[machine][0]), _KILL]
     yield (_LOAD, 0, 0, _NUMBER_AT)
     if machine == "x86_64":
         yield from [(_AT_LEAST, 0, 1, _X32), _KILL]
-    for name, number in allowed_calls(machine).items():
-        then = _checks(CONDITIONS[name]) if name in CONDITIONS else [_ALLOW]
+    for name, number in get_allowed_calls(machine).items():
+        then = _check_argument(CONDITIONS[name]) if name in CONDITIONS else [_ALLOW]
         yield from [(_EQUAL, 0, len(then), number), *then]
     yield from [(_AT_LEAST, 0, 1, _NEW), _UNKNOWN, _REFUSE]
 
 
-def _checks(condition: Condition) -> list[Instruction]:
+def _check_argument(condition: Condition) -> list[Instruction]:
     """Return instructions that allow the call for the values of the condition and refuse it for all others."""
     tests = [i for value in condition.values for i in ((_EQUAL, 0, 1, value), _ALLOW)]
     return [(_LOAD, 0, 0, _ARGUMENTS_AT + 8 * condition.argument), *tests, _REFUSE]

@@ -61,12 +61,12 @@ CONDITIONS: Mapping[str, Condition] = {
 """
 
 
-def allowed_calls(machine: str) -> dict[str, int]:
+def get_allowed_calls(machine: str) -> dict[str, int]:
     """Return the allowed calls of a machine in `MACHINES`, with their numbers."""
     column = MACHINES[machine][1]
-    return {name: int(numbers[column]) for name, *numbers in _rows() if numbers[column] != "-"}
+    return {name: int(numbers[column]) for name, *numbers in _read_rows() if numbers[column] != "-"}
 
 
-def _rows() -> Iterator[list[str]]:
+def _read_rows() -> Iterator[list[str]]:
     for line in _TABLE.strip().splitlines():
         yield from (entry.split() for entry in line.split(", "))

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import note
+from gymposium.cli.text import print_note
 from gymposium.util.visible import quantity
 from gymposium.util.writable import check_writable
 
@@ -58,4 +58,4 @@ def build_site(
     if as_json:
         print_json({"index": str(out / "index.html"), "matches": len(built.pages)})
         return
-    note(f"Written: {out / 'index.html'}, with {quantity(len(built.pages), 'match')} to step through")
+    print_note(f"Written: {out / 'index.html'}, with {quantity(len(built.pages), 'match')} to step through")

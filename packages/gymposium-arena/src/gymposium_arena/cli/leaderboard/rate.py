@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from gymposium.cli.json_output import JsonOption, print_json_text
-from gymposium.cli.resume import to_allow
-from gymposium.cli.text import note, out
+from gymposium.cli.resume import list_names_to_allow
+from gymposium.cli.text import print_note, stdout_console
 from gymposium.errors import BadOption
 from gymposium.plugins.allowed import allow
 from gymposium.plugins.command_line import command_line
@@ -82,7 +82,7 @@ def rate(
         _measure_player(opened, player)
     results = compute_results(opened)
     for reason in find_unseated_games(opened.suite, opened.entries()).values():
-        note(f"warning: {reason}")
+        print_note(f"warning: {reason}")
     if not any(game.matches for game in results.games):
         raise BadOption(
             f"{board}: no matches to rate. Play them:  {command_line('leaderboard', 'run', '--out', str(board))}"
@@ -91,15 +91,15 @@ def rate(
     if as_json:
         print_json_text(format_results(results))
     else:
-        _print_results(out(), results, payoff)
+        _print_results(stdout_console(), results, payoff)
     if results.unreadable:
         lines = (
             "1 line that is not a record"
             if results.unreadable == 1
             else f"{results.unreadable} lines that are not records"
         )
-        note(f"warning: left out {lines}. See:  {command_line('leaderboard', 'verify', str(board))}")
-    note(f"Written: {path}")
+        print_note(f"warning: left out {lines}. See:  {command_line('leaderboard', 'verify', str(board))}")
+    print_note(f"Written: {path}")
 
 
 def _measure_player(board: Board, player: str) -> None:
@@ -107,8 +107,8 @@ def _measure_player(board: Board, player: str) -> None:
 
     for entry in board.entries():
         if player in (entry.player, entry.slug):
-            allow(*to_allow((), [entry.player]))  # the user named it
-            note(f"Measured: {write_exact(board, entry)}")
+            allow(*list_names_to_allow((), [entry.player]))  # the user named it
+            print_note(f"Measured: {write_exact(board, entry)}")
             return
     raise BadOption(
         f"--exact {player}: the board has no such player. Its players: {', '.join(e.player for e in board.entries())}."

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, chosen_executor
+from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, open_chosen_executor
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.matches import match_bar
-from gymposium.cli.resume import resumable, to_allow
-from gymposium.cli.text import complain, note, out
+from gymposium.cli.matches import show_match_bar
+from gymposium.cli.resume import explain_resume, list_names_to_allow
+from gymposium.cli.text import print_error, print_note, stdout_console
 from gymposium.errors import BadOption
 from gymposium.players.grammar import check_named_player
 from gymposium.plugins.allowed import allow
@@ -104,7 +104,7 @@ def run_suite(
         opened = Board.open_or_create(check_writable("--out", board or RUNS / read.name), read)
     for entry in opened.entries() if add else ():
         check_named_player(entry.player)  # before entering a player that could not meet it
-    allow(*to_allow((), add or ()))  # also for the workers, which read the names from the entries
+    allow(*list_names_to_allow((), add or ()))  # also for the workers, which read the names from the entries
     opened.add_all(add or (), seed, game or (), label=label, by=by, made=datetime.now(UTC).date().isoformat())
     last: Tournament | None = None
 
@@ -113,9 +113,9 @@ def run_suite(
 
     resume_command = ("leaderboard", "run", "--out", str(opened.path))
     with (
-        resumable(describe_progress, *resume_command),
-        chosen_executor(executor, jobs, address) as chosen,
-        match_bar() as bar,
+        explain_resume(describe_progress, *resume_command),
+        open_chosen_executor(executor, jobs, address) as chosen,
+        show_match_bar() as bar,
     ):
         task = bar.add_task(opened.suite.name, total=None)
 
@@ -131,19 +131,19 @@ def run_suite(
     else:
         _print_tournament(end, opened.path)
     for reason in left_out.values():
-        note(f"warning: {reason}")
+        print_note(f"warning: {reason}")
     if not end.planned:
-        complain("No match is planned.")
+        print_error("No match is planned.")
         raise typer.Exit(1)
     if end.faults or end.broken:
-        note(opened.suite.describe_rules())
+        print_note(opened.suite.describe_rules())
     if not end.complete:
-        complain("The board is not complete. Fix the problems above, then run the same command again.")
+        print_error("The board is not complete. Fix the problems above, then run the same command again.")
         raise typer.Exit(1)
 
 
 def _print_tournament(end: Tournament, board: Path) -> None:
-    console = out()
+    console = stdout_console()
     planned = quantity(end.planned, "match")
     console.print(f"{board}: {end.finished} of {planned} finished, {end.played} in this run.", soft_wrap=True)
     for problems in (

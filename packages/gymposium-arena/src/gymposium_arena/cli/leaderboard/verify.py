@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, chosen_executor
+from gymposium.cli.executors import AddressOption, ExecutorOption, JobsOption, open_chosen_executor
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.matches import match_bar
-from gymposium.cli.text import complain, note, out
+from gymposium.cli.matches import show_match_bar
+from gymposium.cli.text import print_error, print_note, stdout_console
 from gymposium.util.visible import quantity, visible
 from gymposium_arena.results import words
 from gymposium_arena.results.file import rate_command
@@ -94,7 +94,7 @@ def verify(
     from gymposium_arena.verify.board import SAMPLE
 
     opened = Board(board)
-    with chosen_executor(executor, jobs, address) as chosen, match_bar() as bar:
+    with open_chosen_executor(executor, jobs, address) as chosen, show_match_bar() as bar:
         task = bar.add_task(opened.suite.name, total=None)
         verification = verify_board(
             opened,
@@ -110,16 +110,16 @@ def verify(
     else:
         _print_verification(opened.suite, verification)
     if verification.results == "absent":
-        note(f"To make results.json:  {rate_command(opened.path)}")
+        print_note(f"To make results.json:  {rate_command(opened.path)}")
     if verification.findings:
         raise typer.Exit(1)
     if entry is None and not verification.planned:  # an entry may have no match: the later player holds them
-        complain("No matches to verify: the suite and the entries plan none.")
+        print_error("No matches to verify: the suite and the entries plan none.")
         raise typer.Exit(1)
 
 
 def _print_verification(suite: Suite, verification: BoardVerification) -> None:
-    console = out()
+    console = stdout_console()
     console.print(visible(f"{suite.title or suite.name} (suite {suite.digest})"), soft_wrap=True)
     table = Table(box=None)
     for head in ("player", "replies", "asked again", "the same", ""):
@@ -144,7 +144,7 @@ def _print_verification(suite: Suite, verification: BoardVerification) -> None:
         if count > _MAX_SHOWN:
             console.print(f"… and {count - _MAX_SHOWN} more of this kind (--json prints all)", style="red")
     for remark in verification.notes:
-        note(remark)
+        print_note(remark)
     results = {
         "agree": "results.json follows from them",
         "differ": "results.json does not follow from them",

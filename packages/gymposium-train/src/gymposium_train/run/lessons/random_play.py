@@ -13,11 +13,11 @@ from gymposium.games.protocol import Game, Style
 from gymposium.match import MatchJob, MatchResult, play
 from gymposium.players.protocol import Ask, Reply
 from gymposium.players.random import RandomPlayer
-from gymposium.records import recorded
+from gymposium.records import record_matches
 from gymposium.records.trajectories import Trajectory
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import Reader
-from gymposium.rewards.match import returns_by_turn
+from gymposium.rewards.match import split_return
 from gymposium.util.streams import stream
 from gymposium_agents.chat.context import Exchange, list_template_tools, parse_context as context_called
 from gymposium_train.config import Keep
@@ -117,7 +117,7 @@ class RandomPlay:
         all broke off."""
         numbers = range(self._played, self._played + self._allowed(matches))
         self._played = numbers.stop
-        results = list(recorded(play(map(self._job, numbers)), self._each))
+        results = list(record_matches(play(map(self._job, numbers)), self._each))
         ended = [played for played in results if not played.ending.broke_off]
         if results and not ended:
             raise GymposiumError(
@@ -152,7 +152,7 @@ def paid_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
     for played in finished:
         for seat in sorted({turn.seat for turn in played.turns}):
             trajectory = Trajectory.from_match(played, seat)
-            pays = returns_by_turn(trajectory)
+            pays = split_return(trajectory)
             if pays is None:
                 raise ValueError("payments were not recorded: play the matches with store_returns=True")
             for turn, pay in zip(trajectory.turns, pays, strict=True):

@@ -6,22 +6,23 @@ A player that knows its move probabilities is asked in every position it can rea
 `Policy` (`tabulate`). `value` is a policy's result against random play or another policy, `best_response` is the
 strongest opponent with its result, and `exploitability` is the distance from an equilibrium. `measure` computes all
 three. `list_costly_decisions` finds the decisions that cost a player most. A player that does not know its
-probabilities is asked for replies instead (`sample`). Its exploitability has an interval (`exploitability_between`).
+probabilities is asked for replies instead (`sample_policy`). Its exploitability has an interval
+(`estimate_exploitability`).
 
 Exact figures need an OpenSpiel game with two seats and at most 400,000 positions. Chance, hidden information and
 simultaneous moves are allowed. Examples: `tic_tac_toe`, `kuhn_poker`, `leduc_poker`, `liars_dice`,
 `goofspiel(num_cards=5)`, `dark_hex(num_rows=2,num_cols=3)`.
 """
 
-from gymposium.analysis.exact.bounds import ExploitabilityInterval, exploitability_between
+from gymposium.analysis.exact.bounds import ExploitabilityInterval, estimate_exploitability
 from gymposium.analysis.exact.decisions import CostlyDecision, list_costly_decisions
 from gymposium.analysis.exact.graph import check_small
-from gymposium.analysis.exact.measures import Figures, Measures, measure
+from gymposium.analysis.exact.measures import PlayerFigures, PolicyFigures, measure
 from gymposium.analysis.exact.optima import optima_against_random
 from gymposium.analysis.exact.outcome import Outcome, Value
-from gymposium.analysis.exact.policy import NoLegalMove, Policy, completed, gives_probabilities, tabulate
+from gymposium.analysis.exact.policy import NoLegalMove, Policy, complete_policy, knows_probabilities, tabulate
 from gymposium.analysis.exact.response import BestResponse, best_response, exploitability
-from gymposium.analysis.exact.sampling import REPLIES, SampledPolicy, sample
+from gymposium.analysis.exact.sampling import REPLIES, SampledPolicy, sample_policy
 from gymposium.analysis.exact.size import MOST_POSITIONS, TooLarge
 from gymposium.analysis.exact.value import value
 
@@ -31,24 +32,24 @@ __all__ = [
     "BestResponse",
     "CostlyDecision",
     "ExploitabilityInterval",
-    "Figures",
-    "Measures",
     "NoLegalMove",
     "Outcome",
+    "PlayerFigures",
     "Policy",
+    "PolicyFigures",
     "SampledPolicy",
     "TooLarge",
     "Value",
     "best_response",
     "check_small",
-    "completed",
+    "complete_policy",
+    "estimate_exploitability",
     "exploitability",
-    "exploitability_between",
-    "gives_probabilities",
+    "knows_probabilities",
     "list_costly_decisions",
     "measure",
     "optima_against_random",
-    "sample",
+    "sample_policy",
     "tabulate",
     "value",
 ]

@@ -71,15 +71,17 @@ class Adversary(FileModel):
         for (seat, view), choice in response.policy.table.items():
             moves[seat][view] = choice.moves[choice.probabilities.index(1.0)]
         first, second = (seat.mean_return for seat in response.value.seats)
-        return cls.sealed(game=response.policy.game.name, target=target, returns=(first, second), how=how, moves=moves)
+        return cls.from_content(
+            game=response.policy.game.name, target=target, returns=(first, second), how=how, moves=moves
+        )
 
     @classmethod
-    def sealed(cls, **content: Any) -> Adversary:
+    def from_content(cls, **content: Any) -> Adversary:
         """Build an adversary with this content and its digest."""
         made = cls(**content)
-        return made.model_copy(update={"digest": made._computed()})
+        return made.model_copy(update={"digest": made._compute_digest()})
 
-    def _computed(self) -> str:
+    def _compute_digest(self) -> str:
         content = self.model_dump_json(exclude={"digest"})
         return f"sha256:{hashlib.sha256(content.encode()).hexdigest()}"
 
@@ -87,7 +89,7 @@ class Adversary(FileModel):
     def read(cls, path: Path) -> Adversary:
         """Read a file. Raises `BadRecord` if it is not an adversary, and `BadOption` if it was modified."""
         found = read_model(path, cls, "adversary", _REMEDY)
-        if found.digest != found._computed():
+        if found.digest != found._compute_digest():
             raise BadOption(f"{path} was modified: its digest does not match. {_REMEDY}")
         return found
 
@@ -123,21 +125,21 @@ class AdversaryPlayer:
             raise GymposiumError(f"{self.name} does not play {game.name}; it was fitted for {self._adversary.game}.")
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        return [Reply(self._move(ask)) for ask in asks]
+        return [Reply(self._choose_move(ask)) for ask in asks]
 
     def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
         """Return distributions with all probability on one move, or uniform ones in states without a move."""
         found = []
         for ask in asks:
-            moves, chosen = tuple(ask.legal_moves or ()), self._known(ask)
+            moves, chosen = tuple(ask.legal_moves or ()), self._find_move(ask)
             odds = tuple(1 / len(moves) if chosen is None else float(move == chosen) for move in moves)
             found.append(MoveDistribution(moves, odds, 1.0, None))
         return found
 
-    def _move(self, ask: Ask) -> str:
-        return self._known(ask) or ask.rng.choice(ask.legal_moves or [])
+    def _choose_move(self, ask: Ask) -> str:
+        return self._find_move(ask) or ask.rng.choice(ask.legal_moves or [])
 
-    def _known(self, ask: Ask) -> str | None:
+    def _find_move(self, ask: Ask) -> str | None:
         self.check_game(ask.game)
         return self._adversary.moves[ask.seat].get(ask.view)
 

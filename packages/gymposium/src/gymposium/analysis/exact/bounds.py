@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 from gymposium.analysis.exact.gains import compute_gains
 from gymposium.analysis.exact.graph import OVER, Graph, build_graph
-from gymposium.analysis.exact.policy import Policy, State, as_played
-from gymposium.analysis.exact.response import answer
+from gymposium.analysis.exact.policy import Policy, State, get_move_probabilities
+from gymposium.analysis.exact.response import compute_seat_response
 from gymposium.analysis.exact.sampling import FOLDS, PRIOR, SampledPolicy
 from gymposium.match.failures import compute_forfeit_returns
 from gymposium.players.distribution import MoveDistribution
@@ -43,7 +43,7 @@ class ExploitabilityInterval:
     """Number of the player's information states without a reply that the opponent can reach."""
 
 
-def exploitability_between(sampled: SampledPolicy, *, forfeits: bool) -> ExploitabilityInterval:
+def estimate_exploitability(sampled: SampledPolicy, *, forfeits: bool) -> ExploitabilityInterval:
     """Return an interval for a player's NashConv / 2 in a zero-sum game.
 
     With `forfeits`, it is for the player as it plays; without, for its legal moves alone. An exploitability is at least
@@ -64,20 +64,20 @@ def exploitability_between(sampled: SampledPolicy, *, forfeits: bool) -> Exploit
     low = high = low_variance = high_variance = 0.0
     unknown = 0
     for seat in (0, 1):
-        response = answer(graph, all_replies, seat).table
-        most, missing = _most(graph, all_replies, seat)
+        response = compute_seat_response(graph, all_replies, seat).table
+        most, missing = _compute_upper_return(graph, all_replies, seat)
         high += most / 2
         unknown += missing
-        high_variance += _variance(graph, smoothed, response, seat, counts) / 4
+        high_variance += _compute_variance(graph, smoothed, response, seat, counts) / 4
         for others, held_out in parts:
-            fitted = answer(graph, others, seat).table
-            low += _least(graph, held_out, fitted, seat) / FOLDS / 2
-            low_variance += _variance(graph, smoothed, fitted, seat, counts) / FOLDS / 4
+            fitted = compute_seat_response(graph, others, seat).table
+            low += _compute_lower_return(graph, held_out, fitted, seat) / FOLDS / 2
+            low_variance += _compute_variance(graph, smoothed, fitted, seat, counts) / FOLDS / 4
     low, high = low - SCORE * math.sqrt(low_variance), high + SCORE * math.sqrt(high_variance)
     return ExploitabilityInterval(max(0.0, low), max(0.0, high), unknown)
 
 
-def _variance(
+def _compute_variance(
     graph: Graph,
     policy: Policy,
     response: Mapping[State, MoveDistribution],
@@ -89,7 +89,7 @@ def _variance(
     return math.fsum(gains.variance / counts[state] for state, gains in found.items() if counts.get(state))
 
 
-def _most(graph: Graph, policy: Policy, seat: int) -> tuple[float, int]:
+def _compute_upper_return(graph: Graph, policy: Policy, seat: int) -> tuple[float, int]:
     """Return the most that an opponent in `seat` can get from the policy, whatever it plays in unknown states.
 
     Also return the number of unknown states that the opponent can reach. Behind them the opponent sees everything."""
@@ -97,7 +97,7 @@ def _most(graph: Graph, policy: Policy, seat: int) -> tuple[float, int]:
     worth, reach = [0.0] * len(positions), [0.0] * len(positions)
     sees = [False] * len(positions)
     reach[0] = 1.0
-    played = {state: as_played(distribution) for state, distribution in policy.table.items()}
+    played = {state: get_move_probabilities(distribution) for state, distribution in policy.table.items()}
     unknown: set[State] = set()
     for i, position in enumerate(positions):
         if reach[i] == 0.0:
@@ -138,11 +138,11 @@ def _most(graph: Graph, policy: Policy, seat: int) -> tuple[float, int]:
     return worth[0], len(unknown)
 
 
-def _least(graph: Graph, policy: Policy, response: Mapping[State, MoveDistribution], seat: int) -> float:
+def _compute_lower_return(graph: Graph, policy: Policy, response: Mapping[State, MoveDistribution], seat: int) -> float:
     """Return the least that a response in `seat` gets from the policy, whatever it plays in unknown states."""
     positions = graph.positions
     worth = [0.0] * len(positions)
-    played = {state: as_played(distribution) for state, distribution in policy.table.items()}
+    played = {state: get_move_probabilities(distribution) for state, distribution in policy.table.items()}
     for i in reversed(range(len(positions))):
         position = positions[i]
         then = [worth[child] for child in position.children]

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gymposium.analysis.exact.graph import OVER, Graph, build_graph
-from gymposium.analysis.exact.policy import Policy, as_played
+from gymposium.analysis.exact.policy import Policy, get_move_probabilities
 from gymposium.analysis.exact.value import value
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import CHANCE, Event
@@ -34,7 +34,7 @@ Known = tuple[Policy | None, Policy | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Process:
+class _DecisionProcess:
     """A match as one seat sees it, against chance and a known policy."""
 
     start: float
@@ -45,19 +45,19 @@ class _Process:
     """Expected value after each move in a state."""
 
 
-class Corrector:
+class LuckCorrector:
     """A correction of one game's match returns by a table's values."""
 
     def __init__(self, table: Policy) -> None:
         """`table` covers every information state of both seats, like `cfr-N`. Raises `TooLarge` like `build_graph`."""
         self._table = table
         self._graph = build_graph(table.game)
-        self._processes: dict[tuple[int, int], _Process] = {}
+        self._processes: dict[tuple[int, int], _DecisionProcess] = {}
         self._exact: dict[tuple[int, int], tuple[float, float]] = {}
         self._known: dict[int, Policy] = {}
         """The policies in `_processes` and `_exact` by `id`. Keeping them alive keeps each `id` unique."""
 
-    def corrected(
+    def correct_returns(
         self, events: Sequence[Event], returns: Sequence[float], policies: Known, forfeits: int | None = None
     ) -> tuple[float, float]:
         """Return each seat's corrected return.
@@ -68,13 +68,13 @@ class Corrector:
         line = [*self._follow(events)]
         first, second = policies
         if first is not None and second is not None:
-            return self._between(first, second)
+            return self._compute_exact_returns(first, second)
         other = first or second
         if other is None or (forfeits is not None and policies[forfeits] is not None):
-            luck = math.fsum(self._luck(i, move) for i, move in line if self._graph.positions[i].seat == CHANCE)
+            luck = math.fsum(self._get_luck(i, move) for i, move in line if self._graph.positions[i].seat == CHANCE)
             return returns[0] - luck, returns[1] + luck
         seat = 0 if first is None else 1
-        mine = self._own(line, seat, other, forfeits)
+        mine = self._correct_return(line, seat, other, forfeits)
         total = returns[0] + returns[1]
         return (mine, total - mine) if seat == 0 else (total - mine, mine)
 
@@ -94,14 +94,14 @@ class Corrector:
             here = position.children[move]
         yield here, -1
 
-    def _luck(self, i: int, move: int) -> float:
+    def _get_luck(self, i: int, move: int) -> float:
         """Return the value of a chance event to the first seat."""
         position, values = self._graph.positions[i], self._values
         return values[position.children[move]] - values[i]
 
-    def _own(self, line: Sequence[tuple[int, int]], seat: int, other: Policy, forfeits: int | None) -> float:
+    def _correct_return(self, line: Sequence[tuple[int, int]], seat: int, other: Policy, forfeits: int | None) -> float:
         """Return a seat's corrected return against a known policy."""
-        process, positions = self._process(seat, other), self._graph.positions
+        process, positions = self._get_process(seat, other), self._graph.positions
         found = process.start
         for i, move in line:
             position = positions[i]
@@ -124,7 +124,7 @@ class Corrector:
         """Return the first seat's expected return from each position, if both seats play the table."""
         return _compute_values(self._graph, self._table)
 
-    def _between(self, first: Policy, second: Policy) -> tuple[float, float]:
+    def _compute_exact_returns(self, first: Policy, second: Policy) -> tuple[float, float]:
         """Return each seat's exact return between two known policies."""
         key = (id(first), id(second))
         if key not in self._exact:
@@ -133,14 +133,14 @@ class Corrector:
             self._exact[key] = (mean, value(second, first).seats[1].mean_return)
         return self._exact[key]
 
-    def _process(self, seat: int, other: Policy) -> _Process:
+    def _get_process(self, seat: int, other: Policy) -> _DecisionProcess:
         key = (seat, id(other))
         if key not in self._processes:
             self._known[id(other)] = other
-            self._processes[key] = self._made(seat, other)
+            self._processes[key] = self._build_process(seat, other)
         return self._processes[key]
 
-    def _made(self, seat: int, other: Policy) -> _Process:
+    def _build_process(self, seat: int, other: Policy) -> _DecisionProcess:
         positions, values = self._graph.positions, self._values
         sign = 1.0 if seat == 0 else -1.0
         last: list[tuple[str, int] | None] = [None] * len(positions)  # the seat's last state and move
@@ -163,8 +163,8 @@ class Corrector:
                 continue
             odds, table_odds, failed = position.odds, position.odds, 0.0
             if position.seat >= 0:
-                odds, failed = as_played(other.table[position.seat, position.view])
-                table_odds, _ = as_played(self._table.table[position.seat, position.view])
+                odds, failed = get_move_probabilities(other.table[position.seat, position.view])
+                table_odds, _ = get_move_probabilities(self._table.table[position.seat, position.view])
             if position.seat == OVER:
                 gains[last[i]] = gains.get(last[i], 0.0) + reach[i] * position.returns[seat]
             elif failed > 0.0:
@@ -181,7 +181,7 @@ class Corrector:
         for view, where in led.items():
             gains[where] = gains.get(where, 0.0) + met[view] * known[view]
         after = {key: gain / met[key[0]] for key, gain in gains.items() if key is not None and met[key[0]] > 0.0}
-        return _Process(gains.get(None, 0.0), known, after)
+        return _DecisionProcess(gains.get(None, 0.0), known, after)
 
 
 def _compute_values(graph: Graph, table: Policy) -> list[float]:
@@ -191,6 +191,10 @@ def _compute_values(graph: Graph, table: Policy) -> list[float]:
         if position.seat == OVER:
             values[i] = position.returns[0]
             continue
-        odds = position.odds if position.seat == CHANCE else as_played(table.table[position.seat, position.view])[0]
+        odds = (
+            position.odds
+            if position.seat == CHANCE
+            else get_move_probabilities(table.table[position.seat, position.view])[0]
+        )
         values[i] = math.fsum(p * values[child] for p, child in zip(odds, position.children, strict=True))
     return values

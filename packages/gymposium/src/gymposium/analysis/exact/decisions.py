@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from gymposium.analysis.exact.gains import compute_gains
 from gymposium.analysis.exact.graph import Graph, build_graph
-from gymposium.analysis.exact.policy import Policy, as_played
-from gymposium.analysis.exact.response import BestResponse, answer
+from gymposium.analysis.exact.policy import Policy, get_move_probabilities
+from gymposium.analysis.exact.response import BestResponse, compute_seat_response
 from gymposium.games.protocol import Event
 
 
@@ -47,26 +47,26 @@ def list_costly_decisions(policy: Policy, response: BestResponse, most: int) -> 
     gain nothing against a refitted best response are omitted. Both policies cover every state of the game (use
     `completed`, and `best_response` to its result)."""
     graph = build_graph(policy.game)
-    gains = [gain for seat in (0, 1) for gain in _better_moves(graph, policy, response.policy, seat)]
+    gains = [gain for seat in (0, 1) for gain in _find_better_moves(graph, policy, response.policy, seat)]
     gains.sort(key=lambda gain: (-gain.size, gain.seat, gain.first))
     taken = [response.value.seats[1 - seat].mean_return for seat in (0, 1)]
-    found = [_decision(graph, policy, gain, taken[gain.seat]) for gain in gains[:most]]
+    found = [_evaluate_decision(graph, policy, gain, taken[gain.seat]) for gain in gains[:most]]
     return sorted((one for one in found if one.cost > ROUNDING), key=lambda decision: -decision.cost)
 
 
-def _decision(graph: Graph, policy: Policy, gain: _Gain, taken: float) -> CostlyDecision:
+def _evaluate_decision(graph: Graph, policy: Policy, gain: _Gain, taken: float) -> CostlyDecision:
     """Return a decision and its cost. `taken` is the best response's return from this seat."""
     position = graph.positions[gain.first]
     state = (gain.seat, position.view)
     here = policy.table[state]
-    odds, forfeit = as_played(here)
+    odds, forfeit = get_move_probabilities(here)
     costs = {}
     for share in SHARES:
         legal = 1.0 - (1.0 - share) * forfeit
         moved = [(1.0 - share) * p + share * (m == gain.move) for m, p in enumerate(odds)]
         other = replace(here, probabilities=tuple(p / legal for p in moved), legal_mass=legal)
         changed = Policy(policy.game, policy.player, {**policy.table, state: other})
-        costs[share] = taken - answer(graph, changed, 1 - gain.seat).mean_return
+        costs[share] = taken - compute_seat_response(graph, changed, 1 - gain.seat).mean_return
     share = max(SHARES, key=lambda one: costs[one])
     better = position.moves[gain.move]
     return CostlyDecision(
@@ -85,7 +85,7 @@ class _Gain:
     size: float
 
 
-def _better_moves(graph: Graph, policy: Policy, opponent: Policy, seat: int) -> Iterator[_Gain]:
+def _find_better_moves(graph: Graph, policy: Policy, opponent: Policy, seat: int) -> Iterator[_Gain]:
     for gains in compute_gains(graph, policy, opponent.table, seat, paid=seat).values():
         moves = gains.returns[:-1]
         size = max(moves) - gains.mean

@@ -19,15 +19,15 @@ from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import Game
 
 
-def average_policy(game: Game, iterations: int) -> Mapping[State, Mapping[int, float]]:
+def compute_average_policy(game: Game, iterations: int) -> Mapping[State, Mapping[int, float]]:
     """Return the action probabilities per information state, after this number of iterations.
 
     OpenSpiel's states of dark hex reveal how often the opponent has tried a cell. Our views hide this. If several
     states share a view, the policy of one is returned. On 2 by 3 cells its exploitability is below 1e-4.
 
     Raises `TooLarge` with the reason if the game is too large or of an unsupported kind."""
-    solvable = solvable_game(game)
-    engine = in_turn(solvable)
+    solvable = require_solvable(game)
+    engine = make_sequential(solvable)
     states = dict(information_states(solvable, engine))
     solver = pyspiel.CFRPlusSolver(engine)
     for _ in range(iterations):
@@ -36,14 +36,14 @@ def average_policy(game: Game, iterations: int) -> Mapping[State, Mapping[int, f
     return {state: dict(table[key]) for key, state in states.items()}
 
 
-def solvable_game(game: Game) -> OpenSpielGame:
+def require_solvable(game: Game) -> OpenSpielGame:
     """Return the game if its kind is supported, whatever its size. Raises `TooLarge` otherwise."""
     if not isinstance(game, OpenSpielGame):
         raise TooLarge(f"{game.name}: equilibria are computed only for OpenSpiel games.")
     if not game.hides and game.engine.get_type().dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL:
         raise TooLarge(
             f"{game.name} has perfect information, and equilibria are computed only for games with hidden information. "
-            f"{_player_without_hiding(game)}"
+            f"{_suggest_player(game)}"
         )
     if game.seats != 2 or game.spec.utility != "zero_sum":
         raise TooLarge(f"{game.name}: equilibria are computed only for zero-sum games with two seats.")
@@ -51,7 +51,7 @@ def solvable_game(game: Game) -> OpenSpielGame:
     return game
 
 
-def _player_without_hiding(game: Game) -> str:
+def _suggest_player(game: Game) -> str:
     """Return the alternative to cfr-N for a perfect-information game: `exact` only if it may play the game."""
     with suppress(TooLarge):
         check_solvable(game)
@@ -60,7 +60,7 @@ def _player_without_hiding(game: Game) -> str:
     return "Write mcts-N."
 
 
-def in_turn(game: OpenSpielGame) -> pyspiel.Game:
+def make_sequential(game: OpenSpielGame) -> pyspiel.Game:
     """Return the game's engine, with simultaneous moves made one after the other.
 
     The second seat is not told the first seat's choice."""
@@ -69,7 +69,7 @@ def in_turn(game: OpenSpielGame) -> pyspiel.Game:
 
 
 def information_states(game: OpenSpielGame, engine: pyspiel.Game) -> Iterator[tuple[str, State]]:
-    """Yield every information state's name in `engine` (`in_turn`), and ours. Some occur more than once."""
+    """Yield every information state's name in `engine` (`make_sequential`), and ours. Some occur more than once."""
     histories = 0
     ahead: list[tuple[pyspiel.State, pyspiel.State, int]] = [(engine.new_initial_state(), game.start(), -1)]
     while ahead:

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gymposium.analysis.exact.equilibrium import solvable_game
+from gymposium.analysis.exact.equilibrium import require_solvable
 from gymposium.analysis.exact.graph import build_graph
 from gymposium.analysis.exact.players import CfrPlayer
 from gymposium.analysis.exact.policy import Policy, tabulate
@@ -33,11 +33,11 @@ class FixedTable:
 
 
 @lru_cache(maxsize=4)
-def fixed_table(game: Game, iterations: int | None = None) -> FixedTable:
+def compute_fixed_table(game: Game, iterations: int | None = None) -> FixedTable:
     """Return the table for a game, by default with `ITERATIONS` or `FEWER_ITERATIONS`.
 
     Raises `TooLarge` with the reason if the game is too large or of an unsupported kind."""
-    graph = build_graph(solvable_game(game))
+    graph = build_graph(require_solvable(game))
     few = len(graph.positions) <= MOST_UNASKED
     policy = tabulate(game, CfrPlayer(iterations or (ITERATIONS if few else FEWER_ITERATIONS)))
     rows = sorted(

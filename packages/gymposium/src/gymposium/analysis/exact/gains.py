@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gymposium.analysis.exact.graph import OVER, Graph
-from gymposium.analysis.exact.policy import Policy, State, as_played
+from gymposium.analysis.exact.policy import Policy, State, get_move_probabilities
 from gymposium.match.failures import compute_forfeit_returns
 from gymposium.players.distribution import MoveDistribution
 
@@ -49,7 +49,7 @@ def compute_gains(
         here = position.odds
         if position.seat >= 0:
             table = policy.table if position.seat == seat else opponent
-            here, forfeits[i] = as_played(table[position.seat, position.view])
+            here, forfeits[i] = get_move_probabilities(table[position.seat, position.view])
         odds.append(here)
         for child, p in zip(position.children, here, strict=True):
             reach[child] += reach[i] * p

@@ -59,14 +59,14 @@ class Graph:
 
         Each group comes after everything that its positions lead to. A group is one of the seat's information states,
         or one position where the seat does not move."""
-        return _backwards(self.positions, 0), _backwards(self.positions, 1)
+        return _order_backwards(self.positions, 0), _order_backwards(self.positions, 1)
 
 
 @lru_cache(maxsize=2)
 def build_graph(game: Game) -> Graph:
     """Return all positions of a game. Raises `TooLarge` with the reason if the game cannot be traversed."""
-    traversed = _traversable(game)
-    positions = _Growing(traversed, MOST_POSITIONS).positions
+    traversed = _require_traversable(game)
+    positions = _GraphBuilder(traversed, MOST_POSITIONS).positions
     sorter = TopologicalSorter({i: position.children for i, position in enumerate(positions)})
     try:
         order = [*sorter.static_order()][::-1]
@@ -82,21 +82,21 @@ def build_graph(game: Game) -> Graph:
 
 def check_small(game: Game) -> None:
     """Raise `TooLarge` if the game is too large to traverse by default."""
-    if reason := _too_large(game):
+    if reason := _find_size_problem(game):
         raise TooLarge(reason)
 
 
 @lru_cache(maxsize=256)
-def _too_large(game: Game) -> str | None:
+def _find_size_problem(game: Game) -> str | None:
     """Return why a game is not traversed by default. Boards ask for each of their players."""
     try:
-        _Growing(_traversable(game), MOST_UNASKED)
+        _GraphBuilder(_require_traversable(game), MOST_UNASKED)
     except TooLarge as reason:
         return str(reason)
     return None
 
 
-def _traversable(game: Game) -> OpenSpielGame:
+def _require_traversable(game: Game) -> OpenSpielGame:
     if game.seats != 2:
         raise TooLarge(f"{game.name}: exact figures for a player need two seats, not {game.seats}.")
     if not isinstance(game, OpenSpielGame):
@@ -107,7 +107,7 @@ def _traversable(game: Game) -> OpenSpielGame:
     return game
 
 
-def _backwards(positions: Sequence[Position], seat: int) -> tuple[tuple[int, ...], ...]:
+def _order_backwards(positions: Sequence[Position], seat: int) -> tuple[tuple[int, ...], ...]:
     """Return one of the two orders in `Graph.orders`."""
     views = [position.view for position in positions if position.seat == seat]
     if len(set(views)) == len(views):  # nothing is hidden
@@ -140,7 +140,7 @@ def check_engine(game: OpenSpielGame) -> None:
         raise TooLarge(f"{game.name}: its engine draws chance internally and cannot list the outcomes.")
 
 
-class _Growing:
+class _GraphBuilder:
     """A game's positions, found depth-first, because the engine's states take most of the memory.
 
     Without merging, each position comes before those that it leads to."""
@@ -153,16 +153,16 @@ class _Growing:
         in_turn = kind.dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
         self._merges = not game.hides and in_turn and kind.reward_model == pyspiel.GameType.RewardModel.TERMINAL
         self._known: dict[Hashable, int] = {}
-        self._waiting: list[tuple[int, _Waiting]] = []
+        self._waiting: list[tuple[int, _PendingPosition]] = []
         self._count = 0
-        self._place(_Waiting(game.start(), ()))
+        self._assign_index(_PendingPosition(game.start(), ()))
         found: dict[int, Position] = {}
         while self._waiting:
             index, here = self._waiting.pop()
-            found[index] = self._position(here)
+            found[index] = self._build_position(here)
         self.positions = [found[index] for index in range(self._count)]
 
-    def _place(self, new: _Waiting) -> int:
+    def _assign_index(self, new: _PendingPosition) -> int:
         """Return this position's current or future index."""
         seat = new.state.current_player()
         key = (seat, self.game.render_view(new.state, seat)) if self._merges and seat >= 0 else None
@@ -176,7 +176,7 @@ class _Growing:
         self._count += 1
         return self._count - 1
 
-    def _position(self, here: _Waiting) -> Position:
+    def _build_position(self, here: _PendingPosition) -> Position:
         state, events = here.state, here.events
         returns = tuple(state.returns())
         if state.is_terminal():
@@ -185,7 +185,7 @@ class _Growing:
             outcomes = self.game.list_chances(state)
             moves = tuple(self.game.outcome(state, action) for action, _ in outcomes)
             children = (
-                self._place(_Waiting(state.child(action), (*events, Event(CHANCE, move))))
+                self._assign_index(_PendingPosition(state.child(action), (*events, Event(CHANCE, move))))
                 for (action, _), move in zip(outcomes, moves, strict=True)
             )
             return Position(CHANCE, "", events, moves, tuple(odds for _, odds in outcomes), tuple(children), returns)
@@ -195,26 +195,28 @@ class _Growing:
         actions, names = self.game.legal(state, seat), self.game.names
         moves = tuple(self.game.name_moves(state, seat, actions) if names is None else [names[a] for a in actions])
         children = (
-            self._place(self._after(here, (*here.first, (seat, action, move)), seats))
+            self._assign_index(self._advance(here, (*here.first, (seat, action, move)), seats))
             for action, move in zip(actions, moves, strict=True)
         )
         view, another = self.game.render_view(state, seat), len(here.first) + 1 < len(seats)
         return Position(seat, view, events, moves, (), tuple(children), returns, joint=another)
 
-    def _after(self, here: _Waiting, chosen: tuple[tuple[int, int, str], ...], seats: Sequence[int]) -> _Waiting:
+    def _advance(
+        self, here: _PendingPosition, chosen: tuple[tuple[int, int, str], ...], seats: Sequence[int]
+    ) -> _PendingPosition:
         """Return the node after these moves by the first seats to move."""
         if len(chosen) < len(seats):
-            return _Waiting(here.state, here.events, chosen)
+            return _PendingPosition(here.state, here.events, chosen)
         events = (*here.events, *(Event(seat, move) for seat, _, move in chosen))
         if not here.state.is_simultaneous_node():
-            return _Waiting(here.state.child(chosen[0][1]), events)
+            return _PendingPosition(here.state.child(chosen[0][1]), events)
         state, actions = here.state.clone(), {seat: action for seat, action, _ in chosen}
         state.apply_actions([actions.get(seat, pyspiel.INVALID_ACTION) for seat in (0, 1)])
-        return _Waiting(state, events)
+        return _PendingPosition(state, events)
 
 
 @dataclass(frozen=True, slots=True)
-class _Waiting:
+class _PendingPosition:
     """A position to visit."""
 
     state: pyspiel.State

@@ -7,25 +7,25 @@ from dataclasses import dataclass
 
 from gymposium.analysis.exact.outcome import Value
 from gymposium.analysis.exact.policy import NoLegalMove, Policy, tabulate
-from gymposium.analysis.exact.response import BestResponse, best_response, unanswerable
+from gymposium.analysis.exact.response import BestResponse, best_response, find_response_problem
 from gymposium.analysis.exact.value import value
 from gymposium.games.protocol import Game
 from gymposium.players.protocol import Player
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class PolicyFigures:
     """Exact figures for a policy."""
 
     policy: Policy
     against_random: Value
     response: BestResponse | None
-    """Best response to the policy; None if it cannot be computed (`unanswerable`)."""
+    """Best response to the policy; None if it cannot be computed (`find_response_problem`)."""
 
     @classmethod
-    def from_policy(cls, policy: Policy, held_out: Policy | None) -> Figures:
+    def from_policy(cls, policy: Policy, held_out: Policy | None) -> PolicyFigures:
         """Compute the figures by traversal. `held_out` is as in `best_response`."""
-        answerable = unanswerable(policy, held_out) is None
+        answerable = find_response_problem(policy, held_out) is None
         return cls(policy, value(policy), best_response(policy, held_out) if answerable else None)
 
     @property
@@ -45,11 +45,11 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Measures:
+class PlayerFigures:
     """Exact figures for a player: as it plays, with forfeits for illegal replies, and restricted to its legal moves."""
 
-    as_played: Figures
-    restricted: Figures | None
+    as_played: PolicyFigures
+    restricted: PolicyFigures | None
     """None if there is a state where the player never plays a legal move."""
 
     def as_dict(self) -> dict[str, object]:
@@ -65,7 +65,7 @@ class Measures:
         }
 
 
-def measure(game: Game, player: Player, seed: int = 0) -> Measures:
+def measure(game: Game, player: Player, seed: int = 0) -> PlayerFigures:
     """Return all exact figures for a player in a game.
 
     A player whose policy is estimated from samples is asked twice, with `seed` and `seed + 1`. Raises the same errors
@@ -74,5 +74,5 @@ def measure(game: Game, player: Player, seed: int = 0) -> Measures:
     held_out = tabulate(game, player, seed=seed + 1) if policy.estimated else None
     restricted = None
     with suppress(NoLegalMove):
-        restricted = Figures.from_policy(policy.restricted(), None if held_out is None else held_out.restricted())
-    return Measures(Figures.from_policy(policy, held_out), restricted)
+        restricted = PolicyFigures.from_policy(policy.restrict(), None if held_out is None else held_out.restrict())
+    return PlayerFigures(PolicyFigures.from_policy(policy, held_out), restricted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from gymposium.analysis.exact.size import Room, TooLarge
+from gymposium.analysis.exact.size import TooLarge, TraversalGuard
 from gymposium.games.protocol import Game, Match
 
 
@@ -18,7 +18,7 @@ class Minimax:
         """With `every`, visit every position that can follow, even if not needed for the value. Then no later position
         of the match is too large."""
         check_solvable(game)
-        self._seat, self._room, self._every = seat, Room(game, most), every
+        self._seat, self._room, self._every = seat, TraversalGuard(game, most), every
         self._lowest, self._highest = game.utility_range
         self._values: dict[tuple[str, int], float] = {}
 
@@ -31,15 +31,15 @@ class Minimax:
         value = self._values.get(key)
         if value is None:
             self._room.enter(key, len(self._values))
-            value = self._values[key] = self._best(match, seats[0])
+            value = self._values[key] = self._search(match, seats[0])
             self._room.leave(key)
         return value
 
-    def _best(self, match: Match, mover: int) -> float:
+    def _search(self, match: Match, mover: int) -> float:
         mine = mover == self._seat
         bound = self._highest if mine else self._lowest
         best: float | None = None
-        for _, child in children(match):
+        for _, child in list_children(match):
             value = self.value(child)
             if best is None or (value > best) == mine:
                 best = value
@@ -49,7 +49,7 @@ class Minimax:
         return best
 
 
-def children(match: Match) -> Iterator[tuple[str, Match]]:
+def list_children(match: Match) -> Iterator[tuple[str, Match]]:
     """Yield each legal move, with a fork of the match after it."""
     (seat,) = match.to_move()
     for move in match.legal_moves(seat) or ():

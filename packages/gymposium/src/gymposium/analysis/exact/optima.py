@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from operator import attrgetter
 
-from gymposium.analysis.exact.minimax import Minimax, check_solvable, children
+from gymposium.analysis.exact.minimax import Minimax, check_solvable, list_children
 from gymposium.analysis.exact.outcome import Outcome
-from gymposium.analysis.exact.size import MOST_UNASKED, Room
+from gymposium.analysis.exact.size import MOST_UNASKED, TraversalGuard
 from gymposium.games.protocol import Game, Match
 
 Preference = Callable[[Outcome], tuple[float, ...]]
@@ -24,7 +24,7 @@ class _Traversal:
     """Values of one seat's best policy against random replies, cached by view."""
 
     def __init__(self, game: Game, seat: int, prefer: Preference, safe: bool) -> None:
-        self._seat, self._prefer, self._room = seat, prefer, Room(game, MOST_UNASKED)
+        self._seat, self._prefer, self._room = seat, prefer, TraversalGuard(game, MOST_UNASKED)
         self._values: dict[tuple[str, int], Outcome] = {}
         self._minimax = Minimax(game, seat, MOST_UNASKED) if safe else None
 
@@ -37,15 +37,15 @@ class _Traversal:
             self._room.enter(key, len(self._values))
             mine = seats[0] == self._seat
             values = []
-            for child in self._candidates(match, mine):  # a comprehension would add a frame per level of recursion
+            for child in self._list_candidates(match, mine):  # a comprehension would add a frame per level of recursion
                 values.append(self.value(child))  # noqa: PERF401
             self._values[key] = max(values, key=self._prefer) if mine else Outcome.mean(values)
             self._room.leave(key)
         return self._values[key]
 
-    def _candidates(self, match: Match, mine: bool) -> list[Match]:
+    def _list_candidates(self, match: Match, mine: bool) -> list[Match]:
         """Return the positions after each move. A safe policy's own moves must keep the minimax value."""
-        ahead = [child for _, child in children(match)]
+        ahead = [child for _, child in list_children(match)]
         if self._minimax is None or not mine:
             return ahead
         worth = [self._minimax.value(child) for child in ahead]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gymposium.analysis.exact.equilibrium import average_policy, solvable_game
-from gymposium.analysis.exact.minimax import Minimax, check_solvable, children
+from gymposium.analysis.exact.equilibrium import compute_average_policy, require_solvable
+from gymposium.analysis.exact.minimax import Minimax, check_solvable, list_children
 from gymposium.analysis.exact.policy import State
 from gymposium.analysis.exact.size import MOST_POSITIONS, TooLarge
 from gymposium.games.protocol import Game, Style
@@ -36,23 +36,23 @@ class ExactPlayer:
             raise TooLarge(f"exact does not play {game.name}, because the game is not zero-sum.")
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        return [Reply(ask.rng.choice(self._best(ask))) for ask in asks]
+        return [Reply(ask.rng.choice(self._find_best_moves(ask))) for ask in asks]
 
     def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
         """Return distributions with equal probability for each best move."""
         return [self._distribution(ask) for ask in asks]
 
     def _distribution(self, ask: Ask) -> MoveDistribution:
-        best = self._best(ask)
+        best = self._find_best_moves(ask)
         legal = tuple(ask.legal_moves or ())
         return MoveDistribution(legal, tuple((m in best) / len(best) for m in legal), legal_mass=1.0, samples=None)
 
-    def _best(self, ask: Ask) -> list[str]:
+    def _find_best_moves(self, ask: Ask) -> list[str]:
         if ask.game not in self._solved:
             self.check_game(ask.game)
             self._solved[ask.game] = Minimax(ask.game, 0, MOST_POSITIONS)
         _, (position,) = ask.sampler.worlds(1, ask.rng)
-        worth = {move: self._solved[ask.game].value(child) for move, child in children(position)}
+        worth = {move: self._solved[ask.game].value(child) for move, child in list_children(position)}
         best = (max if ask.seat == 0 else min)(worth.values())
         return [move for move, value in worth.items() if value == best]
 
@@ -75,7 +75,7 @@ class CfrPlayer:
 
     def check_game(self, game: Game) -> None:
         """Raise `TooLarge` with the reason for a game of another kind. The size is seen at the first move."""
-        solvable_game(game)
+        require_solvable(game)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [
@@ -89,7 +89,7 @@ class CfrPlayer:
 
     def _distribution(self, ask: Ask) -> MoveDistribution:
         if ask.game not in self._solved:
-            self._solved[ask.game] = average_policy(ask.game, self.iterations)
+            self._solved[ask.game] = compute_average_policy(ask.game, self.iterations)
         odds = self._solved[ask.game][ask.seat, ask.view]
         probabilities = tuple(odds[action] for action in ask.legal_actions)
         return MoveDistribution(tuple(ask.legal_moves or ()), probabilities, legal_mass=1.0, samples=None)

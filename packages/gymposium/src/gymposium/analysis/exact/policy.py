@@ -47,14 +47,14 @@ class Policy:
     @property
     def forfeits(self) -> bool:
         """Whether some of the player's replies are not legal moves."""
-        return any(as_played(distribution)[1] > 0.0 for distribution in self.table.values())
+        return any(get_move_probabilities(distribution)[1] > 0.0 for distribution in self.table.values())
 
     @property
     def estimated(self) -> bool:
         """Whether some distribution was estimated from samples."""
         return any(distribution.samples is not None for distribution in self.table.values())
 
-    def restricted(self) -> Policy:
+    def restrict(self) -> Policy:
         """Return the policy restricted to legal moves, without forfeits.
 
         Raises `NoLegalMove` if some state has no legal move with a probability above 0, as with a greedy player's
@@ -69,7 +69,7 @@ class Policy:
         return Policy(self.game, self.player, table)
 
 
-def as_played(distribution: MoveDistribution) -> tuple[tuple[float, ...], float]:
+def get_move_probabilities(distribution: MoveDistribution) -> tuple[tuple[float, ...], float]:
     """Return the probability of each legal move, and of no legal move. Rounding can push a legal mass above 1."""
     total = math.fsum(distribution.probabilities)  # 0 if no legal move is ever played
     legal = min(1.0, distribution.legal_mass) if total else 0.0
@@ -83,28 +83,28 @@ def tabulate(game: Game, player: Player, seats: Collection[int] = (0, 1), seed: 
     the samples of an estimate. Raises `TooLarge` if the game cannot be traversed. Raises `GymposiumError` if the player
     does not know its move probabilities, or if they depend on more than the position."""
     graph = build_graph(game)
-    asked = _distributing(player)
+    asked = _require_distributions(player)
     table: dict[State, MoveDistribution] = {}
     for seat in seats:
         _tabulate(graph, asked, seat, seed, table)
     return Policy(graph.game, player.name, table)
 
 
-def completed(policy: Policy, player: Player, seed: int = 0) -> Policy:
+def complete_policy(policy: Policy, player: Player, seed: int = 0) -> Policy:
     """Extend a policy with the states of both seats that the player never reaches itself.
 
     The player is asked in them, as in `tabulate`."""
-    graph, asked = build_graph(policy.game), _distributing(player)
+    graph, asked = build_graph(policy.game), _require_distributions(player)
     unknown: dict[State, Ask] = {}
     for i, position in enumerate(graph.positions):
         state = (position.seat, position.view)
         if position.seat >= 0 and state not in policy.table and state not in unknown:
-            unknown[state] = ask_in(graph, position, f"exact-{position.seat}-{i}", seed)
-    answers = zip(unknown, _answers(asked, [*unknown.values()]), strict=True)
+            unknown[state] = make_ask(graph, position, f"exact-{position.seat}-{i}", seed)
+    answers = zip(unknown, _ask_player(asked, [*unknown.values()]), strict=True)
     return Policy(policy.game, policy.player, {**policy.table, **dict(answers)})
 
 
-def gives_probabilities(game: Game, player: Player) -> bool:
+def knows_probabilities(game: Game, player: Player) -> bool:
     """Return whether a player computes its move probabilities in a small game, instead of sampling them.
 
     It is asked in one position."""
@@ -112,11 +112,11 @@ def gives_probabilities(game: Game, player: Player) -> bool:
         return False
     graph = build_graph(game)
     first = next(position for position in graph.positions if position.seat >= 0)
-    (found,) = ask_distributions(player, [ask_in(graph, first, "exact-first", 0)])
+    (found,) = ask_distributions(player, [make_ask(graph, first, "exact-first", 0)])
     return found.samples is None
 
 
-def _distributing(player: Player) -> DistributionPlayer:
+def _require_distributions(player: Player) -> DistributionPlayer:
     """Return the player. Raises `GymposiumError` if it does not know its move probabilities."""
     if not isinstance(player, DistributionPlayer):
         raise GymposiumError(
@@ -134,14 +134,14 @@ def _tabulate(
     visited: set[int] = set()
     ahead = [0]
     while ahead:
-        decisions = _next_decisions(graph, seat, ahead, visited)
+        decisions = _find_next_decisions(graph, seat, ahead, visited)
         unknown: dict[State, Ask] = {}
         for i in decisions:
             position = graph.positions[i]
             state = (seat, position.view)
             if state not in table and state not in unknown:
-                unknown[state] = ask_in(graph, position, f"exact-{seat}-{i}", seed)
-        table.update(zip(unknown, _answers(player, [*unknown.values()]), strict=True))
+                unknown[state] = make_ask(graph, position, f"exact-{seat}-{i}", seed)
+        table.update(zip(unknown, _ask_player(player, [*unknown.values()]), strict=True))
         ahead = [
             child
             for position in (graph.positions[i] for i in decisions)
@@ -150,7 +150,7 @@ def _tabulate(
         ]
 
 
-def _next_decisions(graph: Graph, seat: int, ahead: list[int], visited: set[int]) -> list[int]:
+def _find_next_decisions(graph: Graph, seat: int, ahead: list[int], visited: set[int]) -> list[int]:
     """Return the positions after `ahead` where `seat` moves next, for all moves by chance and the opponent."""
     decisions = []
     while ahead:
@@ -165,7 +165,7 @@ def _next_decisions(graph: Graph, seat: int, ahead: list[int], visited: set[int]
     return sorted(decisions)
 
 
-def ask_in(graph: Graph, position: Position, key: str, seed: int, *numbers: int) -> Ask:
+def make_ask(graph: Graph, position: Position, key: str, seed: int, *numbers: int) -> Ask:
     """Return the driver's first ask for the seat to move in this position.
 
     Each position and each of `numbers` has its own seed, so their samples are independent."""
@@ -175,7 +175,7 @@ def ask_in(graph: Graph, position: Position, key: str, seed: int, *numbers: int)
     return context.ask(position.seat)
 
 
-def _answers(player: DistributionPlayer, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
+def _ask_player(player: DistributionPlayer, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
     answers = ask_distributions(player, asks)
     for ask, answer in zip(asks, answers, strict=True):
         if list(answer.moves) != ask.legal_moves:

@@ -27,12 +27,12 @@ class Exploitability(FileModel):
     """Number of information states without a reply that the opponent can reach."""
 
     @classmethod
-    def exact(cls, value: float | None) -> Exploitability | None:
+    def from_exact(cls, value: float | None) -> Exploitability | None:
         """Build a computed exploitability; None for None."""
         return None if value is None else cls(low=value, high=value)
 
     @classmethod
-    def between(cls, found: ExploitabilityInterval) -> Exploitability:
+    def from_interval(cls, found: ExploitabilityInterval) -> Exploitability:
         """Build a 95 % interval."""
         return cls(low=found.low, high=found.high, unknown=found.unknown)
 
@@ -65,12 +65,12 @@ class ReportedDecision(FileModel):
         )
 
     @property
-    def likeliest(self) -> list[tuple[str, float]]:
+    def moves_by_probability(self) -> list[tuple[str, float]]:
         """Return the moves played, the likeliest first."""
         return sorted(((m, p) for m, p in self.moves.items() if p > 0.0), key=lambda reply: -reply[1])
 
     @property
-    def how_often(self) -> str:
+    def share_text(self) -> str:
         """Describe how often the better move would help most."""
         words = {0.25: "instead of a quarter of the others", 0.5: "instead of half of the others", 1.0: "always"}
         return words[self.share]

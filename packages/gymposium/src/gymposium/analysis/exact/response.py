@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gymposium.analysis.exact.graph import OVER, Graph, build_graph
 from gymposium.analysis.exact.outcome import Value
-from gymposium.analysis.exact.policy import Policy, State, as_played
+from gymposium.analysis.exact.policy import Policy, State, get_move_probabilities
 from gymposium.analysis.exact.value import value
 from gymposium.errors import GymposiumError
 from gymposium.match.failures import compute_forfeit_returns
@@ -51,17 +51,17 @@ def best_response(policy: Policy, held_out: Policy | None = None) -> BestRespons
     gets, which is at most what the best response gets.
 
     Raises `GymposiumError` for an estimated policy without `held_out`, and for a policy tabulated for only one seat."""
-    if reason := unanswerable(policy, held_out):
+    if reason := find_response_problem(policy, held_out):
         raise GymposiumError(reason)
     graph = build_graph(policy.game)
     table: dict[State, MoveDistribution] = {}
     for seat in (0, 1):
-        table |= answer(graph, policy, seat).table
+        table |= compute_seat_response(graph, policy, seat).table
     response = Policy(policy.game, f"the best response to {policy.player}", table)
     return BestResponse(response, value(response, held_out or policy))
 
 
-def unanswerable(policy: Policy, held_out: Policy | None = None) -> str | None:
+def find_response_problem(policy: Policy, held_out: Policy | None = None) -> str | None:
     """Return why a best response to this policy cannot be computed, with the fix, or None if it can."""
     if policy.estimated and held_out is None:
         return (
@@ -79,7 +79,7 @@ def exploitability(policy: Policy, held_out: Policy | None = None) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SeatResponse:
     """One seat's best response."""
 
     table: Mapping[State, MoveDistribution]
@@ -91,7 +91,7 @@ class Answer:
     mean_return: float
 
 
-def answer(graph: Graph, policy: Policy, seat: int) -> Answer:
+def compute_seat_response(graph: Graph, policy: Policy, seat: int) -> SeatResponse:
     """Compute a seat's best response backwards from the ends.
 
     It takes the best move on average over the state's positions, weighted by the probability that chance and `policy`
@@ -101,7 +101,7 @@ def answer(graph: Graph, policy: Policy, seat: int) -> Answer:
     worth, reach, forfeits = ([0.0] * len(positions) for _ in range(3))
     slips = [len(positions)] * len(positions)  # number of never-played moves on the way
     reach[0], slips[0] = 1.0, 0
-    played = {state: as_played(distribution) for state, distribution in policy.table.items()}
+    played = {state: get_move_probabilities(distribution) for state, distribution in policy.table.items()}
     odds: list[tuple[float, ...]] = []
     for i, position in enumerate(positions):
         here = position.odds
@@ -139,14 +139,14 @@ def answer(graph: Graph, policy: Policy, seat: int) -> Answer:
             ]
             choice = gains.index(max(gains))
             weight = math.fsum(reach[i] for i in likely)
-            table[seat, first.view] = _always(first.moves, choice)
+            table[seat, first.view] = _make_deterministic(first.moves, choice)
             after[seat, first.view] = tuple(gain / weight for gain in gains)
             if fewest:
                 unlikely.add((seat, first.view))
             for i in group:
                 worth[i] = worth[positions[i].children[choice]]
-    return Answer(table, after, frozenset(unlikely), worth[0])
+    return SeatResponse(table, after, frozenset(unlikely), worth[0])
 
 
-def _always(moves: tuple[str, ...], choice: int) -> MoveDistribution:
+def _make_deterministic(moves: tuple[str, ...], choice: int) -> MoveDistribution:
     return MoveDistribution(moves, tuple(float(i == choice) for i in range(len(moves))), legal_mass=1.0, samples=None)

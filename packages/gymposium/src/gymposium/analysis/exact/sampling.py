@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from gymposium.analysis.exact.gains import compute_gains
 from gymposium.analysis.exact.graph import Graph, build_graph
-from gymposium.analysis.exact.policy import Policy, State, ask_in
-from gymposium.analysis.exact.response import answer
+from gymposium.analysis.exact.policy import Policy, State, make_ask
+from gymposium.analysis.exact.response import compute_seat_response
 from gymposium.games.protocol import Game
 from gymposium.players.asking import ask_player
 from gymposium.players.distribution import MoveDistribution
@@ -93,7 +93,7 @@ class SampledPolicy:
         return Policy(self.game, self.player, table)
 
 
-def sample(
+def sample_policy(
     game: Game, player: Player, replies: int = REPLIES, seed: int = 0, advance: Callable[[int], None] = lambda _: None
 ) -> SampledPolicy:
     """Ask a player for this number of replies in the information states of a small game.
@@ -107,25 +107,25 @@ def sample(
     moves = {state: graph.positions[i].moves for state, i in first.items()}
     found = SampledPolicy(graph.game, player.name, moves, defaultdict(list))
     for number in range(ROUNDS):
-        plan = _plan(graph, found, replies, number)
-        wanted = [(state, n) for state, more in plan.items() for n in _next(found.replies[state], more)]
+        plan = _allocate_replies(graph, found, replies, number)
+        wanted = [(state, n) for state, more in plan.items() for n in _extend_range(found.replies[state], more)]
         for begin in range(0, len(wanted), AT_ONCE):
             batch = wanted[begin : begin + AT_ONCE]
             asks = [
-                ask_in(graph, graph.positions[first[state]], f"sample-{first[state]}-{n}", seed, n)
+                make_ask(graph, graph.positions[first[state]], f"sample-{first[state]}-{n}", seed, n)
                 for state, n in batch
             ]
-            for (state, _), reply in zip(batch, _outcomes(player, asks), strict=True):
+            for (state, _), reply in zip(batch, _ask_player(player, asks), strict=True):
                 found.replies[state].append(reply)
             advance(len(batch))
     return found
 
 
-def _next(replies: Sequence[int], more: int) -> range:
+def _extend_range(replies: Sequence[int], more: int) -> range:
     return range(len(replies), len(replies) + more)
 
 
-def _outcomes(player: Player, asks: Sequence[Ask]) -> list[int]:
+def _ask_player(player: Player, asks: Sequence[Ask]) -> list[int]:
     """Return the answer to each ask, as in `SampledPolicy.replies`."""
     outcomes = []
     for ask, reply in zip(asks, ask_player(player, asks), strict=True):
@@ -146,7 +146,7 @@ def read_move(player: Player, ask: Ask, reply: Reply) -> str | None:
     return reading.move if reading.kind == "move" else None
 
 
-def _plan(graph: Graph, found: SampledPolicy, replies: int, number: int) -> dict[State, int]:
+def _allocate_replies(graph: Graph, found: SampledPolicy, replies: int, number: int) -> dict[State, int]:
     """Return the number of replies to ask for in each state this round."""
     left = replies - found.count
     known = min(FOLDS, replies // len(found.moves))  # a state without a reply widens the interval most
@@ -154,7 +154,7 @@ def _plan(graph: Graph, found: SampledPolicy, replies: int, number: int) -> dict
     if number == 0 and each > 0:
         return dict.fromkeys(found.moves, each)
     amount = left if number == ROUNDS - 1 else left // (ROUNDS - number)
-    weights = _weights(graph, found)
+    weights = _compute_weights(graph, found)
     scale = (found.count + amount) / (sum(weights.values()) or 1.0)
     lacking = {state: scale * weight - len(found.replies[state]) for state, weight in weights.items()}
     lacking = {state: more for state, more in lacking.items() if more > 0.0}
@@ -173,12 +173,12 @@ def _plan(graph: Graph, found: SampledPolicy, replies: int, number: int) -> dict
     return plan
 
 
-def _weights(graph: Graph, found: SampledPolicy) -> dict[State, float]:
+def _compute_weights(graph: Graph, found: SampledPolicy) -> dict[State, float]:
     """Return the standard deviation per state of one more reply's information about the exploitability."""
     seen, smoothed = found.policy(forfeits=False), found.policy(forfeits=False, prior=PRIOR)
     weights = dict.fromkeys(found.moves, 0.0)
     for seat in (0, 1):
-        response = answer(graph, seen, seat).table
+        response = compute_seat_response(graph, seen, seat).table
         for state, gains in compute_gains(graph, smoothed, response, 1 - seat, paid=seat).items():
             weights[state] = math.sqrt(gains.variance)
     return weights

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from gymposium.analysis.exact.policy import as_played
+from gymposium.analysis.exact.policy import get_move_probabilities
 from gymposium.analysis.exact.sampling import read_move
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import Game, Match
@@ -60,7 +60,7 @@ class _Node:
         self.after = [{} for _ in self.moves]
 
 
-def searched_response(
+def search_response(
     game: Game,
     player: Player,
     seat: int,
@@ -105,12 +105,12 @@ class _Search:
             _SimulatedMatch.begin(self._game, stream(self._seed, "search", self._seat, number)) for number in numbers
         ]
         while live:
-            self._answer(live)
+            self._ask_player(live)
             for one in live:
-                self._move(one)
+                self._play_decision(one)
             live = [one for one in live if not one.over]
 
-    def _answer(self, live: Sequence[_SimulatedMatch]) -> None:
+    def _ask_player(self, live: Sequence[_SimulatedMatch]) -> None:
         """Ask the player wherever it is to move."""
         other = 1 - self._seat
         asking = [one for one in live if other in one.match.to_move()]
@@ -119,29 +119,29 @@ class _Search:
                 self._known.clear()
             unknown = {view: one for one in asking if (view := one.match.view(other)) not in self._known}
             found = ask_distributions(self._player, [one.ask(other) for one in unknown.values()])
-            self._known |= dict(zip(unknown, map(as_played, found), strict=True))
+            self._known |= dict(zip(unknown, map(get_move_probabilities, found), strict=True))
         else:
             asks = [one.ask(other) for one in asking]
             for one, ask, reply in zip(asking, asks, ask_player(self._player, asks) if asks else (), strict=True):
                 one.reply = read_move(self._player, ask, reply)
 
-    def _move(self, one: _SimulatedMatch) -> None:
+    def _play_decision(self, one: _SimulatedMatch) -> None:
         """Play one decision of a match."""
         match, moves = one.match, dict[int, str]()
         for seat in match.to_move():
             if seat == self._seat:
-                moves[seat] = self._try(one)
+                moves[seat] = self._choose_move(one)
             else:
-                reply = self._drawn(one, seat)
+                reply = self._draw_move(one, seat)
                 if reply is None:
-                    self._end(one, compute_forfeit_returns(self._game, seat, match.returns())[self._seat])
+                    self._record_return(one, compute_forfeit_returns(self._game, seat, match.returns())[self._seat])
                     return
                 moves[seat] = reply
         match.apply(moves)
         if not match.to_move():
-            self._end(one, match.returns()[self._seat])
+            self._record_return(one, match.returns()[self._seat])
 
-    def _drawn(self, one: _SimulatedMatch, seat: int) -> str | None:
+    def _draw_move(self, one: _SimulatedMatch, seat: int) -> str | None:
         """Return the player's move, or None for an illegal reply."""
         if not isinstance(self._player, DistributionPlayer):
             return one.reply
@@ -149,7 +149,7 @@ class _Search:
         legal = one.match.legal_moves(seat) or []
         return one.rng.choices([*legal, None], [*odds, forfeit])[0]
 
-    def _try(self, one: _SimulatedMatch) -> str:
+    def _choose_move(self, one: _SimulatedMatch) -> str:
         if one.at_random:
             return one.rng.choice(one.match.legal_moves(self._seat) or [])
         view = one.match.view(self._seat)
@@ -171,7 +171,7 @@ class _Search:
         one.path.append((node, view, move))
         return node.moves[move]
 
-    def _end(self, one: _SimulatedMatch, gained: float) -> None:
+    def _record_return(self, one: _SimulatedMatch, gained: float) -> None:
         one.over = True
         self._ended += 1
         self._mean += (gained - self._mean) / self._ended

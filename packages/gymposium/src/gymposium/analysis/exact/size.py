@@ -20,7 +20,7 @@ class TooLarge(GymposiumError):
     """A game that cannot be traversed: too large, or of an unsupported kind."""
 
 
-class Room:
+class TraversalGuard:
     """A guard for depth-first traversals: it limits positions and depth, and rejects cycles."""
 
     def __init__(self, game: Game, most: int) -> None:

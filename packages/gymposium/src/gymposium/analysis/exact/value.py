@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gymposium.analysis.exact.graph import OVER, Graph, Position, build_graph
 from gymposium.analysis.exact.outcome import Outcome, Value
-from gymposium.analysis.exact.policy import Policy, as_played, tabulate
+from gymposium.analysis.exact.policy import Policy, get_move_probabilities, tabulate
 from gymposium.errors import GymposiumError
 from gymposium.games.protocol import CHANCE
 from gymposium.match.failures import compute_forfeit_returns
@@ -20,10 +20,10 @@ def value(policy: Policy, opponent: Policy | None = None) -> Value:
     other = tabulate(policy.game, RandomPlayer()) if opponent is None else opponent
     if other.game != policy.game:
         raise GymposiumError(f"The policies are for different games: {policy.game.name} and {other.game.name}.")
-    return Value((_outcome(policy, other, 0), _outcome(policy, other, 1)))
+    return Value((_compute_outcome(policy, other, 0), _compute_outcome(policy, other, 1)))
 
 
-def _outcome(policy: Policy, opponent: Policy, seat: int) -> Outcome:
+def _compute_outcome(policy: Policy, opponent: Policy, seat: int) -> Outcome:
     """Return the outcome of `policy` in `seat`. Probabilities are propagated from the first position to the last."""
     graph = build_graph(policy.game)
     reach = [0.0] * len(graph.positions)
@@ -36,8 +36,10 @@ def _outcome(policy: Policy, opponent: Policy, seat: int) -> Outcome:
         if position.seat == OVER:
             ends.append((Outcome.from_returns(position.returns, seat), here))
         elif position.seat != CHANCE:
-            odds, forfeited = as_played(_at(policy if position.seat == seat else opponent, position))
-            both = forfeited * _forfeit_at_once(graph, position, opponent if position.seat == seat else policy)
+            odds, forfeited = get_move_probabilities(
+                _get_distribution(policy if position.seat == seat else opponent, position)
+            )
+            both = forfeited * _get_forfeit_probability(graph, position, opponent if position.seat == seat else policy)
             for loser, share in ((position.seat, forfeited - both / 2), (1 - position.seat, both / 2)):
                 if share > 0.0:
                     returns = compute_forfeit_returns(graph.game, loser, position.returns)
@@ -48,14 +50,18 @@ def _outcome(policy: Policy, opponent: Policy, seat: int) -> Outcome:
     return Outcome.mean(outcomes, weights)
 
 
-def _forfeit_at_once(graph: Graph, position: Position, other: Policy) -> float:
+def _get_forfeit_probability(graph: Graph, position: Position, other: Policy) -> float:
     """Return the probability that the other seat, if it moves simultaneously, makes an illegal reply.
 
     If both seats do, each is equally likely to be the one that forfeits (`gymposium.match.failures.choose_forfeit`)."""
-    return as_played(_at(other, graph.positions[position.children[0]]))[1] if position.joint else 0.0
+    return (
+        get_move_probabilities(_get_distribution(other, graph.positions[position.children[0]]))[1]
+        if position.joint
+        else 0.0
+    )
 
 
-def _at(policy: Policy, position: Position) -> MoveDistribution:
+def _get_distribution(policy: Policy, position: Position) -> MoveDistribution:
     """Return a policy's distribution in a position. Raises `GymposiumError` if the seat to move was not tabulated."""
     distribution = policy.table.get((position.seat, position.view))
     if distribution is None:

@@ -6,25 +6,25 @@ response to a fixed table (`cfr-N`) is for small games with hidden information. 
 estimates. A review is stored next to its match file.
 """
 
-from gymposium.analysis.review.file import REVIEW_SUFFIX, ReviewFile, Reviews, read_review, review_path
-from gymposium.analysis.review.judge import Judge, NotJudged, Worth, choose_judge
-from gymposium.analysis.review.lost import Lost, LostTally
+from gymposium.analysis.review.file import REVIEW_SUFFIX, ReviewCache, ReviewFile, get_review_path, read_review
+from gymposium.analysis.review.judge import DecisionValue, Judge, UnjudgeableGame, choose_judge
+from gymposium.analysis.review.lost import LossSummary, LossTally
 from gymposium.analysis.review.match import Drop, MatchReview, ReviewedDecision, review_match
 
 __all__ = [
     "REVIEW_SUFFIX",
+    "DecisionValue",
     "Drop",
     "Judge",
-    "Lost",
-    "LostTally",
+    "LossSummary",
+    "LossTally",
     "MatchReview",
-    "NotJudged",
+    "ReviewCache",
     "ReviewFile",
     "ReviewedDecision",
-    "Reviews",
-    "Worth",
+    "UnjudgeableGame",
     "choose_judge",
+    "get_review_path",
     "read_review",
     "review_match",
-    "review_path",
 ]

@@ -50,7 +50,7 @@ class ReviewFile(FileModel):
             matches=dict(matches),
         )
 
-    def same_judge(self, game: Game, judge: Judge) -> bool:
+    def is_by(self, game: Game, judge: Judge) -> bool:
         """Return whether the reviews are of this game and by this judge."""
         return (self.game, self.judge, self.table) == (game.name, judge.name, judge.digest)
 
@@ -64,7 +64,7 @@ class ReviewFile(FileModel):
         replace_text(path, self.model_dump_json() + "\n")
 
 
-class Reviews:
+class ReviewCache:
     """Reviews for several match files, each read once."""
 
     def __init__(self) -> None:
@@ -82,12 +82,12 @@ class Reviews:
         return (None, None) if file is None or review is None else (file, review)
 
 
-def review_path(matches: Path) -> Path:
+def get_review_path(matches: Path) -> Path:
     """The path of the reviews of a file of matches, compressed or not."""
     return matches.with_name(plain_path(matches).name.removesuffix(".jsonl") + REVIEW_SUFFIX)
 
 
 def read_review(matches: Path) -> ReviewFile | None:
     """Read a match file's reviews, or return None. Raises `BadRecord` if they cannot be read."""
-    path = review_path(matches)
+    path = get_review_path(matches)
     return read_model(path, ReviewFile, "reviews of matches", _REMEDY) if path.exists() else None

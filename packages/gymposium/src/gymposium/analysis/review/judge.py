@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import Protocol
 
 from gymposium.analysis.exact import MOST_POSITIONS, TooLarge
-from gymposium.analysis.exact.fixed_table import fixed_table
+from gymposium.analysis.exact.fixed_table import compute_fixed_table
 from gymposium.analysis.exact.graph import build_graph
-from gymposium.analysis.exact.minimax import Minimax, check_solvable, children
-from gymposium.analysis.exact.response import Answer, answer
+from gymposium.analysis.exact.minimax import Minimax, check_solvable, list_children
+from gymposium.analysis.exact.response import SeatResponse, compute_seat_response
 from gymposium.errors import BadOption, GymposiumError, NoSampler
 from gymposium.games.protocol import Game, Match
 from gymposium.players.mcts import LEAST_WORLDS, MOST_WORLDS
@@ -30,7 +30,7 @@ PROOFS = 10
 """Number of positions that a search may solve at the end of a match, per simulation."""
 
 
-class NotJudged(GymposiumError):
+class UnjudgeableGame(GymposiumError):
     """A game whose moves cannot be judged. The message says why."""
 
 
@@ -46,7 +46,7 @@ class JudgedDecision:
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class DecisionValue:
     """A decision's value to its seat, as a return."""
 
     before: float
@@ -70,7 +70,7 @@ class Judge(Protocol):
     exact: bool
     """False if values are estimates."""
 
-    def judge(self, choices: Sequence[JudgedDecision], seed: int) -> list[Worth | None]:
+    def judge(self, choices: Sequence[JudgedDecision], seed: int) -> list[DecisionValue | None]:
         """Return the value of each decision in a match, in order; None if the judge cannot tell.
 
         `seed` fixes the random draws."""
@@ -80,25 +80,25 @@ class Judge(Protocol):
 def choose_judge(game: Game, name: str | None = None) -> Judge:
     """Return a game's judge: `exact`, `cfr-N`, `search-N`, or by default the first of these that can judge it.
 
-    Raises `NotJudged` with the reason if the game cannot be judged, or not by this judge. Raises `BadOption` for an
-    unknown judge."""
+    Raises `UnjudgeableGame` with the reason if the game cannot be judged, or not by this judge. Raises `BadOption` for
+    an unknown judge."""
     return _choose_judge(game, name)
 
 
 @lru_cache(maxsize=16)
 def _choose_judge(game: Game, name: str | None) -> Judge:
     if game.seats != 2 or game.spec.utility != "zero_sum":
-        raise NotJudged(f"{game.name}: moves can be judged only in zero-sum games with two seats.")
+        raise UnjudgeableGame(f"{game.name}: moves can be judged only in zero-sum games with two seats.")
     if name is not None:
-        return _named(game, name)
-    with suppress(NotJudged):
+        return _make_judge(game, name)
+    with suppress(UnjudgeableGame):
         return ExactJudge(game)
-    with suppress(NotJudged):
+    with suppress(UnjudgeableGame):
         return TableJudge(game)
     return SearchJudge(game, SIMULATIONS)
 
 
-def _named(game: Game, name: str) -> Judge:
+def _make_judge(game: Game, name: str) -> Judge:
     if name == "exact":
         return ExactJudge(game)
     if match := re.fullmatch(r"(cfr|search)-([1-9]\d{0,8})", name):
@@ -118,19 +118,19 @@ class ExactJudge:
             self._solved = Minimax(game, 0, MOST_POSITIONS, every=True)
             self._solved.value(game.new(0))
         except TooLarge as error:
-            raise NotJudged(str(error)) from error
+            raise UnjudgeableGame(str(error)) from error
 
-    def judge(self, choices: Sequence[JudgedDecision], seed: int) -> list[Worth | None]:
-        return [_solved(self._solved, choice) for choice in choices]
+    def judge(self, choices: Sequence[JudgedDecision], seed: int) -> list[DecisionValue | None]:
+        return [_solve(self._solved, choice) for choice in choices]
 
 
-def _solved(values: Minimax, choice: JudgedDecision) -> Worth:
+def _solve(values: Minimax, choice: JudgedDecision) -> DecisionValue:
     """Return a decision's minimax value. Raises `TooLarge` if too many positions can follow."""
     sign = 1.0 if choice.seat == 0 else -1.0
-    worth = {move: sign * values.value(child) for move, child in children(choice.match)}
+    worth = {move: sign * values.value(child) for move, child in list_children(choice.match)}
     best = max(worth.values())
     made = None if choice.move is None else worth[choice.move]
-    return Worth(best, made, next(move for move in worth if worth[move] == best))
+    return DecisionValue(best, made, next(move for move in worth if worth[move] == best))
 
 
 class TableJudge:
@@ -144,24 +144,29 @@ class TableJudge:
     exact = True
 
     def __init__(self, game: Game, iterations: int | None = None) -> None:
-        """`iterations` are as in `fixed_table`."""
+        """`iterations` are as in `compute_fixed_table`."""
         try:
-            table = fixed_table(game, iterations)
+            table = compute_fixed_table(game, iterations)
         except TooLarge as error:
-            raise NotJudged(str(error).replace("mcts-N", "search-N")) from error  # the judge with this player's search
+            raise UnjudgeableGame(
+                str(error).replace("mcts-N", "search-N")
+            ) from error  # the judge with this player's search
         self.name, self.digest = table.name, table.digest
         graph = build_graph(game)
-        self._answers: tuple[Answer, Answer] = (answer(graph, table.policy, 0), answer(graph, table.policy, 1))
+        self._answers: tuple[SeatResponse, SeatResponse] = (
+            compute_seat_response(graph, table.policy, 0),
+            compute_seat_response(graph, table.policy, 1),
+        )
 
-    def judge(self, choices: Sequence[JudgedDecision], seed: int) -> list[Worth | None]:
-        return [self._worth(choice) for choice in choices]
+    def judge(self, choices: Sequence[JudgedDecision], seed: int) -> list[DecisionValue | None]:
+        return [self._evaluate(choice) for choice in choices]
 
-    def _worth(self, choice: JudgedDecision) -> Worth:
+    def _evaluate(self, choice: JudgedDecision) -> DecisionValue:
         found, state = self._answers[choice.seat], (choice.seat, choice.match.view(choice.seat))
         worth, moves = found.worth[state], found.table[state].moves
         best = max(worth)
         made = None if choice.move is None else worth[moves.index(choice.move)]
-        return Worth(best, made, moves[worth.index(best)], state in found.unlikely)
+        return DecisionValue(best, made, moves[worth.index(best)], state in found.unlikely)
 
 
 class SearchJudge:
@@ -180,28 +185,28 @@ class SearchJudge:
         try:
             check_searchable(game, self.name)
         except NoSampler as error:
-            raise NotJudged(str(error)) from error
+            raise UnjudgeableGame(str(error)) from error
         self._game, self._simulations = game, simulations
 
-    def judge(self, choices: Sequence[JudgedDecision], seed: int) -> list[Worth | None]:
-        found: list[Worth | None] = [None] * len(choices)
-        known = self._ending(choices, found)
+    def judge(self, choices: Sequence[JudgedDecision], seed: int) -> list[DecisionValue | None]:
+        found: list[DecisionValue | None] = [None] * len(choices)
+        known = self._solve_ending(choices, found)
         for number, choice in enumerate(choices[:known]):
             found[number] = self._search(choice, stream(seed, "review", number))
         return found
 
-    def _ending(self, choices: Sequence[JudgedDecision], found: list[Worth | None]) -> int:
+    def _solve_ending(self, choices: Sequence[JudgedDecision], found: list[DecisionValue | None]) -> int:
         """Solve the end of the match, and return the first solved decision."""
         known = len(choices)
         with suppress(TooLarge):
             check_solvable(self._game)
             solved = Minimax(self._game, 0, PROOFS * self._simulations)
             for number, choice in reversed([*enumerate(choices)]):
-                found[number] = _solved(solved, choice)
+                found[number] = _solve(solved, choice)
                 known = number
         return known
 
-    def _search(self, choice: JudgedDecision, rng: random.Random) -> Worth | None:
+    def _search(self, choice: JudgedDecision, rng: random.Random) -> DecisionValue | None:
         """Estimate a decision's value; None if no world matches what the seat saw."""
         if engine.is_searched(choice.match):
             before, after = engine.estimate_value(choice.match, choice.seat, self._simulations, rng), None
@@ -209,7 +214,7 @@ class SearchJudge:
                 child = choice.match.fork(rng)
                 child.apply({choice.seat: choice.move})
                 after = engine.estimate_value(child, choice.seat, self._simulations, rng)
-            return Worth(before if after is None else max(before, after), after)
+            return DecisionValue(before if after is None else max(before, after), after)
         count = min(self._simulations, MOST_WORLDS, max(LEAST_WORLDS, self._simulations // 4))
         context = MatchContext(choice.match, "review", rng.getrandbits(48))
         _, worlds = context.ask(choice.seat).sampler.worlds(count, rng)
@@ -218,4 +223,4 @@ class SearchJudge:
         before, after = mean_return(worlds, choice.seat, self._simulations, rng), None
         if choice.move is not None:
             after = mean_return(worlds, choice.seat, self._simulations, rng, choice.move)
-        return Worth(before if after is None else max(before, after), after)
+        return DecisionValue(before if after is None else max(before, after), after)

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gymposium.analysis.review.match import MatchReview
-from gymposium.records.scores import mean, ratio_by_deal
+from gymposium.records.scores import compute_deal_ratios, estimate_mean
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LossSummary:
     """A player's losses in a game, as shares of the game's range of returns."""
 
     player: str
@@ -37,13 +37,13 @@ class _PlayerTally:
     matches: int = 0
     moves: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
     """Number of moves by deal."""
-    given: defaultdict[int, float] = field(default_factory=lambda: defaultdict(float))
+    losses: defaultdict[int, float] = field(default_factory=lambda: defaultdict(float))
     """Their losses by deal."""
     failures: list[float] = field(default_factory=list)
     unjudged: int = 0
 
 
-class LostTally:
+class LossTally:
     """A running tally of losses in one game, match by match."""
 
     def __init__(self) -> None:
@@ -62,28 +62,28 @@ class LostTally:
             tally.matches += 1
             tally.unjudged += review.unjudged
         for decision in review.decisions:
-            tally, share = self._players[players[decision.seat]], decision.given / (high - low)
+            tally, share = self._players[players[decision.seat]], decision.loss / (high - low)
             if decision.failed:
                 tally.failures.append(share)
             else:
                 tally.moves[deal] += 1
-                tally.given[deal] += share
+                tally.losses[deal] += share
 
-    def players(self) -> list[Lost]:
+    def players(self) -> list[LossSummary]:
         """Return each player's losses, the lowest per move first.
 
         The interval is from `scores.mean` for a ratio of sums over deals."""
-        found = [_lost(player, tally) for player, tally in self._players.items()]
+        found = [_summarize(player, tally) for player, tally in self._players.items()]
         return sorted(found, key=lambda lost: (lost.per_move, lost.player))
 
 
-def _lost(player: str, tally: _PlayerTally) -> Lost:
-    moves, given = sum(tally.moves.values()), math.fsum(tally.given.values())
-    per_move, deals = given / moves if moves else 0.0, len(tally.moves)
-    by_deal = ratio_by_deal([tally.given[one] for one in tally.moves], [*tally.moves.values()]) if moves else []
-    found = mean(by_deal, (0.0, 1.0))
+def _summarize(player: str, tally: _PlayerTally) -> LossSummary:
+    moves, lost = sum(tally.moves.values()), math.fsum(tally.losses.values())
+    per_move, deals = lost / moves if moves else 0.0, len(tally.moves)
+    by_deal = compute_deal_ratios([tally.losses[one] for one in tally.moves], [*tally.moves.values()]) if moves else []
+    found = estimate_mean(by_deal, (0.0, 1.0))
     failures = tally.failures
-    return Lost(
+    return LossSummary(
         player,
         tally.matches,
         moves,

@@ -11,7 +11,7 @@ from gymposium.analysis.review.judge import Judge, JudgedDecision
 from gymposium.games.protocol import Match
 from gymposium.games.registry import load_named_game
 from gymposium.match.failures import compute_forfeit_returns
-from gymposium.records import Record, decided
+from gymposium.records import Record, replay_choices
 from gymposium.util.json_file import FileModel
 from gymposium.util.streams import stream
 
@@ -38,10 +38,10 @@ class ReviewedDecision(NamedTuple):
     best: str | None
     """A better move, if the judge knows one and the move lost something."""
     unlikely: bool
-    """True if the judge's table never reaches this state (`gymposium.analysis.review.judge.Worth`)."""
+    """True if the judge's table never reaches this state (`gymposium.analysis.review.judge.DecisionValue`)."""
 
     @property
-    def given(self) -> float:
+    def loss(self) -> float:
         """Loss in the decision, as a return."""
         return max(0.0, self.before - self.after)
 
@@ -63,15 +63,15 @@ class MatchReview(FileModel):
     unjudged: int
     """Number of decisions that the judge could not judge."""
 
-    def drops(self, low: float, high: float) -> list[Drop]:
+    def find_drops(self, low: float, high: float) -> list[Drop]:
         """Return the decisions with the largest losses, the largest first.
 
         There are up to `MARKED`, each at least `NOTABLE` of the range of returns from `low` to `high`."""
-        found = [Drop(one, one.given / (high - low)) for one in self.decisions]
+        found = [Drop(one, one.loss / (high - low)) for one in self.decisions]
         found.sort(key=lambda drop: -drop.share)
         return [drop for drop in found if drop.share >= NOTABLE][:MARKED]
 
-    def losing(self, returns: Sequence[float], low: float, high: float, *, exact: bool) -> Drop | None:
+    def find_losing_decision(self, returns: Sequence[float], low: float, high: float, *, exact: bool) -> Drop | None:
         """Return the decision that lost the match: the loser's last one that lost at least half as much as its worst.
 
         None if no seat lost, or the loser's losses are not notable. If the judge is not `exact`, the threshold is
@@ -79,7 +79,7 @@ class MatchReview(FileModel):
         if min(returns) == max(returns):
             return None
         loser = returns.index(min(returns))
-        own = [Drop(one, one.given / (high - low)) for one in self.decisions if one.seat == loser]
+        own = [Drop(one, one.loss / (high - low)) for one in self.decisions if one.seat == loser]
         worst = max((drop.share for drop in own), default=0.0)
         if worst < (NOTABLE if exact else SURELY_NOTABLE):
             return None
@@ -100,7 +100,7 @@ def review_match(record: Record, judge: Judge) -> MatchReview:
     game = load_named_game(record.game)
     places: list[tuple[int, bool]] = []
     choices: list[JudgedDecision] = []
-    for step, decision, seat, failed in decided(record, _kept):
+    for step, decision, seat, failed in replay_choices(record, _take_snapshot):
         places.append((step, failed))
         choices.append(JudgedDecision(decision.seen, seat, decision.moves.get(seat)))
     worths = judge.judge(choices, stream(record.seed, "review").getrandbits(48))
@@ -113,15 +113,17 @@ def review_match(record: Record, judge: Judge) -> MatchReview:
             after = compute_forfeit_returns(game, choice.seat, choice.match.returns())[choice.seat]
         best = worth.best if worth.before > after else None
         found.append(
-            ReviewedDecision(step, choice.seat, failed, _rounded(worth.before), _rounded(after), best, worth.unlikely)
+            ReviewedDecision(
+                step, choice.seat, failed, _round_value(worth.before), _round_value(after), best, worth.unlikely
+            )
         )
     return MatchReview(record=compute_digest(record), decisions=found, unjudged=len(choices) - len(found))
 
 
-def _kept(match: Match) -> Match:
+def _take_snapshot(match: Match) -> Match:
     """Return a snapshot of the match."""
     return match.fork(random.Random(0))
 
 
-def _rounded(value: float) -> float:
+def _round_value(value: float) -> float:
     return round(value, 9) + 0.0

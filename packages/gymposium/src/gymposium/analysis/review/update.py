@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gymposium.analysis.review.file import ReviewFile, read_review, review_path
+from gymposium.analysis.review.file import ReviewFile, get_review_path, read_review
 from gymposium.analysis.review.judge import choose_judge
 from gymposium.analysis.review.match import MatchReview, review_match
 from gymposium.errors import BadRecord, GymposiumError
@@ -34,7 +34,7 @@ class ReviewedMatches:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _ReviewTask:
     """Matches of one game to review."""
 
     judge: str
@@ -62,17 +62,19 @@ def review_file(
     game = load_named_game(games[0])
     chosen = choose_judge(game, judge)
     before = read_review(matches)
-    kept = (
-        before if before is not None and before.same_judge(game, chosen) else ReviewFile.from_reviews(game, chosen, {})
-    )
+    kept = before if before is not None and before.is_by(game, chosen) else ReviewFile.from_reviews(game, chosen, {})
     missing = [record for record in records if kept.find_review(record) is None]
     found = {record.id: review for record in records if (review := kept.find_review(record)) is not None}
     result = ReviewedMatches(matches, kept, [], len(missing))
-    parts = [_Part(chosen.name, tuple(missing[n : n + A_PART])) for n in range(0, len(missing), A_PART)]
+    parts = [_ReviewTask(chosen.name, tuple(missing[n : n + A_PART])) for n in range(0, len(missing), A_PART)]
     done = 0
     watch(done, len(missing))
     # each process makes the table once, which takes longer than judging by it
-    reviewed = map(_review, parts) if chosen.exact else (reviews for _, reviews in executor.map(_review, parts))
+    reviewed = (
+        map(_review_matches, parts)
+        if chosen.exact
+        else (reviews for _, reviews in executor.map(_review_matches, parts))
+    )
     for reviews in reviewed:
         for match, made in reviews:
             if isinstance(made, str):
@@ -84,24 +86,28 @@ def review_file(
     result.reviews = ReviewFile.from_reviews(game, chosen, {r.id: found[r.id] for r in records if r.id in found})
     result.records = [record for record in records if record.id in found]
     if missing or before is None:
-        result.reviews.write(review_path(matches))
+        result.reviews.write(get_review_path(matches))
     return result
 
 
-def _review(part: _Part) -> list[tuple[str, MatchReview | str]]:
+def _review_matches(part: _ReviewTask) -> list[tuple[str, MatchReview | str]]:
     """Return the review of each match, or why it could not be replayed."""
-    return [(record.id, review_or_why(part.judge, record)) for record in part.records]
+    return [(record.id, try_review(part.judge, record)) for record in part.records]
 
 
-def review_or_why(judge: str, record: Record) -> MatchReview | str:
+def try_review(judge: str, record: Record) -> MatchReview | str:
     """Return a match's review, or why it could not be replayed.
 
     If the game's engine may kill its process, the match is replayed in another process."""
     try:
-        return call_isolated(_review_one, judge, record) if needs_isolation(record.game) else _review_one(judge, record)
+        return (
+            call_isolated(_review_match, judge, record)
+            if needs_isolation(record.game)
+            else _review_match(judge, record)
+        )
     except GymposiumError as error:
         return str(error)
 
 
-def _review_one(judge: str, record: Record) -> MatchReview:
+def _review_match(judge: str, record: Record) -> MatchReview:
     return review_match(record, choose_judge(load_named_game(record.game), judge))

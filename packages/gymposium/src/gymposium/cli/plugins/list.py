@@ -9,7 +9,7 @@ import typer
 from rich.table import Column, Table
 
 from gymposium.cli.json_output import JsonOption, print_json
-from gymposium.cli.text import note, out
+from gymposium.cli.text import print_note, stdout_console
 from gymposium.plugins.host import Host, host, is_switched_off
 from gymposium.plugins.offers import list_offers
 from gymposium.plugins.plugin import Plugin
@@ -40,7 +40,7 @@ def list_plugins(
         gymposium --plugin my_game.py plugins list
     """
     if isolated:
-        listed = _apart()
+        listed = _try_separately()
     else:
         note_complaints()
         listed = [(plugin, plugin.adds()) for plugin in host().plugins]
@@ -51,7 +51,7 @@ def list_plugins(
                     {
                         "name": plugin.name,
                         "distribution": plugin.distribution or None,
-                        "version": _version(plugin) or None,
+                        "version": _get_version(plugin) or None,
                         "source": plugin.source,
                         "status": plugin.status,
                         "error": plugin.error or None,
@@ -69,17 +69,17 @@ def list_plugins(
             details = visible(plugin.error)
         else:
             details = "\n".join(f"{kind}: {', '.join(names)}" for kind, names in adds.items() if names)
-        table.add_row(plugin.name, plugin.distribution or plugin.source, _version(plugin), plugin.status, details)
-    out().print(table)
+        table.add_row(plugin.name, plugin.distribution or plugin.source, _get_version(plugin), plugin.status, details)
+    stdout_console().print(table)
 
 
 def note_complaints() -> None:
     """Print the complaints about environment variables on stderr."""
     for complaint in host().complaints:
-        note(f"warning: {complaint}")
+        print_note(f"warning: {complaint}")
 
 
-def _apart() -> list[tuple[Plugin, dict[str, list[str]]]]:
+def _try_separately() -> list[tuple[Plugin, dict[str, list[str]]]]:
     """Try the built-in and installed plugins in separate processes, and return each with what it adds."""
     listed = [(plugin, plugin.adds()) for plugin in Host(autoload=False).plugins]
     for offer in list_offers():
@@ -96,5 +96,5 @@ def _apart() -> list[tuple[Plugin, dict[str, list[str]]]]:
     return listed
 
 
-def _version(plugin: Plugin) -> str:
+def _get_version(plugin: Plugin) -> str:
     return version("gymposium") if plugin.name == "builtin" else plugin.version

@@ -21,7 +21,7 @@ import typer
 
 from gymposium.cli.json_output import JsonOption, print_json
 from gymposium.cli.plugins.list import note_complaints
-from gymposium.cli.text import note, out, show
+from gymposium.cli.text import print_note, print_text, stdout_console
 from gymposium.errors import BadOption
 from gymposium.plugins.command_line import command_line
 from gymposium.plugins.host import host
@@ -118,8 +118,8 @@ def new_plugin(
         player = f"{game}-greedy"
         use = command_line("play", game, "--opponent", player)
         yours = f"Your own rules go into {source / 'game.py'}"
-    show(
-        out(),
+    print_text(
+        stdout_console(),
         f"{folder} is a plugin with the {words['kind']} {game} and the player {player}. Next:\n\n"
         f"  {shlex.join(['cd', str(folder)])}\n"
         f"  python -m pip install --group test -e .\n"
@@ -128,7 +128,7 @@ def new_plugin(
         f"{yours}. README.md explains the rest.\n"
         f"After each change:  {command_line('plugins', 'check', game)}",
     )
-    note("--group needs pip 25.1 or newer: python -m pip install --upgrade pip")
+    print_note("--group needs pip 25.1 or newer: python -m pip install --upgrade pip")
 
 
 def fill_in(name: str, namespace: str, author: str, license_name: License, kind: Kind) -> dict[str, str]:

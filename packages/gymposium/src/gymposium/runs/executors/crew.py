@@ -15,9 +15,9 @@ from dataclasses import replace
 from multiprocessing.connection import wait
 from time import monotonic
 
-from gymposium.runs.executors.protocol import PartDone, RunPart
-from gymposium.runs.executors.starting import ctrl_c_waits
-from gymposium.runs.executors.worker import BatchPlayed, Message, PartEnded, PlayerAsked, work
+from gymposium.runs.executors.protocol import PartResult, RunPart
+from gymposium.runs.executors.starting import delay_ctrl_c
+from gymposium.runs.executors.worker import BatchPlayed, Message, PartEnded, PlayerAsked, serve_parts
 from gymposium.util.child_process import spawn_context
 
 MOST_DEATHS = 3
@@ -26,7 +26,7 @@ ENDING_SECONDS = 5.0
 """Number of seconds allowed for a process to exit."""
 
 
-class Crew:
+class WorkerPool:
     """Worker processes, started on demand and reused for later parts."""
 
     def __init__(self, workers: int) -> None:
@@ -34,31 +34,31 @@ class Crew:
         self._most = workers
         self._idle: list[_Worker] = []
 
-    def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
+    def run(self, parts: Iterable[RunPart]) -> Iterator[PartResult]:
         """Play parts and yield each when it is done.
 
         If the generator is closed or raises, every busy process is killed at once."""
-        source, again, running = iter(parts), deque[PartDone](), list[_Worker]()
+        source, again, running = iter(parts), deque[PartResult](), list[_Worker]()
 
-        def next_part() -> PartDone | None:
+        def next_part() -> PartResult | None:
             if again:
                 return again.popleft()
             part = next(source, None)
-            return None if part is None else PartDone(part)
+            return None if part is None else PartResult(part)
 
         try:
             while True:
                 while len(running) < self._most and (begun := next_part()) is not None:
-                    running.append(self._hired())
-                    running[-1].give(begun)
+                    running.append(self._take_worker())
+                    running[-1].start_part(begun)
                 if not running:
                     return
-                _sleep(running)
+                _wait_for_workers(running)
                 for worker in [*running]:
                     worker.listen()
-                    if worker.lost or worker.overdue:
+                    if worker.has_ended or worker.is_overdue:
                         running.remove(worker)
-                        begun = worker.replaced()
+                        begun = worker.abort_part()
                         if begun.error is None and begun.part.numbers:
                             again.append(begun)
                         else:
@@ -79,14 +79,14 @@ class Crew:
             worker.end(ENDING_SECONDS)
         self._idle.clear()
 
-    def _hired(self) -> _Worker:
+    def _take_worker(self) -> _Worker:
         if self._idle:
             return self._idle.pop()
-        with ctrl_c_waits():
+        with delay_ctrl_c():
             return _Worker()
 
 
-def _sleep(running: Sequence[_Worker]) -> None:
+def _wait_for_workers(running: Sequence[_Worker]) -> None:
     """Wait for the next message or deadline of any worker."""
     deadlines = [worker.deadline for worker in running if worker.deadline is not None]
     wait([worker.connection for worker in running], max(0.0, min(deadlines) - monotonic()) if deadlines else None)
@@ -98,17 +98,17 @@ class _Worker:
     def __init__(self) -> None:
         context = spawn_context()
         self.connection, theirs = context.Pipe()
-        self._process = context.Process(target=work, args=(theirs,), name="match worker")
+        self._process = context.Process(target=serve_parts, args=(theirs,), name="match worker")
         self._process.start()
         theirs.close()  # so that the connection closes with the process
-        self.lost = False
+        self.has_ended = False
         """True after the process has ended."""
 
-    def give(self, begun: PartDone) -> None:
+    def start_part(self, begun: PartResult) -> None:
         """Send the part to the process. `begun` holds what was already played."""
         self._begun, self._since = begun, monotonic()
         self._left = begun.part.numbers
-        self.done: PartDone | None = None
+        self.done: PartResult | None = None
         """The part, when it is done."""
         self._asking: PlayerAsked | None = None
         self.deadline: float | None = None
@@ -117,7 +117,7 @@ class _Worker:
             self.connection.send(begun.part)
 
     @property
-    def overdue(self) -> bool:
+    def is_overdue(self) -> bool:
         """Whether the deadline has passed."""
         return self.deadline is not None and self.deadline <= monotonic()
 
@@ -127,7 +127,7 @@ class _Worker:
             while self.connection.poll():
                 self._handle(self.connection.recv())
         except (EOFError, OSError):
-            self.lost = True
+            self.has_ended = True
 
     def _handle(self, message: Message) -> None:
         self._asking = message if isinstance(message, PlayerAsked) else None
@@ -153,14 +153,14 @@ class _Worker:
 
     def end(self, seconds: float = 0.0) -> str:
         """Stop the process unless it exits within this time. Returns how it ended, if it already had."""
-        self._process.join(ENDING_SECONDS if self.lost else seconds)
+        self._process.join(ENDING_SECONDS if self.has_ended else seconds)
         code = self._process.exitcode
         self._process.kill()
         self._process.join()
         self.connection.close()
         return f"exit code {code}" if code is None or code >= 0 else signal.Signals(-code).name
 
-    def replaced(self) -> PartDone:
+    def abort_part(self) -> PartResult:
         """End the process and return the part with what is left to play.
 
         The part notes the failed ask, or the reason why it cannot be played."""
@@ -176,7 +176,7 @@ class _Worker:
         elif asking.which is None:
             part = replace(part, careful=part.careful.union(asking.numbers))
         else:
-            verdict = f"its process ended ({how})" if self.lost else None
+            verdict = f"its process ended ({how})" if self.has_ended else None
             part = replace(part, verdicts={**part.verdicts, asking.which: verdict})
         begun.part = part
         return begun

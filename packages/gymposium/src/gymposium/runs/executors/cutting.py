@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gymposium.runs.executors.protocol import PartDone, PlannedMatches, RunPart
+from gymposium.runs.executors.protocol import PartResult, PlannedMatches, RunPart
 
 SECONDS = 10.0
 """Target time per part. Shorter parts cost more to send; longer ones leave workers idle at the end."""
@@ -14,7 +14,7 @@ GROWTH = 8
 """Maximum size of a part, as a multiple of the last measured part."""
 
 
-class Cut:
+class PartCutter:
     """One plan's missing matches, cut into parts on demand.
 
     A part's time determines the sizes of later ones, so parts differ between runs. Records do not, unless a player's
@@ -37,39 +37,39 @@ class Cut:
         self._next = next(self._missing, None)
         self._at_once, self._watchdog, self._whole = at_once, watchdog, whole_batches
         self._size = FIRST
-        self.out = 0
+        self.in_progress = 0
         """Number of parts in progress."""
         self.stopped = False
         """True if no further part may start."""
 
     @property
-    def rest(self) -> int:
+    def remaining(self) -> int:
         """Number of matches not in any part yet."""
         return 0 if self.stopped else self._left
 
     def parts(self) -> Iterator[RunPart]:
         """Yield the parts, cut on demand, until none is left or no further part may start."""
-        while self.rest:
-            yield self.part()
+        while self.remaining:
+            yield self.next_part()
 
-    def part(self) -> RunPart:
+    def next_part(self) -> RunPart:
         """Return the next part."""
         numbers: list[int] = []
-        while self._next is not None and (len(numbers) < self._size or self._divides(numbers[-1], self._next)):
+        while self._next is not None and (len(numbers) < self._size or self._splits_batch(numbers[-1], self._next)):
             numbers.append(self._next)
             self._next = next(self._missing, None)
         self._left -= len(numbers)
-        self.out += 1
+        self.in_progress += 1
         return RunPart(self.matches, tuple(numbers), self._at_once, self._watchdog)
 
-    def add(self, done: PartDone) -> None:
+    def add(self, done: PartResult) -> None:
         """Record that a part of these matches is done."""
-        self.out -= 1
+        self.in_progress -= 1
         self.stopped = self.stopped or done.stopped or done.error is not None
         if done.lines and done.seconds > 0:
             fitting = int(SECONDS * len(done.lines) / done.seconds)
             self._size = max(1, min(fitting, GROWTH * len(done.lines)))
 
-    def _divides(self, last: int, following: int) -> bool:
+    def _splits_batch(self, last: int, following: int) -> bool:
         """Return whether a part that ends between these matches splits an indivisible batch."""
         return self._whole and last // self._at_once == following // self._at_once

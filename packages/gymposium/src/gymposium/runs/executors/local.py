@@ -11,9 +11,9 @@ from typing import TypeVar
 
 from gymposium.errors import GymposiumError
 from gymposium.plugins.host import host
-from gymposium.runs.executors.crew import Crew
-from gymposium.runs.executors.protocol import ExecutorStart, PartDone, RunPart
-from gymposium.runs.executors.starting import begin_worker, ctrl_c_waits
+from gymposium.runs.executors.crew import WorkerPool
+from gymposium.runs.executors.protocol import ExecutorStart, PartResult, RunPart
+from gymposium.runs.executors.starting import delay_ctrl_c, init_worker
 from gymposium.util.child_process import spawn_context
 
 T = TypeVar("T")
@@ -26,24 +26,24 @@ class LocalExecutor:
     def __init__(self, workers: int) -> None:
         """Use `workers` processes. With one worker, `map` calls in this process."""
         self._workers = workers
-        self._crew = Crew(workers)
+        self._crew = WorkerPool(workers)
         self._pool: ProcessPoolExecutor | None = None
 
-    def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
+    def run(self, parts: Iterable[RunPart]) -> Iterator[PartResult]:
         return self._crew.run(parts)
 
     def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[tuple[int, R]]:
         if self._workers == 1:
             yield from ((number, function(item)) for number, item in enumerate(items))
             return
-        with ctrl_c_waits():
+        with delay_ctrl_c():
             if self._pool is None:
-                self._pool = ProcessPoolExecutor(self._workers, spawn_context(), _begin)
+                self._pool = ProcessPoolExecutor(self._workers, spawn_context(), _init_process)
         waiting = enumerate(items)
         numbers: dict[Future[R], int] = {}
         try:
             while True:
-                with ctrl_c_waits():  # the first items start a process
+                with delay_ctrl_c():  # the first items start a process
                     for number, item in islice(waiting, 2 * self._workers - len(numbers)):
                         numbers[self._pool.submit(function, item)] = number
                 if not numbers:
@@ -64,6 +64,6 @@ def make_local(start: ExecutorStart) -> LocalExecutor:
     return LocalExecutor(start.workers or os.cpu_count() or 1)
 
 
-def _begin() -> None:
-    begin_worker()
+def _init_process() -> None:
+    init_worker()
     host()  # items may have classes from plugins

@@ -20,7 +20,7 @@ def check_executor(name: str) -> None:
 
 
 @contextmanager
-def running_executor(name: str, start: ExecutorStart) -> Iterator[Executor]:
+def open_executor(name: str, start: ExecutorStart) -> Iterator[Executor]:
     """Open the executor with this name, and close it at the end.
 
     Raises `UnknownName` with the available names, `MissingExtra` if it is not installed, and any error from its

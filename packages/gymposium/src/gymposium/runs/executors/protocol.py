@@ -68,7 +68,7 @@ class RunPart:
 
 
 @dataclass(slots=True)
-class PartDone:
+class PartResult:
     """A played part, or as much of it as could be played."""
 
     part: RunPart
@@ -109,7 +109,7 @@ class Executor(Protocol):
 
     A hanging or dying player affects only its match."""
 
-    def run(self, parts: Iterable[RunPart]) -> Iterator[PartDone]:
+    def run(self, parts: Iterable[RunPart]) -> Iterator[PartResult]:
         """Play parts and yield each when it is done, in any order.
 
         A part is taken from `parts` when a worker is free. If the iterator is closed, all work ends."""
@@ -125,7 +125,7 @@ class Executor(Protocol):
 
 
 @runtime_checkable
-class RunsCommands(Protocol):
+class CommandRunner(Protocol):
     """An executor that can run one command in several cooperating processes, like torchrun."""
 
     def run_command(self, arguments: Sequence[str], processes: int) -> int:

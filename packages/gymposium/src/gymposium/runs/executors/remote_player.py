@@ -16,7 +16,7 @@ from gymposium.games.registry import load_game
 from gymposium.players.asking import ask_player
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Ask, MatchContext, Player, Reply, get_repeats
-from gymposium.runs.executors.make import running_executor
+from gymposium.runs.executors.make import open_executor
 from gymposium.runs.executors.protocol import Executor, ExecutorStart
 
 PORTIONS = 4
@@ -63,7 +63,7 @@ class AskSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
-class Portion:
+class AskBatch:
     """Asks that one worker answers together."""
 
     player: str
@@ -95,17 +95,17 @@ class RemotePlayer:
         self.repeats = get_repeats(inner)
         self._player = player
         stack = ExitStack()
-        self._executor: Executor = stack.enter_context(running_executor(executor, start))
+        self._executor: Executor = stack.enter_context(open_executor(executor, start))
         self._portions = PORTIONS * (start.workers or 8)
         self._end = weakref.finalize(self, stack.close)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         size = -(-len(asks) // self._portions)
         portions = [
-            Portion(self._player, tuple(map(AskSnapshot.from_ask, asks[start : start + size])))
+            AskBatch(self._player, tuple(map(AskSnapshot.from_ask, asks[start : start + size])))
             for start in range(0, len(asks), size)
         ]
-        answers = dict(self._executor.map(answer, portions))
+        answers = dict(self._executor.map(answer_asks, portions))
         replies: list[Reply] = []
         for number in range(len(portions)):
             for reply, state in answers[number]:
@@ -118,19 +118,19 @@ class RemotePlayer:
         self._end()
 
 
-def answer(portion: Portion) -> list[tuple[Reply, tuple[Any, ...]]]:
+def answer_asks(portion: AskBatch) -> list[tuple[Reply, tuple[Any, ...]]]:
     """Let this process's player answer asks. Returns the replies with the states of the random streams.
 
     Raises `GymposiumError` if the player keeps state for its next turn."""
     asks = [snapshot.ask() for snapshot in portion.asks]
-    replies = ask_player(_player(portion.player), asks)
+    replies = ask_player(_load_player(portion.player), asks)
     if any(ask._context.memory.get(ask.seat) for ask in asks):
         raise GymposiumError(f"{portion.player} keeps state between turns, so it cannot run remotely.")
     return [(reply, ask.rng.getstate()) for reply, ask in zip(replies, asks, strict=True)]
 
 
 @cache
-def _player(name: str) -> Player:
+def _load_player(name: str) -> Player:
     return make_player(name)
 
 

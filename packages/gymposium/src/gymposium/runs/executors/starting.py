@@ -12,7 +12,7 @@ from types import FrameType
 
 
 @contextmanager
-def ctrl_c_waits() -> Iterator[None]:
+def delay_ctrl_c() -> Iterator[None]:
     """Delay Ctrl-C until the end of the block, and shield a process started in it.
 
     A half-started process would print a traceback. This thread's signal mask, inherited by the new process, is not
@@ -33,16 +33,16 @@ def ctrl_c_waits() -> Iterator[None]:
         handler(*pressed[0])
 
 
-def begin_worker() -> None:
-    """Prepare a process started in `ctrl_c_waits`.
+def init_worker() -> None:
+    """Prepare a process started in `delay_ctrl_c`.
 
     It ignores Ctrl-C, and ends with its parent process, even if that is killed."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
-def _end_with_parent() -> None:
+def _exit_with_parent() -> None:
     parent = parent_process()
     assert parent is not None, "workers are started by multiprocessing"
     parent.join()

@@ -16,7 +16,7 @@ from gymposium.match.watchdog import Watchdog
 from gymposium.players.protocol import Ask, Player
 from gymposium.records import RecordLine
 from gymposium.runs.executors.protocol import RunPart, Which
-from gymposium.runs.executors.starting import begin_worker
+from gymposium.runs.executors.starting import init_worker
 
 _PATIENCE = 4
 """Upper bound on a batch's time limit, as a multiple of the limit per ask. A batch that takes longer is replayed ask by
@@ -66,19 +66,19 @@ class PartEnded:
 Message = PlayerAsked | PlayerAnswered | BatchPlayed | PartEnded
 
 
-def work(supervisor: Connection) -> None:
+def serve_parts(supervisor: Connection) -> None:
     """Play parts from the supervisor until it sends None."""
-    begin_worker()
+    init_worker()
     players: dict[str, Player] = {}
     while (part := supervisor.recv()) is not None:
         try:
-            ended = PartEnded(stopped=_play(part, players, supervisor))
+            ended = PartEnded(stopped=_play_part(part, players, supervisor))
         except Exception as raised:  # noqa: BLE001 - reported; the next part is played
             ended = PartEnded(f"{type(raised).__name__}: {' '.join(str(raised).split())}")
         supervisor.send(ended)
 
 
-def _play(part: RunPart, players: dict[str, Player], supervisor: Connection) -> bool:
+def _play_part(part: RunPart, players: dict[str, Player], supervisor: Connection) -> bool:
     """Play a part. Returns True if it was abandoned because all matches in a batch broke off."""
     for name in part.matches.players:
         if name not in players:

@@ -35,22 +35,22 @@ class NamedLogger:
                     f"Metric {name!r} of step {step} is {value!r}. Use a number or a string as the value, and a name "
                     f"that is not empty and not 'step'."
                 )
-        with _named(self.name, f"failed at step {step}", "resume the run"):
+        with _wrap_errors(self.name, f"failed at step {step}", "resume the run"):
             self.logger.log(step, metrics)
 
     def artifact(self, name: str, path: Path) -> None:
         """Store a file. Raises `LoggerError` if the logger fails."""
-        with _named(self.name, f"could not keep {path}", "resume the run"):
+        with _wrap_errors(self.name, f"could not keep {path}", "resume the run"):
             self.logger.artifact(name, path)
 
     def close(self, error: BaseException | None = None) -> None:
         """Close the logger. Raises `LoggerError` if it fails."""
-        with _named(self.name, "could not be closed", "resume the run"):
+        with _wrap_errors(self.name, "could not be closed", "resume the run"):
             self.logger.close(error)
 
 
 @contextmanager
-def _named(name: str, what: str, then: str) -> Iterator[None]:
+def _wrap_errors(name: str, what: str, then: str) -> Iterator[None]:
     """Turn an exception in the block into a `LoggerError` that says `what` went wrong and what to do `then`."""
     try:
         yield
@@ -70,10 +70,10 @@ def check_loggers(options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
     Raises `UnknownName` with the nearest loggers or options, `BadOption`, `PluginError`, and `MissingExtra` for a
     logger in gymposium-loggers if that is not installed."""
-    return {name: _check(name, given) for name, given in options.items()}
+    return {name: _read_options(name, given) for name, given in options.items()}
 
 
-def _check(name: str, given: Mapping[str, Any]) -> Any:
+def _read_options(name: str, given: Mapping[str, Any]) -> Any:
     known = host().loggers
     if name not in known:
         raise unknown_name("logger", name, known, host().plugins)
@@ -96,7 +96,7 @@ def make_loggers(options: Mapping[str, Mapping[str, Any]], start: LoggerStart) -
     made: list[Logger] = []
     for name, settings in check_loggers(options).items():
         try:
-            with _named(name, "could not start", "start the run again"):
+            with _wrap_errors(name, "could not start", "start the run again"):
                 made.append(NamedLogger(name, host().implementation(host().loggers[name])(start, settings)))
         except BaseException as error:
             close_loggers(made, error)
