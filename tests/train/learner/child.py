@@ -19,6 +19,7 @@ from gymposium_train.learner.distributed import DistributedLearner
 from gymposium_train.learner.parallel.parts import full
 from gymposium_train.learner.parallel.world import Processes, joined
 from gymposium_train.learner.precision import compute_type
+from gymposium_train.learner.protocol import Demonstration
 from gymposium_train.learner.rows import Row
 from gymposium_train.objective.cispo import Cispo, CispoSettings
 from gymposium_train.objective.gspo import Gspo, GspoSettings
@@ -159,6 +160,7 @@ def moving(
         if going_on is None:
             step(0)
             found["imitated"] = mine.imitate([(row.prompt, (9,)) for row in rows[:3]], 1e-3)
+            found["validated"] = mine.validate([Demonstration(row.prompt, (9,)) for row in rows[:3]])._asdict()
             step(1)
             mine.refresh_reference()
             found["checkpoint"] = {name: tensor.clone() for name, tensor in mine.tensors()}

@@ -72,7 +72,7 @@ def test_two_processes_learn_as_one_does(both: tuple[dict[str, Any], list[dict[s
         assert first[name]["metrics"] == pytest.approx(alone[name]["metrics"], rel=1e-4, abs=1e-5), name
         assert first[name]["scores"] == [pytest.approx(one, abs=1e-5) for one in alone[name]["scores"]], name
     for name in child.MOVING:
-        for step in ("step 0", "imitated", "step 1", "step 2"):
+        for step in ("step 0", "imitated", "validated", "step 1", "step 2"):
             assert first[name][step] == pytest.approx(alone[name][step], rel=1e-3, abs=1e-4), (name, step)
         assert distance(weights(first[name]["tensors"]), weights(alone[name]["tensors"])) < 1e-4, name
         assert first[name]["tensors"].keys() == alone[name]["tensors"].keys()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -31,9 +32,16 @@ EVERYTHING = (
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> set[str]:
-    """All names in the metrics of a run that has every metric."""
-    run = start_run(tmp_path_factory.mktemp("runs") / "all", quick_config(*EVERYTHING))
-    return {name for entry in run.metrics() for name in entry} - {"stage", "step"}
+    """All names in the metrics of two runs that together have every metric."""
+    folder = tmp_path_factory.mktemp("runs")
+    chats = folder / "chats.jsonl"
+    lines = [
+        {"messages": [{"role": "user", "content": f"{n}"}, {"role": "assistant", "content": "b2"}]} for n in range(9)
+    ]
+    chats.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    epochs = ("steps=0", f'cold_start.data=["{chats}"]', "cold_start.epochs=1", "cold_start.validation=0.5")
+    runs = [start_run(folder / name, quick_config(*more)) for name, more in (("all", EVERYTHING), ("epochs", epochs))]
+    return {name for run in runs for entry in run.metrics() for name in entry} - {"stage", "step"}
 
 
 def test_what_a_run_shows_is_documented(shown: set[str]) -> None:

@@ -26,6 +26,12 @@ def gymposium_commands() -> Iterable[CommandSpec]:
         order=19,
     )
     yield CommandSpec(
+        name="sft",
+        summary="Fine-tune a language model on chats.",
+        entry_point="gymposium_train.cli.sft:command",
+        order=18,
+    )
+    yield CommandSpec(
         name="serve",
         summary="Serve a model to external agents through an OpenAI-compatible API, and train it on their sessions.",
         entry_point="gymposium_train.cli.serve:command",

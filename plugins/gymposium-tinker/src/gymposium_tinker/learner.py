@@ -9,6 +9,7 @@ for each pass over the rows:
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,7 +31,7 @@ from gymposium_train.config.directory import read_state
 from gymposium_train.learner import Loss
 from gymposium_train.learner.metrics import Metrics
 from gymposium_train.learner.minibatches import minibatches
-from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, Pair
+from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, ImitationScore, Pair
 from gymposium_train.learner.rows import Row, Tokens, fill_spans, split_tokens
 from gymposium_train.learner.token_batch import TokenBatch
 
@@ -119,6 +120,12 @@ class TinkerLearner:
             step.result()
         self.policy_version += 1
         return metrics.means()
+
+    def validate(self, demonstrations: Sequence[Demonstration]) -> ImitationScore:
+        scores = [
+            score for row in self.score([(one.prompt, one.completion) for one in demonstrations]) for score in row
+        ]
+        return ImitationScore(-math.fsum(scores) / len(scores), None)
 
     def refresh_reference(self) -> None:
         if self._loss.needs_reference:

@@ -85,7 +85,7 @@ def open_reinforcement(start: BackendStart, settings: TinkerSettings) -> Iterato
     """Provide the LoRA from the cold start, or a new one, for reinforcement learning."""
     config = start.config
     with open_session(settings) as service:
-        if config.cold_start.steps:
+        if config.cold_start.is_used:
             with translate_errors():
                 path = _read_state(start.directory.cold_start)["path"]
                 client = resolve(service.create_training_client_from_state(path))
@@ -97,7 +97,7 @@ def open_reinforcement(start: BackendStart, settings: TinkerSettings) -> Iterato
 def player(start: BackendStart, settings: TinkerSettings, learned: Learned) -> LanguageModelPlayer:
     """Return the player, for evaluation, of what the run saved."""
     config, directory = start.config, start.directory
-    saved = directory.adapter if learned == "trained" else directory.cold_start if config.cold_start.steps else None
+    saved = directory.adapter if learned == "trained" else directory.cold_start if config.cold_start.is_used else None
     model = base_model(config, settings)
     service = open_service(settings)
     with translate_errors():

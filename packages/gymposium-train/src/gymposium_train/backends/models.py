@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Literal
 
 import torch
 
@@ -19,6 +18,7 @@ from gymposium_agents.models.merge import load_merged_model
 from gymposium_agents.players.player import LanguageModelPlayer, make_engine_player
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.directory import RunDirectory, stage_directory
+from gymposium_train.config.model import Tune
 from gymposium_train.learner.precision import compute_type
 from gymposium_train.learner.tensor_files import copy_weights
 
@@ -31,7 +31,7 @@ def initial_model(directory: RunDirectory, config: TrainConfig) -> str | Path:
 def cold_start_model(directory: RunDirectory, config: TrainConfig) -> str | Path:
     """Return the model after the cold start, from which reinforcement learning starts. Without a cold start, it is the
     original model, and nothing is copied."""
-    return directory.cold_start if config.cold_start.steps else initial_model(directory, config)
+    return directory.cold_start if config.cold_start.is_used else initial_model(directory, config)
 
 
 def trained_model(directory: RunDirectory, config: TrainConfig) -> tuple[str | Path, Path | None]:
@@ -72,9 +72,7 @@ def load_for_imitation(config: TrainConfig, name: str | Path, *, empty: bool = F
     return _load_for_learning(config, name, config.cold_start.tune, "imitation", empty=empty)
 
 
-def _load_for_learning(
-    config: TrainConfig, name: str | Path, tune: Literal["lora", "full"], key: str, *, empty: bool
-) -> LoadedModel:
+def _load_for_learning(config: TrainConfig, name: str | Path, tune: Tune, key: str, *, empty: bool) -> LoadedModel:
     """Load the model at `name` to train all of its weights, or a new LoRA initialized from the seed and the key."""
     whole = tune == "full"
     if empty:

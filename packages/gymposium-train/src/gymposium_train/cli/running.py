@@ -120,7 +120,8 @@ def _show_results(run: RunDirectory) -> None:
         cells = (f"{line.opponent} ({line.matches})", win, draw, loss, mean, line.failed)
         table.add_row(*([line.game] if several else []), line.player, *cells)
     console.width = max(console.width, WIDTH)
-    console.print(table)
+    if table.rows:
+        console.print(table)
     console.print(
         "CPU time: " + ", ".join(f"{name} {seconds:.0f} s" for name, seconds in sum_stage_seconds(results).items())
     )
@@ -132,12 +133,15 @@ def _show_results(run: RunDirectory) -> None:
 def _suggest_command(run: RunDirectory, config: TrainConfig) -> str | None:
     """Return a command that plays the trained policy, with its description. Returns None if the weights are not on this
     machine."""
-    from gymposium_train.backends.models import format_player_name, trained_model  # imports torch
+    from gymposium_train.backends.models import cold_start_model, format_player_name, trained_model  # imports torch
 
-    model, adapter = trained_model(run, config)
+    model, adapter = (cold_start_model(run, config), None) if config.steps == 0 else trained_model(run, config)
     if not (Path(model) if adapter is None else adapter / "adapter_config.json").exists():
         return None
-    game, player = config.games[0], format_player_name(model, adapter)
+    player = format_player_name(model, adapter)
+    if not config.games:
+        return f"The model is the player {player}"
+    game = config.games[0]
     if load_game(game).seats == 1:
         return f"Evaluate it: {command_line('eval', player, '--game', game)}"
     return f"Play it: {command_line('play', game, '--opponent', player)}"

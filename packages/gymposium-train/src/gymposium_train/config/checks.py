@@ -57,7 +57,7 @@ def find_contradictions(config: TrainConfig) -> Iterator[str]:
 def _work_rules(config: TrainConfig) -> Iterator[Rule]:
     matches = config.source.kind == "matches"
     yield Rule(
-        matches and not config.games,
+        matches and not config.games and not (config.steps == 0 and config.cold_start.data),
         "games: no game is named. Name the games to learn, such as games=['tic_tac_toe']. gymposium list shows all "
         "games.",
     )
@@ -92,8 +92,13 @@ def _work_rules(config: TrainConfig) -> Iterator[Rule]:
         f"but this one shares the learner's model. Set engine.kind=own or vllm.",
     )
     yield Rule(
-        config.steps == 0 and not config.cold_start.steps,
+        config.steps == 0 and not config.cold_start.is_used,
         "steps = 0: with cold_start.steps = 0, there is nothing to learn. Set one of them above 0.",
+    )
+    yield Rule(
+        config.cold_start.epochs is not None and not config.cold_start.data,
+        f"cold_start.epochs = {config.cold_start.epochs}: epochs are passes over files, but cold_start.data names "
+        f"none. Name chat files, or set cold_start.steps.",
     )
     yield Rule(
         config.steps == 0 and config.control,

@@ -49,6 +49,7 @@ class RunDirectory:
     - `cold_start/`: the model after its cold start
     - `adapter/`, or `model/` if all weights were trained: the result
     - `control/`: the control's model
+    - `fine_tuning/`: checkpoints of a cold start in epochs, until it is complete
     - `checkpoints/`, `best/` (of the best point of the learning curve), `versions/` (past versions of the policy)
     - `promoted/`: checkpoints of a served run, as models to use
     - `dumps/`: batches with a non-finite gradient
@@ -63,6 +64,7 @@ class RunDirectory:
         self.results_file = path / "results.json"
         self.base = path / "base"
         self.cold_start = path / "cold_start"
+        self.fine_tuning = path / "fine_tuning"
         self.checkpoints = path / "checkpoints"
         self.best = path / "best"
         self.adapter = path / "adapter"

@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from gymposium_train.config.model import Tune
 from gymposium_train.util.settings import Settings
 
 Keep = Literal["winners", "all", "paid"]
@@ -23,7 +24,7 @@ class ColdStart(Settings):
 
     steps: int = Field(default=2_000, ge=0)
     """Maximum number of steps. 0 skips the cold start, for a model that already answers in the right form."""
-    tune: Literal["lora", "full"] = "full"
+    tune: Tune = "full"
     """The weights trained by imitation and by the control: all, or a LoRA (`model.lora`) that is merged into the model
     afterwards. A LoRA takes less memory, and less time if the frozen weights have 16 bits."""
     failed: float = Field(default=0.03, ge=0.0, lt=1.0)
@@ -32,6 +33,11 @@ class ColdStart(Settings):
     quarter, because files teach more than the form of replies. 0: always take all steps."""
     data: tuple[str, ...] = ()
     """Files from `gymposium synth` (chats, JSONL). By default, the moves of random players are imitated."""
+    epochs: int | None = Field(default=None, ge=1)
+    """Number of passes over `data`, instead of `steps`. Each pass imitates every conversation once, in random order."""
+    validation: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """With `epochs`, the share of the conversations that are not imitated. After each pass, their loss and token
+    accuracy are measured. The cold start ends with the weights of the pass with the lowest loss."""
     matches: int | None = Field(default=None, ge=1)
     """Maximum number of random matches, shared evenly between the games. By default, as many as the lessons require."""
     keep: Keep | None = None
@@ -47,6 +53,11 @@ class ColdStart(Settings):
     warmup: float = Field(default=0.06, ge=0.0, lt=1.0)
     """Share of the steps while the learning rate rises. It then decreases along a cosine, faster once the end is
     decided."""
+
+    @property
+    def is_used(self) -> bool:
+        """True if the run has a cold start."""
+        return self.steps > 0 or self.epochs is not None
 
     @property
     def kept(self) -> Keep:

@@ -12,6 +12,7 @@ from gymposium_agents.modeling.sources import Trust
 from gymposium_train.util.settings import Settings
 
 Attention = Literal["auto", "blocks", "varlen", "dense"]
+Tune = Literal["lora", "full"]
 
 
 class Lora(Settings):
@@ -32,7 +33,7 @@ class Model(Settings):
     """A directory or hub name. By default, the run makes a small model."""
     small: SmallModel = Field(default_factory=SmallModel)
     """Size of the small model."""
-    tune: Literal["lora", "full"] = "full"
+    tune: Tune = "full"
     """The weights trained by reinforcement learning: a LoRA on the frozen model, or all weights. With `name`, the
     default is `lora`."""
     load: Literal["4bit"] | None = None

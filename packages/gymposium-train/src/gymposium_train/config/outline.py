@@ -30,10 +30,7 @@ def outline_run(config: TrainConfig) -> dict[str, str]:
     return {
         "games": ", ".join(f"{game.name} ({_format_count(game.seats, 'seat')})" for game in games),
         **find_backend_checks(config).outline(config),
-        "cold start": f"up to {quantity(cold.steps, 'step')} of {quantity(cold.batch, 'reply', 'replies')} from "
-        f"{source}"
-        if cold.steps
-        else "none",
+        "cold start": _describe_cold_start(cold, source),
         "steps": _describe_steps(config),
         **({"opponents": opponents} if any(game.seats > 1 for game in games) else {}),
         "learning": f"credit {config.credit.kind}, objective {config.objective.kind}, reward {config.reward}",
@@ -41,6 +38,14 @@ def outline_run(config: TrainConfig) -> dict[str, str]:
         "measures": _describe_evaluations(config, games),
         "control": "SFT for the same CPU time" if config.control else "none",
     }
+
+
+def _describe_cold_start(cold: ColdStart, source: str) -> str:
+    if cold.epochs is not None:
+        return f"{quantity(cold.epochs, 'epoch')} of {source}"
+    if cold.steps:
+        return f"up to {quantity(cold.steps, 'step')} of {quantity(cold.batch, 'reply', 'replies')} from {source}"
+    return "none"
 
 
 def _describe_lessons(cold: ColdStart) -> str:

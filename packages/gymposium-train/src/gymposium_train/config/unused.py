@@ -50,9 +50,11 @@ USES = (
     ),
     Use(
         ("cold_start.data",),
-        lambda c: c.cold_start.steps > 0 or c.sft is not None,
-        "with cold_start.steps or an sft.weight above 0",
+        lambda c: c.cold_start.is_used or c.sft is not None,
+        "with cold_start.epochs, or with cold_start.steps or an sft.weight above 0",
     ),
+    Use(("cold_start.steps", "cold_start.failed"), lambda c: c.cold_start.epochs is None, "without cold_start.epochs"),
+    Use(("cold_start.validation",), lambda c: c.cold_start.epochs is not None, "with cold_start.epochs"),
     Use(
         ("cold_start.keep",),
         lambda c: not c.cold_start.data and (c.cold_start.steps > 0 or c.sft is not None),
@@ -60,8 +62,8 @@ USES = (
     ),
     Use(
         ("cold_start.batch", "cold_start.learning_rate", "cold_start.warmup"),
-        lambda c: c.cold_start.steps > 0 or c.control,
-        "with cold_start.steps above 0, or for the control",
+        lambda c: c.cold_start.is_used or c.control,
+        "with cold_start.epochs or with cold_start.steps above 0, or for the control",
     ),
     Use(("samples.groups", "samples.tokens"), lambda c: c.samples.every > 0, "with samples.every above 0"),
     Use(

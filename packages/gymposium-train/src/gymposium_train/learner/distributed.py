@@ -15,7 +15,7 @@ from torch import Tensor
 from gymposium_agents.lora.saving import save_lora
 from gymposium_train.learner.local import LocalLearner
 from gymposium_train.learner.parallel.parts import full
-from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, Pair
+from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, ImitationScore, Pair
 from gymposium_train.learner.rows import Row, Tokens
 from gymposium_train.learner.tensor_files import read_tensors, write_tensors
 
@@ -94,6 +94,9 @@ class DistributedLearner:
 
     def imitate(self, demonstrations: Sequence[Demonstration | Pair], learning_rate: float) -> dict[str, float]:
         return self._call(self._local.imitate, demonstrations, learning_rate)
+
+    def validate(self, demonstrations: Sequence[Demonstration]) -> ImitationScore:
+        return self._call(self._local.validate, demonstrations)
 
     def save_state(self, directory: Path) -> None:
         """Save like `LocalLearner.save_state`. The first process writes everything."""

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
+from math import fsum
 from typing import Any, TypeVar
 
 import torch
@@ -21,7 +22,7 @@ from gymposium_train.config.model import Attention
 from gymposium_train.learner.critic import ValueHead
 from gymposium_train.learner.parallel.world import Processes
 from gymposium_train.learner.precision import compute_type
-from gymposium_train.learner.protocol import Demonstration, Pair, conversations
+from gymposium_train.learner.protocol import Demonstration, ImitationScore, Pair, conversations
 from gymposium_train.learner.rows import Row, Span, Tokens, strip_row
 from gymposium_train.learner.scorer import PlaceScores, Scorer
 from gymposium_train.learner.shares import Share, shares
@@ -129,6 +130,20 @@ class ForwardPasses:
             return [tuple(islice(scores, sequence.sampled)) for sequence in sequences]
 
         return self._map_batches(map(_completion, pairs), logprobs)
+
+    @torch.no_grad()
+    def validate(self, demonstrations: Sequence[Demonstration]) -> ImitationScore:
+        """Return the mean loss over the completions' tokens, and the share of them that are the most likely ones."""
+
+        def judge(sequences: list[Row]) -> list[tuple[float, int]]:
+            scored = self._scorer(sequences, 1.0, likeliest=True)
+            tokens = zip(nll(scored.logprobs).tolist(), scored.is_likeliest.tolist(), strict=True)
+            each = [[*islice(tokens, sequence.sampled)] for sequence in sequences]
+            return [(fsum(loss for loss, _ in some), sum(is_likeliest for _, is_likeliest in some)) for some in each]
+
+        wanted = [*_demonstrated(demonstrations, legal=False)]
+        judged, total = self._map_batches(wanted, judge), sum(sequence.sampled for sequence in wanted)
+        return ImitationScore(fsum(loss for loss, _ in judged) / total, sum(count for _, count in judged) / total)
 
     @torch.no_grad()
     def values_after(self, critic: ValueHead, prompts: Sequence[Tokens]) -> list[float]:

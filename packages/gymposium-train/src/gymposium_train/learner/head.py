@@ -54,6 +54,11 @@ class Head:
             logits = logits.div_(self.softcap).tanh_().mul_(self.softcap)
         return logits
 
+    @torch.no_grad()
+    def likeliest(self, states: Tensor) -> Tensor:
+        """Return the ids [N] of the most likely tokens at places with hidden states [N, H]."""
+        return torch.cat([self.logits(states[piece]).argmax(-1) for piece in _pieces(len(states), self.vocabulary)])
+
     def logprobs(
         self, states: Tensor, ids: Tensor, *, temperature: float = 1.0, entropy: bool = False
     ) -> tuple[Tensor, Tensor | None]:

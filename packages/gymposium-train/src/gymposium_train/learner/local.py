@@ -35,7 +35,7 @@ from gymposium_train.learner.metrics import Metrics
 from gymposium_train.learner.minibatches import minibatches
 from gymposium_train.learner.parallel.world import ALONE, Processes
 from gymposium_train.learner.precision import Masters, compute_tolerance, learn_in_float32
-from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, Pair
+from gymposium_train.learner.protocol import AuxiliarySft, Demonstration, ImitationScore, Pair
 from gymposium_train.learner.reference import Reference
 from gymposium_train.learner.rows import Row, Tokens, described, fill_spans, split_tokens
 from gymposium_train.learner.stepping import Stepper
@@ -188,6 +188,9 @@ class LocalLearner:
             self._imitate(demonstrations, 1.0, metrics)
         self._step(learning_rate, metrics, lambda: {"pairs": [[*map(list, one[:2])] for one in demonstrations]})
         return self._merge_metrics(metrics).means()
+
+    def validate(self, demonstrations: Sequence[Demonstration]) -> ImitationScore:
+        return self._passes.validate(demonstrations)
 
     def in_float32(self) -> AbstractContextManager[None]:
         """Let the model that plays and is saved hold the learned float32 weights inside the block. Outside the block,

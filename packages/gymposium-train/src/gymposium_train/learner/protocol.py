@@ -25,6 +25,15 @@ class Demonstration(NamedTuple):
     """The ids that would continue a legal reply at each token of the completion. Empty if unknown."""
 
 
+class ImitationScore(NamedTuple):
+    """How well a model imitates demonstrations."""
+
+    loss: float
+    """The mean negative log-probability of the completions' tokens, in nats."""
+    accuracy: float | None
+    """The share of these tokens that the model finds most likely. None if the learner cannot tell."""
+
+
 def conversations(demonstrations: Sequence[Demonstration]) -> list[list[Demonstration]]:
     """Group the demonstrations by conversation, in order: the prompt of a later one begins with the prompt and the
     completion of the one before."""
@@ -101,6 +110,10 @@ class Learner(Protocol):
         """Do one SFT step: maximize the mean log-probability of the completions' tokens. With a legality weight, also
         maximize that of the tokens that continue a legal reply, if a demonstration names them. Demonstrations that
         continue the previous one are computed together with it. Returns metrics by name."""
+        ...
+
+    def validate(self, demonstrations: Sequence[Demonstration]) -> ImitationScore:
+        """Measure how well the model imitates demonstrations, without learning from them."""
         ...
 
     def refresh_reference(self) -> None:

@@ -36,6 +36,8 @@ class PlaceScores(NamedTuple):
     were not requested."""
     illegality: Tensor | None = None
     """[N]: the negative logarithm of these tokens' total probability. None if no sequence names them."""
+    is_likeliest: Tensor | None = None
+    """[N]: whether each token is the most likely one. None if not requested."""
 
 
 class Scorer(nn.Module):
@@ -72,9 +74,10 @@ class Scorer(nn.Module):
         *,
         tokens: bool = True,
         entropy: bool = False,
+        likeliest: bool = False,
     ) -> PlaceScores:
         """Score the sequences' N places at this temperature. `tokens=False` computes only hidden states. `entropy=True`
-        also computes entropies."""
+        also computes entropies, and `likeliest=True` which tokens are the most likely ones."""
         states = LAYOUTS[self.layout](self._trunk, sequences, self._pad)
         if not tokens:
             return PlaceScores(states)
@@ -86,6 +89,8 @@ class Scorer(nn.Module):
         scores, entropies = self._head.logprobs(states, wanted, temperature=temperature, entropy=entropy)
         # copies: FSDP2 adds its hooks to outputs, which must not be views
         scored = PlaceScores(states, scores[:, 0].clone(), entropies)
+        if likeliest:
+            scored = scored._replace(is_likeliest=self._head.likeliest(states) == ids[:, 0])
         if among is None:
             return scored
         of_legal, real = scores[:, 1:], among >= 0

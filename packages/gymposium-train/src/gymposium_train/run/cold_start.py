@@ -13,6 +13,7 @@ from gymposium.match import MatchResult
 from gymposium.replies.reading import read
 from gymposium.runs.curves import COLD_START
 from gymposium.tasks.tools.reader import ToolsReader
+from gymposium.util.durable import remove_directory
 from gymposium.util.streams import stream
 from gymposium.util.visible import plural, quantity
 from gymposium_agents.chat.settings import find_reply_form
@@ -24,6 +25,7 @@ from gymposium_train.backends.protocol import LearningModel
 from gymposium_train.config import Prompting
 from gymposium_train.config.directory import is_complete, stage_directory
 from gymposium_train.learner.protocol import Demonstration
+from gymposium_train.run.fine_tuning import fine_tune
 from gymposium_train.run.lessons import (
     Ending,
     Lesson,
@@ -63,11 +65,11 @@ Lots = list[list[Lesson]]
 def start(run: UnderWay) -> None:
     """Make the small model if the config names none, and do the cold start."""
     config, directory = run.config, run.directory
-    teaches, makes = config.cold_start.steps > 0, config.model.name is None
-    if (not teaches or is_complete(directory.cold_start)) and (not makes or is_complete(directory.base)):
+    settings, makes = config.cold_start, config.model.name is None
+    if (not settings.is_used or is_complete(directory.cold_start)) and (not makes or is_complete(directory.base)):
         return
     began = time.process_time()
-    with run.view.stage("Cold start", config.cold_start.steps, lines=6) as bar:
+    with run.view.stage("Cold start", settings.epochs or settings.steps, lines=6) as bar:
         lots = lessons(run, "cold_start", "cold-start", lambda: bar.advance("random matches", 0))
         first = next(lots)
         if makes and not is_complete(directory.base):
@@ -77,9 +79,12 @@ def start(run: UnderWay) -> None:
             with stage_directory(directory.base) as staging:
                 make_small_model(staging, texts, seed=config.seed, size=size, moves=moves)
                 config.evaluated_player.save(staging)
-        if teaches:
+        if settings.is_used:
             with run.backend.imitation_model(run.start) as model:
-                _teach(run, model, chain([first], lots), bar, began)
+                if settings.epochs is None:
+                    _teach(run, model, chain([first], lots), bar, began)
+                else:
+                    _teach_epochs(run, model, first, bar, began)
 
 
 def lessons(run: UnderWay, file: str, tag: str, progress: Callable[[], object] = lambda: None) -> Iterator[Lots]:
@@ -185,12 +190,7 @@ def _teach(run: UnderWay, model: LearningModel, lots: Iterator[Lots], bar: Stage
             if config.evaluation.every != 0 and time.process_time() - last_point >= POINT_SECONDS and not ending.known:
                 curve(step)
             for one in tokens if not number or not settings.data else ():  # files repeat the same lot
-                counts.update(
-                    replies=len(one.demonstrations),
-                    too_long=one.too_long,
-                    cut_off=one.cut_off,
-                    unguided=one.unguided,
-                )
+                counts.update(one.count())
             if not number:
                 _say_what_is_amiss(run, counts)
             yield from islice(iterate_batches(tokens, run, first=step), LOT_STEPS)
@@ -201,11 +201,28 @@ def _teach(run: UnderWay, model: LearningModel, lots: Iterator[Lots], bar: Stage
         points.clear()
         bar.advance(summary(found))
         run.interruption.stop_here()
-    directory.add_results(
+    _finish(run, model, counts, began)
+
+
+def _teach_epochs(run: UnderWay, model: LearningModel, lots: Lots, bar: StageBar, began: float) -> None:
+    """Imitate the files in epochs, and save the model."""
+    [lessons] = tokenize_lots(run, lots, model)
+    counts = Counter(lessons.count())
+    _say_what_is_amiss(run, counts)
+    progress = fine_tune(run, model.learner, lessons.demonstrations, bar)
+    if progress.best_step:
+        run.directory.add_results(validation={"loss": progress.best_loss, "token_accuracy": progress.accuracy})
+    _finish(run, model, counts, began)
+    remove_directory(run.directory.fine_tuning)
+
+
+def _finish(run: UnderWay, model: LearningModel, counts: Counter[str], began: float) -> None:
+    """Write the counts of lessons and the CPU time since `began` to the results, and save the model."""
+    run.directory.add_results(
         cold_start={name: counts[name] for name in ("replies", "too_long", "cut_off")},
         cold_start_cpu_seconds=time.process_time() - began,
     )
-    model.save(directory.cold_start)
+    model.save(run.directory.cold_start)
 
 
 def failed_share(model: LearningModel | LoadedModel, prompting: Prompting, lots: Lots, seed: int, step: int) -> float:

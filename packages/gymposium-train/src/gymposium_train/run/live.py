@@ -32,6 +32,8 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 _SUMMARY = (
     ("train/sft_loss", "loss {:.3f}"),
     ("train/sft_failed", "failed {:.1%}"),
+    ("train/sft_validation_loss", "validation {:.3f}"),
+    ("train/sft_token_accuracy", "accuracy {:.1%}"),
     ("rollout/reward", "reward {:+.2f}"),
     ("rollout/win", "win {:.0%}"),
     ("train/entropy", "entropy {:.2f}"),

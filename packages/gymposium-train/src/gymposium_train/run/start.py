@@ -115,7 +115,7 @@ def _execute(
     except BaseException as error:
         close_loggers(loggers, error)
         stopped = "\nStopped. " if isinstance(error, KeyboardInterrupt) else ""
-        command = "serve" if config.source.kind == "sessions" else "train"
+        command = "serve" if config.source.kind == "sessions" else "train" if config.games else "sft"
         say(
             f"{stopped}Continue with:\n  "
             f"{command_line(command, '--resume', str(directory.path), allow=names_to_allow(config))}"

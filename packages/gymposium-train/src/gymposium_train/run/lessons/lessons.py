@@ -50,6 +50,15 @@ class Lessons:
     """Number of demonstrations that do not teach the model what is legal. Their legal moves are unknown, or their reply
     is not the canonical form of a legal move."""
 
+    def count(self) -> dict[str, int]:
+        """Return the numbers of demonstrations, of lessons left out, and of demonstrations with a problem."""
+        return {
+            "replies": len(self.demonstrations),
+            "too_long": self.too_long,
+            "cut_off": self.cut_off,
+            "unguided": self.unguided,
+        }
+
 
 def list_texts(lessons: Iterable[Lesson]) -> Iterator[str]:
     """Yield all texts of the lessons, to train a tokenizer on."""

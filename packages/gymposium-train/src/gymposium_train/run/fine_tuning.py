@@ -1,0 +1,156 @@
+"""Fine-tuning in epochs: a cold start that imitates each conversation of its files once per epoch."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from gymposium.errors import BadOption
+from gymposium.runs.curves import COLD_START
+from gymposium.util.streams import stream
+from gymposium.util.visible import quantity
+from gymposium_train.config import ColdStart
+from gymposium_train.config.directory import check_state
+from gymposium_train.learner import Learner
+from gymposium_train.learner.protocol import Demonstration, conversations
+from gymposium_train.run.checkpoints import (
+    STATE,
+    checkpoint_path,
+    complete_checkpoints,
+    load_checkpoint,
+    remove_broken,
+    save_checkpoint,
+)
+from gymposium_train.run.lessons import cosine
+from gymposium_train.run.live import StageBar, summary
+from gymposium_train.run.under_way import UnderWay
+from gymposium_train.util.progress import say
+
+Conversation = Sequence[Demonstration]
+
+
+@dataclass(slots=True)
+class Progress:
+    """The state of a fine-tuning between two steps."""
+
+    step: int = 0
+    """Number of steps done."""
+    best_step: int = 0
+    """The end of the epoch with the lowest validation loss."""
+    best_loss: float = math.inf
+    accuracy: float | None = None
+    """The token accuracy at that step."""
+
+    def as_state(self) -> dict[str, Any]:
+        """Return the state for a checkpoint, in JSON's values."""
+        return asdict(self) | {"best_loss": None if math.isinf(self.best_loss) else self.best_loss}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Progress:
+        """Restore what `as_state` returned."""
+        loss, accuracy = state["best_loss"], state["accuracy"]
+        return cls(
+            int(state["step"]),
+            int(state["best_step"]),
+            math.inf if loss is None else float(loss),
+            None if accuracy is None else float(accuracy),
+        )
+
+
+def fine_tune(run: UnderWay, learner: Learner, demonstrations: Sequence[Demonstration], bar: StageBar) -> Progress:
+    """Imitate the demonstrations for the epochs of the cold start, from the newest checkpoint if there is one. A
+    checkpoint is written after each epoch, and when the run is stopped. With held-out conversations, the learner ends
+    with the weights of the epoch with the lowest validation loss.
+
+    Raises `BadOption` if no conversation is left to imitate."""
+    settings, folder = run.config.cold_start, run.directory.fine_tuning
+    imitated, held_out = split_conversations(demonstrations, settings, run.config.seed)
+    epochs = plan_epochs(imitated, settings, run.config.seed)
+    total, ends = sum(map(len, epochs)), {sum(map(len, epochs[: n + 1])): n + 1 for n in range(len(epochs))}
+    progress = _resume(folder, learner)
+    run.directory.remove_later_metrics(COLD_START, progress.step)
+    bar.advance("", sum(end <= progress.step for end in ends))
+
+    def save() -> None:
+        save_checkpoint(folder, learner, progress.as_state(), keep=1, besides=progress.best_step)
+
+    for batch in [batch for batches in epochs for batch in batches][progress.step :]:
+        rate = cosine(progress.step / total, settings)
+        metrics = {**learner.imitate(batch, rate), "train/learning_rate": rate}
+        progress.step += 1
+        epoch = ends.get(progress.step)
+        if epoch is not None and held_out:
+            loss, accuracy = learner.validate(held_out)
+            metrics |= {"train/sft_validation_loss": loss}
+            metrics |= {} if accuracy is None else {"train/sft_token_accuracy": accuracy}
+            if loss < progress.best_loss:
+                progress.best_step, progress.best_loss, progress.accuracy = progress.step, loss, accuracy
+        run.watchers.stepped(COLD_START, progress.step, metrics)
+        bar.advance(summary(metrics), int(epoch is not None))
+        if epoch is not None:
+            save()
+        try:
+            run.interruption.stop_here()
+        except KeyboardInterrupt:
+            save()
+            raise
+    if held_out and progress.best_step != progress.step:
+        load_checkpoint(checkpoint_path(folder, progress.best_step), learner)
+        say(
+            f"The validation loss was lowest after epoch {ends[progress.best_step]}. The model has the weights of that "
+            f"epoch."
+        )
+    return progress
+
+
+def split_conversations(
+    demonstrations: Sequence[Demonstration], settings: ColdStart, seed: int
+) -> tuple[list[Conversation], list[Demonstration]]:
+    """Return the conversations to imitate, and the demonstrations of the held-out ones. At least one conversation is
+    held out if `settings.validation` is above 0.
+
+    Raises `BadOption` if no conversation is left to imitate."""
+    every: list[Conversation] = [*conversations(demonstrations)]
+    count = max(1, round(settings.validation * len(every))) if settings.validation else 0
+    if count == len(every):
+        raise BadOption(
+            f"cold_start.validation={settings.validation:g} holds out all of {quantity(count, 'conversation')}. Lower "
+            f"it, or add data."
+        )
+    held_out = {*stream(seed, "validation").sample(range(len(every)), count)}
+    return (
+        [one for number, one in enumerate(every) if number not in held_out],
+        [demonstration for number in sorted(held_out) for demonstration in every[number]],
+    )
+
+
+def plan_epochs(imitated: Sequence[Conversation], settings: ColdStart, seed: int) -> list[list[list[Demonstration]]]:
+    """Return the batches of each epoch."""
+    assert settings.epochs is not None, "the caller checked it"
+    return [_shuffle(imitated, settings.batch, stream(seed, "epoch", epoch)) for epoch in range(settings.epochs)]
+
+
+def _shuffle(imitated: Sequence[Conversation], size: int, rng: random.Random) -> list[list[Demonstration]]:
+    """Return all conversations in random order, in batches of at least `size` replies. Conversations are not split."""
+    batches: list[list[Demonstration]] = [[]]
+    for conversation in rng.sample(imitated, len(imitated)):
+        if len(batches[-1]) >= size:
+            batches.append([])
+        batches[-1] += conversation
+    return batches
+
+
+def _resume(folder: Path, learner: Learner) -> Progress:
+    """Restore the newest checkpoint, if any."""
+    remove_broken(folder)
+    saved = complete_checkpoints(folder)
+    if not saved:
+        return Progress()
+    with check_state(saved[-1] / STATE):
+        progress = Progress.from_state(load_checkpoint(saved[-1], learner))
+    say(f"Resuming after step {progress.step} ({saved[-1]})")
+    return progress
