@@ -39,7 +39,14 @@ def shown(tmp_path_factory: pytest.TempPathFactory, quick_config: Any) -> set[st
         {"messages": [{"role": "user", "content": f"{n}"}, {"role": "assistant", "content": "b2"}]} for n in range(9)
     ]
     chats.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    epochs = ("steps=0", f'cold_start.data=["{chats}"]', "cold_start.epochs=1", "cold_start.validation=0.5")
+    epochs = (
+        "steps=0",
+        "cold_start.steps=",
+        "cold_start.keep=",
+        f'cold_start.data=["{chats}"]',
+        "cold_start.epochs=1",
+        "cold_start.validation=0.5",
+    )
     runs = [start_run(folder / name, quick_config(*more)) for name, more in (("all", EVERYTHING), ("epochs", epochs))]
     return {name for run in runs for entry in run.metrics() for name in entry} - {"stage", "step"}
 
