@@ -67,7 +67,7 @@ class Trace(OneReplyGame):
 
 
 class TraceMatch(OneReplyMatch):
-    """One program and the answer to it, if any."""
+    """A program and its answer, if any."""
 
     def __init__(self, game: Trace, task: Task, drawn: Event, seed: int | None) -> None:
         super().__init__(game, drawn, seed)

@@ -113,7 +113,7 @@ class DatasetPrograms:
 
 
 def _parse_row(row: Any) -> tuple[str, str]:
-    """Return the program and its input. JSONL is parsed line by line, so a broken line affects no others."""
+    """Return a row's program and input. JSONL is parsed line by line, so other rows survive a broken one."""
     if isinstance(row, bytes):
         if len(row) > MOST_ROW:
             raise UnusableProgram(f"its line is longer than {MOST_ROW} bytes")

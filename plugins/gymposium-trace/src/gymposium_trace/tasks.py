@@ -25,7 +25,7 @@ class UnusableProgram(GymposiumError):
 
 
 class StoppedProgram(UnusableProgram):
-    """Error for a program stopped at a limit that it might keep on another machine or at another time."""
+    """Error for a program that exceeded a limit, but might not on another run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,10 +46,10 @@ def open_chosen_executor(name: str | None, jobs: int | None, address: str | None
 def open_optional_executor(
     name: str | None, jobs: int | None, address: str | None, *, schedule: str, start_server: bool = False
 ) -> AbstractContextManager[Executor | None]:
-    """Open the executor chosen by the options, or return None if there is no such option.
+    """Open the executor chosen by the options. Without such an option, the context is None.
 
-    Without an executor, matches are played in this process. `start_server` is True if players share a server that lasts
-    as long as the command.
+    Without an executor, matches are played in this process. `start_server` is True if players share
+    the command's own server.
 
     Raises `BadOption` for options that workers do not support."""
     if name is None and jobs is None and address is None:

@@ -93,8 +93,9 @@ _EXAMPLE = 160
 
 
 def note_failed_replies(player: str, scores: Sequence[Score], withheld: int = 0) -> None:
-    """Print on stderr how to fix a player's cut-off and unparsable replies. No token limit cut off the `withheld` ones:
-    the player's remarks tell of them."""
+    """Print on stderr how to fix a player's cut-off and unparsable replies.
+
+    `withheld` replies count as cut off, but are left to the player's remarks."""
     replies = sum(sum(score.readings.values()) for score in scores)
     cut_off = max(0, sum(score.readings["cut off"] for score in scores) - withheld)
     looping = sum(score.looping for score in scores)

@@ -55,8 +55,8 @@ def command(
     positions to come, `cfr-N` (the best response to a fixed near-equilibrium table) for hidden information, and
     `search-N` for larger games, which only estimates. A move is judged by what its seat knew.
 
-    What a move gave away is a share of the game's range of returns: 0.5 is a win turned into a draw where a win is
-    +1 and a loss -1. A reply that is no legal move gives away all that was still to be had, and is counted apart.
+    A move's loss is a share of the game's range of returns. If a win is +1 and a loss -1, turning a win into a draw
+    loses 0.5. A reply without a legal move loses everything still possible, and is counted separately.
 
     Reviews are stored next to the matches, as matches.review.json, and shown by gymposium view and on boards (gymposium
     leaderboard rate). Reviewed matches are not judged again.

@@ -34,8 +34,8 @@ def open_run(
 ) -> tuple[RunFolder, Any]:
     """Open the folder of a run to resume, and return it with its settings, of class `kind`.
 
-    Raises `BadOption` for parameters beside `--resume`, except those of executors and in `free`, and for a folder that
-    is no run of this command."""
+    Raises `BadOption` for a folder that is not a run of this command. Only `--resume`, executor options and those in
+    `free` may be given."""
     reject_options_beside_resume(ctx, {*free, *EXECUTOR_OPTIONS})
     folder = RunFolder.open(path, command)
     return folder, read_settings(f"{path}/settings.json", kind, folder.settings)
@@ -75,9 +75,9 @@ def play_series(
     """Play the matches missing from a run's folder, one series after the other. Without an executor, plays in this
     process.
 
-    `count` gets every finished match with its number, in plan order, also those before `--resume`. The tokens, cost,
-    crashes and remarks of the players are printed. If the run ends early, the resume command is printed, with `--allow`
-    for the names `allow`."""
+    `count` gets every finished match with its number, in plan order, including those before `--resume`. The players'
+    tokens, cost, crashes and remarks are printed. If the run ends early, the resume command is printed, with `--allow`
+    for the names in `allow`."""
     players = {id(player): player for one in series for player in one.players}.values()
     figures, break_offs = _SpendingTally(), BreakOffs()
 

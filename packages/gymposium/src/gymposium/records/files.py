@@ -111,10 +111,9 @@ def record_matches(matches: Iterator[MatchResult], write: Callable[[MatchResult]
 
 
 def write_records(path: str | Path, records: Iterable[Record]) -> None:
-    """Write a file of records anew, whole or not at all; a compressed one if its name ends in `.gz`. Equal records give
-    equal bytes.
+    """Write a new file of records atomically, compressed if its name ends in `.gz`. Equal records give equal bytes.
 
-    Raises `BadOption` if the file is there in the other form, and `GymposiumError` if it cannot be written."""
+    Raises `BadOption` if both forms of the file would exist, and `GymposiumError` if it cannot be written."""
     path = Path(path)
     other = plain_path(path) if is_compressed(path) else compressed_path(path)
     if other.exists():
@@ -126,8 +125,7 @@ def write_records(path: str | Path, records: Iterable[Record]) -> None:
 
 
 def compress_records(path: str | Path) -> Path:
-    """Replace a finished file of records by its compressed form, and return its path. The file's manifest and reviews
-    stay valid.
+    """Compress a finished file of records in place, and return the new path. Its manifest and reviews stay valid.
 
     Raises `BadOption` if the file does not exist, is being written, is compressed or holds more than 1 GiB, and
     `GymposiumError` if the compressed form cannot be written."""
@@ -136,7 +134,7 @@ def compress_records(path: str | Path) -> Path:
         raise BadOption(f"{path} does not exist. Name a file of matches.")
     with LineWriter(path) as locked:
         if locked.size > MOST_UNPACKED:
-            raise BadOption(f"{path} is larger than {MOST_UNPACKED:,} bytes, and stays as it is.")
+            raise BadOption(f"{path} is larger than {MOST_UNPACKED:,} bytes, too large to compress here.")
         with replace_content(compressed_path(path)) as new, open_plain(path, follow=False) as old:
             shutil.copyfileobj(old, new, 1 << 20)
     path.unlink()

@@ -30,7 +30,7 @@ _NAMED = 3
 
 
 def get_manifest_path(file: Path) -> Path:
-    """The path of a file's manifest, which a compressed file keeps."""
+    """Return the path of a file's manifest, the same for its compressed form."""
     return plain_path(file).with_suffix(".manifest.json")
 
 
@@ -115,6 +115,6 @@ class Manifest:
 
 
 def compute_digest(file: Path) -> str:
-    """The digest of a file, as a manifest holds it: that of its content if it is compressed."""
+    """Return a file's digest as stored in its manifest. A compressed file has the digest of its content."""
     with open_content(file) as content:
         return file_digest(content, "sha256").hexdigest()

@@ -144,11 +144,11 @@ def make_replay_job(game: Game, record: Record) -> MatchJob:
 
 
 def find_replay_difference(game: Game, record: Record, played: MatchResult | None = None) -> str | None:
-    """The first part of a record that does not follow from its replies and seeds, or None. `played` is the match as the
-    driver has played it again already.
+    """Return the first part of a record that does not follow from its replies and seeds, or None.
 
-    Two facts are checked. The driver writes this record when it plays the recorded replies from the recorded seeds. And
-    the game's `load` turns the events into a legal match with the same utilities.
+    Two facts are checked. The driver writes the same record when it replays the recorded replies from the recorded
+    seeds. The game's `load` turns the events into a legal match with the same utilities. `played` is the replay, if it
+    was already made.
 
     Raises `GymposiumError` if the match cannot be played with these fields, and any error from the game's engine."""
     if record.ending.broke_off and not record.events and not results_are_checked(game):

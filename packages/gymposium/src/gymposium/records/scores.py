@@ -60,12 +60,13 @@ Bounds = tuple[float, float]
 
 
 def estimate_mean(values: Sequence[float], bounds: Bounds | None = None) -> Estimate:
-    """Return a mean with Student's t interval (SciPy's). Fewer than two values give no interval, and neither do equal
-    values without bounds: nothing tells how far others could be.
+    """Return a mean with Student's t interval, as in SciPy.
+
+    Fewer than two values, or equal values without bounds, give no interval.
 
     With `bounds`, the interval stays within them, and covers 95 % even for small samples and rare values. Each end is
-    computed as if there were one more value, as far beyond the others as they spread. If all values are equal, the
-    interval is `_bound_constant`."""
+    computed as if there were one more value, as far beyond the others as they spread. Equal values get
+    the interval of `_bound_constant`."""
     import numpy as np
 
     if not values:

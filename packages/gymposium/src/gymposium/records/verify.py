@@ -103,7 +103,7 @@ def group_problems(problems: Sequence[Problem]) -> list[tuple[Problem, int]]:
 def find_match_files(path: Path) -> list[Path]:
     """Return the match files at a path: the file itself, or those in a run's folder.
 
-    Raises `BadOption` for a folder without such files, and as `find_forms`."""
+    Raises `BadOption` for a folder without such files, and the errors of `find_forms`."""
     if not path.is_dir():
         return [path]
     files = [*find_forms(path, "matches.jsonl"), *find_forms(path, "matches/*.jsonl")]
@@ -116,7 +116,7 @@ def find_match_files(path: Path) -> list[Path]:
 
 
 def drop_duplicate_files(files: Iterable[Path]) -> list[Path]:
-    """Each file once, by the first path that names it."""
+    """Return the first path of each file."""
     named: dict[Path, Path] = {}
     for file in files:
         named.setdefault(Path(realpath(file)), file)
@@ -124,13 +124,14 @@ def drop_duplicate_files(files: Iterable[Path]) -> list[Path]:
 
 
 def find_board_files(board: Path) -> list[Path]:
-    """Return the files of matches in the folder of a board, in the order of their names. Raises as `find_forms`."""
+    """Return a board's match files, sorted by name. Raises the errors of `find_forms`."""
     return find_forms(board, "entries/*/matches/*/*.jsonl")
 
 
 def find_first_difference(record: Record, played: MatchResult | None = None) -> str | None:
-    """The first difference between a record and its replay (`gymposium.records.replay.find_replay_difference`), or
-    None. `played` is the replay, if `walk` has made it already; a match that broke off is played again all the same."""
+    """Return the first difference between a record and its replay (`find_replay_difference`), or None.
+
+    `played` is the replay from `replay_decisions`, if any. A match that broke off is replayed anyway."""
     return (_replay(record) if played is None or record.ending.broke_off else _replay_here(record, played)).difference
 
 

@@ -101,7 +101,7 @@ class RunFolder:
     def open(cls, path: Path, command: str) -> RunFolder:
         """Open the folder of a run to resume.
 
-        Raises `BadOption` if it is not a run of this command, or has a link that leads out of it."""
+        Raises `BadOption` if it is not a run of this command, or a link in it leads outside."""
         file = path / "settings.json"
         try:
             data = strict_json(read_plain_text(file))
@@ -139,30 +139,30 @@ class RunFolder:
 
 
 class PlanOrder:
-    """The matches of a run that writes no file. Each record is passed on when all matches before it have ended.
+    """A buffer that passes on records in plan order, for runs without a file.
 
-    So figures do not depend on the order in which matches end. Only the records that wait for their turn are held."""
+    Figures therefore do not depend on the order in which matches end."""
 
     def __init__(self, numbers: Mapping[str, int], count: Callable[[int, Record], object]) -> None:
         """`numbers` are those of the plan. `count` gets each finished match with its number, in order."""
         self._numbers, self._count = numbers, count
         self._held: dict[int, Record | None] = {}
-        """The matches that wait for their turn; None for one that broke off."""
+        """Records waiting for earlier matches; None for a match that broke off."""
         self._next = 0
         self.finished: set[str] = set()
         """Ids of the finished matches."""
 
     def write(self, played: MatchResult) -> None:
-        """Take a match that ended or broke off."""
+        """Add a match that ended or broke off."""
         self.add(Record.from_match(played))
 
     def append(self, lines: Sequence[RecordLine]) -> None:
-        """Take the matches that an executor played."""
+        """Add matches played by an executor."""
         for line in lines:
             self.add(Record.parse(line.text))
 
     def add(self, record: Record) -> None:
-        """Take the record of a match, and pass on those whose turn has come."""
+        """Add a match's record, and pass on all records that are next in the plan."""
         broke_off = record.ending.broke_off
         self._held[self._numbers[record.id]] = None if broke_off else record
         if not broke_off:
@@ -225,7 +225,7 @@ class RunMatches(OrderedWriter):
         self._order.add(record)
 
     def append(self, lines: Sequence[RecordLine]) -> None:
-        """Append the matches that an executor played."""
+        """Append matches played by an executor."""
         super().append(lines)
         self._order.append(lines)
 

@@ -1,4 +1,4 @@
-"""Reading of line files while another process appends to them."""
+"""Readers of line files that another process appends to."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ class GrowingLine:
 
 @dataclass(slots=True)
 class GrowingFile:
-    """A file of lines, read further at each call of `lines`. Text after the last line break is not a line: it is still
-    being written, or was cut off. A compressed file does not grow: it is read once, and again if it was replaced."""
+    """A file of lines. Each call of `lines` reads those added since the last call.
+
+    Text after the last newline is not a line yet. A compressed file is read once, and again after it is replaced."""
 
     path: Path
     offset: int = 0
@@ -43,12 +44,12 @@ class GrowingFile:
     rest: GrowingLine | None = None
     """Text after the last newline, as of the last call of `lines`."""
     _known: tuple[int, ...] = (0,)
-    """What tells the file from another one that replaces it; zeros if there was none."""
+    """Identity of the file, to detect a replacement; zeros if there was no file."""
     _ended: bool = False
     """True if a compressed file has been read to its end."""
 
     def check_replaced(self) -> bool:
-        """Return whether the file was replaced or truncated. It is then reread, and earlier lines are void."""
+        """Check whether the file was replaced or truncated. If so, it is read again, and earlier lines are void."""
         packed = is_compressed(self.path)
         try:
             stat = self.path.stat()
@@ -65,15 +66,15 @@ class GrowingFile:
         return True
 
     def get_mtime(self) -> float:
-        """Return the file's modification time in seconds, or 0 without a file that can be read."""
+        """Return the file's modification time in seconds, or 0 for a missing file."""
         try:
             return self.path.stat().st_mtime
         except OSError:
             return 0.0
 
     def lines(self) -> Iterator[GrowingLine]:
-        """The lines added since the last call, without empty ones; none if there is no file. Raises `BadRecord` if it
-        cannot be read further."""
+        """Yield the nonempty lines added since the last call; none for a missing file. Raises `BadRecord` for an
+        unreadable file."""
         if self._ended:
             return
         try:
@@ -112,7 +113,7 @@ class GrowingIndex(ABC):
     _lock: Lock = field(default_factory=Lock)
     _file: GrowingFile = field(init=False)
     _is_stuck: bool = False
-    """True if the rest of the file cannot be read, however often it is tried."""
+    """True if the rest of the file is permanently unreadable."""
 
     def __post_init__(self) -> None:
         self._file = GrowingFile(self.path)

@@ -1,4 +1,4 @@
-"""Files that lead out of their directory: links, and SQLite journals."""
+"""Checks for links and SQLite journals that lead out of a directory."""
 
 from __future__ import annotations
 
@@ -22,17 +22,16 @@ def escapes_directory(path: Path, directory: Path) -> bool:
 
 
 def is_shared(path: Path) -> bool:
-    """Return whether a file has several hard links, so it shares its content with a file elsewhere."""
+    """Return whether a file has several hard links, so another path shares its content."""
     found = path.stat(follow_symlinks=False)
     return stat.S_ISREG(found.st_mode) and found.st_nlink > 1
 
 
 def check_contained(directory: Path, *names: str) -> None:
-    """Check that writing in an untrusted directory stays inside it.
+    """Check that writes in an untrusted directory stay inside it.
 
-    No link may lead out of it, no file may be shared with another folder (a hard link), nothing may be a pipe or a
-    device, and no SQLite journal may name another file. `names` limit the check to these files and folders. The
-    directory itself may be a link.
+    Rejected are links that lead outside, hard links, pipes, devices, and SQLite journals that name another file. With
+    `names`, only these files and folders are checked. The directory may itself be a link.
 
     Raises `BadOption` with the first such path."""
     for path in _list_paths(directory, names):

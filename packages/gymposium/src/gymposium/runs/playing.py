@@ -61,7 +61,7 @@ class Comparison:
     broken: Counter[str]
     """Number of matches that broke off without a result, by reason.
 
-    If the last ones all broke off, the remaining matches were not begun."""
+    The run stops early if the last ones all broke off."""
 
     def __init__(self, settings: RunSettings, given: Sequence[str | Player]) -> None:
         """`given` are the players named in `settings`.

@@ -80,7 +80,7 @@ class Run:
         return self._read_table("results.json") if (self.path / "results.json").exists() else {}
 
     def find_outside_link(self, directory: Path) -> Path | None:
-        """Return the run's first path that a symbolic link takes out of the directory, or None."""
+        """Return the run's first path that leads out of the directory through a link, or None."""
         small = (self.path / name for name in ("config.json", "versions.json", "results.json", "report.html"))
         beside = (
             self.sessions.with_name(f"{self.sessions.name}{end}") for end in ("-wal", "-shm")
@@ -120,15 +120,14 @@ def is_data_file(file: Path) -> bool:
 
 
 def find_runs(directory: Path) -> dict[str, Run]:
-    """Return the runs in a directory and below it, by relative path, or by the directory's name if it is a run itself.
+    """Return the runs in and below a directory by relative path, or the directory's own run by its name.
 
-    A run's directory is not searched for others. Runs with a file that a symbolic link takes out of the directory are
-    skipped."""
+    Runs are not searched for nested runs. Runs with a symbolic link that leads out of the directory are skipped."""
     return {run.name: run for run in _search_runs(directory) if run.find_outside_link(directory) is None}
 
 
 def find_linked_runs(directory: Path) -> dict[str, Path]:
-    """Return the runs that `find_runs` skips, by name, each with the link that leads outside."""
+    """Return the runs skipped by `find_runs`, by name, each with its link that leads outside."""
     links = {run.name: run.find_outside_link(directory) for run in _search_runs(directory)}
     return {name: path for name, path in links.items() if path is not None}
 

@@ -112,7 +112,7 @@ _PLACE = re.compile(rb'\{"format":"[\w-]*","step":(\d{1,15}),"group":(\d{1,15}),
 
 @dataclass(slots=True)
 class SamplesIndex(GrowingIndex):
-    """The location of each group in the file. For a repeated step, the last lines count."""
+    """An index of each group's location in the file. For a repeated step, the last lines count."""
 
     _places: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     """Byte offsets of a line's start and end, by step and group."""

@@ -158,7 +158,7 @@ def play_missing(
 
 
 class _JobFeed:
-    """Jobs begun one after the other, until the last `GIVE_UP` of them have all broken off."""
+    """An iterator over jobs that stops when the last `GIVE_UP` of them all broke off."""
 
     def __init__(self, jobs: Iterable[MatchJob]) -> None:
         self._jobs = jobs

@@ -148,7 +148,7 @@ def open_sessions(path: Path) -> Iterator[SessionsReader]:
 
 
 def get_file_stamp(path: Path) -> tuple[int, ...]:
-    """Return a value that changes whenever the sessions file or SQLite's log is written."""
+    """Return a value that changes with each write to the sessions file or SQLite's log."""
     found: list[int] = []
     for file in (path, path.with_name(f"{path.name}-wal")):
         try:

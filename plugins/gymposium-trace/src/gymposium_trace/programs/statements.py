@@ -35,7 +35,7 @@ class Statements:
             self.call(function)
 
     def call(self, function: Function) -> None:
-        """Write a call of a function, to use each at least once."""
+        """Write a call of a function. `write_start` calls each one."""
         call = self.expressions.write_call(function, 1)
         if self.draw.chance(0.5):
             self.writer.add_line(f"print({call})")
@@ -45,7 +45,7 @@ class Statements:
             self.scope.add(name, function.gives)
 
     def write_some(self, count: int) -> None:
-        """Write `count` statements. The first has a form that is new in this grade."""
+        """Write `count` statements, the first in a form new to this grade."""
         for number in range(count):
             kinds = self._list_options()
             self.draw.pick(kinds[-1] if number == 0 else [write for group in kinds for write in group])()

@@ -125,7 +125,7 @@ def _python_command(limits: Limits, debug: Path, program: Path) -> list[str]:
 
 
 def _group_command(stack: ExitStack, limits: Limits) -> list[str]:
-    """Return the start of a command that runs the rest in a group with a memory limit, if groups can be made."""
+    """Return a command prefix that runs the rest in a group with a memory limit, or nothing without groups."""
     parent = find_usable_group()
     return [] if parent is None else stack.enter_context(make_memory_group(parent, limits.memory_bytes))
 

@@ -26,7 +26,7 @@ _TRIES, _PAUSE = 100, 0.01
 
 
 def find_delegated_group(root: Path = ROOT, own: Path = OWN) -> Path | None:
-    """Return the nearest group above this process that may have subgroups with memory limits, or None.
+    """Return this process's nearest ancestor group that allows subgroups with memory limits, or None.
 
     Unless its own group is the root, the kernel allows no such subgroups there, because it contains processes.
     """
@@ -51,7 +51,7 @@ def _limits_memory(group: Path) -> bool:
 
 @contextmanager
 def make_memory_group(parent: Path, memory_bytes: int) -> Iterator[list[str]]:
-    """Make a group with a memory limit for one run, and yield the start of a command that runs the rest in it.
+    """Make a group with a memory limit for one run, and yield the command prefix that enters it.
 
     Raises `OSError`.
     """
@@ -82,7 +82,7 @@ def _remove_group(group: Path) -> None:
 
 @cache
 def find_usable_group() -> Path | None:
-    """Return the parent group for runs, or None if a trial with one fails."""
+    """Return the parent group for runs, or None if a trial run in a group fails."""
     parent = find_delegated_group()
     if parent is None:
         return None

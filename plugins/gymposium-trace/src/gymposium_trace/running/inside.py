@@ -7,7 +7,7 @@ which `site` would add, are added here.
 
 
 def _prepare() -> tuple[str, str]:
-    """Set the limits and make `dbg` importable. Returns the program and its file name."""
+    """Set limits and make `dbg` importable. Return the program and its file name."""
     import _sitebuiltins
     import builtins
     import resource

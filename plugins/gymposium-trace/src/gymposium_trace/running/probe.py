@@ -72,7 +72,7 @@ class Capability:
     reason: str
     """Why it does not work, or what it lets through; else empty."""
     lets: tuple[str, ...] = ()
-    """Walls that did not hold, as keys of `WALLS`."""
+    """Isolation that failed, as keys of `WALLS`."""
 
     @property
     def isolates(self) -> bool:

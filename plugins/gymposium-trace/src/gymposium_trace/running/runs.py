@@ -69,7 +69,7 @@ class _WatchedRun:
 
 
 def open_unnamed_file(content: bytes, folder: Path) -> IO[bytes]:
-    """Return a read-only file that no longer has a name."""
+    """Return an open read-only file that is already unlinked."""
     path = folder / "unnamed"
     path.write_bytes(content)
     file = open(path, "rb")  # noqa: SIM115  # the caller closes it

@@ -90,9 +90,9 @@ def _compute_variance(
 
 
 def _compute_upper_return(graph: Graph, policy: Policy, seat: int) -> tuple[float, int]:
-    """Return the most that an opponent in `seat` can get from the policy, whatever it plays in unknown states.
+    """Return an upper bound on an opponent's return in `seat`, and the number of unknown states it can reach.
 
-    Also return the number of unknown states that the opponent can reach. Behind them the opponent sees everything."""
+    Behind an unknown state, the opponent sees everything."""
     positions = graph.positions
     worth, reach = [0.0] * len(positions), [0.0] * len(positions)
     sees = [False] * len(positions)
@@ -139,7 +139,7 @@ def _compute_upper_return(graph: Graph, policy: Policy, seat: int) -> tuple[floa
 
 
 def _compute_lower_return(graph: Graph, policy: Policy, response: Mapping[State, MoveDistribution], seat: int) -> float:
-    """Return the least that a response in `seat` gets from the policy, whatever it plays in unknown states."""
+    """Return a lower bound on a response's return in `seat`, for any play in unknown states."""
     positions = graph.positions
     worth = [0.0] * len(positions)
     played = {state: get_move_probabilities(distribution) for state, distribution in policy.table.items()}

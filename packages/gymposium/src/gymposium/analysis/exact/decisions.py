@@ -29,7 +29,7 @@ class CostlyDecision:
     better: str
     """The move with the highest mean return against the best response."""
     share: float
-    """The most helpful share of the other replies' probability to move to `better`: one of `SHARES`."""
+    """Share of the other replies' probability that helps most when moved to `better`: one of `SHARES`."""
     cost: float
     """Reduction in the return of a refitted best response per match with the player in this seat.
 

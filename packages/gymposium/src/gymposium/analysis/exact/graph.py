@@ -131,7 +131,7 @@ def _order_backwards(positions: Sequence[Position], seat: int) -> tuple[tuple[in
 
 
 def check_engine(game: OpenSpielGame) -> None:
-    """Raise `TooLarge` if the engine cannot tell histories apart as seats do, or list chance outcomes."""
+    """Raise `TooLarge` if the engine cannot distinguish histories as seats do, or cannot list chance outcomes."""
     kind = game.engine.get_type()
     hides = game.hides or kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS
     if hides and not kind.provides_information_state_string:

@@ -46,7 +46,7 @@ class PolicyFigures:
 
 @dataclass(frozen=True, slots=True)
 class PlayerFigures:
-    """Exact figures for a player: as it plays, with forfeits for illegal replies, and restricted to its legal moves."""
+    """Exact figures for a player, with forfeits for illegal replies and restricted to legal moves."""
 
     as_played: PolicyFigures
     restricted: PolicyFigures | None

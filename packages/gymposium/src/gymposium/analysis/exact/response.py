@@ -44,11 +44,11 @@ def best_response(policy: Policy, held_out: Policy | None = None) -> BestRespons
     """Return the deterministic policy with the highest mean return against `policy` in each seat.
 
     It takes the first of equal moves. Illegal replies in `policy` count as forfeits. In states that `policy` never
-    reaches, it is the best response to a policy that slips now and then.
+    reaches, it responds to a policy with rare random moves.
 
-    A best response to a policy estimated from samples exploits their noise. So it is valued against `held_out`, the
-    same player's policy from other samples (another `seed` of `tabulate`). That value estimates what this response
-    gets, which is at most what the best response gets.
+    A best response to a policy estimated from samples exploits their noise. So it is evaluated against
+    `held_out`, the same player's policy from other samples (another `seed` of `tabulate`). That value estimates what
+    this response gets, which is at most what the best response gets.
 
     Raises `GymposiumError` for an estimated policy without `held_out`, and for a policy tabulated for only one seat."""
     if reason := find_response_problem(policy, held_out):

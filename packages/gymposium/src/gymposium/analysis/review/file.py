@@ -33,7 +33,7 @@ class ReviewFile(FileModel):
     returns: tuple[float, float]
     """The game's minimum and maximum return."""
     open: bool
-    """True for perfect information, so that a position has one value for both seats."""
+    """True for perfect information, where a position has one value for both seats."""
     matches: dict[str, MatchReview]
     """Reviews by match id."""
 
@@ -83,7 +83,7 @@ class ReviewCache:
 
 
 def get_review_path(matches: Path) -> Path:
-    """The path of the reviews of a file of matches, compressed or not."""
+    """Return the path of a match file's reviews. A compressed file has the same one."""
     return matches.with_name(plain_path(matches).name.removesuffix(".jsonl") + REVIEW_SUFFIX)
 
 

@@ -36,7 +36,7 @@ class UnjudgeableGame(GymposiumError):
 
 @dataclass(frozen=True, slots=True)
 class JudgedDecision:
-    """A decision in a match, to be judged."""
+    """A decision to judge."""
 
     match: Match
     """The match before the moves."""

@@ -73,10 +73,9 @@ class AskBatch:
 class RemotePlayer:
     """A player that thinks on an executor's workers, for opponents with slow search.
 
-    It replies like the player itself. Only worlds that search finds from a seat's views are found anew at each
-    decision.
+    It replies like the local player, but search samples new worlds at each decision.
 
-    The player must not keep state between turns, because each may be answered by another worker."""
+    The player must not keep state between turns, because another worker may answer the next one."""
 
     def __init__(self, player: str, executor: str, start: ExecutorStart, name: str | None = None) -> None:
         """`name` is this player's name, by default `remote:PLAYER`.
@@ -119,7 +118,7 @@ class RemotePlayer:
 
 
 def answer_asks(portion: AskBatch) -> list[tuple[Reply, tuple[Any, ...]]]:
-    """Let this process's player answer asks. Returns the replies with the states of the random streams.
+    """Answer asks with this process's player. Returns the replies with the states of the random streams.
 
     Raises `GymposiumError` if the player keeps state for its next turn."""
     asks = [snapshot.ask() for snapshot in portion.asks]

@@ -1,4 +1,4 @@
-"""Handling of Ctrl-C in worker processes. A terminal sends it to all of them, but only the first handles it."""
+"""Handling of Ctrl-C in worker processes. A terminal sends it to every process, but only the main one handles it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from types import FrameType
 def delay_ctrl_c() -> Iterator[None]:
     """Delay Ctrl-C until the end of the block, and shield a process started in it.
 
-    A half-started process would print a traceback. This thread's signal mask, inherited by the new process, is not
-    enough: Python handles signals in the main thread, whichever thread receives them."""
+    A half-started process would print a traceback. The inherited signal mask is not enough, because Python handles
+    signals in the main thread."""
     pressed: list[tuple[int, FrameType | None]] = []
     handler = signal.getsignal(signal.SIGINT)
     handles = threading.current_thread() is threading.main_thread() and callable(handler)
