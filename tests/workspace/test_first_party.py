@@ -27,7 +27,7 @@ importlib.metadata.distributions = lambda: [
 from gymposium import load_game, make_player, make_reward
 from gymposium.cli.main import app
 from gymposium.errors import GymposiumError
-from gymposium.runs.executors.make import running_executor
+from gymposium.runs.executors.make import open_executor
 from gymposium.runs.executors.protocol import ExecutorStart
 from gymposium.runs.loggers.make import check_loggers
 from gymposium.plugins.first_party import first_party
@@ -41,7 +41,7 @@ def config(kind):
 
 WAYS = {
     "command": lambda name: get_command(app).resolve_command(None, [name]),
-    "executor": lambda name: running_executor(name, None).__enter__(),
+    "executor": lambda name: open_executor(name, None).__enter__(),
     "game": load_game,
     "logger": lambda name: check_loggers({name: {}}),
     "player": lambda name: make_player(f"{name}x" if name[-1] in ":-" else name),

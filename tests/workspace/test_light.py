@@ -40,7 +40,8 @@ def test_importing_gymposium_imports_no_engine_and_no_command_line() -> None:
 
 
 def test_scores_need_no_statistics_of_scipy() -> None:
-    program = "from gymposium.records.scores import mean, rate\nrate(1, 2), mean([1.0, 2.0])"
+    imports = "from gymposium.records.scores import estimate_mean, estimate_rate"
+    program = f"{imports}\nestimate_rate(1, 2), estimate_mean([1.0, 2.0])"
     assert "scipy" in imported(f"{program}\nimport sys\nassert 'scipy.stats' not in sys.modules")
 
 

@@ -42,8 +42,8 @@ def test_a_run_is_running_as_long_as_its_process_lives(training_run: Any) -> Non
         assert run.running
     assert not run.running
     code = (
-        "import sys, pathlib; from gymposium.runs.run import marked_running\n"
-        "with marked_running(pathlib.Path(sys.argv[1])): print('ready', flush=True); sys.stdin.read()"
+        "import sys, pathlib; from gymposium.runs.run import mark_running\n"
+        "with mark_running(pathlib.Path(sys.argv[1])): print('ready', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-P", "-c", code, str(made.path)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
