@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from gymposium.cli.json_output import JsonOption
-from gymposium.cli.resume import OutOption, ResumeOption, refuse_beside_resume
+from gymposium.cli.resume import OutOption, ResumeOption, reject_options_beside_resume
 from gymposium.errors import BadOption
-from gymposium.runs.folder import check_new
+from gymposium.runs.folder import check_run_path
 from gymposium_train.cli.naming import make_overrides, name_options
 from gymposium_train.cli.running import MetricsOption, make_config, parse_metrics, run_training, show_plan
 from gymposium_train.config.model import Tune
@@ -73,7 +73,7 @@ def command(
             raise typer.Exit(130) from None
         return
     if resume is not None:
-        refuse_beside_resume(ctx, {"metrics"})
+        reject_options_beside_resume(ctx, {"metrics"})
         run_training(None, resume, metrics, as_json=as_json)
         return
     data = [argument for argument in arguments or [] if "=" not in argument]
@@ -99,5 +99,5 @@ def command(
             parse_metrics(metrics)
             show_plan(config, as_json=as_json)
         else:
-            check_new(out_dir)
+            check_run_path(out_dir)
             run_training(config, out_dir, metrics, as_json=as_json)
