@@ -25,6 +25,7 @@ from gymposium.runs.curves import Curves
 from gymposium.runs.results import build_learning_curves, build_rows, sum_stage_seconds
 from gymposium.runs.run import Run, find_runs
 from gymposium.runs.samples import SamplesIndex
+from gymposium_agents.players.player import LanguageModelPlayer
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.directory import RunDirectory, write_json
 from gymposium_train.config.schedules import Pace, growth
@@ -199,6 +200,34 @@ def test_the_result_is_a_player(finished: RunDirectory) -> None:
     game = load_game("tic_tac_toe")
     jobs = plan_jobs(game, [player, make_player("random")], 4, seed=1, swap=True, tag="t", on_illegal=FORFEIT)
     assert len(list(play(job for job, _ in jobs))) == 4
+
+
+@pytest.mark.parametrize(
+    ("missing", "model", "adapter"),
+    [
+        ((), "cold_start", "adapter"),
+        (("adapter",), "cold_start", None),
+        (("cold_start",), "base", "adapter"),
+        (("adapter", "cold_start"), None, None),
+    ],
+)
+def test_a_run_is_the_player_of_what_it_trained(
+    finished: RunDirectory, tmp_path: Path, missing: tuple[str, ...], model: str | None, adapter: str | None
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(finished.path, run)
+    for name in missing:
+        shutil.rmtree(run / name)
+    if model is None:
+        with pytest.raises(BadOption, match="has not trained a model yet"):
+            make_player(f"lm:{run}")
+        return
+    player = make_player(f"lm:{run}?temperature=0.5")
+    assert isinstance(player, LanguageModelPlayer)
+    assert player.name == f"lm:{run}?temperature=0.5"
+    expected = make_player(f"lm:{run / model}" + (f"@{run / adapter}" if adapter else "") + "?temperature=0.5")
+    assert isinstance(expected, LanguageModelPlayer)
+    assert player.identity() == expected.identity()
 
 
 def test_the_report_stands_alone_and_shows_each_game(finished: RunDirectory) -> None:

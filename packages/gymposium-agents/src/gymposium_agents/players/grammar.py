@@ -16,9 +16,13 @@ from threading import Lock
 from typing import Any, Literal
 from weakref import WeakValueDictionary
 
+from gymposium.errors import BadOption
 from gymposium.players.identity import file_digest
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import EngineSpec
+from gymposium.records import Problem
+from gymposium.runs.run import Run, is_run
+from gymposium.util.durable import MARK
 from gymposium.util.settings import NoSettings
 from gymposium_agents.chat.chat import Chat
 from gymposium_agents.chat.settings import PlayerSettings, convert_options, parse_boolean, parse_options
@@ -42,7 +46,8 @@ TRUST_OPTIONS = ("trust_remote_code", "allow_pickle")
 def make_language_model_player(
     model: str, adapter: str | None = None, options: str | None = None
 ) -> LanguageModelPlayer:
-    """Make the player written `lm:MODEL` or `lm:MODEL@ADAPTER`, with or without options.
+    """Make the player written `lm:MODEL` or `lm:MODEL@ADAPTER`, with or without options. `lm:RUN` names the directory
+    of a training run, and is the model that it trained, with its adapter if it has one.
 
     `player.json` beside the adapter, or else beside the model, contains the settings of its training. Options override
     them. A model without that file gets the full prompt, replies in tags with optional thoughts, and greedy play
@@ -55,6 +60,9 @@ def make_language_model_player(
     Raises `GymposiumError` with the fix for unknown or conflicting options, and for a missing or incomplete model or
     adapter."""
     values = parse_options(options)
+    name = f"lm:{model}" + (f"@{adapter}" if adapter else "") + (f"?{options}" if options else "")
+    if adapter is None and is_run(Path(model)):
+        model, adapter = find_trained_model(Path(model))
     directory = None
     if adapter is not None:
         from gymposium_agents.lora.attach import find_adapter_directory  # torch takes seconds to import
@@ -78,9 +86,27 @@ def make_language_model_player(
         policy = name_policy(adapter, directory)
         if policy not in engine.adapters:
             engine.publish(directory, policy)
-    name = f"lm:{model}" + (f"@{adapter}" if adapter else "") + (f"?{options}" if options else "")
     origin = Origin(model, adapter, directory, load, spec.label or spec.name, trust)
     return make_engine_player(name, engine, chat, settings, policy, origin)
+
+
+def find_trained_model(run: Path) -> tuple[str, str | None]:
+    """Return the model that a run has trained, and its adapter if it trained a LoRA. Without a result of reinforcement
+    learning, it is the model after the cold start.
+
+    Raises `BadOption` for a run without a complete result."""
+    config = Run(run.name, run).config()
+    if isinstance(config, Problem):
+        raise BadOption(f"Cannot find the model of the run {run}: {config}.")
+    complete = {name for name in ("model", "adapter", "cold_start", "base") if (run / name / MARK).is_file()}
+    if "model" in complete:
+        return str(run / "model"), None
+    start = next((str(run / name) for name in ("cold_start", "base") if name in complete), None)
+    if "adapter" in complete:
+        return start or str(config["model"]["name"]), str(run / "adapter")
+    if "cold_start" not in complete:
+        raise BadOption(f"The run {run} has not trained a model yet. Resume it:  gymposium train --resume {run}")
+    return str(run / "cold_start"), None
 
 
 def find_shared_engine(model: str) -> HostingEngine:

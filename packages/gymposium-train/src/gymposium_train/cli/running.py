@@ -138,7 +138,7 @@ def _suggest_command(run: RunDirectory, config: TrainConfig) -> str | None:
     model, adapter = (cold_start_model(run, config), None) if config.steps == 0 else trained_model(run, config)
     if not (Path(model) if adapter is None else adapter / "adapter_config.json").exists():
         return None
-    player = format_player_name(model, adapter)
+    player = format_player_name(run.path)
     if not config.games:
         return f"The model is the player {player}"
     game = config.games[0]

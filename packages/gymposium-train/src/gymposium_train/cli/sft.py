@@ -54,7 +54,7 @@ def command(
     tools and tool calls. gymposium synth writes such files. The model imitates each reply of the assistant.
 
     After each epoch, the loss and the token accuracy of the held-out conversations are measured. The result has the
-    weights of the epoch with the lowest loss. It is the player lm:RUN/cold_start.
+    weights of the epoch with the lowest loss. It is the player lm:RUN.
 
     Ctrl-C and SIGTERM stop after the current step; --resume continues from there.
 

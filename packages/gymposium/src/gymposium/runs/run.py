@@ -111,7 +111,7 @@ def is_data_file(file: Path) -> bool:
     """Return whether gymposium writes this file next to match records: a run's metrics or samples, or `synth` chats."""
     name = plain_path(file).name
     if name in ("metrics.jsonl", "samples.jsonl"):
-        return _is_run(file.parent)
+        return is_run(file.parent)
     if name == "data.jsonl":
         with suppress(OSError, ValueError):
             manifest = strict_json(read_plain_text(file.parent / "manifest.json"))
@@ -133,18 +133,18 @@ def find_linked_runs(directory: Path) -> dict[str, Path]:
 
 
 def _search_runs(directory: Path) -> list[Run]:
-    if _is_run(directory):
+    if is_run(directory):
         return [Run(Path(realpath(directory)).name, directory)]
     found = []
     for place, below, _ in os.walk(directory):
         below.sort()
-        for name in [name for name in below if _is_run(Path(place, name))]:
+        for name in [name for name in below if is_run(Path(place, name))]:
             below.remove(name)
             path = Path(place, name)
             found.append(Run(path.relative_to(directory).as_posix(), path))
     return sorted(found, key=lambda run: run.name)
 
 
-def _is_run(path: Path) -> bool:
+def is_run(path: Path) -> bool:
     """Return whether this is a run. A model directory also has a `config.json`, but no `versions.json`."""
     return all((path / name).is_file() for name in ("config.json", "versions.json"))
