@@ -158,9 +158,9 @@ def command(
 
     \b
     gymposium eval mcts-100 --game tic_tac_toe --opponents random -n 1000
-    gymposium eval lm:runs/first/cold_start@runs/first/adapter --game tic_tac_toe
+    gymposium eval lm:runs/first --game tic_tac_toe
     gymposium eval "lm:Qwen/Qwen3-0.6B?context=full&temperature=0.6" --game kuhn_poker --game leduc_poker
-    gymposium eval "lm:runs/first/cold_start@runs/first/adapter?temperature=0" --game tic_tac_toe --exact
+    gymposium eval "lm:runs/first?temperature=0" --game tic_tac_toe --exact
     gymposium eval lm:Qwen/Qwen2.5-7B-Instruct --preset ludic --start-server --schedule streaming
     gymposium eval --resume gymposium-runs/2026-11-23-eval-1
     """
