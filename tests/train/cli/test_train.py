@@ -287,7 +287,7 @@ def test_only_weights_on_this_machine_are_offered_to_play(game: str, wanted: str
     command = _suggest_command(run, config)
     assert command is not None
     assert command.startswith(wanted)
-    assert f"lm:some/model@{run.adapter}" in command
+    assert f"lm:{run.path}" in command
 
 
 def test_train_says_what_it_wants() -> None:
