@@ -51,7 +51,7 @@ MEASURED = Path("entries/random/exact.json")
 def make_board(path: Path, seed: int) -> None:
     """Make a board of two own players and a submission, with results and measured figures."""
     board = Board.open_or_create(path, parse_suite(SUITE.format(seed=seed)))
-    board.add("mcts-2", seed, label="A submission", by="Somebody", made="2026-01-02")
+    board.add(["mcts-2"], seed, label="A submission", by="Somebody", made="2026-01-02")
     with closing(LocalExecutor(1)) as executor:
         complete = run_tournament(board, executor).complete
     if not complete:

@@ -35,17 +35,17 @@ def test_another_suite_needs_another_board(board: Board) -> None:
 
 
 def test_a_player_is_entered_once_and_last(board: Board) -> None:
-    entry = board.add("mcts-5", None, ["kuhn_poker"])
+    [entry] = board.add(["mcts-5"], None, ["kuhn_poker"])
     assert (entry.number, entry.seed, entry.own, entry.games) == (2, None, False, ("kuhn_poker",))
-    assert board.add("mcts-5", None) == entry
+    assert board.add(["mcts-5"], None) == [entry]
     with pytest.raises(BadOption, match="--seed: mcts-5 is already on the board without --seed, not with 7"):
-        board.add("mcts-5", 7)
-    assert board.add("mcts-6", 7).games == ("tic_tac_toe", "kuhn_poker")
+        board.add(["mcts-5"], 7)
+    assert board.add(["mcts-6"], 7)[0].games == ("tic_tac_toe", "kuhn_poker")
     assert [one.number for one in board.entries()] == [0, 1, 2, 3]
     with pytest.raises(UnknownName):
-        board.add("mcst-5", None)
+        board.add(["mcst-5"], None)
     with pytest.raises(BadOption, match="has no game chess"):
-        board.add("mcts-7", None, ["chess"])
+        board.add(["mcts-7"], None, ["chess"])
 
 
 @pytest.mark.parametrize(
@@ -56,9 +56,9 @@ def test_none_of_several_players_is_entered_if_one_is_refused(board: Board, refu
     before = board.entries()
     for players in (["mcts-5", refused], [refused, "mcts-5"], ["mcts-5", "mcts-6", refused, "mcts-7"]):
         with pytest.raises(BadOption, match=f"^--add {refused}: .*{why}.* None of the {len(players)} players was"):
-            board.add_all(players, 7)
+            board.add(players, 7)
         assert board.entries() == before
-    added = board.add_all(["mcts-5", "mcts-6", "mcts-5"], 7)
+    added = board.add(["mcts-5", "mcts-6", "mcts-5"], 7)
     assert [(entry.player, entry.number) for entry in added] == [("mcts-5", 2), ("mcts-6", 3), ("mcts-5", 2)]
     assert board.entries() == [*before, *added[:2]]
 
@@ -81,7 +81,7 @@ def test_a_player_that_cannot_play_the_board_s_game_is_not_entered(
     """Neither by a suite nor later, and nothing is written."""
     board = Board.open_or_create(tmp_path / "board", parse_suite(f'name = "s"\n[[games]]\nname = "{game}"\n'))
     with pytest.raises(BadOption, match=f"{player} cannot be entered in {game}: .*{why}"):
-        board.add(player, 0)
+        board.add([player], 0)
     assert board.entries() == []
     if player != "cfr-5" or game != "phantom_ttt":
         with pytest.raises(BadOption, match="cannot be entered"):

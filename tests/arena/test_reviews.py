@@ -74,7 +74,7 @@ def test_reviews_of_one_game_are_by_one_judge(board: Board, executor: LocalExecu
     lost = compute_results(board, samples=100).games[1].lost
     assert lost is not None
     assert lost.judge == "cfr-20"
-    board.add("mcts-5", None)
+    board.add(["mcts-5"], None)
     assert play_board(board).complete
     new = [file for file in board.files() if "kuhn" in str(file) and file not in kuhn]
     for file in new:

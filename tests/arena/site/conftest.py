@@ -56,7 +56,7 @@ def plugin() -> Iterator[Path]:
 def rated(plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The board with its results. One submitted player has a label."""
     board = Board.open_or_create(tmp_path_factory.mktemp("rated") / "board", parse_suite(SUITE))
-    board.add("mcts-10", 9, ["tic_tac_toe"], label="Searcher <i>Ten</i>", by="Somebody", made="2026-01-02")
+    board.add(["mcts-10"], 9, ["tic_tac_toe"], label="Searcher <i>Ten</i>", by="Somebody", made="2026-01-02")
     assert play_board(board, 1).complete
     write_results(board, compute_results(board, samples=50))
     return board.path

@@ -46,8 +46,8 @@ def played(plugin: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("played")
     (folder / "weights.json").write_text("3")
     board = Board.open_or_create(folder / "board", parse_suite(SUITE))
-    board.add(f"weighted:{folder / 'weights.json'}", 11, label="By weights", by="Somebody", made="2026-01-02")
-    board.add("secret", None, ["tic_tac_toe"])
+    board.add([f"weighted:{folder / 'weights.json'}"], 11, label="By weights", by="Somebody", made="2026-01-02")
+    board.add(["secret"], None, ["tic_tac_toe"])
     assert play_board(board, 1).complete
     write_results(board, compute_results(board))
     return board.path

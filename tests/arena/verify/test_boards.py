@@ -73,7 +73,7 @@ def test_a_compressed_board_verifies_and_is_added_to(copy: Copy, plugin: Path, t
     verified = copy.verify()
     assert (verified.findings, verified.results, verified.matches) == ([], "agree", verified.planned)
     assert compute_results(board) == results
-    board.add("mcts-3", 7, ["tic_tac_toe"])
+    board.add(["mcts-3"], 7, ["tic_tac_toe"])
     again = play_board(board, 1)
     assert (again.played, again.complete) == (sum(lineup.matches for lineup in added(board, "mcts-3")), True)
     assert {*board.files()} == {*packed, *map(board.matches_file, added(board, "mcts-3"))}

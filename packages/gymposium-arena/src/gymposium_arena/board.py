@@ -100,23 +100,6 @@ class Board:
 
     def add(
         self,
-        player: str,
-        seed: int | None,
-        games: Sequence[str] = (),
-        *,
-        label: str | None = None,
-        by: str | None = None,
-        made: str | None = None,
-    ) -> Entry:
-        """Append a player's entry, for these games or for all in the suite. A player on the board keeps its entry.
-
-        `label` is the display name, `by` the person who enters the player, and `made` the date.
-
-        Raises `BadOption` if the player is on the board with different values."""
-        return self.add_all([player], seed, games, label=label, by=by, made=made)[0]
-
-    def add_all(
-        self,
         players: Sequence[str],
         seed: int | None,
         games: Sequence[str] = (),
@@ -125,7 +108,12 @@ class Board:
         by: str | None = None,
         made: str | None = None,
     ) -> list[Entry]:
-        """Append several entries like `add`, or none of them if one is invalid."""
+        """Append players' entries, for these games or for all in the suite, or no entry if one is invalid.
+
+        A player on the board keeps its entry. `label` is the display name, `by` the person who enters the players, and
+        `made` the date.
+
+        Raises `BadOption` if a player is on the board with different values."""
         known = [game.name for game in self.suite.games]
         before = self.entries()
         entries, added = {entry.player: entry for entry in before}, list[Entry]()

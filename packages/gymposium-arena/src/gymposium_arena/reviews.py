@@ -11,7 +11,7 @@ from gymposium.errors import BadRecord
 from gymposium.plugins.command_line import command_line
 from gymposium.records import Record
 from gymposium_arena.outcomes import read_outcomes
-from gymposium_arena.results.model import Interval, LostResult, PlayerLost, round_figure
+from gymposium_arena.results.model import Interval, LostResult, PlayerLost, round_figure, round_known
 
 _DIGITS = 6
 
@@ -70,16 +70,12 @@ class BoardReviews:
                     moves=lost.moves,
                     per_move=Interval(
                         value=round_figure(lost.per_move, _DIGITS),
-                        low=_round_figure(lost.low),
-                        high=_round_figure(lost.high),
+                        low=round_known(lost.low, _DIGITS),
+                        high=round_known(lost.high, _DIGITS),
                     ),
                     failures=lost.failures,
-                    per_failure=_round_figure(lost.per_failure),
+                    per_failure=round_known(lost.per_failure, _DIGITS),
                 )
                 for lost in found.tally.players()
             ],
         )
-
-
-def _round_figure(value: float | None) -> float | None:
-    return None if value is None else round_figure(value, _DIGITS)

@@ -10,7 +10,7 @@ from gymposium.games.protocol import Game
 from gymposium.players.grammar import make_core_player
 from gymposium.players.protocol import DistributionPlayer, Player
 from gymposium.players.random import RandomPlayer
-from gymposium_arena.results.model import Measured, Yardsticks, round_figure
+from gymposium_arena.results.model import Measured, Yardsticks, round_figure, round_known
 
 _DIGITS = 6
 
@@ -49,8 +49,8 @@ def measure_player(game: Game, player: Player) -> Measured | None:
         legal_mass=round_figure(policy.legal_mass, _DIGITS),
         win_rate_against_random=round_figure(played.against_random.mean.win, _DIGITS),
         return_against_random=round_figure(played.against_random.mean.mean_return, _DIGITS),
-        exploitability=_round_figure(played.exploitability),
-        restricted_exploitability=None if restricted is None else _round_figure(restricted.exploitability),
+        exploitability=round_known(played.exploitability, _DIGITS),
+        restricted_exploitability=None if restricted is None else round_known(restricted.exploitability, _DIGITS),
     )
 
 
@@ -77,7 +77,3 @@ def _find_optima(game: Game) -> tuple[float | None, float | None]:
         return None, round_figure(best_response(tabulate(game, RandomPlayer())).value.mean.mean_return, _DIGITS)
     except TooLarge:
         return None, None
-
-
-def _round_figure(value: float | None) -> float | None:
-    return None if value is None else round_figure(value, _DIGITS)

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from gymposium.games.registry import load_named_game
 from gymposium.records import Record
 from gymposium_arena.outcomes import MatchOutcome, drop_duplicates, read_outcomes
-from gymposium_arena.ratings.bootstrap import SAMPLES, compute_interval, draw_deal_weights, make_generator
+from gymposium_arena.ratings.bootstrap import SAMPLES, draw_deal_weights, make_generator
 from gymposium_arena.ratings.comparisons import compare_players
 from gymposium_arena.ratings.evidence import sum_game
 from gymposium_arena.ratings.fit import find_anchor, rate
+from gymposium_arena.results.model import round_known
 
 _SEED = 0
 
@@ -55,21 +56,17 @@ def _rate_agents(game: str, outcomes: list[MatchOutcome]) -> list[Rating]:
     comparisons = compare_players(outcomes, agents)
     weights = draw_deal_weights(make_generator(_SEED, "deals", game), SAMPLES, len(comparisons.deals))
     ratings = rate(sum_game(comparisons, weights), make_generator(_SEED, "prior", game))
-    low, high = compute_interval(ratings.samples)
+    low, high = ratings.compute_ends()
     rated = [
         Rating(
             game,
             agent,
             matches[agent],
             find_anchor(agents),
-            _round_figure(ratings.values[i]),
-            None if ratings.bounds[i] == "at most" else _round_figure(low[i]),
-            None if ratings.bounds[i] == "at least" else _round_figure(high[i]),
+            round_known(ratings.values[i], 1),
+            round_known(low[i], 1),
+            round_known(high[i], 1),
         )
         for i, agent in enumerate(agents)
     ]
     return sorted(rated, key=lambda row: -math.inf if row.value is None else row.value, reverse=True)
-
-
-def _round_figure(value: float) -> float | None:
-    return None if math.isnan(value) else round(float(value), 1)

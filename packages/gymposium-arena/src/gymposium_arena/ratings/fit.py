@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gymposium_arena.ratings.bootstrap import compute_interval
 from gymposium_arena.ratings.comparisons import Floats
 from gymposium_arena.ratings.connectivity import Bound, find_bounds, find_component
 from gymposium_arena.ratings.evidence import Evidence
@@ -29,6 +30,13 @@ class Ratings:
     """Ratings in the bootstrap samples, shape (samples, n), in Elo points."""
     bounds: tuple[Bound | None, ...]
     """The ends that each player's interval has; None without enough data."""
+
+    def compute_ends(self) -> tuple[Floats, Floats]:
+        """Return both ends of each player's 95 % interval, shape (n) each; NaN for a missing end."""
+        low, high = compute_interval(self.samples)
+        low[[bound == "at most" for bound in self.bounds]] = math.nan
+        high[[bound == "at least" for bound in self.bounds]] = math.nan
+        return low, high
 
 
 def find_anchor(players: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ These classes define the file's JSON schema (`gymposium leaderboard rate --schem
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from gymposium.match.ending import EndingKind
@@ -344,3 +345,8 @@ class Results(FileModel):
 def round_figure(value: float, digits: int) -> float:
     """Round a figure to decimal digits for storage, without a negative zero."""
     return round(float(value), digits) + 0.0
+
+
+def round_known(value: float | None, digits: int) -> float | None:
+    """Round a figure like `round_figure`; None for None and NaN."""
+    return None if value is None or math.isnan(value) else round_figure(value, digits)

@@ -10,7 +10,6 @@ import numpy as np
 
 from gymposium_arena.failing import GameDecisions
 from gymposium_arena.outcomes import MatchOutcome
-from gymposium_arena.ratings.bootstrap import compute_interval
 from gymposium_arena.ratings.comparisons import Floats, compare_players
 from gymposium_arena.ratings.completed import (
     MAX_FAILURE_PROBABILITY,
@@ -20,8 +19,8 @@ from gymposium_arena.ratings.completed import (
 from gymposium_arena.ratings.evidence import sum_game
 from gymposium_arena.ratings.fit import rate
 from gymposium_arena.ratings.returns import compute_means, sum_returns
-from gymposium_arena.results.model import Interval, PlayResult, PlayStanding, round_figure
-from gymposium_arena.results.standings import make_interval, round_known
+from gymposium_arena.results.model import Interval, PlayResult, PlayStanding, round_figure, round_known
+from gymposium_arena.results.standings import make_interval
 
 
 def make_play_result(
@@ -48,7 +47,7 @@ def make_play_result(
     comparisons = compare_players(outcomes, players, weights)
     samples = draw_weights(len(comparisons.deals), compute_effective_number(_sum_by_deal(outcomes, weights)))
     ratings = rate(sum_game(comparisons, samples), prior)
-    low, high = compute_interval(ratings.samples)
+    low, high = ratings.compute_ends()
     failed: defaultdict[int, set[int]] = defaultdict(set)
     for match, player in zip(rows.match[rows.failed], rows.player[rows.failed], strict=True):
         failed[int(player)].add(int(match))
@@ -57,8 +56,8 @@ def make_play_result(
             player=player,
             bound=ratings.bounds[i],
             rating=round_known(ratings.values[i], 1),
-            low=None if ratings.bounds[i] == "at most" else round_known(low[i], 1),
-            high=None if ratings.bounds[i] == "at least" else round_known(high[i], 1),
+            low=round_known(low[i], 1),
+            high=round_known(high[i], 1),
             effective=round_figure(
                 compute_effective_number([w for w, one in zip(weights, outcomes) if player in one.players]), 1
             ),

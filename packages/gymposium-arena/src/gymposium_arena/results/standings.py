@@ -9,7 +9,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gymposium_arena.ratings.bootstrap import compute_interval
 from gymposium_arena.ratings.comparisons import Floats
 from gymposium_arena.ratings.cycles import find_cycles
 from gymposium_arena.ratings.evidence import Evidence
@@ -18,7 +17,16 @@ from gymposium_arena.ratings.flip import find_flip
 from gymposium_arena.ratings.payoff import Payoff
 from gymposium_arena.ratings.ranks import Place, assign_places, find_surely_above
 from gymposium_arena.ratings.returns import GameReturns, Means
-from gymposium_arena.results.model import FlipDistance, Interval, Mean, Pairing, RatedBoard, Standing, round_figure
+from gymposium_arena.results.model import (
+    FlipDistance,
+    Interval,
+    Mean,
+    Pairing,
+    RatedBoard,
+    Standing,
+    round_figure,
+    round_known,
+)
 
 _Row = TypeVar("_Row", Mean, Standing)
 
@@ -39,7 +47,7 @@ def make_board(
     `matches` and `played` hold each player's numbers of matches and deals. `evidence` maps deal weights, shape
     (samples, deals), to evidence. `corrected` holds the luck-corrected `means`. Players are ordered by the means `by`,
     or by rating if it is None."""
-    low, high = compute_interval(ratings.samples)
+    low, high = ratings.compute_ends()
     order = ratings if by is None else by
     above = find_surely_above(ratings.samples, played) if by is None else by.above
     ranked = assign_places(order.values.tolist(), above)
@@ -49,8 +57,8 @@ def make_board(
             matches=matches[player],
             bound=bound,
             rating=round_known(ratings.values[i], 1),
-            low=None if bound == "at most" else round_known(low[i], 1),
-            high=None if bound == "at least" else round_known(high[i], 1),
+            low=round_known(low[i], 1),
+            high=round_known(high[i], 1),
             place=ranked[i],
             returned=None if means is None else _get_mean(means, i),
             corrected=None if corrected is None else _get_mean(corrected, i),
@@ -134,8 +142,3 @@ def make_interval(value: float, low: float, high: float) -> Interval | None:
     if math.isnan(value):
         return None
     return Interval(value=round_figure(value, 4), low=round_known(low, 4), high=round_known(high, 4))
-
-
-def round_known(value: float, digits: int) -> float | None:
-    """Round a figure for storage; None for NaN."""
-    return None if math.isnan(value) else round_figure(value, digits)

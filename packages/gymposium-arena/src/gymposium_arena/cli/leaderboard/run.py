@@ -105,7 +105,7 @@ def run_suite(
     for entry in opened.entries() if add else ():
         check_named_player(entry.player)  # before entering a player that could not meet it
     allow(*list_names_to_allow((), add or ()))  # also for the workers, which read the names from the entries
-    opened.add_all(add or (), seed, game or (), label=label, by=by, made=datetime.now(UTC).date().isoformat())
+    opened.add(add or (), seed, game or (), label=label, by=by, made=datetime.now(UTC).date().isoformat())
     last: Tournament | None = None
 
     def describe_progress() -> str:
