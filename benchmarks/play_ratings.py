@@ -33,9 +33,8 @@ from gymposium_arena.ratings.bootstrap import compute_interval, draw_deal_weight
 from gymposium_arena.ratings.comparisons import compare_players
 from gymposium_arena.ratings.completed import Decisions, compute_effective_number, weight_completed_matches
 from gymposium_arena.ratings.evidence import sum_game
-from gymposium_arena.ratings.fit import rate
+from gymposium_arena.ratings.fit import POINTS, rate
 from gymposium_arena.ratings.newton import fit_many
-from gymposium_arena.ratings.scale import POINTS
 
 SKILLS = (0.0, 0.3, 0.6, 0.9)
 """Shares of perfect play; the rest is random. The first player is rated 0."""

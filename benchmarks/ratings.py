@@ -38,14 +38,13 @@ from gymposium_arena.outcomes import MatchOutcome
 from gymposium_arena.ratings.bootstrap import SAMPLES, compute_interval, draw_deal_weights, make_generator
 from gymposium_arena.ratings.comparisons import Comparisons, Floats, compare_players
 from gymposium_arena.ratings.evidence import Evidence, sum_game, sum_games
-from gymposium_arena.ratings.fit import Ratings, rate
+from gymposium_arena.ratings.fit import POINTS, Ratings, rate
 from gymposium_arena.ratings.flip import TOLERANCE, find_flip
 from gymposium_arena.ratings.newton import fit_many
 from gymposium_arena.ratings.payoff import compute_payoff
 from gymposium_arena.ratings.prior import compute_prior, draw_prior
 from gymposium_arena.ratings.ranks import FEWEST, assign_places, find_surely_above
 from gymposium_arena.ratings.returns import GameReturns, compute_means
-from gymposium_arena.ratings.scale import POINTS
 
 _T = TypeVar("_T")
 

@@ -16,10 +16,9 @@ from benchmarks.executors.faults import Nodes, ray_executor
 from gymposium.runs.executors.local import LocalExecutor
 from gymposium.runs.executors.protocol import Executor, RunPart
 from gymposium_arena.board import Board
-from gymposium_arena.matches import MatchesFile
 from gymposium_arena.schedule import make_lineups
 from gymposium_arena.suite import parse_suite
-from gymposium_arena.tournament import LineupMatches
+from gymposium_arena.tournament import LineupMatches, MatchesFile
 
 WORKERS = 2
 LENGTHS = {1.0: 20, 10.0: 4}

@@ -27,9 +27,9 @@ from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_agents.players.player import LanguageModelPlayer, make_engine_player
 from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry, PlayerMismatch, make_entered_player
-from gymposium_arena.matches import MatchesFile
 from gymposium_arena.schedule import make_jobs, make_lineups
 from gymposium_arena.suite import parse_suite
+from gymposium_arena.tournament import MatchesFile
 from gymposium_arena.verify import verify_board
 
 SUITE = 'name = "lm"\nplayers = ["random"]\ngroups = 2\n[[games]]\nname = "kuhn_poker"\n'

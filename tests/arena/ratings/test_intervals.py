@@ -6,9 +6,9 @@ import numpy as np
 
 from gymposium_arena.ratings.bootstrap import compute_interval, draw_deal_weights, make_generator
 from gymposium_arena.ratings.comparisons import compare_players
+from gymposium_arena.ratings.fit import POINTS
 from gymposium_arena.ratings.payoff import average_payoffs, compute_payoff
 from gymposium_arena.ratings.ranks import find_surely_above
-from gymposium_arena.ratings.scale import POINTS
 
 from .made_up import match, rated, tournament, won
 

@@ -10,8 +10,7 @@ from hypothesis import given, strategies as st
 
 from gymposium_arena.ratings.bootstrap import draw_deal_weights, make_generator
 from gymposium_arena.ratings.comparisons import compare_players
-from gymposium_arena.ratings.cycles import find_cycles
-from gymposium_arena.ratings.payoff import compute_payoff
+from gymposium_arena.ratings.payoff import compute_payoff, find_cycles
 from gymposium_arena.ratings.ranks import FEWEST, Place, assign_places, find_signs, find_surely_above
 
 from .made_up import won

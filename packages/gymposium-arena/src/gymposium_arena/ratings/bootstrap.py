@@ -19,8 +19,9 @@ import numpy as np
 
 from gymposium.util.streams import stream
 from gymposium_arena.ratings.comparisons import Floats
-from gymposium_arena.ratings.scale import CONFIDENCE
 
+CONFIDENCE = 0.95
+"""Confidence level of every interval."""
 SAMPLES = 1000
 """Default number of bootstrap samples."""
 

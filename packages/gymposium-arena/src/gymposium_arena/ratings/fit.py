@@ -14,7 +14,11 @@ from gymposium_arena.ratings.connectivity import Bound, find_bounds, find_compon
 from gymposium_arena.ratings.evidence import Evidence
 from gymposium_arena.ratings.newton import fit_many
 from gymposium_arena.ratings.prior import compute_prior, draw_prior
-from gymposium_arena.ratings.scale import ANCHOR, POINTS
+
+POINTS = 400.0 / math.log(10.0)
+"""Elo points per unit of the natural logarithm: 400 points are odds of ten to one."""
+ANCHOR = "random"
+"""The player rated 0, which plays uniformly random legal moves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Compute the pay-off matrix: each player's share of points against each opponent, with intervals."""
+"""Compute the pay-off matrix: each player's share of points against each opponent, with intervals and cycles."""
 
 from __future__ import annotations
 
@@ -77,3 +77,35 @@ def _make_payoff(share: Floats, samples: Floats, wins: Floats, draws: Floats) ->
     low, high = compute_interval(samples)
     low, high = np.where(share == 0.0, 0.0, low), np.where(share == 1.0, 1.0, high)
     return Payoff(share, samples, low, high, wins, draws, wins.T)
+
+
+def find_cycles(beats: NDArray[np.bool_]) -> list[tuple[int, ...]]:
+    """Return a shortest cycle in each strongly connected component with more than one player.
+
+    Each player in a cycle beats the next, and the last beats the first. `beats`, shape (n, n), is True where the row
+    player surely beats the column player."""
+    from scipy.sparse.csgraph import connected_components
+
+    number, component = connected_components(beats.astype(float), directed=True, connection="strong")
+    knots = [np.flatnonzero(component == k).tolist() for k in range(number)]
+    return sorted(
+        min((_find_cycle(beats, knot, start) for start in knot), key=lambda cycle: (len(cycle), cycle))
+        for knot in knots
+        if len(knot) > 1
+    )
+
+
+def _find_cycle(beats: NDArray[np.bool_], members: Sequence[int], start: int) -> tuple[int, ...]:
+    """Return a shortest cycle through `start` in a strongly connected component, by breadth-first search."""
+    paths: list[tuple[int, ...]] = [(start,)]
+    reached: set[int] = set()
+    for path in paths:
+        for successor in members:
+            if not beats[path[-1], successor]:
+                continue
+            if successor == start:
+                return path
+            if successor not in reached:
+                reached.add(successor)
+                paths.append((*path, successor))
+    raise ValueError(f"the players {members} are not strongly connected")

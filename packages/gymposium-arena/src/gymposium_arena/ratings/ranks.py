@@ -15,8 +15,8 @@ from string import ascii_lowercase
 import numpy as np
 from numpy.typing import NDArray
 
+from gymposium_arena.ratings.bootstrap import CONFIDENCE
 from gymposium_arena.ratings.comparisons import Floats
-from gymposium_arena.ratings.scale import CONFIDENCE
 
 Above = NDArray[np.bool_]
 

@@ -14,7 +14,7 @@ from gymposium_arena.entries import Entry
 from gymposium_arena.failing import GameDecisions
 from gymposium_arena.luck import LuckCorrection
 from gymposium_arena.outcomes import MatchOutcome, drop_duplicates
-from gymposium_arena.ratings.bootstrap import SAMPLES, draw_deal_weights, make_generator
+from gymposium_arena.ratings.bootstrap import CONFIDENCE, SAMPLES, draw_deal_weights, make_generator
 from gymposium_arena.ratings.comparisons import Comparisons, Floats, compare_players
 from gymposium_arena.ratings.evidence import EACH_GAME, Evidence, sum_game, sum_games
 from gymposium_arena.ratings.fit import find_anchor, rate
@@ -22,7 +22,6 @@ from gymposium_arena.ratings.luck import correct_for_luck
 from gymposium_arena.ratings.payoff import Payoff, average_payoffs, compute_payoff
 from gymposium_arena.ratings.prior import VIRTUAL
 from gymposium_arena.ratings.returns import Means, compute_means, sum_returns
-from gymposium_arena.ratings.scale import CONFIDENCE
 from gymposium_arena.results.luck import make_luck_result
 from gymposium_arena.results.model import (
     AdversaryResult,

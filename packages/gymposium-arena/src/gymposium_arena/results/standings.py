@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gymposium_arena.ratings.comparisons import Floats
-from gymposium_arena.ratings.cycles import find_cycles
 from gymposium_arena.ratings.evidence import Evidence
 from gymposium_arena.ratings.fit import Ratings
 from gymposium_arena.ratings.flip import find_flip
-from gymposium_arena.ratings.payoff import Payoff
+from gymposium_arena.ratings.payoff import Payoff, find_cycles
 from gymposium_arena.ratings.ranks import Place, assign_places, find_surely_above
 from gymposium_arena.ratings.returns import GameReturns, Means
 from gymposium_arena.results.model import (

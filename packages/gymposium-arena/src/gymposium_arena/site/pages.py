@@ -14,8 +14,7 @@ from gymposium_arena.site.charts import Chart, make_means_chart, make_ratings_ch
 from gymposium_arena.site.choice import LOSSES, find_worst_losses
 from gymposium_arena.site.costs import Costs, compute_costs
 from gymposium_arena.site.figures import Lead, get_return, list_ratings, name_measure, rank_figures, sort_players
-from gymposium_arena.site.played import PlayedLineup, PlayedMatch
-from gymposium_arena.site.seats import make_seat_lines
+from gymposium_arena.site.played import PlayedLineup, PlayedMatch, make_seat_lines
 from gymposium_arena.site.site import Site
 
 MOVES: Mapping[str | None, str] = {

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, pairwise
+from typing import Any
 
 from gymposium.errors import BadRecord
 from gymposium.match import MatchJob, play
@@ -16,7 +17,6 @@ from gymposium.util.streams import stream
 from gymposium.util.visible import plural
 from gymposium_arena.entries import Entry
 from gymposium_arena.schedule import Lineup, make_job_factory
-from gymposium_arena.verify.compare import find_difference
 from gymposium_arena.verify.findings import Finding
 from gymposium_arena.verify.player_pool import PlayerPool
 from gymposium_arena.verify.replay import RecordedPlayer, RerunScripts, needs_process
@@ -190,7 +190,7 @@ def _find_matches(
             result.findings.append(Finding("schedule", where, "the schedule has no such match"))
         elif not record.ending.broke_off and record.id in lines:
             result.findings.append(Finding("schedule", where, f"duplicate match, first in line {lines[record.id]}"))
-        elif why := find_difference(record, job, check.entries):
+        elif why := _compare_with_schedule(record, job, check.entries):
             result.findings.append(Finding("record", where, why))
             lines[record.id] = number
         elif record.ending.broke_off:
@@ -237,3 +237,38 @@ def _count_replies(record: Record, selection: _RerunSelection, result: LineupVer
             result.unchecked_failures[players[seat]] += unasked
         elif unasked:
             result.no_answer_claims.append((record.id, seat, players[seat]))
+
+
+def _compare_with_schedule(record: Record, job: MatchJob, entries: Mapping[str, Entry]) -> str | None:
+    """Return the first difference between a record and its scheduled match, or None. `entries` is by player."""
+    game = job.game.name
+    if record.game == game and record.game_version != job.game.spec.version:
+        return (
+            f"made with version {record.game_version} of {record.game}, but here it has version "
+            f"{job.game.spec.version}: its rules or rewards differ"
+        )
+    prompts = [_make_prompt(entries[player.name], game) for player in job.players]
+    heads = {
+        "game": (record.game, game),
+        "players": (record.players, [player.name for player in job.players]),
+        "number": (record.number, job.number),
+        "seed": (record.seed, job.seed),
+        "player_seed": (record.player_seed, job.player_seed),
+        "on_illegal": (record.on_illegal, str(job.on_illegal)),
+        "prompts": (record.prompts, prompts),
+    }
+    for name, (recorded, planned) in heads.items():
+        if recorded != planned:
+            return f"{name} is {recorded!r}, but the schedule has {planned!r}"
+    versions = entries[job.players[-1].name].versions
+    if record.versions.keys() != versions.keys():
+        return f"the record has versions of {', '.join(record.versions)}, but the entry of {', '.join(versions)}"
+    if record.opening > job.opening:
+        return f"opening is {record.opening}, but the schedule has {job.opening}"
+    return None
+
+
+def _make_prompt(entry: Entry, game: str) -> dict[str, Any]:
+    """Return an entry's prompt in the form of records."""
+    prompt = entry.prompt
+    return {"style": prompt.style, "reader": prompt.reader, "version": prompt.version, "hash": prompt.digests.get(game)}
