@@ -22,11 +22,11 @@ from gymposium.match.ending import Ending
 from gymposium.runs.executors.local import LocalExecutor
 from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry
-from gymposium_arena.exact_file import write_exact
 from gymposium_arena.results.file import compute_results, write_results
 from gymposium_arena.suite import parse_suite
 from gymposium_arena.tournament import run_tournament
 from gymposium_arena.verify import verify_board
+from gymposium_arena.yardsticks import write_exact
 
 Way = Callable[[Path], object]
 

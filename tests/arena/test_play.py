@@ -14,12 +14,11 @@ from gymposium.match import MatchJob, play
 from gymposium.players.protocol import Ask, Reply
 from gymposium.records import Record
 from gymposium.replies.reading import READERS
-from gymposium_arena.failing import GameDecisions
 from gymposium_arena.outcomes import MatchOutcome, drop_duplicates, read_outcomes
 from gymposium_arena.ratings.bootstrap import draw_deal_weights, make_generator
 from gymposium_arena.ratings.comparisons import compare_players
 from gymposium_arena.results.model import PlayStanding
-from gymposium_arena.results.play import make_play_result
+from gymposium_arena.results.play import GameDecisions, make_play_result
 from gymposium_arena.results.words import format_rating as in_words
 
 

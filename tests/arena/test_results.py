@@ -12,10 +12,10 @@ import pytest
 from gymposium.errors import BadRecord
 from gymposium.match.ending import Ending
 from gymposium_arena.board import Board
-from gymposium_arena.exact_file import exact_path, write_exact
 from gymposium_arena.results.file import compute_results, format_results, read_results, write_results
 from gymposium_arena.results.model import GameResult, Results
 from gymposium_arena.suite import parse_suite
+from gymposium_arena.yardsticks import exact_path, write_exact
 
 from .playing import play_board
 

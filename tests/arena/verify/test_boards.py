@@ -15,12 +15,12 @@ from gymposium.errors import BadOption, BadRecord, UnknownName
 from gymposium.records import compress_records
 from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry, read_entry
-from gymposium_arena.exact_file import write_exact
 from gymposium_arena.results.file import compute_results, write_results
 from gymposium_arena.schedule import Lineup, make_lineups
 from gymposium_arena.site.build import write_site
 from gymposium_arena.verify import Finding
 from gymposium_arena.verify.lineup import MAX_FINDINGS
+from gymposium_arena.yardsticks import write_exact
 
 from ..playing import play_board
 from .copies import Copy, put

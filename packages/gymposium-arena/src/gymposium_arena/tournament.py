@@ -192,7 +192,7 @@ class MatchesFile(OrderedWriter):
                 self.finished.add(match_id)
             # an unknown line stays behind the line before it
             number = self._numbers.get(match_id, number)
-            self._note(number, start, len(line))
+            self._add_line(number, start, len(line))
             start += len(line)
 
 

@@ -1,14 +1,15 @@
-"""Rate the agents in audited episodes, with the method used for boards (`gymposium_arena.ratings`)."""
+"""Summarize audited episodes by game and agent: results, failures and ratings (`gymposium_arena.ratings`)."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from gymposium.games.registry import load_named_game
 from gymposium.records import Record
+from gymposium_arena.audit.episode import Episode
 from gymposium_arena.outcomes import MatchOutcome, drop_duplicates, read_outcomes
 from gymposium_arena.ratings.bootstrap import SAMPLES, draw_deal_weights, make_generator
 from gymposium_arena.ratings.comparisons import compare_players
@@ -70,3 +71,47 @@ def _rate_agents(game: str, outcomes: list[MatchOutcome]) -> list[Rating]:
         for i, agent in enumerate(agents)
     ]
     return sorted(rated, key=lambda row: -math.inf if row.value is None else row.value, reverse=True)
+
+
+@dataclass(slots=True)
+class AgentRow:
+    """An agent's results in a game."""
+
+    game: str
+    agent: str
+    matches: int = 0
+    """Matching episodes with a result, counted once per seat of the agent."""
+    results: Counter[str] = field(default_factory=Counter)
+    """Counts of `win`, `draw`, `loss` and `score`."""
+    returned: float = 0.0
+    """Sum of the returns."""
+    failures: Counter[str] = field(default_factory=Counter)
+    """Failures that ended an episode, by cause (`gymposium_arena.audit.logged_match.CAUSES`)."""
+    retried: Counter[str] = field(default_factory=Counter)
+    """Retried replies, by cause."""
+
+
+def make_rows(episodes: Iterable[Episode]) -> list[AgentRow]:
+    """Summarize all matching episodes in one row per game and agent."""
+    rows: dict[tuple[str, str], AgentRow] = {}
+    for episode in episodes:
+        if not episode.agrees or not episode.game:
+            continue
+        game = episode.game.removeprefix("recorded:")
+        here = {agent: rows.setdefault((game, agent), AgentRow(game, agent)) for agent in episode.agents}
+        for agent, cause in episode.failures.items():
+            here[agent].failures[cause] += 1
+        if episode.record is not None:
+            _count_match(episode.record, here)
+    return [rows[key] for key in sorted(rows)]
+
+
+def _count_match(record: Record, rows: Mapping[str, AgentRow]) -> None:
+    for seat, agent in enumerate(record.players):
+        row = rows[agent]
+        row.matches += 1
+        row.results[record.results[seat]] += 1
+        row.returned += record.returns[seat]
+        failed = [turn["reading"] for turn in record.turns if turn["seat"] == seat and turn["reading"] != "move"]
+        ended = record.ending.find_failure(seat)
+        row.retried.update(failed[:-1] if ended is not None and ended.kind == "no legal move" else failed)

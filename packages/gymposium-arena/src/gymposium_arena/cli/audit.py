@@ -19,8 +19,7 @@ from gymposium.util.writable import check_writable
 
 if TYPE_CHECKING:
     from gymposium_arena.audit import Audit
-    from gymposium_arena.audit.ratings import Rating
-    from gymposium_arena.audit.report import AgentRow
+    from gymposium_arena.audit.ratings import AgentRow, Rating
 
 
 def command(
@@ -58,8 +57,7 @@ def command(
         gymposium verify audited && gymposium view audited
     """
     from gymposium_arena.audit import audit_logs
-    from gymposium_arena.audit.ratings import compute_ratings
-    from gymposium_arena.audit.report import make_rows
+    from gymposium_arena.audit.ratings import compute_ratings, make_rows
 
     names = [name.strip() for name in agents.split(",")] if agents else []
     if not all(names):

@@ -12,15 +12,13 @@ from gymposium.records import Record
 from gymposium.util.durable import replace_text
 from gymposium.util.json_file import read_model
 from gymposium_arena.board import Board
-from gymposium_arena.exact_file import read_exact
-from gymposium_arena.failing import GameDecisions
 from gymposium_arena.luck import make_luck_correction
 from gymposium_arena.ratings.bootstrap import SAMPLES
 from gymposium_arena.results.make import make_results
 from gymposium_arena.results.model import Results
-from gymposium_arena.results.tally import BoardTally
-from gymposium_arena.reviews import BoardReviews
-from gymposium_arena.yardsticks import compute_yardsticks
+from gymposium_arena.results.play import GameDecisions
+from gymposium_arena.results.tally import BoardReviews, BoardTally
+from gymposium_arena.yardsticks import compute_yardsticks, read_exact
 
 
 def compute_results(board: Board, *, samples: int = SAMPLES) -> Results:

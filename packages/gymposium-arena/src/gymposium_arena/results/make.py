@@ -11,8 +11,7 @@ import numpy as np
 
 from gymposium.games.protocol import Game
 from gymposium_arena.entries import Entry
-from gymposium_arena.failing import GameDecisions
-from gymposium_arena.luck import LuckCorrection
+from gymposium_arena.luck import LuckCorrection, make_luck_result
 from gymposium_arena.outcomes import MatchOutcome, drop_duplicates
 from gymposium_arena.ratings.bootstrap import CONFIDENCE, SAMPLES, draw_deal_weights, make_generator
 from gymposium_arena.ratings.comparisons import Comparisons, Floats, compare_players
@@ -22,7 +21,6 @@ from gymposium_arena.ratings.luck import correct_for_luck
 from gymposium_arena.ratings.payoff import Payoff, average_payoffs, compute_payoff
 from gymposium_arena.ratings.prior import VIRTUAL
 from gymposium_arena.ratings.returns import Means, compute_means, sum_returns
-from gymposium_arena.results.luck import make_luck_result
 from gymposium_arena.results.model import (
     AdversaryResult,
     Contender,
@@ -36,7 +34,7 @@ from gymposium_arena.results.model import (
     SuiteResult,
     Yardsticks,
 )
-from gymposium_arena.results.play import make_play_result
+from gymposium_arena.results.play import GameDecisions, make_play_result
 from gymposium_arena.results.standings import make_board, make_interval, make_means, make_returns_table
 from gymposium_arena.results.tally import BoardTally, GameTally
 from gymposium_arena.suite import Suite

@@ -17,7 +17,7 @@ from gymposium_arena.board import Board
 from gymposium_arena.results.file import read_results, results_file
 from gymposium_arena.site.choice import ExpectedPoints, choose_matches
 from gymposium_arena.site.downloads import ARCHIVE, FORMAT, INDEX, copy_board, write_index
-from gymposium_arena.site.history import read_history
+from gymposium_arena.site.figures import read_history
 from gymposium_arena.site.pages import render_pages
 from gymposium_arena.site.played import read_board_matches
 from gymposium_arena.site.site import TABS, Site

@@ -18,7 +18,7 @@ from gymposium_arena.entries import Entry
 from gymposium_arena.results import words
 from gymposium_arena.results.model import GameResult, Results
 from gymposium_arena.site.choice import ExpectedPoints
-from gymposium_arena.site.history import BoardVersion
+from gymposium_arena.site.figures import BoardVersion
 from gymposium_arena.site.played import BoardMatches, PlayedLineup
 from gymposium_arena.slugs import join_slugs, make_slug
 from gymposium_viewer.pages import Tab, render

@@ -21,17 +21,15 @@ from gymposium.util.streams import stream
 from gymposium.util.visible import quantity
 from gymposium_arena.board import Board
 from gymposium_arena.entries import Entry
-from gymposium_arena.exact_file import exact_path
 from gymposium_arena.schedule import make_lineups
+from gymposium_arena.verify.derived import check_exact, check_results, check_reviews
 from gymposium_arena.verify.entries import check_entries
-from gymposium_arena.verify.exact import check_exact
 from gymposium_arena.verify.files import check_files
 from gymposium_arena.verify.findings import BoardVerification, Finding, PlayerVerification, ResultsState
 from gymposium_arena.verify.lineup import LineupCheck, LineupVerification, check_lineup
 from gymposium_arena.verify.no_answer_claims import check_claim
-from gymposium_arena.verify.player_pool import PlayerPool
-from gymposium_arena.verify.results import check_results
-from gymposium_arena.verify.reviews import check_reviews
+from gymposium_arena.verify.replay import PlayerPool
+from gymposium_arena.yardsticks import exact_path
 
 SAMPLE = 8
 """Default number of matches per lineup in which search players are rerun."""

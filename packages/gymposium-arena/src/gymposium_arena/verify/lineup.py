@@ -18,8 +18,7 @@ from gymposium.util.visible import plural
 from gymposium_arena.entries import Entry
 from gymposium_arena.schedule import Lineup, make_job_factory
 from gymposium_arena.verify.findings import Finding
-from gymposium_arena.verify.player_pool import PlayerPool
-from gymposium_arena.verify.replay import RecordedPlayer, RerunScripts, needs_process
+from gymposium_arena.verify.replay import PlayerPool, RecordedPlayer, RerunScripts, needs_process
 
 MAX_FINDINGS = 1000
 """Number of problems in a file after which the rest is left unchecked."""

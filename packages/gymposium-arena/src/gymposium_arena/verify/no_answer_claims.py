@@ -18,8 +18,7 @@ from gymposium.records import Record, Script, list_unanswered
 from gymposium.runs.executors.starting import delay_ctrl_c, init_worker
 from gymposium.util.child_process import spawn_context
 from gymposium_arena.verify.lineup import LineupCheck, make_job_finder
-from gymposium_arena.verify.player_pool import PlayerPool
-from gymposium_arena.verify.replay import RecordedPlayer, RerunScripts, describe_difference
+from gymposium_arena.verify.replay import PlayerPool, RecordedPlayer, RerunScripts, describe_difference
 
 _ASKING = "asked"
 """The message that the player is being asked."""

@@ -103,7 +103,7 @@ def rate(
 
 
 def _measure_player(board: Board, player: str) -> None:
-    from gymposium_arena.exact_file import write_exact
+    from gymposium_arena.yardsticks import write_exact
 
     for entry in board.entries():
         if player in (entry.player, entry.slug):
