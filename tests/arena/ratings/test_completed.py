@@ -37,7 +37,7 @@ def test_without_failures_every_match_counts_once() -> None:
     decisions, kinds, _ = simulated(lambda turn, kind: 0.0, matches=50)
     found = weight_completed_matches(decisions, len(kinds), 1)
     assert found.weights.tolist() == [1.0] * 50
-    assert found.failing.tolist() == [0.0]
+    assert found.max_failure.tolist() == [0.0]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_unweighted_they_would_be_others() -> None:
 
 def test_a_player_that_hardly_ever_replies_is_found_out() -> None:
     decisions, kinds, _ = simulated(lambda turn, kind: 0.97 if turn == 2 else 0.0, matches=1000)
-    assert weight_completed_matches(decisions, len(kinds), 1).failing[0] > 0.9
+    assert weight_completed_matches(decisions, len(kinds), 1).max_failure[0] > 0.9
 
 
 def test_only_players_that_fail_have_a_regression() -> None:
@@ -75,7 +75,7 @@ def test_only_players_that_fail_have_a_regression() -> None:
     player = decisions.match % 2
     failed = decisions.failed & (player == 1)
     two = Decisions(decisions.match, decisions.deal, player, decisions.features, failed)
-    assert weight_completed_matches(two, len(kinds), 2).failing[0] == 0.0
+    assert weight_completed_matches(two, len(kinds), 2).max_failure[0] == 0.0
 
 
 @pytest.mark.parametrize(("weights", "found"), [([1, 1, 1, 1], 4.0), ([4, 0, 0, 0], 1.0), ([], 0.0), ([3, 1], 1.6)])
