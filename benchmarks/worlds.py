@@ -33,8 +33,7 @@ from gymposium.tasks import Result, World, tool_game
 from gymposium.tasks.tools import Call, Tool
 from gymposium.util.streams import Draw, stream
 from gymposium_worlds.mail.making.mailbox import make_mailbox
-from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS, draw_question as draw_mail_question
-from gymposium_worlds.mail.making.templates import SPLITS
+from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS, SPLITS, draw_question as draw_mail_question
 from gymposium_worlds.mail.proof import Checker, read_question
 from gymposium_worlds.mail.scoring import UNKNOWN_ANSWER, is_right
 from gymposium_worlds.mail.store import Store

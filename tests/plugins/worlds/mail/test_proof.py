@@ -11,8 +11,7 @@ import pytest
 import gymposium_worlds.mail.proof as proof
 from gymposium.util.streams import Draw, stream
 from gymposium_worlds.mail.making.mailbox import make_mailbox
-from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS, draw_question
-from gymposium_worlds.mail.making.templates import SPLITS
+from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS, SPLITS, draw_question
 from gymposium_worlds.mail.message import Mail
 from gymposium_worlds.mail.proof import Checker, Finding, QuestionTarget, read_question
 from gymposium_worlds.mail.scoring import is_right

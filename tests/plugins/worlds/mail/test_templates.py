@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 
 from gymposium_worlds.mail.making.mailbox import make_mailbox
-from gymposium_worlds.mail.making.templates import COUNT, FIRST, VALUE
+from gymposium_worlds.mail.making.questions import COUNT, FIRST, VALUE
 from gymposium_worlds.mail.store import split_words
 from gymposium_worlds.mail.tasks import MailTasks
 

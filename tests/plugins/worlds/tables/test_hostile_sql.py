@@ -9,7 +9,7 @@ from gymposium.errors import WorldFailure
 from gymposium_worlds.tables.contents import make_database
 from gymposium_worlds.tables.sql import guard
 from gymposium_worlds.tables.sql.queries import QueryRunner
-from gymposium_worlds.tables.sql.refusal import QueryRefusal
+from gymposium_worlds.tables.sql.statements import QueryRefusal
 
 _LONG = "x" * 320
 _DOUBLED = "WITH a0 AS (SELECT 1 AS x)" + "".join(f", a{n + 1} AS (SELECT 1 AS x FROM a{n}, a{n})" for n in range(14))

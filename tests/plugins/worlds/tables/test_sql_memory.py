@@ -15,7 +15,7 @@ from pathlib import Path
 
 from gymposium_worlds.tables.contents import make_database
 from gymposium_worlds.tables.sql.queries import QueryRunner
-from gymposium_worlds.tables.sql.refusal import QueryRefusal
+from gymposium_worlds.tables.sql.statements import QueryRefusal
 
 database = make_database("train-1", 400)
 queries, t, long = QueryRunner(database), database.event.name, "x" * 370

@@ -7,8 +7,8 @@ from hypothesis import given, settings, strategies as st
 
 from gymposium_worlds.tables.contents import make_database
 from gymposium_worlds.tables.sql.queries import MAX_ROWS, QueryRunner, Rows
-from gymposium_worlds.tables.sql.refusal import QueryRefusal
 from gymposium_worlds.tables.sql.showing import SHOWN_ROWS, SHOWN_TEXT, format_cell, format_rows
+from gymposium_worlds.tables.sql.statements import QueryRefusal
 
 DATABASE = make_database("train-1", 200)
 QUERIES, TWIN = QueryRunner(DATABASE), QueryRunner(DATABASE)

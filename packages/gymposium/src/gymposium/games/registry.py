@@ -30,7 +30,10 @@ def load_game(name: str, **params: Any) -> Game:
     if not isinstance(name, str):
         raise WrongType("The name of a game", "text such as 'tic_tac_toe' or 'goofspiel(num_cards=8)'", name)
     if has_recorded_chance(name):
-        return _use_recorded_chance(load_game(_strip_recorded(name), **params))
+        game = load_game(_strip_recorded(name), **params)
+        if (use_recorded_chance := getattr(game, "use_recorded_chance", None)) is None:
+            raise BadParameter(f"{_RECORDED}{game.name}: only OpenSpiel games take chance from a record.")
+        return cast(Game, use_recorded_chance())
     base, written = split_game_name(name)
     for key in params:
         if key in written:
@@ -50,13 +53,6 @@ def _strip_recorded(name: str) -> str:
     while has_recorded_chance(name):
         name = name.removeprefix(_RECORDED).strip()
     return name
-
-
-def _use_recorded_chance(game: Game) -> Game:
-    method = getattr(game, "use_recorded_chance", None)
-    if method is None:
-        raise BadParameter(f"{_RECORDED}{game.name}: only OpenSpiel games take chance from a record.")
-    return cast(Game, method())
 
 
 def split_game_name(name: str) -> tuple[str, dict[str, str]]:

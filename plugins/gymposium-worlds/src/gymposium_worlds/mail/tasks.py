@@ -18,12 +18,10 @@ from gymposium.util.streams import Draw, derive_seed, stream
 from gymposium.util.visible import quantity
 from gymposium_worlds.mail.corpus import compute_digest, read_mails, read_questions
 from gymposium_worlds.mail.making.mailbox import make_mailbox
-from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS, draw_question
-from gymposium_worlds.mail.making.templates import SPLITS, Split
+from gymposium_worlds.mail.making.questions import KINDS_OF_QUESTIONS, SPLITS, Split, draw_question
 from gymposium_worlds.mail.scoring import UNKNOWN_ANSWER, UNKNOWN_SCORE
 from gymposium_worlds.mail.store import Store
-from gymposium_worlds.mail.tools import TOOLS
-from gymposium_worlds.mail.world import MailWorld, Task
+from gymposium_worlds.mail.world import TOOLS, MailWorld, Task
 
 _TOOLS = (
     "Mail. You answer one question about a mailbox. You find mails with search_inbox, read them with read_email, and "

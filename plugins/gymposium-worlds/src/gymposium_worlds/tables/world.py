@@ -10,8 +10,8 @@ from gymposium.tasks.tools import Tool
 from gymposium_worlds.tables.answers import Answer, is_unknown
 from gymposium_worlds.tables.database import Database
 from gymposium_worlds.tables.sql.queries import QueryRunner
-from gymposium_worlds.tables.sql.refusal import QueryRefusal
 from gymposium_worlds.tables.sql.showing import SHOWN_ROWS, format_rows
+from gymposium_worlds.tables.sql.statements import QueryRefusal
 
 
 def _make_text_tool(name: str, description: str, argument: str, meaning: str) -> Tool:

@@ -7,6 +7,7 @@ be drawn, and the cards played, all of which are public.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 
 CARDS = [f"{rank}{suit}" for rank in "23456789TJQKA" for suit in "cdhs"]
 SUITS = ("clubs", "diamonds", "hearts", "spades")
@@ -70,17 +71,7 @@ class CrazyEightsHistory:
         self._apply_effects(history[first])  # counts as played by the dealer
 
     def copy(self) -> CrazyEightsHistory:
-        new = CrazyEightsHistory.__new__(CrazyEightsHistory)
-        new.rules, new.log = self.rules, self.log
-        new.seat, new.direction, new.held, new.stock, new.reshuffles = (
-            self.seat,
-            self.direction,
-            self.held,
-            self.stock,
-            self.reshuffles,
-        )
-        new.due, new.drawn, new.is_drawing, new.is_naming = self.due, self.drawn, self.is_drawing, self.is_naming
-        return new
+        return copy(self)
 
     def advance(self, item: int) -> None:
         """Apply the next entry of the history."""

@@ -6,6 +6,7 @@ The engine's view shows what hints revealed about each card, but not who gave th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 COLOURS = ("red", "yellow", "green", "white", "blue")
 
@@ -50,14 +51,8 @@ class HanabiHistory:
         """The turns so far: `P0 hint P1 red (1 4), P1 play 1 R1, P0 play 3 G4 x`."""
 
     def copy(self) -> HanabiHistory:
-        new = HanabiHistory.__new__(HanabiHistory)
-        new.deck, new.moves, new.hands, new.left = (
-            self.deck,
-            self.moves,
-            [hand.copy() for hand in self.hands],
-            self.left,
-        )
-        new.stacks, new.seat, new.turns_left, new.log = self.stacks.copy(), self.seat, self.turns_left, self.log
+        new = copy(self)
+        new.hands, new.stacks = [hand.copy() for hand in self.hands], self.stacks.copy()
         return new
 
     def find_drawing_seat(self) -> int | None:

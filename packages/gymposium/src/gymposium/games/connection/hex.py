@@ -15,17 +15,15 @@ from gymposium.games.openspiel.boards import (
     describe_cells,
     describe_goals,
     describe_turn,
+    draw_hex_board,
     format_legal,
     list_action_names,
     list_letters,
 )
-from gymposium.games.pictures import Picture, hexes, last_turn, note
+from gymposium.games.pictures import Picture, last_turn, note
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
-
-
-_DRAWN = {"x": "one", "o": "two"}
 
 
 class Hex:
@@ -69,18 +67,7 @@ class Hex:
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         rows = [line.split() for line in state.observation_string(seat).split("\n")[: self.board_size]]
-        columns = list_letters(self.board_size)
-        names = [[f"{column}{row}" for column in columns] for row in range(1, self.board_size + 1)]
-        sides = {"x": [*names[0], *names[-1]], "o": [name for row in names for name in (row[0], row[-1])]}
-        board = hexes(
-            rows,
-            _DRAWN,
-            starts=[row / 2 for row in range(self.board_size)],
-            names=names,
-            last=last_turn(events),
-            sides=sides,
-            won=state.is_terminal(),
-        )
+        board = draw_hex_board(rows, list_letters(len(rows)), last=last_turn(events), won=state.is_terminal())
         told = f"The board, row by row from the top: {' '.join(map(''.join, rows))}"
         return Picture.from_parts(board, note(f"x joins {self._goals[0][0]}, o {self._goals[1][0]}."), told=told)
 

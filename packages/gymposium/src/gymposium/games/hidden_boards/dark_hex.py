@@ -18,11 +18,12 @@ from gymposium.games.openspiel.boards import (
     describe_cells,
     describe_goals,
     describe_turn,
+    draw_hex_board,
     format_legal,
     list_action_names,
     list_letters,
 )
-from gymposium.games.pictures import Picture, hexes, note
+from gymposium.games.pictures import Picture, note
 from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
@@ -117,16 +118,8 @@ class DarkHex:
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
         view = state.information_state_string(seat).split("\n")
         rows, mine = view[: self.num_rows], [turn for turn in view[-1].split() if not turn.endswith("?")]
-        names = [[f"{column}{row}" for column in self._columns] for row in range(1, self.num_rows + 1)]
-        sides = {"x": [*names[0], *names[-1]], "o": [name for row in names for name in (row[0], row[-1])]}
-        board = hexes(
-            rows,
-            {"x": "one", "o": "two"},
-            starts=[row / 2 for row in range(self.num_rows)],
-            names=names,
-            last=self.names[int(mine[-1].partition(",")[2])] if mine else "",
-            sides=sides,
-        )
+        last = self.names[int(mine[-1].partition(",")[2])] if mine else ""
+        board = draw_hex_board(rows, self._columns, last=last)
         told = f"The board as you know it, row by row from the top: {' '.join(rows)}"
         return Picture.from_parts(board, note(f"You play {_MARKS[seat]} and join {self._goals[seat][0]}."), told=told)
 

@@ -10,7 +10,7 @@ import pyspiel
 
 from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.openspiel.wording import Wording
-from gymposium.games.pictures import Picture, grid, last_turn
+from gymposium.games.pictures import Picture, PicturePart, grid, hexes, last_turn
 from gymposium.games.protocol import Event, Style
 from gymposium.plugins.specs import GameSpec
 
@@ -146,6 +146,14 @@ def describe_goals(columns: int, rows: int) -> tuple[tuple[str, str], tuple[str,
     down = f"top (row 1) to bottom (row {rows})"
     across = f"left (column a) to right (column {list_letters(columns)[-1]})"
     return (down, across), (across, down)
+
+
+def draw_hex_board(rows: Sequence[Sequence[str]], columns: str, *, last: str, won: bool = False) -> PicturePart:
+    """Return a picture of a hex board with the sides that x and o connect. `last` is the last move, as in `hexes`."""
+    names = [[f"{column}{row}" for column in columns] for row in range(1, len(rows) + 1)]
+    sides = {"x": [*names[0], *names[-1]], "o": [name for row in names for name in (row[0], row[-1])]}
+    starts = [row / 2 for row in range(len(rows))]
+    return hexes(rows, {"x": "one", "o": "two"}, starts=starts, names=names, last=last, sides=sides, won=won)
 
 
 class OpenBoardGame(OpenSpielGame):

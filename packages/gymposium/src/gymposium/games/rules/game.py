@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, cast
 from gymposium.errors import BadRecord, IllegalMove, NoSampler, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
 from gymposium.games.replay import CHANCE_NODE, replay_events
-from gymposium.games.rules.checks import RulesError
-from gymposium.games.rules.protocol import HasChance, HasPictures, HasResample, HasTensor, HasView, Rules, S
+from gymposium.games.rules.protocol import HasChance, HasPictures, HasResample, HasTensor, HasView, Rules, RulesError, S
 from gymposium.util.streams import draw, stream
 
 if TYPE_CHECKING:

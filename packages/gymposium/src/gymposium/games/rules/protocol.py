@@ -18,6 +18,10 @@ S = TypeVar("S", bound=Hashable)
 or a string."""
 
 
+class RulesError(Exception):
+    """A method of an author's rules returned a wrong value. The message names the method and says what to return."""
+
+
 class Rules(Protocol[S]):
     """Protocol of a game's rules: pure functions of a position. The author's class needs no base class.
 

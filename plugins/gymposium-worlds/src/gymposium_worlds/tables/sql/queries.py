@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from gymposium.errors import WorldFailure
 from gymposium_worlds.tables.database import Database
 from gymposium_worlds.tables.sql.guard import MAX_ROW_BYTES, SCHEMA, Guard
-from gymposium_worlds.tables.sql.refusal import QueryRefusal
-from gymposium_worlds.tables.sql.statements import read_statement
+from gymposium_worlds.tables.sql.statements import QueryRefusal, read_statement
 
 _numbers = itertools.count()
 

@@ -8,8 +8,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from gymposium.errors import GymposiumError
 from gymposium.util.visible import is_encodable
-from gymposium_worlds.tables.sql.refusal import QueryRefusal
+
+
+class QueryRefusal(GymposiumError):
+    """A rejected or stopped query. The message tells the player why."""
+
 
 TokenKind = Literal["text", "double", "name", "parameter", "number", "word", "sign"]
 
