@@ -175,9 +175,9 @@ def test_samples_are_found_without_reading_them_all_and_the_last_of_a_step_count
     [
         (lambda g: g.update(format="other"), "not samples"),
         (lambda g: g.pop("game"), "game"),
-        (lambda g: g.update(trajectories=[]), "no trajectory"),
+        (lambda g: g.update(trajectories=[]), "trajectories"),
         (lambda g: g["trajectories"][0].update(advantages=[1.0, 2.0]), "advantages"),
-        (lambda g: g["trajectories"][0].update(reward="much"), "not a number"),
+        (lambda g: g["trajectories"][0].update(reward="much"), "reward: Input should be a valid number"),
         (lambda g: g["trajectories"][0]["rows"][0].update(pieces=["a"]), "piece"),
         (lambda g: g["trajectories"][0]["rows"][0]["turns"][0].update(stop=99), "out of order"),
         (lambda g: g["trajectories"][0]["rows"][0]["turns"][0].update(engine=[0.0]), "log-probability"),

@@ -7,7 +7,9 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from gymposium.errors import BadRecord
 from gymposium.runs.growing import GrowingIndex, GrowingLine
@@ -15,13 +17,20 @@ from gymposium.util.plain_file import open_plain
 
 FORMAT = "gymposium-samples-1"
 
+Count = Annotated[int, Field(ge=0)]
 
-@dataclass(frozen=True, slots=True)
-class SampledTurn:
+
+class _SampledModel(BaseModel):
+    """Base class of the models in a line: exact types, finite numbers."""
+
+    model_config = ConfigDict(strict=True, frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
+
+
+class SampledTurn(_SampledModel):
     """One turn's sampled tokens: those from `start` up to `stop` in its row. Lists have one entry per token."""
 
-    start: int
-    stop: int
+    start: Count
+    stop: Count
     engine: list[float]
     """Log-probabilities reported by the engine."""
     old: list[float]
@@ -32,24 +41,35 @@ class SampledTurn:
     """Weight of each token in the loss."""
 
 
-@dataclass(frozen=True, slots=True)
-class SampledRow:
+class SampledRow(_SampledModel):
     """A sequence of tokens. Tokens outside its turns were given to the model and are masked in the loss."""
 
-    ids: list[int]
+    ids: list[Count]
     pieces: list[str]
     turns: list[SampledTurn]
 
+    @model_validator(mode="after")
+    def _check_tokens(self) -> Self:
+        if len(self.ids) != len(self.pieces):
+            raise ValueError("there must be one piece of text per token")
+        ends = [0, *(end for turn in self.turns for end in (turn.start, turn.stop)), len(self.ids)]
+        if ends != sorted(ends):
+            raise ValueError("the turns overlap or are out of order")
+        for turn in self.turns:
+            tokens = turn.stop - turn.start
+            if len(turn.engine) != tokens or not {len(turn.old), len(turn.reference)} <= {0, tokens}:
+                raise ValueError("there must be one log-probability per token")
+        return self
 
-@dataclass(frozen=True, slots=True)
-class SampledTrajectory:
+
+class SampledTrajectory(_SampledModel):
     """One seat's turns in one match, with its rewards and advantages. Lists have one entry per turn."""
 
     match: str | None
-    policy: int
+    policy: Count
     result: str
     end: str | None
-    returned: float
+    returned: float = Field(alias="return")
     reward: float
     parts: dict[str, float]
     readings: list[str]
@@ -57,23 +77,32 @@ class SampledTrajectory:
     advantages: list[float]
     values: list[float]
     targets: list[float]
-    rows: list[SampledRow] | None
+    rows: list[SampledRow] | None = None
     """The tokens; None if they were not kept."""
 
+    @model_validator(mode="after")
+    def _check_turns(self) -> Self:
+        turns = len(self.readings)
+        for name in ("rewards", "advantages", "values", "targets"):
+            if len(getattr(self, name)) not in ({turns} if name in ("rewards", "advantages") else {0, turns}):
+                raise ValueError(f"{name} must have one entry per turn")
+        if self.rows is not None and sum(len(row.turns) for row in self.rows) != turns:
+            raise ValueError("the rows must contain all turns")
+        return self
 
-@dataclass(frozen=True, slots=True)
-class SampledGroup:
+
+class SampledGroup(_SampledModel):
     """A group of trajectories that share a baseline."""
 
-    step: int
-    number: int
+    step: Count
+    number: Count = Field(alias="group")
     game: str
-    seat: int
+    seat: Count
     opponent: str
     version: str | None
-    stage: int
+    stage: Count
     tied: bool
-    trajectories: list[SampledTrajectory]
+    trajectories: list[SampledTrajectory] = Field(min_length=1)
 
     @property
     def best_first(self) -> list[SampledTrajectory]:
@@ -101,9 +130,10 @@ def parse_group(line: bytes) -> SampledGroup:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise BadRecord(f"not samples in format {FORMAT!r}")
     try:
-        return _build_group(data)
-    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise BadRecord(f"fields are missing or invalid ({error})") from error
+        return SampledGroup.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise BadRecord(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
 
 
 _PLACE = re.compile(rb'\{"format":"[\w-]*","step":(\d{1,15}),"group":(\d{1,15}),')
@@ -168,96 +198,3 @@ def pick_first_replies(data: Mapping[str, Any], most: int = 3) -> list[tuple[str
         turn = row["turns"][0]
         replies.append(("".join(row["pieces"][turn["start"] : turn["stop"]]), kept[n]["reward"]))
     return replies
-
-
-def _build_group(data: dict[str, Any]) -> SampledGroup:
-    trajectories = [_build_trajectory(trajectory) for trajectory in data["trajectories"]]
-    if not trajectories:
-        raise ValueError("there is no trajectory")
-    return SampledGroup(
-        step=_check_count(data["step"]),
-        number=_check_count(data["group"]),
-        game=_check_text(data["game"]),
-        seat=_check_count(data["seat"]),
-        opponent=_check_text(data["opponent"]),
-        version=_check_optional_text(data["version"]),
-        stage=_check_count(data["stage"]),
-        tied=bool(data["tied"]),
-        trajectories=trajectories,
-    )
-
-
-def _build_trajectory(data: dict[str, Any]) -> SampledTrajectory:
-    trajectory = SampledTrajectory(
-        match=_check_optional_text(data["match"]),
-        policy=_check_count(data["policy"]),
-        result=_check_text(data["result"]),
-        end=_check_optional_text(data["end"]),
-        returned=_check_number(data["return"]),
-        reward=_check_number(data["reward"]),
-        parts={_check_text(name): _check_number(value) for name, value in data["parts"].items()},
-        readings=[_check_text(reading) for reading in data["readings"]],
-        rewards=_check_numbers(data["rewards"]),
-        advantages=_check_numbers(data["advantages"]),
-        values=_check_numbers(data["values"]),
-        targets=_check_numbers(data["targets"]),
-        rows=[_build_row(row) for row in data["rows"]] if "rows" in data else None,
-    )
-    turns = len(trajectory.readings)
-    for name in ("rewards", "advantages", "values", "targets"):
-        if len(getattr(trajectory, name)) not in ({turns} if name in ("rewards", "advantages") else {0, turns}):
-            raise ValueError(f"{name} must have one entry per turn")
-    if trajectory.rows is not None and sum(len(row.turns) for row in trajectory.rows) != turns:
-        raise ValueError("the rows must contain all turns")
-    return trajectory
-
-
-def _build_row(data: dict[str, Any]) -> SampledRow:
-    row = SampledRow(
-        [_check_count(token) for token in data["ids"]], [_check_text(piece) for piece in data["pieces"]], []
-    )
-    if len(row.ids) != len(row.pieces):
-        raise ValueError("there must be one piece of text per token")
-    stop = 0
-    for fields in data["turns"]:
-        turn = SampledTurn(
-            _check_count(fields["start"]),
-            _check_count(fields["stop"]),
-            _check_numbers(fields["engine"]),
-            _check_numbers(fields["old"]),
-            _check_numbers(fields["reference"]),
-            _check_number(fields["weight"]),
-        )
-        if not stop <= turn.start <= turn.stop <= len(row.ids):
-            raise ValueError("the turns overlap or are out of order")
-        stop, tokens = turn.stop, turn.stop - turn.start
-        if len(turn.engine) != tokens or not {len(turn.old), len(turn.reference)} <= {0, tokens}:
-            raise ValueError("there must be one log-probability per token")
-        row.turns.append(turn)
-    return row
-
-
-def _check_text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r:.40} is not text")
-    return value
-
-
-def _check_optional_text(value: Any) -> str | None:
-    return None if value is None else _check_text(value)
-
-
-def _check_count(value: Any) -> int:
-    if type(value) is not int or value < 0:
-        raise TypeError(f"{value!r:.40} is not a count")
-    return value
-
-
-def _check_number(value: Any) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value):
-        raise TypeError(f"{value!r:.40} is not a number")
-    return float(value)
-
-
-def _check_numbers(values: Sequence[Any]) -> list[float]:
-    return [_check_number(value) for value in values]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
@@ -15,12 +15,12 @@ from gymposium.games.protocol import Event
 from gymposium.games.registry import load_game
 from gymposium.players.asking import ask_player
 from gymposium.players.grammar import make_player
-from gymposium.players.protocol import Ask, MatchContext, Player, Reply, get_repeats
+from gymposium.players.protocol import Ask, MatchContext, Reply, get_repeats
 from gymposium.runs.executors.make import open_executor
 from gymposium.runs.executors.protocol import Executor, ExecutorStart
 
-PORTIONS = 4
-"""Number of portions per worker. Asks are divided into portions because some take longer than others."""
+BATCHES = 4
+"""Number of batches per worker, because some asks take longer than others."""
 OPTIONS = ("executor", "workers", "address")
 
 
@@ -95,18 +95,18 @@ class RemotePlayer:
         self._player = player
         stack = ExitStack()
         self._executor: Executor = stack.enter_context(open_executor(executor, start))
-        self._portions = PORTIONS * (start.workers or 8)
+        self._batches = BATCHES * (start.workers or 8)
         self._end = weakref.finalize(self, stack.close)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        size = -(-len(asks) // self._portions)
-        portions = [
+        size = -(-len(asks) // self._batches)
+        batches = [
             AskBatch(self._player, tuple(map(AskSnapshot.from_ask, asks[start : start + size])))
             for start in range(0, len(asks), size)
         ]
-        answers = dict(self._executor.map(answer_asks, portions))
+        answers = dict(self._executor.map(answer_asks, batches))
         replies: list[Reply] = []
-        for number in range(len(portions)):
+        for number in range(len(batches)):
             for reply, state in answers[number]:
                 asks[len(replies)].rng.setstate(state)
                 replies.append(reply)
@@ -117,26 +117,24 @@ class RemotePlayer:
         self._end()
 
 
-def answer_asks(portion: AskBatch) -> list[tuple[Reply, tuple[Any, ...]]]:
+def answer_asks(batch: AskBatch) -> list[tuple[Reply, tuple[Any, ...]]]:
     """Answer asks with this process's player. Returns the replies with the states of the random streams.
 
     Raises `GymposiumError` if the player keeps state for its next turn."""
-    asks = [snapshot.ask() for snapshot in portion.asks]
-    replies = ask_player(_load_player(portion.player), asks)
+    asks = [snapshot.ask() for snapshot in batch.asks]
+    replies = ask_player(_load_player(batch.player), asks)
     if any(ask._context.memory.get(ask.seat) for ask in asks):
-        raise GymposiumError(f"{portion.player} keeps state between turns, so it cannot run remotely.")
+        raise GymposiumError(f"{batch.player} keeps state between turns, so it cannot run remotely.")
     return [(reply, ask.rng.getstate()) for reply, ask in zip(replies, asks, strict=True)]
 
 
-@cache
-def _load_player(name: str) -> Player:
-    return make_player(name)
+_load_player = cache(make_player)
 
 
 def make_remote(player: str, options: str | None) -> RemotePlayer:
     """Return the player `remote:PLAYER?OPTIONS`. Raises `BadOption` for unknown options."""
     name = f"remote:{player}" if options is None else f"remote:{player}?{options}"
-    given = dict(_pairs(options or ""))
+    given = {pair.partition("=")[0]: pair.partition("=")[2] for pair in (options or "").split("&") if pair}
     if unknown := [name for name in given if name not in OPTIONS]:
         raise BadOption(f"{name}: unknown option {unknown[0]!r}. Options: {', '.join(OPTIONS)}.")
     workers = given.get("workers")
@@ -144,9 +142,3 @@ def make_remote(player: str, options: str | None) -> RemotePlayer:
         raise BadOption(f"{name}: workers={workers} must be an integer, 1 or more.")
     start = ExecutorStart(workers=None if workers is None else int(workers), address=given.get("address"))
     return RemotePlayer(player, given.get("executor", "local"), start, name)
-
-
-def _pairs(options: str) -> Iterator[tuple[str, str]]:
-    for pair in filter(None, options.split("&")):
-        name, _, value = pair.partition("=")
-        yield name, value
