@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from gymposium.util.streams import Draw
 from gymposium_trace.programs.expressions import Expressions
@@ -21,16 +22,16 @@ _PARAMETERS: dict[Kind, str] = {
 
 def define(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
     """Write a definition of this grade, and add its function to the scope."""
-    makers: list[Callable[[Writer, Scope, int, Draw], None]] = [_write_function]
+    makers: list[Callable[[Writer, Scope, Draw], None]] = [partial(_write_function, difficulty=difficulty)]
     if difficulty >= 4:
         makers += [_write_number_recursion, _write_list_recursion, _write_pair_recursion, _write_raising_function]
     if difficulty >= 5:
         makers += [_write_class, _write_subclass, _write_generator, _write_closure, _write_context_manager] * 2
     writer.add_gap()
-    draw.pick(makers)(writer, scope, difficulty, draw)
+    draw.pick(makers)(writer, scope, draw)
 
 
-def _write_function(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
+def _write_function(writer: Writer, scope: Scope, draw: Draw, difficulty: int) -> None:
     """Write a function of one to three parameters, with a few statements and a result."""
     kinds: tuple[Kind, ...] = ("int", "str", "ints") if difficulty >= 2 else ("int", "str")
     takes: tuple[Kind, ...] = ("int", *draw.some(kinds, draw.between(0, 2)))
@@ -54,7 +55,7 @@ def _write_function(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -
     scope.functions.append(Function(name, takes, gives))
 
 
-def _write_number_recursion(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
+def _write_number_recursion(writer: Writer, scope: Scope, draw: Draw) -> None:
     """Write a recursion on a decreasing number."""
     name = scope.pick_free_name(["descend", "halve", "digits", "climb"], draw)
     step = draw.pick([f"n // {draw.between(2, 4)}", f"n - {draw.between(2, 5)}"])
@@ -73,7 +74,7 @@ def _write_number_recursion(writer: Writer, scope: Scope, difficulty: int, draw:
     scope.functions.append(Function(cap, ("int",), "int"))
 
 
-def _write_list_recursion(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
+def _write_list_recursion(writer: Writer, scope: Scope, draw: Draw) -> None:
     """Write a recursion on a shrinking list."""
     name = scope.pick_free_name(["walk", "gather", "reduce_list", "unroll"], draw)
     rest = draw.pick(["items[1:]", "items[:-1]", "items[2:]"])
@@ -87,7 +88,7 @@ def _write_list_recursion(writer: Writer, scope: Scope, difficulty: int, draw: D
     scope.functions.append(Function(name, ("ints",), "int"))
 
 
-def _write_pair_recursion(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
+def _write_pair_recursion(writer: Writer, scope: Scope, draw: Draw) -> None:
     """Write a recursion on two strings or two numbers."""
     if draw.chance(0.5):
         name = scope.pick_free_name(["weave", "zigzag", "braid"], draw)
@@ -109,7 +110,7 @@ def _write_pair_recursion(writer: Writer, scope: Scope, difficulty: int, draw: D
     scope.functions.append(Function(cap, ("int", "int"), "int"))
 
 
-def _write_raising_function(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
+def _write_raising_function(writer: Writer, scope: Scope, draw: Draw) -> None:
     """Write a function that raises, and one that catches the exception."""
     check = scope.pick_free_name(["check", "demand", "verify"], draw)
     name = scope.pick_free_name(["safe", "careful", "guarded"], draw)
@@ -131,7 +132,7 @@ def _write_raising_function(writer: Writer, scope: Scope, difficulty: int, draw:
     scope.functions.append(Function(name, ("int",), "int"))
 
 
-def _write_class(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
+def _write_class(writer: Writer, scope: Scope, draw: Draw) -> None:
     """Write a class that stores a number, and a function that uses an instance."""
     kind = scope.pick_free_name(["Account", "Meter", "Robot", "Basket"], draw)
     up = draw.pick(["add", "take", "feed"])
@@ -163,7 +164,7 @@ def _write_class(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> N
     scope.functions.append(Function(name, ("int", "ints"), "int"))
 
 
-def _write_subclass(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
+def _write_subclass(writer: Writer, scope: Scope, draw: Draw) -> None:
     """Write a class, and a subclass that overrides a method."""
     base, child = (
         scope.pick_free_name(["Shape", "Animal", "Tool"], draw),
@@ -197,7 +198,7 @@ def _write_subclass(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -
     scope.functions.append(Function(name, ("ints",), "str"))
 
 
-def _write_generator(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
+def _write_generator(writer: Writer, scope: Scope, draw: Draw) -> None:
     """Write a generator, and a function that consumes it."""
     source, name = (
         scope.pick_free_name(["stream", "stepping", "waves"], draw),
@@ -223,7 +224,7 @@ def _write_generator(writer: Writer, scope: Scope, difficulty: int, draw: Draw) 
     scope.functions.append(Function(name, ("int",), "int"))
 
 
-def _write_closure(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
+def _write_closure(writer: Writer, scope: Scope, draw: Draw) -> None:
     """Write a function that returns a closure with state."""
     maker = scope.pick_free_name(["make_counter", "make_filter", "make_adder"], draw)
     name = scope.pick_free_name(["tick", "press", "ping"], draw)
@@ -244,7 +245,7 @@ def _write_closure(writer: Writer, scope: Scope, difficulty: int, draw: Draw) ->
     scope.functions.append(Function(name, ("int",), "int"))
 
 
-def _write_context_manager(writer: Writer, scope: Scope, difficulty: int, draw: Draw) -> None:
+def _write_context_manager(writer: Writer, scope: Scope, draw: Draw) -> None:
     """Write a context manager, and a function that uses it."""
     kind, name = (
         scope.pick_free_name(["Section", "Guard", "Session"], draw),

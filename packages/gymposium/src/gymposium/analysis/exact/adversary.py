@@ -125,7 +125,7 @@ class AdversaryPlayer:
             raise GymposiumError(f"{self.name} does not play {game.name}; it was fitted for {self._adversary.game}.")
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        return [Reply(self._choose_move(ask)) for ask in asks]
+        return [Reply(self._find_move(ask) or ask.rng.choice(ask.legal_moves or [])) for ask in asks]
 
     def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
         """Return distributions with all probability on one move, or uniform ones in states without a move."""
@@ -135,9 +135,6 @@ class AdversaryPlayer:
             odds = tuple(1 / len(moves) if chosen is None else float(move == chosen) for move in moves)
             found.append(MoveDistribution(moves, odds, 1.0, None))
         return found
-
-    def _choose_move(self, ask: Ask) -> str:
-        return self._find_move(ask) or ask.rng.choice(ask.legal_moves or [])
 
     def _find_move(self, ask: Ask) -> str | None:
         self.check_game(ask.game)
