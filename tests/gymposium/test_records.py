@@ -160,7 +160,7 @@ def put(*path: Any) -> Callable[[dict[str, Any]], None]:
         (put("seed", 6), "seed 6 gives"),
         (put("game_version", 7), "version 7 of the game"),
         (put("game", "tic_tac_toe"), "not chance's turn"),
-        (put("game", "no_such_game"), "no game called"),
+        (put("game", "no_such_game"), "Unknown game"),
         (put("turns", 0, "reading", "illegal"), "is called illegal, but it is move"),
         (put("turns", 0, "reading", "cut off"), "the replies end|is asked|after the end"),
         (put("turns", 0, "seat", 1), "but seat 0 is asked"),
@@ -175,7 +175,7 @@ def put(*path: Any) -> Callable[[dict[str, Any]], None]:
         (put("players", ["random"]), "the record has 1 player$"),
         (put("prompts", 1, "hash", "000000000000"), "prompt differs: seat 1 read one of digest '000000000000'"),
         (put("prompts", 0, "style", "full"), "prompt differs: seat 0"),
-        (put("prompts", 0, "style", "terse"), "write 'full' or 'compact'"),
+        (put("prompts", 0, "style", "terse"), "Use 'full' or 'compact'"),
     ],
 )
 def test_tampering_with_leduc_is_found(change: Callable[[dict[str, Any]], None], found: str) -> None:

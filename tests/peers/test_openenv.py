@@ -18,7 +18,7 @@ import pytest
 
 from gymposium import load_game
 from gymposium.envs.gym import TextGameEnv
-from gymposium.http.environments import EnvOffer, environments_app
+from gymposium.http.environments import EnvOffer, build_environments_app
 from gymposium.http.listening import Listener
 from gymposium.match import MatchJob, play
 from gymposium.plugins.allowed import VARIABLE
@@ -66,7 +66,7 @@ def lent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]
     """The address of a server of all games, and the file of its matches."""
     file = tmp_path_factory.mktemp("lent") / "matches.jsonl"
     with Listener("127.0.0.1", 0) as listener, RecordWriter(file) as records:
-        server = listener.server(environments_app(EnvOffer.from_names(GAMES), records.write))
+        server = listener.server(build_environments_app(EnvOffer.from_names(GAMES), records.write))
         thread = threading.Thread(target=listener.run, args=(server,))
         thread.start()
         yield listener.address, file

@@ -422,7 +422,7 @@ def test_options_are_typed_and_named() -> None:
         check_loggers({"wandb": {"projct": "p"}})
     with pytest.raises(UnknownName, match=r"no option of \[loggers.wandb\] called 'api_key'"):
         check_loggers({"wandb": {"api_key": KEY}})
-    with pytest.raises(BadOption, match=r"mode is 'on'; give 'online' or 'offline'"):
+    with pytest.raises(BadOption, match=r"mode='on' must be 'online' or 'offline'"):
         check_loggers({"wandb": {"mode": "on"}})
 
 

@@ -29,7 +29,7 @@ from gymposium import load_game, make_player
 from gymposium.errors import BadOption, UnknownName
 from gymposium.games.protocol import Game
 from gymposium.match import MatchJob, MatchResult, play
-from gymposium.players.identity import file_digest
+from gymposium.players.identity import digest_file
 from gymposium.players.protocol import Ask, IdentifiedPlayer, MatchContext, Player, Reply, get_repeats
 from gymposium.records import RecordWriter, verify_file
 from gymposium_sb3 import policy_file
@@ -403,7 +403,7 @@ def test_the_whole_command(tmp_path: Path) -> None:
 def test_a_policy_is_its_file_and_plays_the_same_when_it_is_asked_again(trained: Path) -> None:
     player = make_player(f"sb3:{trained}")
     assert isinstance(player, IdentifiedPlayer)
-    assert player.identity().files == {str(trained): file_digest(trained)}
+    assert player.identity().files == {str(trained): digest_file(trained)}
     assert get_repeats(player) == "quickly"
 
 

@@ -277,7 +277,7 @@ def test_where_nothing_is_hidden_the_others_moves_are_told() -> None:
     ("fields", "said"),
     [
         ({"game": "kuhn_pokr"}, "kuhn_poker"),
-        ({"game": "tic_tac_toe", "opponent": "rndom"}, "There is no player called 'rndom'. Did you mean 'random'"),
+        ({"game": "tic_tac_toe", "opponent": "rndom"}, "Unknown player 'rndom'. Did you mean 'random'"),
         ({"game": "tic_tac_toe", "opponent": "human"}, "Enter another opponent"),
         ({"game": "tic_tac_toe", "opponent": "lm:runs/mine"}, "gymposium --allow lm:runs/mine"),
         ({"game": "tic_tac_toe", "opponent": "api:x?base_url=http://a.test&key=HOME"}, "needs your permission"),
@@ -459,7 +459,7 @@ def test_a_player_that_cannot_be_made_says_why() -> None:
     table = BrowserTable(wanted, PlayerPool(), lambda played: "")
     table.wait(60)
     assert table.state.phase == "failed"
-    assert table.state.error.startswith("There is no player called 'gone'.")
+    assert table.state.error.startswith("Unknown player 'gone'.")
 
 
 def test_while_others_think_no_answer_is_taken() -> None:

@@ -189,7 +189,7 @@ def test_a_ladder_lists_who_refuses_a_game_and_fails_where_a_player_cannot_be_ma
     refused, played = json.loads(python("-c", program, "exact", "random").stdout)
     assert "perfect information" in refused["refused"]
     assert "refused" not in played
-    assert "no player called 'mtcs-10'" in python("-c", program, "random", "mtcs-10", status=1).stderr
+    assert "Unknown player 'mtcs-10'" in python("-c", program, "random", "mtcs-10", status=1).stderr
 
 
 def test_viewer_opens_what_it_wrote(tmp_path: Path) -> None:

@@ -285,7 +285,7 @@ def evaluated(*arguments: str | Path) -> None:
         ("--game tic_tac_toe", "gymposium eval mcts-100"),
         ("random --game tic_tac_to", "tic_tac_toe"),
         ("random --game tic_tac_toe -n 3", "multiple of 2"),
-        ("random --game tic_tac_toe --opponents randm", "no player called 'randm'"),
+        ("random --game tic_tac_toe --opponents randm", "Unknown player 'randm'"),
         ("random --game tic_tac_toe --opponents human", "gymposium play"),
         ("random --game tic_tac_toe --on-illegal shrug", "retry"),
         ("random --game tic_tac_toe --schedule waves", "rounds or streaming"),

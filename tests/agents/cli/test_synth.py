@@ -95,7 +95,7 @@ def test_calls_of_tools_are_read_by_other_trainers_tools(tmp_path: Path) -> None
 def test_calls_of_tools_need_a_game_with_tools(tmp_path: Path) -> None:
     done = synth(tmp_path, "synth", "--game", "tic_tac_toe", "--players", "random,random", "--reply", "tools")
     assert done.returncode == 2
-    assert "tic_tac_toe has no tools to call" in done.stderr
+    assert "tic_tac_toe has no tools" in done.stderr
 
 
 def test_what_is_left_beside_the_data(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_where_nothing_is_kept_no_data_is_written(tmp_path: Path, capsys: pytest
     [
         (["--players", "random"], "needs 2 players, not 1"),
         (["--players", "random,human"], "gymposium play"),
-        (["--players", "random,randm"], "no player called 'randm'"),
+        (["--players", "random,randm"], "Unknown player 'randm'"),
         (["--game", "kuhn_pokr"], "kuhn_poker"),
         (["--keep", "wins"], "return>=X"),
         (["--game", "2048", "--players", "random"], "return>=100"),

@@ -17,7 +17,7 @@ import torch
 from gymposium.games.registry import load_game
 from gymposium.match import Guard, play
 from gymposium.players.grammar import make_player
-from gymposium.players.identity import file_digest
+from gymposium.players.identity import digest_file
 from gymposium.players.protocol import Ask, MatchContext, Reply, Usage, get_repeats
 from gymposium.plugins.allowed import VARIABLE
 from gymposium.records import RecordLine
@@ -79,7 +79,7 @@ def test_a_model_is_its_files_and_how_it_is_asked(board: Board, folder: Path) ->
     ):
         for name in names:
             file = folder / part / name
-            assert entry.revision.files[str(file)] == file_digest(file)
+            assert entry.revision.files[str(file)] == digest_file(file)
     assert entry.revision.facts["engine"] == "transformers"
     assert entry.revision.code["distribution"] == "gymposium-agents"
     assert entry.decoding == {"temperature": 0.7, "max_tokens": 4, "context": "full", "thinking": False}

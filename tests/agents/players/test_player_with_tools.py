@@ -136,7 +136,7 @@ def test_a_template_without_tools_says_what_to_write_instead(family_tokenizer: A
 def test_a_game_without_tools_refuses_calls(family_tokenizer: Any) -> None:
     chat = Chat(family_tokenizer("qwen3"))
     player = LanguageModelPlayer("lm", ScriptedEngine(chat, []), chat, sampling=Sampling(1.0, 9), reply="tools")
-    with pytest.raises(BadOption, match="tic_tac_toe has no tools to call"):
+    with pytest.raises(BadOption, match="tic_tac_toe has no tools"):
         [*play([MatchJob("m", load_game("tic_tac_toe"), [player, player], 0)])]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gymposium import hookimpl
-from gymposium.players.identity import Identity, file_digest
+from gymposium.players.identity import Identity, digest_file
 from gymposium.players.protocol import Ask, Reply
 from gymposium.plugins.specs import OpponentSpec
 from gymposium.replies.reading import READERS
@@ -25,7 +25,7 @@ class WeightedPlayer:
         self._number = json.loads(Path(path).read_text())
 
     def identity(self) -> Identity:
-        return Identity({self._path: file_digest(self._path)}, {"kind": "number"}, {"temperature": 0.0})
+        return Identity({self._path: digest_file(self._path)}, {"kind": "number"}, {"temperature": 0.0})
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         return [Reply(legal[(self._number + ask.turn) % len(legal)]) for ask in asks if (legal := ask.legal_moves)]

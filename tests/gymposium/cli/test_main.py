@@ -71,7 +71,7 @@ def test_the_help_of_each_verb_has_examples(gymposium: Run, verb: str) -> None:
 
 def test_an_unknown_verb_names_the_nearest(gymposium: Run) -> None:
     advice = "Did you mean 'run' or 'train'? If a plugin file adds it, load that file:  gymposium --plugin FILE …"
-    assert only_error(gymposium("rnu")) == f"There is no command called 'rnu'. {advice}"
+    assert only_error(gymposium("rnu")) == f"Unknown command 'rnu'. {advice}"
 
 
 @pytest.mark.parametrize(
@@ -85,12 +85,12 @@ def test_a_verb_that_is_switched_off_says_how_to_get_it(gymposium: Run, verb: st
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["info", "tic_tac_to"], "There is no game called 'tic_tac_to'. Did you mean 'tic_tac_toe' or"),
-        (["info", "hive"], "There is no game called 'hive'. OpenSpiel has one: write 'openspiel:hive'."),
+        (["info", "tic_tac_to"], "Unknown game 'tic_tac_to'. Did you mean 'tic_tac_toe' or"),
+        (["info", "hive"], "Unknown game 'hive'. OpenSpiel has one: write 'openspiel:hive'."),
         (["info", "goofspiel(num_cards=99)"], "num_cards=99: must be from 2 to 16."),
         (["info", "kuhn_poker", "--style", "long"], "'full' or 'compact'"),
         (["info", "kuhn_poker", "--reply", "jso"], "Did you mean 'json'?"),
-        (["play", "kuhn_poker", "--opponent", "mct-5"], "There is no player called 'mct-5'. Did you mean 'mcts-N'?"),
+        (["play", "kuhn_poker", "--opponent", "mct-5"], "Unknown player 'mct-5'. Did you mean 'mcts-N'?"),
         (["play", "kuhn_poker", "--seat", "2"], "--seat 2: kuhn_poker has seats 0 to 1."),
         (["run", "kuhn_poker", "--players", "random"], "kuhn_poker needs 2 players, not 1."),
         (["run", "kuhn_poker", "--players", "human,random"], "gymposium --no-plugins play kuhn_poker"),
@@ -104,7 +104,7 @@ def test_a_verb_that_is_switched_off_says_how_to_get_it(gymposium: Run, verb: st
         (["info", "goofspiel(num_cards=5)", "num_cards=6"], "has a duplicate parameter 'num_cards'."),
         # what Typer finds
         (["info"], "GAME is missing. Help:  gymposium --no-plugins info --help"),
-        (["run", "kuhn_poker", "--sed", "3"], "no option called '--sed'. Did you mean '--seed'"),
+        (["run", "kuhn_poker", "--sed", "3"], "Unknown option '--sed'. Did you mean '--seed'"),
         (
             ["run", "kuhn_poker", "-n", "0"],
             "--matches: must be greater than or equal to 1. Help:  gymposium --no-plugins run",
@@ -112,8 +112,8 @@ def test_a_verb_that_is_switched_off_says_how_to_get_it(gymposium: Run, verb: st
         (["run", "kuhn_poker", "-n", "x"], "--matches: must be a valid integer"),
         (["run", "kuhn_poker", "-n"], "Option '-n' requires an argument. Help:  gymposium --no-plugins run --help"),
         (["replay", "nowhere"], "PATH: path 'nowhere' does not exist. Help:  gymposium --no-plugins replay --help"),
-        (["plugins", "lis"], "There is no command of gymposium plugins called 'lis'. Did you mean 'list'?"),
-        (["--foo"], "There is no option called '--foo'. Did you mean '--allow'? Help:  gymposium --no-plugins --help"),
+        (["plugins", "lis"], "Unknown command of gymposium plugins 'lis'. Did you mean 'list'?"),
+        (["--foo"], "Unknown option '--foo'. Did you mean '--allow'? Help:  gymposium --no-plugins --help"),
         (["--plugin"], "Option '--plugin' requires an argument. Help:  gymposium --no-plugins --help"),
     ],
 )
@@ -154,7 +154,7 @@ def test_verbs_and_players_of_a_one_file_plugin(gymposium: Run, stutter: str) ->
     assert "has no attribute 'absent'" in absent
     players = json.loads(gymposium("--plugin", stutter, "list", "--json").stdout)["players"]
     assert "stutter" in [player["form"] for player in players]
-    assert "There is no command called 'shout'." in only_error(gymposium("shout", "hello"))
+    assert "Unknown command 'shout'." in only_error(gymposium("shout", "hello"))
     for arguments in (("shout",), ("shout", "hello", "--low")):
         helps = only_error(gymposium("--plugin", stutter, *arguments)).partition("Help:  gymposium ")[2]
         assert gymposium(*shlex.split(helps)).returncode == 0, helps

@@ -121,7 +121,7 @@ def test_other_settings_and_other_folders_are_refused(gymposium: Run, tmp_path: 
     settings = json.loads((tmp_path / "run" / "settings.json").read_text())
     settings["settings"]["matches"] = "many"
     (tmp_path / "run" / "settings.json").write_text(json.dumps(settings))
-    assert "matches is 'many'; give an integer" in gymposium("run", "--resume", "run").stderr
+    assert "matches='many' must be an integer" in gymposium("run", "--resume", "run").stderr
 
 
 def test_where_the_disk_is_full_it_says_so_in_one_line_and_goes_on_later(gymposium: Run, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_where_the_disk_is_full_it_says_so_in_one_line_and_goes_on_later(gymposi
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("error: r/matches.jsonl cannot be written any further (File too large).")
+    assert last.startswith("error: r/matches.jsonl cannot be appended to (File too large).")
     lines = (tmp_path / "r" / "matches.jsonl").read_text().splitlines()
     assert all(json.loads(line)["ending"]["kind"] == "over" for line in lines)
     assert gymposium("run", "--resume", "r").returncode == 0

@@ -434,12 +434,12 @@ def test_records_of_a_game_that_is_not_there(gymposium: Run, tmp_path: Path) -> 
     done = gymposium("replay", RECORD)
     assert done.returncode == 1
     assert done.stderr.endswith(
-        "cannot be replayed: There is no game called 'tic_tac_to'. Did you mean 'tic_tac_toe' or "
+        "cannot be replayed: Unknown game 'tic_tac_to'. Did you mean 'tic_tac_toe' or "
         "'ultimate_tic_tac_toe'? If a plugin file adds it, load that file: gymposium --plugin FILE …\n"
     )
     done = gymposium("verify", RECORD)
     assert done.returncode == 1
-    assert "There is no game called 'tic_tac_to'" in done.stdout
+    assert "Unknown game 'tic_tac_to'" in done.stdout
     assert "0 matches played again, 1 could not be; 1 line to look at." in done.stdout
     [file] = json.loads(gymposium("verify", RECORD, "--json").stdout)["files"]
     assert (file["matches"], file["not_played"], len(file["problems"])) == (0, 1, 1)

@@ -48,7 +48,7 @@ def test_before_the_first_reset_there_is_nothing_to_step_or_show(door: str) -> N
 @pytest.mark.parametrize("door", DOORS)
 def test_an_unknown_option_of_reset_is_named(door: str) -> None:
     env = DOORS[door]()
-    told = "no option of reset called 'sead'" if door == "gymnasium" else "no options here. Remove 'sead'"
+    told = "Unknown option of reset 'sead'" if door == "gymnasium" else "no options here. Remove 'sead'"
     with pytest.raises(BadOption, match=told):
         env.reset(options={"sead": 1})
     with pytest.raises(BadOption, match="must be a dict"):

@@ -111,7 +111,7 @@ def test_a_simultaneous_move_is_played_once_every_seat_has_answered() -> None:
     table.answer(1, "bid 2")
     assert [asked.seat for asked in table.asked] == [0]
     assert table.turns == []
-    with pytest.raises(UnexpectedReply, match=r"Seat 1 has answered already: answer for seat 0\."):
+    with pytest.raises(UnexpectedReply, match=r"Seat 1 has already answered. Answer for seat 0\."):
         table.answer(1, "bid 3")
     table.answer(0, 0)  # an index into the action space
     assert [(turn.seat, turn.reading) for turn in table.turns] == [(first.seat, "move"), (second.seat, "move")]
@@ -131,7 +131,7 @@ def test_a_failed_reply_that_costs_a_penalty_is_asked_for_again_with_the_reason(
 
 def test_the_seats_that_can_be_answered() -> None:
     table = Table("tic_tac_toe", seed=0)
-    with pytest.raises(UnexpectedReply, match=r"Seat 1 is not asked now: answer for seat 0\."):
+    with pytest.raises(UnexpectedReply, match=r"Seat 1 is not asked now. Answer for seat 0\."):
         table.answer(1, "a1")
     with pytest.raises(WrongType, match="must be text or an index from 0 to 8, not 9"):
         table.answer(0, 9)
@@ -140,7 +140,7 @@ def test_the_seats_that_can_be_answered() -> None:
     assert table.turns == []
     table.answer(0, "nowhere")
     assert (table.asked, table.over) == ([], True)
-    with pytest.raises(UnexpectedReply, match="The match is over: set up a new Table"):
+    with pytest.raises(UnexpectedReply, match=r"The match is over\. Set up a new Table"):
         table.answer(0, "a1")
 
 

@@ -198,7 +198,7 @@ def test_plain_rules_do_not_say_who_begins() -> None:
 
 
 def test_a_game_that_only_openspiel_has_is_named_in_the_error() -> None:
-    with pytest.raises(UnknownName, match=r"no game called 'hive'. OpenSpiel has one: write 'openspiel:hive'"):
+    with pytest.raises(UnknownName, match=r"Unknown game 'hive'. OpenSpiel has one: write 'openspiel:hive'"):
         load_game("hive")
     with pytest.raises(UnknownName, match=r"write 'openspiel:twixt'"):
         load_game("twixt(board_size=5)")

@@ -99,6 +99,6 @@ def test_no_record_holds_an_ending_that_cannot_be(change: dict[str, object]) -> 
 def test_a_cause_is_the_last_reading_or_the_kind_of_the_failure() -> None:
     replies = [(0, "illegal"), (1, "move"), (0, "cut off"), (2, "unparsable")]
     ending = Ending("no legal move", 2, others=(Ending("no legal move", 0), Ending("timed out", 1)))
-    assert list(ending.causes(replies).items()) == [(2, "unparsable"), (0, "cut off"), (1, "timed out")]
-    assert Ending("out of context", 0).causes(replies) == {0: "out of context"}
-    assert OVER.causes(replies) == {}
+    assert list(ending.find_causes(replies).items()) == [(2, "unparsable"), (0, "cut off"), (1, "timed out")]
+    assert Ending("out of context", 0).find_causes(replies) == {0: "out of context"}
+    assert OVER.find_causes(replies) == {}

@@ -11,8 +11,8 @@ from gymposium.errors import UnknownName
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("mcts-0", "no player called 'mcts-0'. Write mcts-N, with N from 1 to 999999999, for instance mcts-25."),
-        ("mcts", "no player called 'mcts'. Write mcts-N, with N from 1 to 999999999, for instance mcts-25."),
+        ("mcts-0", "Unknown player 'mcts-0'. Write mcts-N, with N from 1 to 999999999, for instance mcts-25."),
+        ("mcts", "Unknown player 'mcts'. Write mcts-N, with N from 1 to 999999999, for instance mcts-25."),
         ("mcts-1000000000", "with N from 1 to 999999999, for instance mcts-25."),
         ("mcts-many", "with N from 1 to 999999999, for instance mcts-25."),
         ("cfr-0", "Write cfr-N, with N from 1 to 999999, for instance cfr-200."),

@@ -61,5 +61,5 @@ def test_players_go_by_name() -> None:
     with pytest.raises(UnknownName, match="Did you mean 'random'"):
         make_player("randon")
     for wrong in ("mcts", "mcts-0", "mcts--1", "mcts-x", "mcts-9999999999", "random-3"):
-        with pytest.raises(UnknownName, match="no player called"):
+        with pytest.raises(UnknownName, match="Unknown player"):
             make_player(wrong)

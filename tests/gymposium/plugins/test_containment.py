@@ -166,7 +166,7 @@ def test_metadata_that_cannot_be_read_breaks_one_plugin(
     assert broken.distribution in ("sad-dist", "sad_dist")
     assert "fine_game" in host.games
     monkeypatch.setenv("GYMPOSIUM_DISABLE_PLUGINS", "sad-dist")
-    assert Host(strict=False).all_complaints() == []
+    assert Host(strict=False).list_complaints() == []
 
 
 def test_unreadable_metadata_of_others_is_none_of_ours(

@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from gymposium.errors import MissingExtra, PluginError
-from gymposium.plugins.first_party import first_party, unknown_name
+from gymposium.plugins.first_party import first_party, make_unknown_name
 from gymposium.plugins.host import Host
 from gymposium.plugins.plugin import Plugin
 
@@ -18,11 +18,11 @@ NAMES = [(kind, name, install) for kind, names in first_party().items() for name
 def test_a_missing_name_says_why_it_is_missing(kind: str, name: str, install: str) -> None:
     distribution = install.strip('"').partition("[")[0]
     with pytest.raises(MissingExtra, match="not installed"):
-        unknown_name(kind, name, [], [])
+        make_unknown_name(kind, name, [], [])
     for status, error, words in TROUBLES:
         plugin = Plugin("one", "one", distribution.replace("-", "_"), status=status, error=error)
         with pytest.raises(PluginError, match=f"comes from {distribution}, {words}"):
-            unknown_name(kind, name, [], [plugin])
+            make_unknown_name(kind, name, [], [plugin])
 
 
 TROUBLES: list[tuple[Literal["disabled", "broken"], str, str]] = [
@@ -36,13 +36,15 @@ def test_an_unknown_name_lists_the_plugins_of_others_that_are_missing(
     status: Literal["disabled", "broken"], error: str, words: str
 ) -> None:
     plugin = Plugin("theirs", "theirs", "their-games", status=status, error=error)
-    assert f"A plugin that may add it is missing: theirs, {words}" in str(unknown_name("game", "blotto", [], [plugin]))
+    assert f"A plugin that may add it is missing: theirs, {words}" in str(
+        make_unknown_name("game", "blotto", [], [plugin])
+    )
 
 
 @pytest.mark.parametrize("kind", ["game", "player", "reward", "command"])
 @pytest.mark.parametrize("name", ["tri", "something quite different"])
 def test_an_unknown_name_says_how_to_load_a_plugin_file(kind: str, name: str) -> None:
-    said = str(unknown_name(kind, name, ["trace", "trio"], []))
+    said = str(make_unknown_name(kind, name, ["trace", "trio"], []))
     assert said.endswith("If a plugin file adds it, load that file:  gymposium --plugin FILE …")
 
 

@@ -131,7 +131,7 @@ def test_a_broken_plugin_is_left_out_whole_with_its_reason(
     install(f"b_{case}", source)
     install("znim", GOOD.replace('"nim"', '"znim"').replace('"hasty"', '"zhasty"'))  # loaded after it
     host = load([f"b_{case}", "znim"], site, monkeypatch)
-    [told] = host.all_complaints()
+    [told] = host.list_complaints()
     assert reason in told
     assert f"GYMPOSIUM_DISABLE_PLUGINS=b_{case}" in told
     plugin = named(host, f"b_{case}")
@@ -177,7 +177,7 @@ def test_two_plugins_of_one_name(install: Install, site: Path, monkeypatch: pyte
     (info / "entry_points.txt").write_text("[gymposium]\ntwin = zz_other_module\n")
     (site / "zz_other_module.py").write_text(one_game("second"))
     host = load(["twin"], site, monkeypatch)
-    assert "another plugin already has the name 'twin'" in host.all_complaints()[0]
+    assert "another plugin already has the name 'twin'" in host.list_complaints()[0]
     assert "first" in host.games
     assert "second" not in host.games
     sys.modules.pop("zz_other_module")
@@ -236,8 +236,8 @@ def test_what_is_switched_off_is_not_imported(install: Install, site: Path, monk
 
 def test_an_allow_list_that_names_nobody_says_so(install: Install, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install("chess", one_game("chess"))
-    [told] = load(["ches"], site, monkeypatch).all_complaints()
-    assert "GYMPOSIUM_PLUGINS: There is no installed plugin called 'ches'. Did you mean 'chess'" in told
+    [told] = load(["ches"], site, monkeypatch).list_complaints()
+    assert "GYMPOSIUM_PLUGINS: Unknown installed plugin 'ches'. Did you mean 'chess'" in told
 
 
 def test_optional_hooks_of_a_newer_host_are_passed_over(

@@ -63,7 +63,7 @@ def test_few_values_have_no_interval() -> None:
 
 def test_unknown_names_are_refused() -> None:
     for ask in (Score().result_rate, Score().reading_rate, Score().failure_rate):
-        with pytest.raises(UnknownName, match=r"There is no (result|reading|failure) called 'lost'"):
+        with pytest.raises(UnknownName, match=r"Unknown (result|reading|failure) 'lost'"):
             ask("lost")  # type: ignore[arg-type]
 
 

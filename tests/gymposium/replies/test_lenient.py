@@ -27,7 +27,7 @@ from gymposium.replies.reading import (
     read,
 )
 from gymposium.replies.thoughts import remove_thoughts
-from gymposium.tasks.tools.reader import tools_readers
+from gymposium.tasks.tools.reader import list_tools_readers
 from gymposium_arena.results.tally import BoardTally
 
 SQUARES = re.compile(r"[a-c][1-3]")
@@ -978,7 +978,7 @@ def test_lenient_readers_go_by_name_and_leave_calls_alone() -> None:
         assert get_lenient_reader(how).instructions("full") == how.instructions("full")
         assert get_lenient_reader(how).answer("b2") == how.answer("b2")
     with pytest.raises(BadOption, match="reading=strict"):
-        get_lenient_reader(tools_readers()[0])
+        get_lenient_reader(list_tools_readers()[0])
 
 
 def test_moves_are_found_in_order() -> None:

@@ -181,8 +181,8 @@ def test_a_criterion_of_ones_own_sees_the_group(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("weighed(accuracy=1)", UnknownName, "no reward called 'weighed'. Did you mean 'weighted'"),
-        ("money", UnknownName, "no reward called 'money'. Known: clipped, posted, returns"),
+        ("weighed(accuracy=1)", UnknownName, "Unknown reward 'weighed'. Did you mean 'weighted'"),
+        ("money", UnknownName, "Unknown reward 'money'. Known: clipped, posted, returns"),
         ("returns(2)", BadOption, "Use returns."),
         ("weighted(accuracy=1", BadOption, "Use weighted(CRITERION=WEIGHT,...)."),
         ("weighted", BadOption, "no criterion has a weight"),
@@ -196,7 +196,7 @@ def test_a_criterion_of_ones_own_sees_the_group(tmp_path: Path, monkeypatch: pyt
         ("weighted(accuracy=inf)", BadOption, "accuracy=inf: a weight must be a number"),
         ("weighted(accuracy=-1)", BadOption, "a criterion with negative values"),
         ("weighted(accuracy=1,accuracy=2)", BadOption, "duplicate weight for accuracy"),
-        ("weighted(acuracy=1)", UnknownName, "no criterion called 'acuracy'. Did you mean 'accuracy'"),
+        ("weighted(acuracy=1)", UnknownName, "Unknown criterion 'acuracy'. Did you mean 'accuracy'"),
         ("weighted(no_such_module:f=1)", BadOption, "No module named 'no_such_module'"),
     ],
 )

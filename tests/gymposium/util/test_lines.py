@@ -68,7 +68,7 @@ def test_where_the_disk_is_full_no_line_is_torn(tmp_path: Path) -> None:
     """The limit on a file's size ends a write in the middle of a line, as a full disk does."""
     file = tmp_path / "lines"
     done = subprocess.run([sys.executable, "-B", "-c", FULL, str(file)], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{file} cannot be written any further (File too large). All earlier lines are intact.\n"
+    assert done.stdout == f"{file} cannot be appended to (File too large). All earlier lines are intact.\n"
     found = [json.loads(line)["number"] for line in file.read_text().splitlines()]
     assert found == [*range(len(found))]
     assert 0 < len(found) < 1000 // 70

@@ -64,10 +64,10 @@ def test_a_plugin_that_is_broken_is_left_out(gymposium: Run, tmp_path: Path) -> 
     [
         (None, "GYMPOSIUM_CONFIG: {file} cannot be read (No such file or directory)."),
         ("x = [", "{file} is not TOML: "),
-        ("plugins = 3", "{file}: plugins is 3; give a list of files"),
+        ("plugins = 3", "{file}: plugins=3 must be a list of files"),
         ("seed = 3", "{file}: seed is outside a table. Put defaults under the command's name, such as [run]."),
-        ("[rnu]\nseed = 3", "There is no command in {file} called 'rnu'. Did you mean 'run'"),
-        ("[run]\nsed = 3", "There is no option of {file}: [run] called 'sed'. Did you mean 'seed'"),
+        ("[rnu]\nseed = 3", "Unknown command in {file} 'rnu'. Did you mean 'run'"),
+        ("[run]\nsed = 3", "Unknown option of {file}: [run] 'sed'. Did you mean 'seed'"),
         ("[run]\nseed = 'x'", "{file}: [run] seed is 'x'. Use an integer."),
         ("[run]\nplayers = 'x,y'", "{file}: [run] players cannot have a default here"),
         ("[run]\njson = true", "{file}: [run] json cannot have a default here"),

@@ -213,12 +213,12 @@ def test_a_match_that_takes_too_long_has_an_error_and_is_given_up() -> None:
         ({"task_id": 22 * 10**8}, "ids go from"),
         ({"task_id": -1}, "ids go from"),
         ({"seed": "1"}, "use an integer"),
-        ({"opponent": "mtcs"}, "no player called 'mtcs'"),
+        ({"opponent": "mtcs"}, "Unknown player 'mtcs'"),
         ({"timeout": 0}, "timeout=0"),
         ({"api_key": KEY}, "environment variable"),
         ({"key": "NOBODY_HAS_SET_THIS"}, "NOBODY_HAS_SET_THIS"),
         ({"base_url": None, "model": "/no/such/directory"}, "OPENAI_API_KEY"),
-        ({"context": "all"}, "no context called 'all'"),
+        ({"context": "all"}, "Unknown context 'all'"),
     ],
 )
 def test_arguments_that_cannot_be_are_raised(

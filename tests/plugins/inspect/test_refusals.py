@@ -43,7 +43,7 @@ def test_a_match_that_cannot_be_played_is_refused(args: dict[str, Any], reason: 
 def test_a_world_that_cannot_be_played_is_refused() -> None:
     with pytest.raises(UnknownName):
         world("mial")
-    with pytest.raises(BadOption, match="tic_tac_toe has no tools to call"):
+    with pytest.raises(BadOption, match="tic_tac_toe has no tools"):
         world("tic_tac_toe")
     with pytest.raises(BadOption, match="from 1"):
         world("echoes", matches=-1)

@@ -15,7 +15,7 @@ from inspect_ai.tool import ToolCall, ToolInfo
 
 from gymposium import load_game
 from gymposium.records import Record
-from gymposium.tasks.tools.random_calls import random_call
+from gymposium.tasks.tools.random_calls import make_random_call
 
 from .scripted import evaluated, verified, without_times
 
@@ -45,7 +45,7 @@ def test_tasks_with_tools_are_played_by_tool_calls_and_verify(tmp_path: Path) ->
     def answer(messages: Sequence[ChatMessage], given: Sequence[ToolInfo]) -> ModelOutput:
         told[:] = given
         rng = random.Random(messages[-1].text)
-        calls = [random_call(tools, messages[-1].text, rng) for _ in range(1 + int(rng.random() * 2))]
+        calls = [make_random_call(tools, messages[-1].text, rng) for _ in range(1 + int(rng.random() * 2))]
         return calling(*((call.name, dict(call.arguments)) for call in calls), text="Let me see.")
 
     args = {"game": "mail(mails=20)", "matches": 16, "seed": 2}

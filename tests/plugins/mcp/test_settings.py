@@ -32,7 +32,7 @@ URL = {"command": None, "url": "https://example.org/mcp"}
     [
         ({"server": {"url": "https://example.org"}}, r"\[server\]: use either command or url"),
         ({"server": None}, r"\[server\]: use either command or url"),
-        ({"server": {"command": "python"}}, r"\[server\]: command is 'python'; give a list, each item text"),
+        ({"server": {"command": "python"}}, r"\[server\]: command='python' must be a list, each item text"),
         ({"server": {"env": ["KEY=secret"]}}, "env has 'KEY=secret', which is not the name of an environment variable"),
         ({"server": {"token": "KEY"}}, "token applies to url"),
         ({"server": {**URL, "env": ["KEY"]}}, "env applies to command"),
@@ -43,7 +43,7 @@ URL = {"command": None, "url": "https://example.org/mcp"}
         ({"server": {"at_once": 2}}, "at_once applies to a server per match"),
         ({"server": {"per_match": True, "at_once": 0}}, "at_once is 0; use 1 or more"),
         ({"server": {"command": ["serve", "{match}/notes"]}}, r"command has \{match\}, which needs per_match = true"),
-        ({"tools": None}, r"\[tools\]: allow is missing; give 'all' or a list"),
+        ({"tools": None}, r"\[tools\]: allow is missing. It must be 'all' or a list"),
         ({"tools": {"allow": []}}, r"allow is empty; name the tools to offer"),
         ({"tools": {"allow": ["a", "b", "a"]}}, "allow has a duplicate tool"),
         ({"tools": {"max_calls": 0}}, "max_calls is 0; use 1 or more"),
@@ -63,7 +63,7 @@ def test_errors_name_the_file_and_the_key(changes: dict[str, Any], reason: str, 
 def test_an_unknown_table_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "world.toml"
     file.write_text("[servers]\n", encoding="utf-8")
-    with pytest.raises(UnknownName, match=r"There is no table of .* called 'servers'. Did you mean 'server'"):
+    with pytest.raises(UnknownName, match=r"Unknown table of .* 'servers'. Did you mean 'server'"):
         read_world(file)
 
 

@@ -24,7 +24,7 @@ import gymposium
 from gymposium import load_game
 from gymposium.errors import BadOption, BadParameter, GymposiumError, NotResumable, PermissionRequired, WorldFailure
 from gymposium.games.registry import load_named_game
-from gymposium.http.environments import EnvOffer, environments_app
+from gymposium.http.environments import EnvOffer, build_environments_app
 from gymposium.match import MatchJob, MatchResult, play
 from gymposium.plugins.allowed import VARIABLE
 from gymposium.records import RecordWriter, verify_file
@@ -276,7 +276,7 @@ def test_a_loaded_match_is_not_played_on(serving) -> None:
 
 
 def test_a_token_is_sent_and_stands_in_no_name(monkeypatch: pytest.MonkeyPatch, start) -> None:  # noqa: F811
-    app = environments_app(EnvOffer.from_names(["tic_tac_toe"]), lambda played: None, token="s3cret")
+    app = build_environments_app(EnvOffer.from_names(["tic_tac_toe"]), lambda played: None, token="s3cret")
     url = f"openenv:{start(app).address}"
     with pytest.raises(GymposiumError, match="401"):
         load_game(url).new(0)
@@ -291,7 +291,7 @@ def test_a_token_is_sent_and_stands_in_no_name(monkeypatch: pytest.MonkeyPatch, 
 def test_a_game_that_gymposium_lends(start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     """Rewards at the end of both are those of the same seed and moves."""
     with RecordWriter(tmp_path / "lent.jsonl") as lent:
-        address = start(environments_app(EnvOffer.from_names(["tic_tac_toe", "kuhn_poker"]), lent.write)).address
+        address = start(build_environments_app(EnvOffer.from_names(["tic_tac_toe", "kuhn_poker"]), lent.write)).address
         game = f"openenv:{address}/kuhn_poker(min_return=-2,max_return=2)"
         here = played(game, "pass", "pass", file=tmp_path / "m.jsonl")
     assert not here.ending.broke_off

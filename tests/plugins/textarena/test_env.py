@@ -19,7 +19,7 @@ from gymposium.players.protocol import Ask, Reply
 from gymposium.records import Record, RecordWriter, verify_file
 from gymposium.replies.reading import READERS, Reader
 from gymposium.tasks.tools import format_calls, list_tools
-from gymposium.tasks.tools.random_calls import random_call
+from gymposium.tasks.tools.random_calls import make_random_call
 
 ta = pytest.importorskip("textarena", reason="textarena is not installed: tox run -e textarena")
 
@@ -139,7 +139,7 @@ class Calls(ta.Agent):  # type: ignore[misc]
 
     def __call__(self, observation: str) -> str:
         self.read.append(observation)
-        return format_calls([random_call(self._tools, observation[-500:], self._rng)])
+        return format_calls([make_random_call(self._tools, observation[-500:], self._rng)])
 
 
 @pytest.mark.parametrize("name", ["tables", "mail"])

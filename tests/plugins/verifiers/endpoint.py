@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from gymposium.tasks.tools import Tool
-from gymposium.tasks.tools.random_calls import random_call
+from gymposium.tasks.tools.random_calls import make_random_call
 
 Said = Mapping[str, Any]
 """An assistant's message, or an error: `{"status": 400, "error": "…"}`."""
@@ -35,7 +35,9 @@ def plays(request: Mapping[str, Any], rng: random.Random) -> Said:
     if request.get("tools"):
         functions = [tool["function"] for tool in request["tools"]]
         told = "\n".join(str(message.get("content")) for message in request["messages"])
-        call = random_call([Tool(one["name"], one["description"], one["parameters"]) for one in functions], told, rng)
+        call = make_random_call(
+            [Tool(one["name"], one["description"], one["parameters"]) for one in functions], told, rng
+        )
         function = {"name": call.name, "arguments": json.dumps(call.arguments)}
         number = f"call-{rng.getrandbits(32)}"
         return {"content": None, "tool_calls": [{"id": number, "type": "function", "function": function}]}

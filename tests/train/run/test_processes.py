@@ -124,4 +124,4 @@ def test_processes_on_a_cluster_are_placed_after_the_config_is_checked(more: tup
     assert "engine.kind = shared: with several processes" in refused.output
     accepted = CliRunner().invoke(app, [*typed, "engine.kind=own"])
     assert accepted.exit_code == 2
-    assert "no executor called 'no_such_cluster'" in accepted.output
+    assert "Unknown executor 'no_such_cluster'" in accepted.output

@@ -20,7 +20,7 @@ from gymposium.errors import BadOption, BadRecord, GymposiumError
 from gymposium.games.protocol import Game, Style
 from gymposium.games.registry import load_game
 from gymposium.players.grammar import check_named_player, check_player, make_player
-from gymposium.players.identity import FITTED_FILES, FITTED_TO, Fact, Identity, digest_of_files, locate_code
+from gymposium.players.identity import FITTED_FILES, FITTED_TO, Fact, Identity, digest_files, locate_code
 from gymposium.players.protocol import IdentifiedPlayer, Player, Repeats, check_plays, get_repeats, is_deterministic
 from gymposium.records.record import get_versions
 from gymposium.replies.prompt import PROMPT_VERSION, get_prompt
@@ -99,7 +99,7 @@ class Entry(FileModel):
 
     def has_changed_since(self, adversary: Entry) -> bool:
         """Return whether this player's files have changed since the adversary was fitted to them."""
-        return adversary.revision.facts.get(FITTED_FILES) != digest_of_files(self.revision.files)
+        return adversary.revision.facts.get(FITTED_FILES) != digest_files(self.revision.files)
 
     def meets(self, other: Entry) -> bool:
         """Return whether the two play against each other: an adversary meets only its target."""

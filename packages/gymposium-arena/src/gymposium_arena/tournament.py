@@ -129,7 +129,7 @@ class _LineupFiles:
             file = MatchesFile(self._board, lineup)
             cut = PartCutter(
                 matches,
-                file.numbers.missing(file.finished),
+                file.numbers.find_missing(file.finished),
                 file.numbers.count_missing(file.finished),
                 at_once=suite.at_once,
                 watchdog=suite.watchdog,

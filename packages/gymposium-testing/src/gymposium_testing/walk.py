@@ -12,7 +12,7 @@ from gymposium.games.protocol import CHANCE, Event, Game, Match, Style
 from gymposium.players.protocol import Ask, Reply
 from gymposium.replies.reading import READERS, Reader
 from gymposium.tasks.tools import format_calls, list_tools
-from gymposium.tasks.tools.random_calls import random_call
+from gymposium.tasks.tools.random_calls import make_random_call
 from gymposium.util.streams import stream
 from gymposium_testing.contract import CheckFailed, describe_position
 
@@ -26,7 +26,7 @@ def draw_text(game: Game, prompt: str, rng: random.Random) -> str:
     """Draw a short free-text reply: a call to one of the game's tools, or else a word or line from the prompt, or a
     common answer."""
     if tools := list_tools(game):
-        return format_calls([random_call(tools, prompt, rng)])
+        return format_calls([make_random_call(tools, prompt, rng)])
     pieces = (prompt.split(), [line.strip() for line in prompt.split("\n") if line.strip()], _WORDS)
     some = pieces[int(rng.random() * 3)] or _WORDS
     return some[int(rng.random() * len(some))]

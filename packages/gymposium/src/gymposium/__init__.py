@@ -99,7 +99,7 @@ def _register() -> None:
     register_envs()
     if _is_started_as_command():
         return  # a worker process of the command, which has already shown the complaints
-    for complaint in host().all_complaints():
+    for complaint in host().list_complaints():
         try:
             warnings.warn(complaint, PluginWarning, stacklevel=3)  # the line that imports gymposium
         except PluginWarning:

@@ -28,7 +28,7 @@ class UnknownName(GymposiumError, LookupError):
             hint = f"Did you mean {' or '.join(repr(n) for n in near)}?"
         elif hint is None:
             hint = f"Known: {', '.join(known)}." if known else "Nothing of that kind is registered."
-        super().__init__(f"There is no {kind} called {name!r}. {hint} {remark}".rstrip())
+        super().__init__(f"Unknown {kind} {name!r}. {hint} {remark}".rstrip())
         self.kind, self.name, self.near = kind, name, tuple(near)
 
 

@@ -12,7 +12,7 @@ from gymposium.cli.resume import OutOption
 from gymposium.cli.text import print_note
 from gymposium.records import RecordWriter
 from gymposium.runs.folder import RunFolder
-from gymposium.util.extras import needs_extra
+from gymposium.util.extras import require_extra
 
 PORT = 8720
 
@@ -51,7 +51,7 @@ def command(
         gymposium serve-affinetes --allow-base-url http://127.0.0.1:11434/v1
         gymposium serve-affinetes --allow-base-url https://api.openai.com/v1 --key OPENAI_API_KEY
     """
-    with needs_extra("gymposium serve-affinetes", "gymposium-affinetes[serve]", "anyio", "starlette", "uvicorn"):
+    with require_extra("gymposium serve-affinetes", "gymposium-affinetes[serve]", "anyio", "starlette", "uvicorn"):
         from gymposium.http.listening import TOKEN, Listener
         from gymposium_affinetes.service import affinetes_app
     token = os.environ.get(TOKEN) or None

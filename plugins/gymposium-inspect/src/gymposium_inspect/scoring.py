@@ -28,7 +28,7 @@ def compute_figures(record: Record, seat: int) -> dict[str, float]:
     if result != "score":
         found |= {name: float(result == name) for name in ("win", "draw", "loss")}
     readings = [turn["reading"] for turn in record.turns if turn["seat"] == seat]
-    cause = ending.causes((seat, reading) for reading in readings).get(seat) if ending.seat == seat else None
+    cause = ending.find_causes((seat, reading) for reading in readings).get(seat) if ending.seat == seat else None
     found["forfeit"] = float(ending.seat == seat)
     found |= {f"forfeit_{name.replace(' ', '_')}": float(cause == name) for name in FORFEITS}
     found["failed_replies"] = float(sum(reading != "move" for reading in readings))

@@ -54,7 +54,7 @@ class Actions:
                 action = strict_json(reply)
             except ValueError as error:
                 raise BadAction(f"Your reply is not JSON: {error}.") from None
-        why = "it is no object" if not isinstance(action, dict) else self._checker.objection(action)
+        why = "it is no object" if not isinstance(action, dict) else self._checker.find_objection(action)
         if why is not None:
             raise BadAction(f"Your reply is no action of this environment: {why}.")
         return dict(action)

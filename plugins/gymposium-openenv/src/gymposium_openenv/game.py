@@ -12,7 +12,7 @@ from typing import Any
 from gymposium import GameSpec
 from gymposium.errors import BadRecord, GymposiumError
 from gymposium.games.protocol import Event, Style
-from gymposium.tasks.one_seat import first_event
+from gymposium.tasks.one_seat import get_first_event
 from gymposium.util.strict_json import strict_json
 from gymposium.util.visible import is_encodable
 from gymposium_openenv.actions import Actions
@@ -52,7 +52,7 @@ class OpenEnvGame:
     def about(self) -> Mapping[str, Any]:
         """The server's self-description, or that in the record: `schema` of an action, and `description`."""
         if self.record is not None:
-            return parse_description(first_event(self.record))
+            return parse_description(get_first_event(self.record))
         schema = self.address.read("/schema").get("action")
         described = str(self.address.read("/metadata").get("description", ""))
         try:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from gymposium.errors import BadRecord, NoSampler, NotResumable, WorldFailure, WrongSeat
 from gymposium.games.protocol import CHANCE, Event, Observation, Style
-from gymposium.tasks.one_seat import OneSeatMatch, first_event
+from gymposium.tasks.one_seat import OneSeatMatch, get_first_event
 from gymposium.tasks.running import start
 from gymposium.util.strict_json import strict_json
 from gymposium.util.visible import is_encodable
@@ -59,7 +59,7 @@ class OpenEnvMatch(OneSeatMatch):
         if events:
             self._load(events)
         elif game.record is not None:
-            self._add_answer(first_event(game.record))
+            self._add_answer(get_first_event(game.record))
         else:
             assert seed is not None, "a new match has a seed"
             about = dict(game.about)  # read here: in the loop of all worlds it would block other matches

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from gymposium.games.protocol import Game, Style
-from gymposium.players.identity import Identity, file_digest
+from gymposium.players.identity import Identity, digest_file
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.replies.reading import READERS, Reader
 from gymposium_sb3.policy_file import read_policy
@@ -35,7 +35,7 @@ class Sb3Player:
 
     def identity(self) -> Identity:
         """Return the digest of the file."""
-        return Identity({self._path: file_digest(self._path)})
+        return Identity({self._path: digest_file(self._path)})
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
         """Raise `BadOption` if the policy was trained on another game."""

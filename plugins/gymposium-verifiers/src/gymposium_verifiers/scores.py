@@ -53,7 +53,7 @@ def _find_cause(trajectory: Trajectory) -> str | None:
     """Return why the seat forfeited, as one of `CAUSES`; None if it did not."""
     if not trajectory.forfeited:
         return None
-    return trajectory.ending.causes((trajectory.seat, turn.reading) for turn in trajectory.turns)[trajectory.seat]
+    return trajectory.ending.find_causes((trajectory.seat, turn.reading) for turn in trajectory.turns)[trajectory.seat]
 
 
 def _to_key(text: str) -> str:

@@ -58,7 +58,7 @@ def matches(board: Path) -> dict[str, Record]:
 
 CRASHES = {
     "raises": {"ZeroDivisionError: odd"},
-    "malformed": {"TypeError: player odd-malformed returned a dict where a Reply is wanted"},
+    "malformed": {"TypeError: player odd-malformed returned a dict instead of a Reply"},
     "dies": {"its process ended (exit code 3)"},
 }
 

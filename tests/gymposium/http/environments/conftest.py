@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from websockets.sync.client import ClientConnection, connect
 
-from gymposium.http.environments import EnvOffer, environments_app
+from gymposium.http.environments import EnvOffer, build_environments_app
 from gymposium.records import RecordWriter
 
 
@@ -65,13 +65,13 @@ Lend = Callable[..., Lent]
 @pytest.fixture
 def lend(start, tmp_path: Path) -> Iterator[Lend]:
     """`lend(game, …)` starts a server of these games; keywords are those of `EnvOffer.from_names` and
-    `environments_app`."""
+    `build_environments_app`."""
     writers: list[RecordWriter] = []
 
     def serve(*games: str, opponents: tuple[str, ...] = ("random",), on_illegal: str = "forfeit", **more: Any) -> Lent:
         file = tmp_path / f"lent-{len(writers)}" / "matches.jsonl"
         writers.append(RecordWriter(file))
-        app = environments_app(EnvOffer.from_names(games, opponents, on_illegal), writers[-1].write, **more)
+        app = build_environments_app(EnvOffer.from_names(games, opponents, on_illegal), writers[-1].write, **more)
         return Lent(start(app).port, file)
 
     yield serve

@@ -81,8 +81,8 @@ def test_off_loopback_it_needs_a_token(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["no_such_game"], "no game called 'no_such_game'"),
-        (["tic_tac_toe", "--opponent", "no such player"], "no player called"),
+        (["no_such_game"], "Unknown game 'no_such_game'"),
+        (["tic_tac_toe", "--opponent", "no such player"], "Unknown player"),
         (["tic_tac_toe", "--opponent", "human"], "cannot ask a person at a terminal"),
         (["tic_tac_toe", "--on-illegal", "smile"], "Unknown policy"),
     ],

@@ -17,7 +17,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from gymposium.envs.learner import LearnerTable
 from gymposium.games.protocol import Style
 from gymposium.http.bodies import MOST_BYTES
-from gymposium.http.environments import EnvOffer, environments_app
+from gymposium.http.environments import EnvOffer, build_environments_app
 from gymposium.http.environments.offer import OPTIONS, SharedPlayer
 from gymposium.http.environments.session import GREATEST_SEED, EnvSession
 from gymposium.http.environments.wire import LONGEST_REPLY, Incoming, WireError, format_message
@@ -65,14 +65,14 @@ def test_a_wrong_message_is_answered_and_the_session_goes_on(lend, text: str | b
         ({"seed": 1.5}, "seed=1.5"),
         ({"episode_id": "x" * 256}, "255 characters"),
         ({"episode_id": 7}, "255 characters"),
-        ({"game": "../../etc/passwd"}, "no game on this server called '../../etc/passwd'"),
+        ({"game": "../../etc/passwd"}, "Unknown game on this server '../../etc/passwd'"),
         ({"game": "connect_four"}, "no game on this server"),
-        ({"opponent": "../../etc/passwd"}, "no opponent on this server called '../../etc/passwd'"),
+        ({"opponent": "../../etc/passwd"}, "Unknown opponent on this server '../../etc/passwd'"),
         ({"opponent": "mcts-1000000"}, "no opponent on this server"),
         ({"opponent": ["random", "random"]}, "got 2 players for 1 other"),
         ({"seat": 2}, "must be a seat from 0 to 1"),
         ({"seat": "white"}, "must be a seat from 0 to 1"),
-        ({"prompt": "long"}, "write 'full' or 'compact'"),
+        ({"prompt": "long"}, "Use 'full' or 'compact'"),
         ({"prompt": 3}, "must be a string"),
         ({"reply": "xml"}, "xml"),
         ({"on_illegal": "retry(9999999)"}, "Options: seed, episode_id, game, opponent, prompt, reply, seat"),
@@ -171,7 +171,9 @@ class Failing:
 def test_a_player_that_fails_costs_its_match_alone(start, caplog, tmp_path: Path) -> None:
     offer = EnvOffer.from_names(["kuhn_poker"], ["random"])
     kept: list[Any] = []
-    port = start(environments_app(EnvOffer(offer.games, {"failing": Failing()}, offer.on_illegal), kept.append)).port
+    port = start(
+        build_environments_app(EnvOffer(offer.games, {"failing": Failing()}, offer.on_illegal), kept.append)
+    ).port
     with Lent(port, tmp_path).client() as client:
         client.reset(seed=1)
         code, message = client.refused("step", text="bet")
@@ -196,7 +198,7 @@ class Waiting(Failing):
 def test_a_player_that_never_answers_costs_its_match_alone(start, caplog, tmp_path: Path) -> None:
     offer, player = EnvOffer.from_names(["kuhn_poker"]), Waiting()
     offer = EnvOffer(offer.games, {"waiting": SharedPlayer(player, 0.05), **offer.opponents}, offer.on_illegal)
-    with Lent(start(environments_app(offer, lambda played: None)).port, tmp_path).client() as client:
+    with Lent(start(build_environments_app(offer, lambda played: None)).port, tmp_path).client() as client:
         for _ in range(2):
             client.reset(seed=1)
             assert client.refused("step", text="bet")[0] == "EXECUTION_ERROR"

@@ -92,11 +92,11 @@ def test_loggers_are_made_in_order_and_told_everything(
 def test_an_unknown_logger_is_refused_with_the_nearest_before_any_starts(
     told: list[tuple[Any, ...]], start: LoggerStart
 ) -> None:
-    with pytest.raises(UnknownName, match=r"There is no logger called 'teler'. Did you mean 'teller'"):
+    with pytest.raises(UnknownName, match=r"Unknown logger 'teler'. Did you mean 'teller'"):
         make_loggers({"teller": {}, "teler": {}}, start)
     with pytest.raises(UnknownName, match=r"option of \[loggers.second\] called 'evry'. Did you mean 'every'"):
         make_loggers({"teller": {}, "second": {"evry": 2}}, start)
-    with pytest.raises(BadOption, match=r"\[loggers.second\] is 2; give a table of options"):
+    with pytest.raises(BadOption, match=r"\[loggers.second\]=2 must be a table of options"):
         make_loggers({"teller": {}, "second": 2}, start)  # type: ignore[dict-item]
     assert told == []
 

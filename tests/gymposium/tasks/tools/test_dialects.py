@@ -71,7 +71,7 @@ def test_a_surrogate_in_an_argument_is_unparsable() -> None:
 
 
 def test_a_game_without_tools_refuses_the_readers_of_calls() -> None:
-    with pytest.raises(BadOption, match=r"reply=tools-llama: nim has no tools to call\. Write 'move'"):
+    with pytest.raises(BadOption, match=r"reply=tools-llama: nim has no tools\. Use 'move'"):
         bind_reader(get_reader("tools-llama"), (), "nim")
 
 

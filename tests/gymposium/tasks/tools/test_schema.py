@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from gymposium.tasks.tools import Tool, schema as module
-from gymposium.tasks.tools.random_calls import random_call
+from gymposium.tasks.tools.random_calls import make_random_call
 from gymposium.tasks.tools.schema import Schema
 from gymposium.util.streams import stream
 
@@ -166,11 +166,11 @@ def test_odd_schemas_are_checked_and_sampled(odd: str) -> None:
     schema, fits, other = ODD[odd]
     tool, rng = Tool("f", "", schema), stream(1, odd)
     tool.schema.check()
-    assert tool.objection(fits) is None
-    assert tool.objection(other) is not None
+    assert tool.find_objection(fits) is None
+    assert tool.find_objection(other) is not None
     for _ in range(8):
-        call = random_call([tool], "Who sent the invoice?", rng)
-        assert tool.objection(call.arguments) is None, call
+        call = make_random_call([tool], "Who sent the invoice?", rng)
+        assert tool.find_objection(call.arguments) is None, call
 
 
 @pytest.mark.parametrize(
@@ -230,7 +230,7 @@ def test_nothing_is_fetched(tmp_path: Path) -> None:
             {"allOf": [{"$ref": base}], "unevaluatedProperties": False},
         ):
             schema = Schema(argument(one))
-            assert schema.objection({"a": 1}) is None  # had it been read, 1 would not be null
+            assert schema.find_objection({"a": 1}) is None  # had it been read, 1 would not be null
             schema.sample(["word"], stream(0, "fetch"))
     server.shutdown()
     server.server_close()
@@ -271,7 +271,10 @@ STALLING = {
 def test_a_schema_cannot_stall_a_match(stalling: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "SECONDS", 0.2)
     schema, bad = Schema(STALLING[stalling]), "a" * 60 + "!"
-    assert schema.objection({"a": {bad: 1} if "names" in stalling else bad if "pattern" in stalling else 1}) is not None
+    assert (
+        schema.find_objection({"a": {bad: 1} if "names" in stalling else bad if "pattern" in stalling else 1})
+        is not None
+    )
     assert isinstance(schema.sample([bad], stream(0, "stall")), dict)
 
 
@@ -279,10 +282,10 @@ def test_a_schema_that_is_late_three_times_is_given_up(monkeypatch: pytest.Monke
     monkeypatch.setattr(module, "SECONDS", 0.1)
     schema = Schema(STALLING["pattern"])
     bad = {"a": "a" * 60 + "!"}
-    assert [str(schema.objection(bad))[:40] for _ in range(3)] == ["they cannot be checked (the schema takes"] * 3
-    assert schema.objection({"a": "a"}) == "they cannot be checked (the schema took more than 0.1 s 3 times)"
+    assert [str(schema.find_objection(bad))[:40] for _ in range(3)] == ["they cannot be checked (the schema takes"] * 3
+    assert schema.find_objection({"a": "a"}) == "they cannot be checked (the schema took more than 0.1 s 3 times)"
     other = Schema(STALLING["pattern"])
-    assert other.objection({"a": "a"}) is None  # the process has been started again
+    assert other.find_objection({"a": "a"}) is None  # the process has been started again
 
 
 def test_the_same_seed_gives_the_same_values_in_every_process() -> None:
@@ -342,4 +345,4 @@ def _larger(schemas: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 def test_random_values_fit_random_schemas(schema: Any, seed: int) -> None:
     made = Schema(argument(schema, **{"$defs": {"leaf": {"type": ["integer", "null"], "maximum": 5}}}))
     made.check()
-    assert made.objection(made.sample(["word", "other"], stream(seed, "values"))) is None
+    assert made.find_objection(made.sample(["word", "other"], stream(seed, "values"))) is None

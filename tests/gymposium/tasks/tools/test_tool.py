@@ -8,7 +8,7 @@ import pytest
 from pydantic import Field
 
 from gymposium.tasks.tools import Tool
-from gymposium.tasks.tools.random_calls import random_call
+from gymposium.tasks.tools.random_calls import make_random_call
 from gymposium.util.streams import stream
 
 
@@ -48,23 +48,23 @@ def test_a_function_describes_its_tool() -> None:
     ],
 )
 def test_arguments_are_checked(arguments: dict[str, Any], reason: str | None) -> None:
-    assert SEARCH.objection(arguments) == reason
+    assert SEARCH.find_objection(arguments) == reason
 
 
 def test_what_is_left_out_has_its_default() -> None:
     whole = {"words": ["a"], "order": "old", "limit": 10, "sender": None}
-    assert SEARCH.completed({"words": ["a"], "order": "old"}) == whole
+    assert SEARCH.fill_defaults({"words": ["a"], "order": "old"}) == whole
 
 
 def test_the_reason_is_short_however_long_the_argument_is() -> None:
-    assert len(SEARCH.objection({"words": "x" * 1_000_000}) or "") <= 200
+    assert len(SEARCH.find_objection({"words": "x" * 1_000_000}) or "") <= 200
 
 
 def test_random_calls_fit_the_schema() -> None:
     rng, seen = stream(1, "calls"), set()
     for _ in range(200):
-        call = random_call([SEARCH], "Who sent the invoice of 3 May?", rng)
-        assert SEARCH.objection(call.arguments) is None
+        call = make_random_call([SEARCH], "Who sent the invoice of 3 May?", rng)
+        assert SEARCH.find_objection(call.arguments) is None
         seen |= {*call.arguments, *call.arguments["words"]}
     assert {"order", "limit", "sender", "invoice", "May"} <= seen
 
@@ -91,4 +91,4 @@ def test_a_schema_says_nothing_that_its_author_did_not_write() -> None:
     schema = {"properties": {"a": {"type": "integer", "default": 3}}}
     tool = Tool("f", "", schema)
     assert tool.parameters == {"type": "object", **schema}
-    assert (tool.objection({"a": 1, "b": 2}), tool.completed({"b": 2})) == (None, {"b": 2})
+    assert (tool.find_objection({"a": 1, "b": 2}), tool.fill_defaults({"b": 2})) == (None, {"b": 2})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gymposium.plugins.first_party import unknown_name
+from gymposium.plugins.first_party import make_unknown_name
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import EngineSpec
 from gymposium.util.settings import read_settings
@@ -16,7 +16,7 @@ def find_engine_spec(name: str) -> EngineSpec:
     """Return the spec of an engine. Raises `UnknownName` with the closest names."""
     engines = host().engines
     if name not in engines:
-        raise unknown_name("engine", name, engines, host().plugins)
+        raise make_unknown_name("engine", name, engines, host().plugins)
     return engines[name]
 
 

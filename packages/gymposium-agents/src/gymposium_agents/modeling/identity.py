@@ -7,7 +7,7 @@ from pathlib import Path
 
 from huggingface_hub import try_to_load_from_cache
 
-from gymposium.players.identity import Fact, file_digest
+from gymposium.players.identity import Fact, digest_file
 from gymposium_agents.modeling.sources import NO_TRUST, PICKLES, Trust, find_title
 
 _DECISIVE = (".safetensors", ".json", ".jinja", ".model", ".txt")
@@ -64,4 +64,4 @@ def _compute_digests(name: str, directory: Path | None, endings: tuple[str, ...]
     if directory is None:
         return {}
     files = sorted(path for path in directory.iterdir() if path.suffix in endings and path.is_file())
-    return {f"{name.rstrip('/')}/{path.name}": file_digest(path) for path in files}
+    return {f"{name.rstrip('/')}/{path.name}": digest_file(path) for path in files}

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from weakref import WeakValueDictionary
 
 from gymposium.errors import BadOption
-from gymposium.players.identity import file_digest
+from gymposium.players.identity import digest_file
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import EngineSpec
 from gymposium.records import Problem
@@ -146,7 +146,7 @@ def name_policy(adapter: str, directory: Path) -> Policy:
 
     Raises `GymposiumError` if the directory has no adapter."""
     read_adapter(directory)
-    digests = (file_digest(directory / file).removeprefix("sha256:") for file in (CONFIG, WEIGHTS))
+    digests = (digest_file(directory / file).removeprefix("sha256:") for file in (CONFIG, WEIGHTS))
     digest = hashlib.sha256(bytes.fromhex("".join(digests))).hexdigest()
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", Path(realpath(adapter)).name)
     return Policy(f"{name}-{digest[:8]}")

@@ -20,7 +20,7 @@ from gymposium.records import Record, load_game_of_record
 from gymposium.replies.prompt import get_prompt
 from gymposium.replies.reading import Reader, get_lenient_reader
 from gymposium.tasks.tools import list_tools
-from gymposium.tasks.tools.reader import ToolsReader, tools_readers
+from gymposium.tasks.tools.reader import ToolsReader, list_tools_readers
 from gymposium_agents.chat.context import Exchange, list_template_tools, parse_context
 from gymposium_agents.chat.settings import PlayerSettings, find_reply_form
 from gymposium_agents.chat.tokens import Message
@@ -125,7 +125,7 @@ def _find_same_form(name: str, how: Reader, game: Game) -> Reader | None:
     one form, because their chats store calls separately from the text."""
     if not isinstance(how, ToolsReader):
         return how if name in (how.name, get_lenient_reader(how).name) else None
-    return next((one.bind(list_tools(game)) for one in tools_readers() if one.name == name), None)
+    return next((one.bind(list_tools(game)) for one in list_tools_readers() if one.name == name), None)
 
 
 def _convert_message(message: Message) -> dict[str, Any]:

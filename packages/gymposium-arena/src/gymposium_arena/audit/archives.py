@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from gymposium.util.extras import needs_extra
+from gymposium.util.extras import require_extra
 from gymposium_arena.audit.budget import Budget
 from gymposium_arena.audit.episode import BadLog, fail
 
@@ -95,7 +95,7 @@ def _decompress(packed: bytes, info: zipfile.ZipInfo, limit: int) -> bytes:
 
 
 def _decompress_zstandard(packed: bytes, limit: int) -> bytes:
-    with needs_extra("Reading .eval files", "gymposium-arena[audit]", "zstandard"):
+    with require_extra("Reading .eval files", "gymposium-arena[audit]", "zstandard"):
         import zstandard
     try:
         with zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True) as reader:

@@ -147,7 +147,7 @@ class _LoggedAnswers(Guard):
 
 def find_causes(record: Record) -> dict[str, str]:
     """Return the failure cause of each agent that failed in the match's last step, one of `CAUSES`."""
-    found = record.ending.causes((turn["seat"], turn["reading"]) for turn in record.turns)
+    found = record.ending.find_causes((turn["seat"], turn["reading"]) for turn in record.turns)
     return {record.players[seat]: cause for seat, cause in found.items()}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gymposium.errors import GymposiumError
 from gymposium.games.registry import load_game
-from gymposium.players.identity import file_digest
+from gymposium.players.identity import digest_file
 from gymposium.plugins.allowed import is_allowed
 from gymposium.replies.prompt import PROMPT_VERSION, get_prompt
 from gymposium.replies.reading import GENERAL
@@ -69,5 +69,5 @@ def _find_problems(board: Board, entry: Entry) -> Iterator[str]:
             yield f"its prompt in {name} has the digest {prompt.digests.get(name)!r}, but the game's is {digest!r}"
     # read paths from a board file only if the user allows the player
     for path, was in entry.revision.files.items() if is_allowed(entry.player) else ():
-        if Path(path).is_file() and (here := file_digest(path)) != was:
+        if Path(path).is_file() and (here := digest_file(path)) != was:
             yield f"{path} has changed since it was entered: its digest is {here}, not {was}"

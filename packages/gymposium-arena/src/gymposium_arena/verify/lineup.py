@@ -206,7 +206,7 @@ def _find_matches(
     numbers = check.lineup.numbers()
     result.findings += _check_order(check, [name for name in lines if name not in broken], numbers)
     if missing := numbers.count_missing(lines.keys()):
-        named = map(check.lineup.match_id, islice(numbers.missing(lines.keys()), _MAX_NAMED))
+        named = map(check.lineup.match_id, islice(numbers.find_missing(lines.keys()), _MAX_NAMED))
         are = plural(len(numbers), "match is", "matches are")
         what = f"{missing} of {len(numbers)} {are} missing: {', '.join(named)}"
         more = ", …" if missing > _MAX_NAMED else ""

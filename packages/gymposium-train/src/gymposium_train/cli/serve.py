@@ -15,7 +15,7 @@ from gymposium.cli.resume import OutOption, ResumeOption, reject_options_beside_
 from gymposium.errors import BadOption
 from gymposium.players.grammar import make_player
 from gymposium.runs.folder import check_run_path
-from gymposium.util.extras import needs_extra
+from gymposium.util.extras import require_extra
 from gymposium_train.cli.backend import BackendOption, BaseUrlOption
 from gymposium_train.cli.naming import make_overrides, name_options
 from gymposium_train.cli.running import MetricsOption, make_config, parse_metrics, run_training, show_plan
@@ -131,7 +131,7 @@ def command(
     gymposium serve --only model --model runs/first/model --port 8000
     gymposium serve --resume runs/mine
     """
-    with needs_extra("gymposium serve", "gymposium-train[serve]", "gymposium_viewer", "starlette", "uvicorn"):
+    with require_extra("gymposium serve", "gymposium-train[serve]", "gymposium_viewer", "starlette", "uvicorn"):
         from gymposium.http.listening import TOKEN, check_address
     if resume is not None:
         reject_options_beside_resume(ctx, {"metrics"})

@@ -10,7 +10,7 @@ from pydantic import Field, create_model, model_validator
 from pydantic_core import PydanticUndefined
 
 from gymposium.errors import PluginError
-from gymposium.plugins.first_party import unknown_name
+from gymposium.plugins.first_party import make_unknown_name
 from gymposium.plugins.host import host
 from gymposium_train.util.settings import Settings
 from gymposium_train.util.variants import Variants
@@ -82,7 +82,7 @@ def make_engine_table(kind: str, **values: Any) -> Engine:
     """Return the table of an engine with these settings. Raises `UnknownName` if no plugin has the engine."""
     tables = _list_kinds()
     if kind not in tables:
-        raise unknown_name("engine", kind, tables, host().plugins)
+        raise make_unknown_name("engine", kind, tables, host().plugins)
     table: Engine = tables[kind](**values)
     return table
 

@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from gymposium.games.protocol import Game
 from gymposium.match import MatchJob, MatchResult
 from gymposium.players.protocol import Player
-from gymposium.plugins.first_party import unknown_name
+from gymposium.plugins.first_party import make_unknown_name
 from gymposium.plugins.host import host
 from gymposium_agents.chat.tokens import Policy
 from gymposium_train.config import TrainConfig
@@ -120,7 +120,7 @@ def make_source(start: SourceStart) -> RolloutSource:
     """Make the source named in a run's config. Raises `UnknownName` if its plugin is not loaded."""
     settings, sources = start.config.source, host().sources
     if settings.kind not in sources:
-        raise unknown_name("source", settings.kind, sources, host().plugins)
+        raise make_unknown_name("source", settings.kind, sources, host().plugins)
     source: RolloutSource = host().implementation(sources[settings.kind])(settings, start)
     return source
 

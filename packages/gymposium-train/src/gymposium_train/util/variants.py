@@ -15,7 +15,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
 from pydantic_core import InitErrorDetails, core_schema
 
 from gymposium.errors import PluginError
-from gymposium.plugins.first_party import check_first_party, unknown_name
+from gymposium.plugins.first_party import check_first_party, make_unknown_name
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import ConfiguredSpec
 from gymposium_train.util.settings import Settings
@@ -74,7 +74,7 @@ def make_variant(what: str, specs: Mapping[str, ConfiguredSpec], kind: str, sett
 
     Raises `UnknownName` if the plugin with the spec is not loaded."""
     if kind not in specs:
-        raise unknown_name(what, kind, specs, host().plugins)
+        raise make_unknown_name(what, kind, specs, host().plugins)
     return host().implementation(specs[kind])(settings)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gymposium.envs.table import moves_of_others
+from gymposium.envs.table import list_other_moves
 from gymposium.games.protocol import Match, PictureMatch
 from gymposium.match import MatchResult
 from gymposium.match.ending import OVER
@@ -55,7 +55,7 @@ def make_seat_view(
     if isinstance(match, PictureMatch) and (drawn := match.picture(seat)) is not None:
         html, tall = render_frame(drawn)
         picture, clicks = (_FRAME + html, tall), map_clicks(drawn, legal or ())
-    return SeatView(text, picture, clicks, legal, moves_of_others(match, seat, since), _mark_new_lines(text, before))
+    return SeatView(text, picture, clicks, legal, list_other_moves(match, seat, since), _mark_new_lines(text, before))
 
 
 def _mark_new_lines(text: str, before: SeatView | None) -> list[tuple[str, bool]]:

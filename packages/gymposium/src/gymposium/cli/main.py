@@ -28,7 +28,7 @@ from gymposium.cli.usage import convert_usage_errors, make_strict_parser
 from gymposium.errors import BadOption, GymposiumError, describe
 from gymposium.players.asking import get_blame_note
 from gymposium.plugins.allowed import allow, allow_variables
-from gymposium.plugins.first_party import unknown_name
+from gymposium.plugins.first_party import make_unknown_name
 from gymposium.plugins.host import disable_plugins, host, is_loaded
 from gymposium.util.child_process import guard_children
 from gymposium.util.user_file import load_user_file
@@ -57,13 +57,13 @@ class Verbs(TyperGroup):
             from gymposium.envs.registration import register_envs  # imports Gymnasium and PettingZoo
 
             register_envs()
-        for complaint in host().all_complaints():
+        for complaint in host().list_complaints():
             print_note(f"warning: {complaint}")
         if spec is not None:
             made = make_command(host().implementation(spec), verb)
             ctx.default_map = {verb: read_defaults(verb, made, load_user_file(), host().commands)}
             return verb, made, rest
-        raise unknown_name("command", verb, host().commands, host().plugins)
+        raise make_unknown_name("command", verb, host().commands, host().plugins)
 
     def make_parser(self, ctx: Any) -> Any:
         return make_strict_parser(super().make_parser(ctx), self)

@@ -13,7 +13,7 @@ from gymposium.cli.game import GameArgument, ParametersArgument, add_parameters
 from gymposium.cli.matches import note_record
 from gymposium.cli.resume import OutOption, get_exit_code, raise_on_sigterm, reject_unused
 from gymposium.cli.text import format_return, print_note, print_text, stdout_console
-from gymposium.envs.table import Table, moves_of_others
+from gymposium.envs.table import Table, list_other_moves
 from gymposium.errors import BadOption
 from gymposium.games.registry import load_game
 from gymposium.match import EngineError, MatchResult
@@ -79,7 +79,7 @@ def command(
             while table.asked:
                 told = _print_moves(table, yours, told)
                 for asked in table.asked:
-                    table.answer(asked.seat, you.reply(asked.ask))
+                    table.answer(asked.seat, you.read_reply(asked.ask))
             _print_moves(table, yours, told)
     except EngineError as error:
         note_record(write(error.played))
@@ -100,7 +100,7 @@ def _print_moves(table: Table, yours: list[int], since: int) -> int:
     Returns the number of events so far."""
     if len(yours) == 1:
         players = table.job.players
-        for seat, move in moves_of_others(table.match, yours[0], since):
+        for seat, move in list_other_moves(table.match, yours[0], since):
             who = players[seat].name if len(players) == 2 else f"{players[seat].name} in seat {seat}"
             print_text(stdout_console(), f"{who} plays {move}.")
     return len(table.match.events)

@@ -14,7 +14,7 @@ from gymposium.cli.text import print_note
 from gymposium.errors import BadOption
 from gymposium.records import RecordWriter
 from gymposium.runs.folder import RunFolder
-from gymposium.util.extras import needs_extra
+from gymposium.util.extras import require_extra
 
 PORT = 8710
 
@@ -64,10 +64,10 @@ def command(
         gymposium serve-env kuhn_poker --host 0.0.0.0 --name games.example.org
         gymposium serve-env tic_tac_toe mail --dockerfile > Dockerfile
     """
-    with needs_extra("gymposium serve-env", "gymposium[serve]", "anyio", "starlette", "uvicorn", "websockets"):
+    with require_extra("gymposium serve-env", "gymposium[serve]", "anyio", "starlette", "uvicorn", "websockets"):
         import websockets  # noqa: F401 - uvicorn needs it and would reject every client without it
 
-        from gymposium.http.environments import EnvOffer, environments_app
+        from gymposium.http.environments import EnvOffer, build_environments_app
         from gymposium.http.environments.dockerfile import build_dockerfile
         from gymposium.http.listening import TOKEN, Listener
     opponents = opponent or ["random"]
@@ -85,7 +85,7 @@ def command(
         settings = {"games": games, "opponents": opponents, "on_illegal": on_illegal}
         folder = RunFolder.create(out_dir, "serve-env", settings)
         with RecordWriter(folder.matches) as records:
-            app = environments_app(
+            app = build_environments_app(
                 offer, records.write, names=listener.names, token=token, sessions=sessions, idle=idle
             )
             print(listener.address, flush=True)

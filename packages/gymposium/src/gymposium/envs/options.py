@@ -63,7 +63,7 @@ class SharedOptions:
         self.render_mode = render_mode
         self.policy = on_illegal if isinstance(on_illegal, FailurePolicy) else FailurePolicy.parse(on_illegal)
         if not isinstance(prompt, str):  # text is checked where prompts are made
-            raise BadOption(f"prompt={prompt!r}: write 'full' or 'compact'.")
+            raise BadOption(f"Unknown prompt={prompt!r}. Use 'full' or 'compact'.")
         self.outside = OutsideSeat(get_reader(reply), prompt, "env")
         self.views = Views(self.game, prompt, self.outside.reader)
         self.kind = observation

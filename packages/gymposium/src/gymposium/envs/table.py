@@ -205,12 +205,12 @@ class Table:
 
     def _explain_not_asked(self, seat: object) -> str:
         if self.over:
-            return "The match is over: set up a new Table for another one."
+            return "The match is over. Set up a new Table for another one."
         if not self.asks:
-            return "A player failed in this match, so it cannot go on: set up a new Table."
+            return "A player failed in this match, so it cannot continue. Set up a new Table."
         waiting = " and ".join(str(other) for other in self.asks if other not in self._pending_replies)
-        why = "has answered already" if seat in self._pending_replies else "is not asked now"
-        return f"Seat {seat} {why}: answer for seat {waiting}."
+        why = "has already answered" if seat in self._pending_replies else "is not asked now"
+        return f"Seat {seat} {why}. Answer for seat {waiting}."
 
     # -- the state of the match
 
@@ -392,7 +392,7 @@ def _replay_table(
     return table
 
 
-def moves_of_others(match: Match, seat: int, since: int) -> list[tuple[int, str]]:
+def list_other_moves(match: Match, seat: int, since: int) -> list[tuple[int, str]]:
     """Return other seats' moves, as (seat, move), after the first `since` events.
 
     With hidden information the list is empty: there a seat learns of moves only from its observations."""

@@ -32,11 +32,11 @@ from urllib.parse import quote
 
 from gymposium.errors import GymposiumError
 from gymposium.util.background import BackgroundLoop
-from gymposium.util.extras import needs_extra
+from gymposium.util.extras import require_extra
 from gymposium.util.strict_json import bounded_json
 from gymposium.util.visible import visible
 
-with needs_extra("gymposium.http.client", "gymposium[client]", "httpx"):
+with require_extra("gymposium.http.client", "gymposium[client]", "httpx"):
     import httpx
 
 URL = "http://127.0.0.1:8750"

@@ -13,12 +13,12 @@ from typing import Literal
 
 from gymposium.errors import BadOption
 from gymposium.match.guard import Answer, Guard, PlayerFailure, collect_replies
-from gymposium.match.match import RunningMatch, prompt_hash
+from gymposium.match.match import RunningMatch, get_prompt_hash
 from gymposium.match.opening import open_match
 from gymposium.match.promises import BrokenPromise
 from gymposium.match.result import FORFEIT, EngineError, GameRefused, MatchJob, MatchResult, Turn, check_integer
-from gymposium.match.rounds import ask_players, rounds
-from gymposium.match.streaming import streaming
+from gymposium.match.rounds import ask_players, play_rounds
+from gymposium.match.streaming import play_streaming
 from gymposium.match.watchdog import Watchdog
 
 __all__ = [
@@ -37,15 +37,15 @@ __all__ = [
     "Turn",
     "ask_players",
     "collect_replies",
+    "get_prompt_hash",
     "open_match",
     "play",
-    "prompt_hash",
     "read_schedule",
 ]
 
 Schedule = Literal["rounds", "streaming"]
 _Schedule = Callable[[Iterable[MatchJob], int, Watchdog | None, Guard | None], Iterator[MatchResult]]
-SCHEDULES: dict[Schedule, _Schedule] = {"rounds": rounds, "streaming": streaming}
+SCHEDULES: dict[Schedule, _Schedule] = {"rounds": play_rounds, "streaming": play_streaming}
 
 
 def read_schedule(text: str) -> Schedule:

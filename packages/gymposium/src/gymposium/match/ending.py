@@ -75,7 +75,7 @@ class Ending:
         """Return how this seat failed in the last step, or None."""
         return next((failure for failure in self.failures if failure.seat == seat), None)
 
-    def causes(self, replies: Iterable[tuple[int, str]]) -> dict[int, str]:
+    def find_causes(self, replies: Iterable[tuple[int, str]]) -> dict[int, str]:
         """Return why each seat failed in the last step, the forfeiting seat first.
 
         `replies` are the match's (seat, reading) pairs in order. If the seat's last reply was no legal move, the cause

@@ -258,7 +258,7 @@ def _engine_error(so_far: Callable[[str], MatchResult], error: Exception) -> Eng
     return EngineError(so_far(text if isinstance(error, WorldFailure) else f"{type(error).__name__}: {text}"), error)
 
 
-def prompt_hash(job: MatchJob, seat: int) -> str:
+def get_prompt_hash(job: MatchJob, seat: int) -> str:
     """The digest of the prompt of this seat."""
     player = job.players[seat]
     return get_prompt(job.game, player.style, player.reader).hash

@@ -35,7 +35,7 @@ class JobQueue:
         return job
 
 
-def rounds(
+def play_rounds(
     jobs: Iterable[MatchJob], at_once: int, watchdog: Watchdog | None, guard: Guard | None
 ) -> Iterator[MatchResult]:
     """Run the schedule `rounds` of `gymposium.match.play`."""
@@ -47,7 +47,7 @@ def rounds(
             try:
                 match.begin()
             except EngineError as error:
-                yield result_or_raise(error, guard)
+                yield require_result(error, guard)
             else:
                 running.append(match)
         if not running:
@@ -59,7 +59,7 @@ def rounds(
             if match.waiting is not None:
                 result = _catch_engine_error(match.complete_moves)
             if isinstance(result, EngineError):
-                result = result_or_raise(result, guard)
+                result = require_result(result, guard)
             if result is None:
                 unfinished.append(match)
             else:
@@ -76,7 +76,7 @@ def _catch_engine_error(
         return error
 
 
-def result_or_raise(error: EngineError, guard: Guard | None) -> MatchResult:
+def require_result(error: EngineError, guard: Guard | None) -> MatchResult:
     """Return the match so far with the reason. Raises the error if there is no guard, unless a tool failed."""
     if guard is None and not error.is_world_failure:
         raise error

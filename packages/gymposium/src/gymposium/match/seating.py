@@ -74,7 +74,7 @@ class MatchNumbers(Mapping[str, int]):
     def __len__(self) -> int:
         return self._count
 
-    def missing(self, finished: Set[str]) -> Iterator[int]:
+    def find_missing(self, finished: Set[str]) -> Iterator[int]:
         """Yield the numbers of unfinished matches, in order."""
         return (number for number in range(self._count) if self._name(number) not in finished)
 

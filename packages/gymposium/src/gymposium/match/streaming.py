@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from gymposium.match.guard import Answer, Guard, PlayerFailure
 from gymposium.match.match import RunningMatch
 from gymposium.match.result import EngineError, MatchJob, MatchResult
-from gymposium.match.rounds import JobQueue, collect_answers, result_or_raise
+from gymposium.match.rounds import JobQueue, collect_answers, require_result
 from gymposium.match.watchdog import Watchdog
 from gymposium.players.asking import blame_errors, check_replies
 from gymposium.players.protocol import Ask, Concurrent, Player, Reply
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 
-def streaming(
+def play_streaming(
     jobs: Iterable[MatchJob], at_once: int, watchdog: Watchdog | None, guard: Guard | None
 ) -> Iterator[MatchResult]:
     """Run the schedule `streaming` of `gymposium.match.play`.
@@ -46,7 +46,7 @@ def streaming(
                 try:
                     match.begin()
                 except EngineError as error:
-                    yield result_or_raise(error, guard)
+                    yield require_result(error, guard)
                 else:
                     asker.ask(match)
                     running += 1

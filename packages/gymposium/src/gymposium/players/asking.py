@@ -100,7 +100,7 @@ def check_replies(player: Player, replies: Any, count: int) -> list[Reply]:
 
 def _find_fault(reply: Any) -> str | None:
     if not isinstance(reply, Reply):
-        return f"{_name_type(reply)} where a Reply is wanted"
+        return f"{_name_type(reply)} instead of a Reply"
     text: Any = reply.text
     if not isinstance(text, str):
         return f"a Reply whose text is {_name_type(text)}"
@@ -114,7 +114,7 @@ def _find_fault(reply: Any) -> str | None:
             return f"a Reply whose usage is {_name_type(usage)}"
         counts = [count for count in (usage.prompt_tokens, usage.completion_tokens) if count is not None]
         if any(type(count) is not int or count < 0 for count in counts):
-            return "a Reply whose token counts are not counts"
+            return "a Reply whose token counts are not integers of 0 or more"
         for name, amount in (("seconds", usage.seconds), ("cost", 0 if usage.cost is None else usage.cost)):
             if type(amount) not in (int, float) or not 0 <= amount < math.inf:
                 return f"a Reply with {name}={amount!r} in its usage, which is not a number of 0 or more"

@@ -28,9 +28,9 @@ class HumanPlayer:
     style: Style = "full"
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
-        return [Reply(self.reply(ask)) for ask in asks]
+        return [Reply(self.read_reply(ask)) for ask in asks]
 
-    def reply(self, ask: Ask) -> str:
+    def read_reply(self, ask: Ask) -> str:
         """Return the person's text for one ask. Raises `GymposiumError` if the input ends."""
         observation = ask.observe("full")
         prompt = get_prompt(ask.game, "full", self.reader)(observation)

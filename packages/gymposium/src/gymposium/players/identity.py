@@ -40,13 +40,13 @@ class Identity:
     """Decoding settings: temperature, length, and how much of the match the player reads."""
 
 
-def file_digest(path: str | Path) -> str:
+def digest_file(path: str | Path) -> str:
     """Return `sha256:` plus a file's digest."""
     with open_plain(path) as file:
         return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
 
 
-def digest_of_files(files: Mapping[str, str]) -> str:
+def digest_files(files: Mapping[str, str]) -> str:
     """Return `sha256:` plus the digest of an identity's files, wherever they are."""
     return f"sha256:{hashlib.sha256(' '.join(sorted(files.values())).encode()).hexdigest()}"
 
@@ -57,4 +57,4 @@ def locate_code(spec: OpponentSpec) -> dict[str, str]:
     plugin = host().owner(spec)
     if plugin.distribution:
         return {"distribution": plugin.distribution, "version": plugin.version or _version(plugin.distribution)}
-    return {"file": Path(plugin.source).name, "digest": file_digest(plugin.source)}
+    return {"file": Path(plugin.source).name, "digest": digest_file(plugin.source)}

@@ -11,7 +11,7 @@ from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.plugins.command_line import command_line
 from gymposium.replies.reading import READERS, Reader
 from gymposium.tasks.tools import format_calls, list_tools
-from gymposium.tasks.tools.random_calls import random_call
+from gymposium.tasks.tools.random_calls import make_random_call
 
 
 class RandomPlayer:
@@ -41,7 +41,7 @@ class RandomPlayer:
 
     def _choose(self, ask: Ask) -> str:
         if tools := list_tools(ask.game):
-            return format_calls([random_call(tools, ask.observe("compact").text, ask.rng)])
+            return format_calls([make_random_call(tools, ask.observe("compact").text, ask.rng)])
         moves = _list_legal_moves(ask)
         return moves[int(ask.rng.random() * len(moves))]
 

@@ -47,7 +47,7 @@ def check_first_party(kind: str, name: str, known: Iterable[str], plugins: Itera
             raise MissingExtra(f"The {kind} {text!r}", install)
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str], plugins: Iterable[Plugin]) -> UnknownName:
+def make_unknown_name(kind: str, name: str, known: Iterable[str], plugins: Iterable[Plugin]) -> UnknownName:
     """Return the error for an unknown name. Similar names include those in distributions that are not installed.
 
     The error lists third-party plugins that are switched off or broken, and says how to load a plugin file, because

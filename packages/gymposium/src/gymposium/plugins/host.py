@@ -29,7 +29,7 @@ import pluggy
 from gymposium.errors import GymposiumError, PluginError, UnknownName
 from gymposium.plugins import hookspecs
 from gymposium.plugins.containment import run_contained
-from gymposium.plugins.first_party import unknown_name
+from gymposium.plugins.first_party import make_unknown_name
 from gymposium.plugins.hookspecs import API_VERSION, HOOKS, PROJECT
 from gymposium.plugins.offers import Offer, list_offers, normalize_name
 from gymposium.plugins.plugin import Plugin
@@ -145,7 +145,7 @@ class Host:
         Raises `UnknownName` with the nearest names, `MissingExtra` for a game in another gymposium distribution, and
         `PluginError` if that distribution's plugin is switched off or broken."""
         if name not in self.games:
-            raise unknown_name("game", name, self.games, self.plugins)
+            raise make_unknown_name("game", name, self.games, self.plugins)
         return self.games[name]
 
     def make_game(self, name: str, params: Mapping[str, Any]) -> Any:
@@ -200,9 +200,9 @@ class Host:
             ) from error
         return imported[0]
 
-    def all_complaints(self) -> list[str]:
+    def list_complaints(self) -> list[str]:
         """Return one line per broken plugin, plus the `complaints`."""
-        return [*(_complaint(plugin) for plugin in self.plugins if plugin.status == "broken"), *self.complaints]
+        return [*(_format_complaint(plugin) for plugin in self.plugins if plugin.status == "broken"), *self.complaints]
 
     def _check_switches(self) -> None:
         """Warn about unknown plugin names in the switches."""
@@ -223,7 +223,7 @@ class Host:
             self._remove(plugin)
             plugin.status, plugin.error = "broken", _format_error(error)
             if self.strict:
-                raise PluginError(_complaint(plugin)) from error
+                raise PluginError(_format_complaint(plugin)) from error
         self.plugins.append(plugin)
 
     def _remove(self, plugin: Plugin) -> None:
@@ -271,7 +271,7 @@ class Host:
         """Return a plugin's checked specs and the names that they claim. Nothing is registered yet."""
         specs: list[Spec] = []
         claims: dict[_Claim, str] = {}
-        hooks = list(self._hooks(module))
+        hooks = list(self._list_hooks(module))
         if not hooks:
             raise PluginError("implements no hooks. Is @hookimpl missing?")
         for hook, function in hooks:
@@ -290,7 +290,7 @@ class Host:
                 specs.append(spec)
         return specs, claims
 
-    def _hooks(self, module: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    def _list_hooks(self, module: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
         """Yield a plugin's hooks, by their names in `HOOKS`."""
         for caller in self._manager.get_hookcallers(module) or ():
             for hook in caller.get_hookimpls():
@@ -314,7 +314,7 @@ def _list_claims(spec: Spec) -> Iterator[tuple[_Claim, str]]:
         yield (None, spec.env_id), f"{spec.name!r} with the id {spec.env_id}"
 
 
-def _complaint(plugin: Plugin) -> str:
+def _format_complaint(plugin: Plugin) -> str:
     return (
         f"gymposium plugin {plugin.name!r} ({plugin.source}) is broken and was left out: {plugin.error} "
         f"({WITHOUT}={plugin.name} silences this)"

@@ -12,7 +12,7 @@ from typing import Any
 
 from gymposium.errors import BadRecord
 from gymposium.games.protocol import Event
-from gymposium.match import MatchResult, Turn, prompt_hash
+from gymposium.match import MatchResult, Turn, get_prompt_hash
 from gymposium.match.ending import Ending, find_cut_off_seats
 from gymposium.replies.lenient import REPAIRS
 from gymposium.replies.prompt import PROMPT_VERSION
@@ -89,7 +89,7 @@ class Record:
                     "style": p.style,
                     "reader": p.reader.name,
                     "version": PROMPT_VERSION,
-                    "hash": prompt_hash(job, seat),
+                    "hash": get_prompt_hash(job, seat),
                 }
                 for seat, p in enumerate(job.players)
             ],

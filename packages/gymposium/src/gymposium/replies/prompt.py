@@ -35,7 +35,7 @@ class Prompt:
 
     def __init__(self, game: Game, style: Style, how: Reader) -> None:
         if style not in ("full", "compact"):
-            raise BadOption(f"prompt={style!r}: write 'full' or 'compact'.")
+            raise BadOption(f"Unknown prompt={style!r}. Use 'full' or 'compact'.")
         self.style: Style = style
         self.reader = how
         tools = list_tools(game)

@@ -43,7 +43,7 @@ from gymposium.replies.thoughts import (
     split_leading_thoughts,
 )
 from gymposium.tasks.tools.calls import format_calls, parse_calls
-from gymposium.tasks.tools.reader import ToolsReader, tools_readers
+from gymposium.tasks.tools.reader import ToolsReader, list_tools_readers
 from gymposium.tasks.tools.tool import Tool
 from gymposium.util.strict_json import strict_json
 from gymposium.util.visible import is_encodable
@@ -287,17 +287,17 @@ LENIENT: dict[str, LenientReader] = {r.name: r for r in map(LenientReader, READE
 """Lenient readers for every game."""
 GENERAL: dict[str, Reader] = READERS | LENIENT
 """Readers for every game."""
-_ALL = GENERAL | {r.name: r for r in tools_readers()}
+_ALL = GENERAL | {r.name: r for r in list_tools_readers()}
 
 
 def get_reader(name: str) -> Reader:
     """Return the reader with this name. Raises `UnknownName`, or `BadOption` for anything but text."""
     if not isinstance(name, str):
-        raise BadOption(f"reply={name!r}: write {', '.join(map(repr, READERS))}.")
+        raise BadOption(f"Unknown reply={name!r}. Use {', '.join(map(repr, READERS))}.")
     try:
         return _ALL[name]
     except KeyError:
-        raise UnknownName("way of replying", name, _ALL) from None
+        raise UnknownName("reply form", name, _ALL) from None
 
 
 def get_lenient_reader(how: Reader) -> LenientReader:
@@ -305,7 +305,7 @@ def get_lenient_reader(how: Reader) -> LenientReader:
     for one in LENIENT.values():
         if how in (one, one.strict):
             return one
-    raise BadOption(f"reading=lenient: calls of tools ({how.name}) are read strictly. Write reading=strict.")
+    raise BadOption(f"reading=lenient: tool calls ({how.name}) are read strictly. Use reading=strict.")
 
 
 def bind_reader(how: Reader, tools: tuple[Tool, ...], game: str) -> Reader:
@@ -313,7 +313,7 @@ def bind_reader(how: Reader, tools: tuple[Tool, ...], game: str) -> Reader:
     if not isinstance(how, ToolsReader):
         return how
     if not tools:
-        raise BadOption(f"reply={how.name}: {game} has no tools to call. Write {', '.join(map(repr, READERS))}.")
+        raise BadOption(f"reply={how.name}: {game} has no tools. Use {', '.join(map(repr, READERS))}.")
     return how.bind(tools)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gymposium.errors import BadOption, WrongType
 from gymposium.plugins.allowed import check_allowed
-from gymposium.plugins.first_party import unknown_name
+from gymposium.plugins.first_party import make_unknown_name
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import RewardSpec
 from gymposium.rewards.protocol import CheckedReward
@@ -26,7 +26,7 @@ def make_reward(text: str) -> CheckedReward:
     name = text.partition("(")[0].strip()
     if name in rewards:
         raise BadOption(f"Invalid reward={text!r}. Use {rewards[name].form}.")
-    raise unknown_name("reward", name, rewards, host().plugins)
+    raise make_unknown_name("reward", name, rewards, host().plugins)
 
 
 def find_reward(text: str) -> RewardSpec | None:

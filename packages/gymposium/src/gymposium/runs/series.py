@@ -134,7 +134,7 @@ def play_missing(
     Raises the errors of `gymposium.match.play` in this process, and `GymposiumError` if workers cannot play them."""
     matches, players = seated.matches, seated.players
     numbers = seated.plan.numbers()
-    missing, count = numbers.missing(log.finished), numbers.count_missing(log.finished)
+    missing, count = numbers.find_missing(log.finished), numbers.count_missing(log.finished)
     if executor is None:
         begun = _JobFeed(matches.jobs(players, missing))
         for played in record_matches(play(begun, at_once=at_once, watchdog=watchdog, schedule=schedule), log.write):

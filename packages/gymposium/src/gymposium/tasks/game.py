@@ -21,7 +21,7 @@ from gymposium.errors import BadRecord, IllegalMove, NoSampler, NotResumable, Wo
 from gymposium.games.pictures import Picture, code, note, table
 from gymposium.games.protocol import CHANCE, Event, Observation, Style, ToolText
 from gymposium.plugins.specs import GameSpec
-from gymposium.tasks.one_seat import OneSeatMatch, first_event
+from gymposium.tasks.one_seat import OneSeatMatch, get_first_event
 from gymposium.tasks.protocol import Result, Tasks, World
 from gymposium.tasks.recorded import STYLES, RecordedTasks, describe_tasks, read_tools
 from gymposium.tasks.running import run_limited, start
@@ -59,7 +59,7 @@ class ToolGame:
         """Tools of the world, or those in the record of an impure world.
 
         They are looked up on first use, because a world may have to ask a server for them."""
-        recorded = () if self.record is None else read_tools(first_event(self.record))
+        recorded = () if self.record is None else read_tools(get_first_event(self.record))
         tools = recorded or tuple(self.tasks.tools)
         if len({tool.name for tool in tools}) != len(tools) or not tools:
             raise ValueError(f"{self.name}: a world must have at least one tool, and tool names must be unique")
@@ -146,7 +146,7 @@ class ToolMatch(OneSeatMatch):
         if events:
             self._load(events)
         elif game.record is not None:
-            self._begin(first_event(game.record))
+            self._begin(get_first_event(game.record))
         else:
             assert seed is not None, "a new match has a seed"
             first: dict[str, Any] = {} if game.pure else describe_tasks(game.tools, game.tasks)
@@ -268,7 +268,7 @@ class ToolMatch(OneSeatMatch):
             return Result("The task is over.", error=True)
         if objection is not None:
             return Result(objection, error=True)
-        whole = Call(call.name, self._game.by_name[call.name].completed(call.arguments))
+        whole = Call(call.name, self._game.by_name[call.name].fill_defaults(call.arguments))
         return _limit_result(await run_limited(world.call(whole), f"The tool {call.name}"))
 
     def _find_objection(self, call: Call) -> str | None:
@@ -276,7 +276,7 @@ class ToolMatch(OneSeatMatch):
         tool = self._game.by_name.get(call.name)
         if tool is None:
             return f"There is no tool {call.name!r}. Tools: {', '.join(self._game.by_name)}."
-        reason = tool.objection(call.arguments)
+        reason = tool.find_objection(call.arguments)
         return None if reason is None else f"Wrong arguments for {call.name}: {reason}."
 
     async def _resume_world(self) -> World:

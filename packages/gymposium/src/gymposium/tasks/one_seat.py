@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-def first_event(record: Sequence[Event]) -> Event:
+def get_first_event(record: Sequence[Event]) -> Event:
     """Return the first event of a record, which holds the match's task. Raises `BadRecord` if there is none."""
     if not record:
         raise BadRecord("The match broke off before its first event.")

@@ -13,7 +13,7 @@ from gymposium.tasks.tools import Tool
 from gymposium.util.strict_json import strict_json
 
 STYLES: tuple[Style, ...] = get_args(Style)
-_NOT_NOW = "A recorded match cannot be played on, because its tools would not return the same again. Start a new match."
+_NOT_NOW = "A recorded match cannot continue, because its tools may now return different results. Start a new match."
 
 
 @dataclass(frozen=True, eq=False)

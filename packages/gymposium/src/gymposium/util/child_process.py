@@ -51,7 +51,7 @@ def user_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name not in ours}
 
 
-def real_interpreter() -> str:
+def find_interpreter() -> str:
     """Return the path of this interpreter, resolving the link in a virtual environment."""
     return os.path.realpath(sys.executable)
 

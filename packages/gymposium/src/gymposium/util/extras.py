@@ -9,11 +9,11 @@ from gymposium.errors import MissingExtra
 
 
 @contextmanager
-def needs_extra(what: str, install: str, *modules: str) -> Iterator[None]:
+def require_extra(what: str, install: str, *modules: str) -> Iterator[None]:
     """Raise `MissingExtra` if an import in the block fails because one of `modules` is not installed::
 
     with needs_extra("gymposium serve-env", "gymposium[serve]", "anyio", "starlette", "uvicorn"):
-        from gymposium.http.environments.server import environments_app
+        from gymposium.http.environments.server import build_environments_app
     """
     try:
         yield

@@ -53,7 +53,7 @@ class LineWriter:
         except OSError:
             if self.path.is_symlink():
                 raise BadOption(
-                    f"{self.path} is a symbolic link, and links are not appended to. Name its target."
+                    f"{self.path} is a symbolic link, which cannot be appended to. Name its target."
                 ) from None
             raise
         try:
@@ -83,7 +83,7 @@ class LineWriter:
                 fcntl.flock(self._file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             except BlockingIOError:
                 raise BadOption(
-                    f"{self.path} is being written by another process. Wait until it has ended, or name another file."
+                    f"{self.path} is being written by another process. Wait for it to end, or name another file."
                 ) from None
 
     def _split_last_line(self) -> tuple[int, bytes]:
@@ -117,7 +117,7 @@ class LineWriter:
             if self._regular:  # a device cannot be truncated
                 os.ftruncate(self._file, self.size)
             raise GymposiumError(
-                f"{self.path} cannot be written any further ({error.strerror}). All earlier lines are intact."
+                f"{self.path} cannot be appended to ({error.strerror}). All earlier lines are intact."
             ) from error
         self.size = size
 
@@ -144,10 +144,10 @@ def _check_not_compressed(path: Path) -> None:
     """Raise `BadOption` if a file is compressed or its compressed form exists."""
     plain, packed = plain_path(path), compressed_path(plain_path(path))
     if packed.exists():
-        raise BadOption(f"{packed} is compressed, and nothing is appended to it. Unpack it first:  gunzip {packed}")
+        raise BadOption(f"{packed} is compressed, so it cannot be appended to. Decompress it first:  gunzip {packed}")
     if is_compressed(path):
         raise BadOption(
-            f"{path}: nothing is appended to a compressed file. Write {plain}, and compress it at the end:  "
+            f"{path}: a compressed file cannot be appended to. Write {plain}, and compress it at the end:  "
             f"gzip -9n {plain}"
         )
 

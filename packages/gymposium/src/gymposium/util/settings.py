@@ -35,9 +35,9 @@ def read_settings(where: str, kind: Any, given: Mapping[str, Any]) -> Any:
     another type, or the class raises `ValueError`. Raises `PluginError` if the class is not a dataclass or has a field
     of another type."""
     if not (isinstance(kind, type) and is_dataclass(kind)):
-        raise PluginError(f"{where}: the settings are {kind!r}; they must be a dataclass.")
+        raise PluginError(f"{where}: the settings class must be a dataclass, not {kind!r}.")
     if not isinstance(given, Mapping):
-        raise BadOption(f"{where} is {given!r}; give a table of options, which may be empty.")
+        raise BadOption(f"{where}={given!r} must be a table of options, which may be empty.")
     hints = get_type_hints(kind)
     known = {field.name: field for field in fields(kind) if field.init}
     for name in given:
@@ -45,11 +45,11 @@ def read_settings(where: str, kind: Any, given: Mapping[str, Any]) -> Any:
             raise UnknownName(f"option of {where}", name, known, None if known else "It has no options.")
     for name, field in known.items():
         if name not in given and field.default is MISSING and field.default_factory is MISSING:
-            raise BadOption(f"{where}: {name} is missing; give {_describe_type(hints[name], where)}.")
+            raise BadOption(f"{where}: {name} is missing. It must be {_describe_type(hints[name], where)}.")
     values = {name: _fit_value(f"{where}: {name}", hints[name], value) for name, value in given.items()}
     for name, value in values.items():
         if value is _UNFIT:
-            raise BadOption(f"{where}: {name} is {given[name]!r}; give {_describe_type(hints[name], where)}.")
+            raise BadOption(f"{where}: {name}={given[name]!r} must be {_describe_type(hints[name], where)}.")
     try:
         return kind(**values)
     except GymposiumError:
@@ -84,7 +84,7 @@ def _fit_value(where: str, hint: Any, value: Any) -> Any:
             return _UNFIT
         items = tuple(_fit_value(where, get_args(hint)[0], item) for item in value)
         return _UNFIT if any(item is _UNFIT for item in items) else items
-    raise PluginError(f"{where} is of the type {hint!r}, which a config file cannot express.")
+    raise PluginError(f"{where} has the type {hint!r}, which a config file cannot express.")
 
 
 def _describe_type(hint: Any, where: str) -> str:
@@ -97,7 +97,7 @@ def _describe_type(hint: Any, where: str) -> str:
         return " or ".join(_describe_type(part, where) for part in get_args(hint) if part is not type(None))
     if _is_list(hint):
         return f"a list, each item {_describe_type(get_args(hint)[0], where)}"
-    raise PluginError(f"{where} is of the type {hint!r}, which a config file cannot express.")
+    raise PluginError(f"{where} has the type {hint!r}, which a config file cannot express.")
 
 
 def _is_list(hint: Any) -> bool:

@@ -45,7 +45,7 @@ def load_user_file() -> UserFile:
         raise BadOption(f"{path} is not TOML: {error}.") from error
     plugins = data.pop(PLUGINS, [])
     if not isinstance(plugins, list) or not all(isinstance(plugin, str) for plugin in plugins):
-        raise BadOption(f'{path}: {PLUGINS} is {plugins!r}; give a list of files, such as ["~/games/my_game.py"].')
+        raise BadOption(f'{path}: {PLUGINS}={plugins!r} must be a list of files, such as ["~/games/my_game.py"].')
     for name, table in data.items():
         if not isinstance(table, dict):
             raise BadOption(f"{path}: {name} is outside a table. Put defaults under the command's name, such as [run].")

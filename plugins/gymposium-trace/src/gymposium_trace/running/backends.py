@@ -19,13 +19,13 @@ from os.path import realpath
 from pathlib import Path
 from typing import Protocol
 
-from gymposium.util.child_process import python_command, real_interpreter
+from gymposium.util.child_process import python_command, find_interpreter
 from gymposium_trace.running.groups import find_usable_group, make_memory_group
 from gymposium_trace.running.limits import Limits
 from gymposium_trace.running.runs import Command, Run, open_unnamed_file, run_all
 from gymposium_trace.running.seccomp import build_filter, explain_missing_filter
 
-PYTHON = real_interpreter()
+PYTHON = find_interpreter()
 """Path of this interpreter, with a virtual environment's link resolved."""
 
 ENVIRONMENT = {"PYTHONHASHSEED": "0"}

@@ -14,7 +14,7 @@ from gymposium.analysis.exact.response import BestResponse
 from gymposium.errors import BadOption, GymposiumError
 from gymposium.games.protocol import Game, Style
 from gymposium.players.distribution import MoveDistribution
-from gymposium.players.identity import FITTED_FILES, FITTED_TO, Fact, Identity, digest_of_files
+from gymposium.players.identity import FITTED_FILES, FITTED_TO, Fact, Identity, digest_files
 from gymposium.players.protocol import Ask, Repeats, Reply
 from gymposium.replies.reading import READERS, Reader
 from gymposium.util.durable import replace_text
@@ -118,7 +118,7 @@ class AdversaryPlayer:
     def identity(self) -> Identity:
         """The table's digest and the target, its only opponent on a board."""
         target = self._adversary.target
-        return Identity(self._files, {FITTED_TO: target.player, FITTED_FILES: digest_of_files(target.files)})
+        return Identity(self._files, {FITTED_TO: target.player, FITTED_FILES: digest_files(target.files)})
 
     def check_game(self, game: Game) -> None:
         if game.name != self._adversary.game:

@@ -21,7 +21,7 @@ from gymposium.players.mcts import LEAST_WORLDS, MOST_WORLDS
 from gymposium.players.protocol import MatchContext
 from gymposium.players.search import engine
 from gymposium.players.search.refusal import check_searchable
-from gymposium.players.search.tree import mean_return
+from gymposium.players.search.tree import estimate_return
 from gymposium.util.streams import stream
 
 SIMULATIONS = 10_000
@@ -220,7 +220,7 @@ class SearchJudge:
         _, worlds = context.ask(choice.seat).sampler.worlds(count, rng)
         if not worlds:
             return None
-        before, after = mean_return(worlds, choice.seat, self._simulations, rng), None
+        before, after = estimate_return(worlds, choice.seat, self._simulations, rng), None
         if choice.move is not None:
-            after = mean_return(worlds, choice.seat, self._simulations, rng, choice.move)
+            after = estimate_return(worlds, choice.seat, self._simulations, rng, choice.move)
         return DecisionValue(before if after is None else max(before, after), after)

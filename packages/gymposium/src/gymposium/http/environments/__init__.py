@@ -1,6 +1,6 @@
 """Games as environments over a network, for OpenEnv clients: `gymposium serve-env`."""
 
 from gymposium.http.environments.offer import EnvOffer
-from gymposium.http.environments.server import environments_app
+from gymposium.http.environments.server import build_environments_app
 
-__all__ = ["EnvOffer", "environments_app"]
+__all__ = ["EnvOffer", "build_environments_app"]

@@ -29,7 +29,7 @@ IDLE = 900.0
 """Number of idle seconds before a client's session ends."""
 
 
-def environments_app(
+def build_environments_app(
     offer: EnvOffer,
     write: Callable[[MatchResult], object],
     *,

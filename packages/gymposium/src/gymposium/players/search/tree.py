@@ -57,7 +57,7 @@ class _Node(Generic[M]):
         """Return the index of the next move to try.
 
         It counts as tried at once, because a simulation may return here."""
-        choice = self.untried.pop() if self.untried else self._best(low, high)
+        choice = self.untried.pop() if self.untried else self._find_best(low, high)
         self.met += 1
         self.visits[choice] += 1
         return choice
@@ -68,11 +68,11 @@ class _Node(Generic[M]):
         self.visits[choice] += 1
         return choice
 
-    def most_tried(self) -> int:
+    def find_most_tried(self) -> int:
         """Return the index of the most tried move. Ties go to the highest total."""
         return max(range(len(self.moves)), key=lambda index: (self.visits[index], self.totals[index]))
 
-    def _best(self, low: float, high: float) -> int:
+    def _find_best(self, low: float, high: float) -> int:
         """Return the index of the move with the highest UCB1 value."""
         scale = 1.0 / (high - low) if high > low else 0.0
         log_met = math.log(self.met)
@@ -92,17 +92,17 @@ def search(worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: rand
     Returns are scaled by this search's minimum and maximum, because a game's own bounds may be far away. Raises
     `NoSampler` if positions with equal views differ in their legal moves."""
     root = _simulate(worlds, seat, simulations, rng)
-    return root.moves[root.most_tried()]
+    return root.moves[root.find_most_tried()]
 
 
-def mean_return(
+def estimate_return(
     worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: random.Random, first: M | None = None
 ) -> float:
     """Return the mean return of `seat` over the playouts of `search` that begin with its result.
 
     If all playouts begin with the move `first`, the mean is over all of them. Raises the errors of `search`."""
     root = _simulate(worlds, seat, simulations, rng, first)
-    tried = root.most_tried() if first is None else root.moves.index(first)
+    tried = root.find_most_tried() if first is None else root.moves.index(first)
     return root.totals[tried] / root.visits[tried]
 
 

@@ -52,19 +52,19 @@ class Worlds:
             """Return the number of steps left when the search stops."""
             return 0 if self._found else give_up
 
-        def lead_on(world: Match, at: int) -> None:
+        def extend(world: Match, at: int) -> None:
             end = self._steer(world, at, log, legal, max(self._steps - STEPS_PER_BRANCH, stop()), rng)
             if end is not None:
                 self._found.append(end)
 
         for world in starts:
             if len(self._found) < count:
-                lead_on(world, at)
+                extend(world, at)
         while len(self._found) < count and self._steps > stop():
             self._steps -= 1
             world = self._game.new(rng.getrandbits(48))
             if world.view(self._seat) == log[0].text:
-                lead_on(world, 1)
+                extend(world, 1)
         return self._found
 
     def _steer(

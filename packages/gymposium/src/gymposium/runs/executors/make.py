@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gymposium.plugins.first_party import unknown_name
+from gymposium.plugins.first_party import make_unknown_name
 from gymposium.plugins.host import host
 from gymposium.runs.executors.protocol import Executor, ExecutorStart
 
@@ -16,7 +16,7 @@ def check_executor(name: str) -> None:
     """Raise `UnknownName` with the available names if there is no such executor."""
     known = host().executors
     if name not in known:
-        raise unknown_name("executor", name, known, host().plugins)
+        raise make_unknown_name("executor", name, known, host().plugins)
 
 
 @contextmanager

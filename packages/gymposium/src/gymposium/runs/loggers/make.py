@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gymposium.errors import GymposiumError, LoggerError, MissingExtra, describe
-from gymposium.plugins.first_party import unknown_name
+from gymposium.plugins.first_party import make_unknown_name
 from gymposium.plugins.host import host
 from gymposium.runs.loggers.protocol import Logger, LoggerStart, Metrics
 from gymposium.util.settings import read_settings
@@ -76,7 +76,7 @@ def check_loggers(options: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 def _read_options(name: str, given: Mapping[str, Any]) -> Any:
     known = host().loggers
     if name not in known:
-        raise unknown_name("logger", name, known, host().plugins)
+        raise make_unknown_name("logger", name, known, host().plugins)
     return read_settings(f"[loggers.{name}]", host().settings(known[name]), given)
 
 

@@ -121,10 +121,10 @@ class Keys(_TypedDialect):
     def _read_pairs(self, scanner: _Scanner) -> Iterator[tuple[str, str]]:
         while not scanner.is_done:
             scanner.take("<arg_key>")
-            key = scanner.until("</arg_key>")
+            key = scanner.take_until("</arg_key>")
             scanner.skip_space()
             scanner.take("<arg_value>")
-            yield key, scanner.until("</arg_value>")
+            yield key, scanner.take_until("</arg_value>")
             scanner.skip_space()
 
     def _join(self, name: str, arguments: Sequence[tuple[str, str]]) -> str:
@@ -143,7 +143,7 @@ class Functions(_TypedDialect):
         for inside in _split_tags(text, "<tool_call>", "</tool_call>"):
             scanner = _Scanner(inside.removesuffix("</function>").rstrip())
             scanner.take("<function=")
-            name = scanner.name()
+            name = scanner.take_name()
             if not inside.endswith("</function>"):
                 raise ValueError(f"a call is written {self.example}")
             scanner.skip_space()
@@ -152,8 +152,8 @@ class Functions(_TypedDialect):
     def _read_pairs(self, scanner: _Scanner) -> Iterator[tuple[str, str]]:
         while not scanner.is_done:
             scanner.take("<parameter=")
-            key = scanner.name()
-            yield key, scanner.until("</parameter>").removeprefix("\n").removesuffix("\n")
+            key = scanner.take_name()
+            yield key, scanner.take_until("</parameter>").removeprefix("\n").removesuffix("\n")
             scanner.skip_space()
 
     def _join(self, name: str, arguments: Sequence[tuple[str, str]]) -> str:
@@ -164,7 +164,7 @@ class Functions(_TypedDialect):
 DIALECTS: dict[str, Dialect] = {one.name: one for one in (Hermes(), Llama(), Keys(), Functions())}
 
 
-def dialect(name: str) -> Dialect:
+def get_dialect(name: str) -> Dialect:
     """Return the dialect called `name`. Raises `UnknownName`."""
     try:
         return DIALECTS[name]
@@ -179,7 +179,7 @@ def _split_tags(text: str, opening: str, closing: str) -> Iterator[str]:
     scanner = _Scanner(text.strip())
     while True:
         scanner.take(opening)
-        yield scanner.until(closing).strip()
+        yield scanner.take_until(closing).strip()
         scanner.skip_space()
         if scanner.is_done:
             return
@@ -204,7 +204,7 @@ class _Scanner:
             raise ValueError(f"there is no {tag} where a call needs it")
         self._at += len(tag)
 
-    def until(self, tag: str) -> str:
+    def take_until(self, tag: str) -> str:
         """Return the text before the next such tag and consume both. Raises `ValueError` without one."""
         end = self._text.find(tag, self._at)
         if end < 0:
@@ -212,9 +212,9 @@ class _Scanner:
         part, self._at = self._text[self._at : end], end + len(tag)
         return part
 
-    def name(self) -> str:
+    def take_name(self) -> str:
         """Return the name before the next `>` and consume both. Raises `ValueError` for no name, or one with spaces."""
-        name = self.until(">")
+        name = self.take_until(">")
         if name.split() != [name]:
             raise ValueError("a name in a call is a word")
         return name

@@ -63,7 +63,7 @@ def find_invalidity(text: str) -> str | None:
     return None if outside is None else f"it refers to {outside[:80]!r}, which is not in it"
 
 
-def objection(text: str, value: Any) -> str | None:
+def find_objection(text: str, value: Any) -> str | None:
     """Return why a value does not match a valid schema, or None if it does."""
     try:
         error = next(_make_validator(text).iter_errors(value), None)
@@ -82,7 +82,7 @@ def sample(text: str, words: Sequence[str], rng: random.Random) -> dict[str, Any
     kind = _find_draft(document) or Draft202012Validator
     resolve = partial(_resolve, EMPTY_REGISTRY.resolver_with_root(_make_resource(kind, document)))
     sampler = ValueSampler(document, resolve, words, rng, lone_references=kind in _LONE_REFERENCES)
-    return sampler.draw(lambda value: objection(text, value) is None)
+    return sampler.draw(lambda value: find_objection(text, value) is None)
 
 
 @lru_cache(maxsize=256)

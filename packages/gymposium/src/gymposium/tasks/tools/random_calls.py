@@ -10,7 +10,7 @@ from gymposium.tasks.tools.calls import Call
 from gymposium.tasks.tools.tool import Tool
 
 
-def random_call(tools: Sequence[Tool], text: str, rng: random.Random) -> Call:
+def make_random_call(tools: Sequence[Tool], text: str, rng: random.Random) -> Call:
     """Return a call of a random tool with arguments that match its schema.
 
     Text arguments are words of `text`, and numbers are in range. Optional arguments are given half of the time.

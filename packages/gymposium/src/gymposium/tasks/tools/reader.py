@@ -65,6 +65,6 @@ class ToolsReader:
         return written
 
 
-def tools_readers() -> Sequence[ToolsReader]:
+def list_tools_readers() -> Sequence[ToolsReader]:
     """Return a reader for each dialect."""
     return [ToolsReader(dialect) for dialect in DIALECTS.values()]

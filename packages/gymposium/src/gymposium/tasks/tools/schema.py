@@ -65,16 +65,16 @@ class Schema:
     def check(self) -> None:
         """Raise `ValueError` if the schema is invalid, names an unknown draft, or refers to another document."""
         try:
-            reason = self._evaluate(_evaluation().find_invalidity)
+            reason = self._evaluate(_import_evaluation().find_invalidity)
         except CallFailed as error:
             raise ValueError(f"the schema cannot be checked ({_lower_first(error)})") from None
         if reason is not None:
             raise ValueError(reason)
 
-    def objection(self, value: Any) -> str | None:
+    def find_objection(self, value: Any) -> str | None:
         """Return why a value does not match, as a short sentence, or None if it does."""
         try:
-            reason: str | None = self._evaluate(_evaluation().objection, value)
+            reason: str | None = self._evaluate(_import_evaluation().find_objection, value)
         except CallFailed as error:
             return f"they cannot be checked ({_lower_first(error)})"
         return reason
@@ -85,7 +85,7 @@ class Schema:
         If none is found within the limits, the object need not match."""
         source = rng if self.is_plain else random.Random(rng.getrandbits(64))
         try:
-            return self._evaluate(_evaluation().sample, words, source)
+            return self._evaluate(_import_evaluation().sample, words, source)
         except CallFailed:
             return {}
 
@@ -104,7 +104,7 @@ class Schema:
             raise CallFailed(f"The schema takes more than {SECONDS:g} s or too much memory.") from error
 
 
-def _evaluation() -> Any:
+def _import_evaluation() -> Any:
     """Import and return the module that needs `jsonschema`."""
     try:
         from gymposium.tasks.tools import evaluation

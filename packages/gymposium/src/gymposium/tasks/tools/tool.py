@@ -86,13 +86,13 @@ class Tool:
         """Return the tool as recorded: the part that callers read."""
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
 
-    def completed(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def fill_defaults(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments, with `defaults` for omitted ones."""
         return {**self.defaults, **arguments}
 
-    def objection(self, arguments: Mapping[str, Any]) -> str | None:
+    def find_objection(self, arguments: Mapping[str, Any]) -> str | None:
         """Return why the tool rejects these arguments, as a short sentence, or None if it accepts them."""
-        return self.schema.objection(arguments)
+        return self.schema.find_objection(arguments)
 
     @cached_property
     def schema(self) -> Schema:
