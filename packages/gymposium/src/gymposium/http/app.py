@@ -23,14 +23,13 @@ def build_api(
     names: Iterable[str] = (),
     token: str | None = None,
     needs_token: Callable[[Scope], bool] = lambda scope: True,
-    lifespan: Any = None,
 ) -> ASGIApp:
     """Build an application with these routes behind an `ApiGuard`, which gets `names`, `token` and `needs_token`.
 
     `RequestRefusal` and other errors become responses in OpenAI's error format. Unexpected exceptions from a route are
     logged, but not shown to the client."""
     handlers: dict[Any, Any] = dict.fromkeys((RequestRefusal, HTTPException, GymposiumError, Exception), _handle_error)
-    app = Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan)
+    app = Starlette(routes=routes, exception_handlers=handlers)
     return ApiGuard(app, names=names, token=token, needs_token=needs_token)
 
 
