@@ -22,7 +22,7 @@ FITTED_TO = "fitted_to"
 """The fact with the one player that an adversary was fitted to. On a board it plays only that player, and is excluded
 from ratings and ranks."""
 FITTED_FILES = "fitted_to_files"
-"""The fact with the digest (`digest_of_files`) of that player's files when the adversary was fitted."""
+"""The fact with the digest (`digest_files`) of that player's files when the adversary was fitted."""
 
 _version = cache(version)
 

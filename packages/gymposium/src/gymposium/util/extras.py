@@ -12,7 +12,7 @@ from gymposium.errors import MissingExtra
 def require_extra(what: str, install: str, *modules: str) -> Iterator[None]:
     """Raise `MissingExtra` if an import in the block fails because one of `modules` is not installed::
 
-    with needs_extra("gymposium serve-env", "gymposium[serve]", "anyio", "starlette", "uvicorn"):
+    with require_extra("gymposium serve-env", "gymposium[serve]", "anyio", "starlette", "uvicorn"):
         from gymposium.http.environments.server import build_environments_app
     """
     try:
