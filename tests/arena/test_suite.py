@@ -43,7 +43,7 @@ def test_what_is_left_out_is_written_out() -> None:
         ("name = ", "invalid TOML"),
         ('name = "a"', "no games"),
         (TINY.replace("players", "plyers"), "called 'plyers'. Did you mean 'players'?"),
-        (TINY + "gruops = 3\n", "option of game 1 called 'gruops'. Did you mean 'groups'?"),
+        (TINY + "gruops = 3\n", "option of game 1 'gruops'. Did you mean 'groups'?"),
         (TINY + "groups = 0\n", "groups = 0: give 1 or more"),
         (TINY + 'groups = "many"\n', "give an integer"),
         (TINY + "opening = -1\n", "opening = -1: give 0 or more"),

@@ -300,7 +300,7 @@ def test_without_options_a_stranger_is_told_everything_and_has_room_to_think() -
 @pytest.mark.parametrize(
     ("options", "error", "says"),
     [
-        ({"api_key": KEY}, UnknownName, "option of a player called 'api_key'"),
+        ({"api_key": KEY}, UnknownName, "option of a player 'api_key'"),
         ({"key": KEY}, BadOption, "never the key"),
         ({"rpm": "often"}, BadOption, "rpm='often'"),
         ({"seed": "7"}, BadOption, "seed='7'"),

@@ -129,7 +129,9 @@ def test_settings_are_read_as_they_are_written(text: str, other: FailurePolicy |
     assert read_settings("t", Policies, table) == settings
 
 
-@pytest.mark.parametrize(("policy", "said"), [("nope", "Unknown policy on_illegal='nope'"), (3, "give text")])
+@pytest.mark.parametrize(
+    ("policy", "said"), [("nope", "Unknown policy on_illegal='nope'"), (3, "policy=3 must be text")]
+)
 def test_a_text_that_its_class_does_not_read_is_refused(policy: object, said: str) -> None:
     with pytest.raises(BadOption, match=said):
         read_settings("t", Policies, {"game": "hex", "policy": policy})

@@ -50,7 +50,7 @@ URL = {"command": None, "url": "https://example.org/mcp"}
         ({"tools": {"seconds": 0}}, "seconds is 0; use more than 0"),
         ({"tools": {"seconds": 600}}, "seconds is 600; use more than 0 and at most 60"),
         ({"questions": {"train": None}}, r"\[questions\]: train is missing"),
-        ({"questions": {"tset": "a"}}, r"option of .*\[questions\] called 'tset'. Did you mean 'test'"),
+        ({"questions": {"tset": "a"}}, r"option of .*\[questions\] 'tset'. Did you mean 'test'"),
     ],
 )  # fmt: skip
 def test_errors_name_the_file_and_the_key(changes: dict[str, Any], reason: str, tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_a_dry_run_says_what_would_be_done_and_does_nothing(tmp_path: Path, mode
 def test_a_dry_run_refuses_unknown_names(option: str, name: str) -> None:
     done = gymposium("--game", "tic_tac_toe", "steps=1", "--dry-run", option, name)
     assert done.exit_code == 2
-    assert f"called {name.rpartition(',')[2]!r}" in " ".join(done.output.split())
+    assert f" {name.rpartition(',')[2]!r}" in " ".join(done.output.split())
 
 
 @pytest.mark.parametrize("names", ["train/grad_norm,perf/*", "rollout/win/mcts-50", "rollout/win/mcts-*", "rollout/*"])

@@ -94,7 +94,7 @@ def test_an_unknown_logger_is_refused_with_the_nearest_before_any_starts(
 ) -> None:
     with pytest.raises(UnknownName, match=r"Unknown logger 'teler'. Did you mean 'teller'"):
         make_loggers({"teller": {}, "teler": {}}, start)
-    with pytest.raises(UnknownName, match=r"option of \[loggers.second\] called 'evry'. Did you mean 'every'"):
+    with pytest.raises(UnknownName, match=r"option of \[loggers.second\] 'evry'. Did you mean 'every'"):
         make_loggers({"teller": {}, "second": {"evry": 2}}, start)
     with pytest.raises(BadOption, match=r"\[loggers.second\]=2 must be a table of options"):
         make_loggers({"teller": {}, "second": 2}, start)  # type: ignore[dict-item]

@@ -44,7 +44,7 @@ class BackgroundLoop:
                 self._submitted.add(coroutine)
                 return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         coroutine.close()
-        raise GymposiumError("The event loop has ended. Create a new one.")
+        raise GymposiumError("The event loop is closed. Create a new one.")
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine and return its result."""
