@@ -19,7 +19,7 @@ from os.path import realpath
 from pathlib import Path
 from typing import Protocol
 
-from gymposium.util.child_process import python_command, find_interpreter
+from gymposium.util.child_process import find_interpreter, python_command
 from gymposium_trace.running.groups import find_usable_group, make_memory_group
 from gymposium_trace.running.limits import Limits
 from gymposium_trace.running.runs import Command, Run, open_unnamed_file, run_all
