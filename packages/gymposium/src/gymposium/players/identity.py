@@ -32,7 +32,7 @@ class Identity:
     """What determines a player's replies apart from its code (`gymposium.players.protocol.IdentifiedPlayer`)."""
 
     files: Mapping[str, str] = field(default_factory=dict)
-    """Digests (`file_digest`) of the files that determine its moves, such as weights, an adapter and a tokenizer. Keys
+    """Digests (`digest_file`) of the files that determine its moves, such as weights, an adapter and a tokenizer. Keys
     are paths as in the player's name, so that anybody with the files can compare them."""
     facts: Mapping[str, Fact] = field(default_factory=dict)
     """Other facts, such as a service's address and the model that it serves."""
