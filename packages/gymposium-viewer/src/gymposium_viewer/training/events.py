@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -33,18 +33,11 @@ def read_resume_offset(request: Request) -> int:
     return max(0, parse_number(offset))
 
 
-async def stream_events(opened: OpenRun, offset: int) -> AsyncIterator[str]:
-    """Yield a run's events after `offset`, until the run is finished.
-
-    - `metrics`: the metrics of a step
-    - `evaluation`: the learning curves, when they change
-    - `samples`: the number of kept groups, when it changes
-    - `renewed`: the file was replaced, so earlier data is void
-    - `finished`: the last event"""
-    source = _MessageSource(opened, offset)
+async def stream_messages(poll: Callable[[], tuple[list[str], bool]]) -> AsyncIterator[str]:
+    """Yield server-sent events until the last one. `poll` returns the new messages, and whether they are the last."""
     last_sent = time.monotonic()
     while True:
-        messages, ended = await run_in_threadpool(source.poll)
+        messages, ended = await run_in_threadpool(poll)
         if not messages and time.monotonic() - last_sent > HEARTBEAT_SECONDS:
             messages = [":\n\n"]
         for message in messages:
@@ -55,8 +48,14 @@ async def stream_events(opened: OpenRun, offset: int) -> AsyncIterator[str]:
         await asyncio.sleep(POLL_SECONDS)
 
 
-class _MessageSource:
-    """A run's growing files, as a source of messages."""
+class RunEvents:
+    """A run's events after an offset, until the run is finished.
+
+    - `metrics`: the metrics of a step
+    - `evaluation`: the learning curves, when they change
+    - `samples`: the number of kept groups, when it changes
+    - `renewed`: the file was replaced, so earlier data is void
+    - `finished`: the last event"""
 
     def __init__(self, opened: OpenRun, offset: int) -> None:
         self._opened = opened
@@ -67,26 +66,26 @@ class _MessageSource:
     def poll(self) -> tuple[list[str], bool]:
         """Return the new messages, and whether they are the last ones."""
         ended = self._opened.run.finished  # checked before reading, so that the last lines are read
-        return [*self._messages(), *([_format_message("finished", {})] if ended else [])], ended
+        return [*self._messages(), *([format_message("finished", {})] if ended else [])], ended
 
     def _messages(self) -> Iterator[str]:
         if self._file.check_replaced():
-            yield _format_message("renewed", {}, self._file.offset)
+            yield format_message("renewed", {}, self._file.offset)
         for line in self._file.lines():
             entry = parse_curve_point(line)
             if not isinstance(entry, str):
                 data = {"stage": entry.stage, "step": entry.step, "values": entry.values}
-                yield _format_message("metrics", data, line.stop)
+                yield format_message("metrics", data, line.stop)
         before, self._state = self._state, self._read_state()
         if self._state == before:
             return
         evaluated = dump_learning_curves(self._opened)
         if evaluated != self._evaluated:
             self._evaluated = evaluated
-            yield _format_message("evaluation", evaluated)
+            yield format_message("evaluation", evaluated)
         groups = self._state[0]
         if groups != before[0]:
-            yield _format_message("samples", groups)
+            yield format_message("samples", groups)
 
     def _read_state(self) -> tuple[int, int, int]:
         """Return the number of kept groups, the metrics offset and the time of the results: learning curves can only
@@ -96,6 +95,6 @@ class _MessageSource:
         return len(opened.samples.places()), opened.curves.offset, results.stat().st_mtime_ns if results.exists() else 0
 
 
-def _format_message(kind: str, data: Any, number: int | None = None) -> str:
+def format_message(kind: str, data: Any, number: int | None = None) -> str:
     end = "" if number is None else f"id: {number}\n"
     return f"event: {kind}\ndata: {json.dumps(data, allow_nan=False)}\n{end}\n"

@@ -16,7 +16,7 @@ from gymposium.records import Problem
 from gymposium.runs.samples import SampledGroup
 from gymposium_viewer.pages import Tab, quote_path, write_page
 from gymposium_viewer.part import Card, Viewer
-from gymposium_viewer.training.events import read_resume_offset, stream_events
+from gymposium_viewer.training.events import RunEvents, read_resume_offset, stream_messages
 from gymposium_viewer.training.library import OpenRun, RunLibrary, find_line_numbers
 from gymposium_viewer.training.run_page import WORDS, make_curves_data, make_run_values
 from gymposium_viewer.training.run_view import summarize_run
@@ -209,8 +209,8 @@ class TrainingPart:
         return Response(make_curves_script(self._open(request)), media_type="text/javascript")
 
     async def _get_events(self, request: Request) -> Response:
-        opened = self._open(request)
-        return StreamingResponse(stream_events(opened, read_resume_offset(request)), media_type="text/event-stream")
+        source = RunEvents(self._open(request), read_resume_offset(request))
+        return StreamingResponse(stream_messages(source.poll), media_type="text/event-stream")
 
     def _get_rollouts(self, request: Request) -> Response:
         return HTMLResponse(self._render_rollouts(self._open(request)))

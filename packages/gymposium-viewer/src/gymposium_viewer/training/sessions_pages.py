@@ -14,8 +14,9 @@ from gymposium.runs.run import Run
 from gymposium.runs.sessions_reader import BeginningCounts, open_sessions
 from gymposium_viewer.pages import quote_path, write_page
 from gymposium_viewer.part import Viewer
+from gymposium_viewer.training.events import stream_messages
 from gymposium_viewer.training.session_view import SessionView, has_page, view_session
-from gymposium_viewer.training.sessions_events import stream_session_events
+from gymposium_viewer.training.sessions_events import SessionEvents
 from gymposium_viewer.training.sessions_view import BEGINNINGS, SessionFilter, SessionsView, view_sessions
 
 
@@ -70,7 +71,7 @@ class SessionPages:
     def events(self, run: Run, session: str) -> Response:
         """Return the event stream of a run's sessions, or of one session if its id is given."""
         _check_served(run)
-        return StreamingResponse(stream_session_events(run, session), media_type="text/event-stream")
+        return StreamingResponse(stream_messages(SessionEvents(run, session).poll), media_type="text/event-stream")
 
     def export(self, run: Run, out: Path) -> None:
         """Write the pages of a run's sessions below `out`: the list, and the newest sessions on it."""
