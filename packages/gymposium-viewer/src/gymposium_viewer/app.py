@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from importlib import import_module
+from collections.abc import Callable, Iterable, Sequence
 from os.path import realpath
 from pathlib import Path
 
@@ -18,18 +17,22 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from gymposium.errors import BadOption, GymposiumError
+from gymposium_viewer.exploits.pages import ExploitsPart
 from gymposium_viewer.guard import RequestGuard
 from gymposium_viewer.pages import STATIC, copy_static, write_page
-from gymposium_viewer.part import Viewer
+from gymposium_viewer.part import Part, Viewer
+from gymposium_viewer.playing.pages import PlayPart
+from gymposium_viewer.replays.pages import ReplaysPart
+from gymposium_viewer.training.pages import TrainingPart
 
-PARTS = tuple(f"gymposium_viewer.{part}" for part in ("replays", "training", "exploits", "playing"))
-"""The packages of the parts, in tab order. Each has a function `make(viewer) -> Part`."""
+PARTS: Sequence[Callable[[Viewer], Part]] = (ReplaysPart, TrainingPart, ExploitsPart, PlayPart)
+"""The classes of the parts, in tab order."""
 
 
-def make_viewer(directory: Path, *, live: bool = True, parts: Sequence[str] = PARTS) -> Viewer:
-    """Return a viewer of a folder. `parts` are the packages of its parts, all by default."""
+def make_viewer(directory: Path, *, live: bool = True, parts: Sequence[Callable[[Viewer], Part]] = PARTS) -> Viewer:
+    """Return a viewer of a folder. `parts` are the classes of its parts, all by default."""
     viewer = Viewer(directory, live)
-    viewer.parts += [import_module(name).make(viewer) for name in parts]
+    viewer.parts += [part(viewer) for part in parts]
     return viewer
 
 

@@ -26,7 +26,7 @@ class Card:
 
 
 class Part(Protocol):
-    """One kind of pages, such as matches or training runs. The part's package has a function `make(viewer) -> Part`.
+    """One kind of pages, such as matches or training runs, made from a `Viewer`.
 
     A part rereads its files at each request, because they may grow."""
 

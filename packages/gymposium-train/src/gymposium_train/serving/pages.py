@@ -10,10 +10,12 @@ from urllib.parse import quote, urlencode
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gymposium_viewer.app import make_app, make_viewer
+from gymposium_viewer.replays.pages import ReplaysPart
+from gymposium_viewer.training.pages import TrainingPart
 
 _SERVICE = ("v1", "s", "health")
 """The first parts of the service's paths. All other paths are pages."""
-_PARTS = ("gymposium_viewer.replays", "gymposium_viewer.training")
+_PARTS = (ReplaysPart, TrainingPart)
 """The parts of the viewer to show. The training process does not host games."""
 
 

@@ -1,5 +1,1 @@
 """The viewer part for playing against players."""
-
-from gymposium_viewer.playing.pages import make
-
-__all__ = ["make"]

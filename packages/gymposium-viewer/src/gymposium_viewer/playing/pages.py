@@ -205,11 +205,6 @@ class PlayPart:
         return form
 
 
-def make(viewer: Viewer) -> PlayPart:
-    """Return the viewer part for playing."""
-    return PlayPart(viewer)
-
-
 def _drop_opponents(form: Form) -> str:
     """Return a form's query string without its opponents."""
     return urlencode([(name, value) for name, value in form.fields if name not in ("opponent", "token")])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +50,13 @@ class ReplaysPart:
         games, players = self._index.count_matches()
         names = ", ".join([name.partition("?")[0] for name, _ in players.most_common(4)])
         lines = [
-            f"{_number(rows, 'match', 'matches')} of {_number(games, 'game', 'games')}",
+            f"{quantity(len(rows), 'match')} of {quantity(len(games), 'game')}",
             names + (" …" if len(players) > 4 else ""),
         ]
         if problems:
-            lines.append(_number(problems, "line that is not a match", "lines that are not matches"))
+            lines.append(quantity(len(problems), "line that is not a match", "lines that are not matches"))
         if foreign and not rows:  # perhaps records of another version: the list gives the reason for each file
-            lines.append(f"{_number(foreign, 'other file', 'other files')}")
+            lines.append(quantity(len(foreign), "other file"))
         return [Card("Matches", "matches.html", [line for line in lines if line])]
 
     def routes(self) -> Sequence[BaseRoute]:
@@ -266,7 +266,3 @@ def _sort_indices(rows: Sequence[Row], key: Callable[[Row], Any]) -> list[int]:
 
 def _format_place(row: Row) -> str:
     return f"{row.file}:{row.line}"
-
-
-def _number(things: Collection[object], one: str, many: str) -> str:
-    return f"{len(things):,} {one if len(things) == 1 else many}"
