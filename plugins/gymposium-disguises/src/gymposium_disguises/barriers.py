@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pyspiel
 
 from gymposium.games.territory.amazons import Amazons, get_chosen_squares
@@ -16,11 +14,9 @@ class Barriers(BoardDisguise):
 
     def __init__(self, speech: Speech, plain: Amazons, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain, plain.names)
-        self._squares = plain.names
         places, (one, other) = self.places, self.sides
         place, token = places.place, places.token
         self.names = [places.name[square] for square in plain.names]
-        self.move_pattern = re.compile(places.pattern)
         self.story = (
             f"{places.naming} {places.straight}\n"
             f"{one} and {other} take turns. A turn has three steps, each a move of its own. Step 1: choose one {token} "
@@ -38,7 +34,7 @@ class Barriers(BoardDisguise):
         if len(chosen) == 1:  # the engine already shows the place of the chosen piece as free
             cells = f"{cells[: chosen[0]]}{'XO'[player]}{cells[chosen[0] + 1 :]}"
         closed = [square for square, cell in zip(self._squares, cells) if cell == "#"]
-        lines = [*self.list_held(self._squares, cells, "XO"), f"closed: {self.places.group_places(closed)}"]
+        lines = [*self.list_held(cells, "XO"), f"closed: {self.places.group_places(closed)}"]
         if player >= 0:
             so_far = " ".join([(self.names or ())[action] for action in chosen])
             lines.append(f"step {len(chosen) + 1} of {self.sides[player]}; chosen in this turn: {so_far or 'none'}")

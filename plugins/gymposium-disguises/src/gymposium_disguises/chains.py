@@ -31,9 +31,7 @@ class TwoEnds(BoardDisguise):
     def __init__(self, speech: Speech, plain: Hex, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain, plain.names, mirrored=False)
         places, (one, other) = self.places, self.sides
-        self._squares = plain.names
         self.names = [places.name[square] for square in plain.names]
-        self.move_pattern = re.compile(places.pattern)
         self.story = (
             f"{places.naming} {places.explain_touching(other_way=True)}\n"
             f"{one} and {other} take turns to put a {places.token} of their own on any free {places.place}. It stays "
@@ -44,7 +42,7 @@ class TwoEnds(BoardDisguise):
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         cells = state.observation_string(seat).replace(" ", "").replace("\n", "")
-        return self.list_held(self._squares, cells, "xo")
+        return self.list_held(cells, "xo")
 
 
 class _HexagonDisguise(BoardDisguise):
@@ -52,14 +50,13 @@ class _HexagonDisguise(BoardDisguise):
 
     def __init__(self, speech: Speech, plain: Wording, board: Hexagons) -> None:
         self._board = board
-        self._squares = [cell for row in board.rows for cell in row]
-        super().__init__(speech, plain, self._squares, mirrored=False)
+        super().__init__(speech, plain, [cell for row in board.rows for cell in row], mirrored=False)
         # an action without a cell is never legal and keeps its plain name, which no place has
         self.names = [self.places.name.get(name, name) for name in board.names]
         self.move_pattern = re.compile("|".join(map(re.escape, self.places.name.values())))
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
-        return self.list_held(self._squares, "".join(self._board.read_cells(state, seat)), "xo")
+        return self.list_held("".join(self._board.read_cells(state, seat)), "xo")
 
     def describe(self, squares: Iterable[str]) -> str:
         """Return the places of plain squares, separated by commas."""

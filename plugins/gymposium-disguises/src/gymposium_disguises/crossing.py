@@ -15,8 +15,7 @@ class Crossing(BoardDisguise):
     """`breakthrough` on a board of any size."""
 
     def __init__(self, speech: Speech, plain: Breakthrough, engine: pyspiel.Game) -> None:
-        self._squares = list_squares(plain.columns, plain.rows)
-        super().__init__(speech, plain, self._squares)
+        super().__init__(speech, plain, list_squares(plain.columns, plain.rows))
         places, (one, other) = self.places, self.sides
         place, token, row, column = places.place, places.token, places.row, places.column
         near, far = places.rows[0], places.rows[-1]
@@ -33,4 +32,4 @@ class Crossing(BoardDisguise):
         )
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
-        return self.list_held(self._squares, read_cells(state.observation_string(seat)), "bw")
+        return self.list_held(read_cells(state.observation_string(seat)), "bw")

@@ -17,8 +17,7 @@ class Enclosures(BoardDisguise):
     """`go` on a board of any size."""
 
     def __init__(self, speech: Speech, plain: Go, engine: pyspiel.Game) -> None:
-        self._squares = plain.names[:-1]
-        super().__init__(speech, plain, self._squares)
+        super().__init__(speech, plain, plain.names[:-1])
         self._go = plain
         places, (one, other) = self.places, self.sides
         place, token = places.place, places.token
@@ -45,7 +44,7 @@ class Enclosures(BoardDisguise):
         board: str = state.observation_string(seat)
         size, past = self._go.board_size, state.history()
         rows = [line[3:] for line in board.split("\n")[2 : size + 2]]  # the last row first
-        lines = self.list_held(self._squares, "".join(reversed(rows)), "XO")
+        lines = self.list_held("".join(reversed(rows)), "XO")
         names = self.names or ()
         last = f", the last by {self.sides[1 - len(past) % 2]}: {names[past[-1]]}" if past else ""
         lines.append(f"moves made: {len(past)} of {self._go.limit}{last}")

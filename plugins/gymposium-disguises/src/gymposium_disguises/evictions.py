@@ -15,8 +15,7 @@ class Evictions(BoardDisguise):
     """`clobber` on a board of any size."""
 
     def __init__(self, speech: Speech, plain: Clobber, engine: pyspiel.Game) -> None:
-        self._squares = list_squares(plain.columns, plain.rows)
-        super().__init__(speech, plain, self._squares)
+        super().__init__(speech, plain, list_squares(plain.columns, plain.rows))
         places, (one, other) = self.places, self.sides
         place, token = places.place, places.token
         # an action that leads off the board is never legal and keeps its plain name
@@ -31,4 +30,4 @@ class Evictions(BoardDisguise):
         )
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
-        return self.list_held(self._squares, read_cells(state.observation_string(seat)), "ox")
+        return self.list_held(read_cells(state.observation_string(seat)), "ox")

@@ -40,7 +40,7 @@ class Gathering(BoardDisguise):
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         board: str = state.observation_string(seat)[:BOARD_LENGTH]
-        lines = self.list_held(_SQUARES, "".join([board[place] for place in SQUARE_INDICES]), "xo")
+        lines = self.list_held("".join([board[place] for place in SQUARE_INDICES]), "xo")
         lines.append(f"moves made: {state.move_number()} of {self._last}")
         if state.current_player() == seat and (again := find_repetitions(state, board)):
             moves = join([self.rename_move(self._steps[action]) for action in again])

@@ -15,8 +15,7 @@ class Leaps(BoardDisguise):
     """`checkers` on a board of any size."""
 
     def __init__(self, speech: Speech, plain: Checkers, engine: pyspiel.Game) -> None:
-        self._squares = list_squares(plain.columns, plain.rows)
-        super().__init__(speech, plain, self._squares)
+        super().__init__(speech, plain, list_squares(plain.columns, plain.rows))
         self._checkers = plain
         places, (one, other) = self.places, self.sides
         place, token, row, column = places.place, places.token, places.row, places.column
@@ -43,8 +42,8 @@ class Leaps(BoardDisguise):
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         cells = read_cells(state.observation_string(seat))
         quiet, leaping = self._checkers.facts(state)
-        great = [line.replace(":", ", great:", 1) for line in self.list_held(self._squares, cells, "8*")]
-        lines = [*self.list_held(self._squares, cells, "o+"), *great, f"moves since the last leap: {quiet}"]
+        great = [line.replace(":", ", great:", 1) for line in self.list_held(cells, "8*")]
+        lines = [*self.list_held(cells, "o+"), *great, f"moves since the last leap: {quiet}"]
         if leaping:
             lines.append(f"{self.places.name[leaping]} must go on leaping.")
         return lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from gymposium.games.openspiel.boards import list_letters
 from gymposium.games.openspiel.wording import Wording
@@ -120,19 +120,21 @@ class Places:
 
 
 class BoardDisguise(Disguise):
-    """Disguise of a board game whose moves are squares or pairs of squares."""
+    """Disguise of a board game. A move is one place, unless a subclass sets another pattern."""
 
     def __init__(self, speech: Speech, plain: Wording, squares: Iterable[str], *, mirrored: bool = True) -> None:
         super().__init__(speech, plain)
-        self.places = Places(speech, squares, mirrored=mirrored)
+        self._squares = list(squares)
+        self.places = Places(speech, self._squares, mirrored=mirrored)
+        self.move_pattern = re.compile(self.places.pattern)
 
     def rename_move(self, move: str) -> str:
         return self.places.rename_move(move)
 
-    def list_held(self, squares: Sequence[str], cells: str, marks: str) -> list[str]:
+    def list_held(self, cells: str, marks: str) -> list[str]:
         """Return a line for each side with its places. `cells` holds the content of each square."""
         return [
-            f"{side}: {self.places.group_places([square for square, cell in zip(squares, cells) if cell == mark])}"
+            f"{side}: {self.places.group_places(sq for sq, cell in zip(self._squares, cells) if cell == mark)}"
             for side, mark in zip(self.sides, marks)
         ]
 

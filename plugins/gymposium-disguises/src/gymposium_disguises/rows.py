@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pyspiel
 
 from gymposium.games.lines.gomoku import Gomoku
@@ -17,9 +15,7 @@ class Rows(BoardDisguise):
     def __init__(self, speech: Speech, plain: Gomoku, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain, plain.names)
         places, (one, other) = self.places, self.sides
-        self._squares = plain.names
         self.names = [places.name[square] for square in plain.names]
-        self.move_pattern = re.compile(places.pattern)
         rings = "Both orders are rings: after the last word the first one follows. " if plain.wrap else ""
         self.story = (
             f"{places.naming} {rings}{places.straight}\n"
@@ -31,4 +27,4 @@ class Rows(BoardDisguise):
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         cells = "".join(state.observation_string(seat).split("\n")[1:])
-        return self.list_held(self._squares, cells, "bw")
+        return self.list_held(cells, "bw")

@@ -36,4 +36,4 @@ class Turncoats(BoardDisguise):
 
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         rows = state.observation_string(seat).split("\n")[2:10]
-        return self.list_held(_SQUARES, "".join([row[2:17:2] for row in rows]), "xo")
+        return self.list_held("".join([row[2:17:2] for row in rows]), "xo")

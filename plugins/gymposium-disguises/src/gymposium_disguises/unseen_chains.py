@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pyspiel
 
 from gymposium.games.hidden_boards.dark_hex import DarkHex
@@ -19,9 +17,7 @@ class UnseenChains(BoardDisguise):
         super().__init__(speech, plain, plain.names, mirrored=False)
         places, (one, other) = self.places, self.sides
         self._rows = plain.num_rows
-        self._squares = plain.names
         self.names = [places.name[square] for square in plain.names]
-        self.move_pattern = re.compile(places.pattern)
         again, counted = plain.gameversion == "cdh", plain.obstype == "reveal-numturns"
         after = "tries another one, until one is free" if again else "has lost this turn"
         told = "You are told each time that the other tries one, not which one." if counted else ""
@@ -43,4 +39,4 @@ class UnseenChains(BoardDisguise):
         tries = [turn.partition(",")[2] for turn in view[-1].split()]
         names = self.names or ()
         tried = [t if t == "?" else names[int(t)] + "!" * (cells[int(t)] != mark) for t in tries]
-        return [*self.list_held(self._squares, cells, "xo"), f"tried: {join(tried)}"]
+        return [*self.list_held(cells, "xo"), f"tried: {join(tried)}"]
