@@ -15,7 +15,6 @@ from gymposium.http.environments.session import EnvSession
 from gymposium.match import MatchResult
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.grammar import make_player
-from gymposium_affinetes.scores import score
 from gymposium_affinetes.tasks import Task, decode
 
 POLICY = FailurePolicy("penalty", 1000, 0.01)
@@ -34,8 +33,7 @@ class Episode:
     """One match of a task. The client's seat is the seed modulo the number of seats."""
 
     def __init__(self, task: Task, seed: int, opponent: str, write: Callable[[MatchResult], object]) -> None:
-        game, simulations = task.load(), task.family.simulations
-        player = ("random" if simulations is None else f"mcts-{simulations}") if opponent == "mcts" else opponent
+        game, player = task.load(), task.name_player(opponent)
         offer = EnvOffer({game.name: game}, {player: SharedPlayer(make_player(player))}, POLICY)
         self.id = secrets.token_urlsafe(16)
         self.seat, self.last_request, self.lock = seed % game.seats, time.monotonic(), Lock()
@@ -61,21 +59,17 @@ class Episode:
         """Return affinetes' fields. The reward is -0.01 for an illegal action, affinetes' score at the end, else 0."""
         info = {"legal_moves": shown["observation"]["legal_moves"], **shown["metadata"]}
         reward = 0.0 if info.get("reading", "move") == "move" else -POLICY.cost
+        if shown["done"]:
+            assert self._played is not None, "a finished match was recorded"
+            reward = self._task.score(self._played, self.seat)
         return {
             "observation": shown["observation"]["text"],
-            "reward": self._compute_score() if shown["done"] else reward,
+            "reward": reward,
             "done": shown["done"],
             "truncated": False,
             "episode_id": self.id,
             "info": info,
         }
-
-    def _compute_score(self) -> float:
-        played = self._played
-        assert played is not None, "a match that is done was kept"
-        if played.ending.seat == self.seat:
-            return 0.0
-        return score(played.utilities, self.seat, played.job.game.spec.utility, *self._task.utility_range)
 
 
 class Episodes:

@@ -85,7 +85,7 @@ async def evaluate(
         played, error = None, f"The match was unfinished after {timeout:g} s."
     finally:
         table.give_up()
-    score = None if played is None else table.score(played)
+    score = None if played is None else task.score(played, table.seat)
     result = {
         "task_name": f"openspiel:{task.family.name}",
         "score": score,

@@ -15,7 +15,6 @@ from gymposium.match.ending import OVER
 from gymposium.match.failures import FailurePolicy
 from gymposium.players.grammar import make_player
 from gymposium.players.protocol import Player
-from gymposium_affinetes.scores import score
 from gymposium_affinetes.tasks import Task
 from gymposium_affinetes.watching import WatchedPlayer
 from gymposium_agents.players.api_player import ChatTurn
@@ -42,10 +41,8 @@ class Table:
         """Return the match for a task and a seed. The model's seat is the seed modulo the number of seats. The opponent
         is `mcts`, with the task's number of simulations, or any gymposium player."""
         game = task.load()
-        if opponent == "mcts":
-            simulations = task.family.simulations
-            opponent = "random" if simulations is None else f"mcts-{simulations}"
-        return cls(task, game, seed % game.seats, seed, WatchedPlayer(model), WatchedPlayer(make_player(opponent)))
+        others = WatchedPlayer(make_player(task.name_player(opponent)))
+        return cls(task, game, seed % game.seats, seed, WatchedPlayer(model), others)
 
     def play(self) -> tuple[MatchResult | None, str | None]:
         """Play the match. Returns its result, or None and the error that interrupted it."""
@@ -97,12 +94,6 @@ class Table:
                 "num_mcts_bots": self.game.seats - 1,
             }
         return fields
-
-    def score(self, played: MatchResult) -> float:
-        """Return affinetes' score of the model, from 0 to 1. A model that forfeited after its retries gets 0."""
-        if played.ending.seat == self.seat:
-            return 0.0
-        return score(played.utilities, self.seat, self.game.spec.utility, *self.task.utility_range)
 
 
 def _replay_history(played: MatchResult, seat: int) -> tuple[list[dict[str, Any]], Match]:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, cast
 from gymposium.errors import BadOption, MissingExtra, UnknownName
 from gymposium.games.protocol import Game
 from gymposium.games.registry import load_game
+from gymposium.match import MatchResult
 from gymposium.plugins.names import format_name, parse_name
+from gymposium_affinetes.scores import score
 
 if TYPE_CHECKING:
     from gymposium.games.openspiel.adapter import OpenSpielGame
@@ -117,6 +119,18 @@ class Task:
     def utility_range(self) -> tuple[float, float]:
         """The least and greatest return according to OpenSpiel, which bound the scores."""
         return _load_engine_game(self.family, parse_name(self.game)[1]).utility_range
+
+    def name_player(self, opponent: str) -> str:
+        """Return the player that `opponent` names: for `mcts`, one with the task's number of simulations."""
+        if opponent != "mcts":
+            return opponent
+        return "random" if self.family.simulations is None else f"mcts-{self.family.simulations}"
+
+    def score(self, played: MatchResult, seat: int) -> float:
+        """Return affinetes' score of a seat, from 0 to 1. A seat that forfeited after its retries gets 0."""
+        if played.ending.seat == seat:
+            return 0.0
+        return score(played.utilities, seat, played.job.game.spec.utility, *self.utility_range)
 
     def load(self) -> Game:
         """Load the game. Raises `MissingExtra` if it belongs to a plugin that is not installed."""
