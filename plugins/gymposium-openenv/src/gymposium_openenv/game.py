@@ -21,13 +21,8 @@ from gymposium_openenv.example import example_url
 from gymposium_openenv.match import OpenEnvMatch
 
 
-def make(spec: GameSpec, params: Mapping[str, Any]) -> OpenEnvGame:
-    """Return the game at an address. The server is asked when a match begins or the rules are read, not for replays."""
-    return OpenEnvGame(spec, params)
-
-
 class OpenEnvGame:
-    """A game provided by a server. Immutable."""
+    """A game provided by a server. Immutable. Only new matches and rules ask the server, not replays."""
 
     seats = 1
     num_actions = 0

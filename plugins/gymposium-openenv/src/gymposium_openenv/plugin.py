@@ -14,7 +14,7 @@ def gymposium_games() -> Iterable[GameSpec]:
         name="openenv",
         title="OpenEnv environment",
         summary="Play the environment of an OpenEnv server: openenv:URL.",
-        entry_point="gymposium_openenv.game:make",
+        entry_point="gymposium_openenv.game:OpenEnvGame",
         seats=1,
         parameters=(
             Parameter(
