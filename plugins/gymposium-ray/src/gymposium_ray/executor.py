@@ -15,13 +15,10 @@ from gymposium_ray.cluster import connect
 from gymposium_ray.node_setup import Setup
 from gymposium_ray.nodes import Nodes
 from gymposium_ray.together import run_ranks
-from gymposium_ray.workers import Job, Team
+from gymposium_ray.workers import MOST_DEATHS, Job, Team
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-MOST_DEATHS = 3
-"""Number of workers that may die in a part before it is divided, and in a match before it breaks off."""
 
 
 class RayExecutor:
@@ -44,8 +41,6 @@ class RayExecutor:
         lost: list[PartResult] = []
 
         def handle_death(job: Job, how: str) -> list[Job]:
-            if job.deaths < MOST_DEATHS:
-                return [job]
             [part] = job.arguments
             if len(part.numbers) > 1:
                 return [Job("play", (replace(part, numbers=(number,)),)) for number in part.numbers]
@@ -58,8 +53,6 @@ class RayExecutor:
 
     def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[tuple[int, R]]:
         def handle_death(job: Job, how: str) -> list[Job]:
-            if job.deaths < MOST_DEATHS:
-                return [job]
             raise GymposiumError(f"Workers of the Ray cluster died {MOST_DEATHS} times on the same task: {how}")
 
         jobs = (Job("call", (function, number, item)) for number, item in enumerate(items))

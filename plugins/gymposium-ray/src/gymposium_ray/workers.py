@@ -20,6 +20,8 @@ from gymposium_ray.nodes import Nodes
 PATIENCE = 60.0
 """Seconds without a free node before telling the user."""
 
+MOST_DEATHS = 3
+"""Number of workers that may die during a job before the job is given up."""
 MOST_FAILURES = 10
 """Maximum number of workers that die before their first answer."""
 
@@ -74,8 +76,9 @@ class Team:
         """Number of workers that died before they answered."""
 
     def run(self, jobs: Iterator[Job], died: Callable[[Job, str], Iterable[Job]]) -> Iterator[tuple[Job, Any]]:
-        """Run jobs as workers become free, and yield each with its result. `died` is called with a job whose worker
-        died and the cause, and returns replacement jobs.
+        """Run jobs as workers become free, and yield each with its result. A job whose worker dies
+        is retried. After `MOST_DEATHS` deaths, `died` is called with the job and the cause, and returns replacement
+        jobs.
 
         Raises the errors of jobs, and `GymposiumError` if no node is usable or the cluster is lost."""
         again, told = deque[Job](), False
@@ -103,7 +106,7 @@ class Team:
                         result = ray.get(reference)
                     except RayActorError as error:
                         job.deaths += 1
-                        again += died(job, describe_cause(error))
+                        again += [job] if job.deaths < MOST_DEATHS else died(job, describe_cause(error))
                         self._nodes.refresh()
                         self._start()
                     else:
