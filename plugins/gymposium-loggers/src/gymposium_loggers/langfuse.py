@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from gymposium.errors import BadOption, LoggerError, MissingExtra
+from gymposium.errors import BadOption, LoggerError
 from gymposium.runs.loggers.protocol import LoggerStart, Metrics
 from gymposium.util.visible import plural, quantity
 from gymposium_loggers.run_ids import load_run_id, save_run_id
@@ -50,12 +50,10 @@ class LangfuseLogger:
     continues in the same session, and a repeated step in the same trace."""
 
     def __init__(self, start: LoggerStart, settings: LangfuseSettings) -> None:
-        """Raise `MissingExtra`, `BadOption` if the keys are not set, and the library's errors if the service
-        cannot be reached or refuses the keys."""
-        try:
-            from langfuse.api import client as api, opentelemetry as otel, scores
-        except ModuleNotFoundError as error:
-            raise MissingExtra("Langfuse", '"gymposium-loggers[langfuse]"') from error
+        """Raise `BadOption` if the keys are not set, and the library's errors if the service cannot be reached or
+        refuses the keys."""
+        from langfuse.api import client as api, opentelemetry as otel, scores
+
         public, secret = (os.environ.get(name, "") for name in KEYS)
         if not (public and secret):
             raise BadOption(f"[loggers.langfuse]: set {' and '.join(KEYS)} in the environment.")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from gymposium.errors import BadOption, LoggerError, MissingExtra
+from gymposium.errors import BadOption, LoggerError
 from gymposium.runs.loggers.protocol import LoggerStart, Metrics
 from gymposium_loggers.run_ids import load_run_id, save_run_id
 
@@ -48,12 +48,10 @@ class MlflowLogger:
     MLflow refuses become `_`. A resumed run continues the same MLflow run; a step logged again appears twice."""
 
     def __init__(self, start: LoggerStart, settings: MlflowSettings) -> None:
-        """Raise `MissingExtra`, and MLflow's errors if the server cannot be reached or refuses the run."""
-        try:
-            from mlflow import MlflowClient
-            from mlflow.entities import Metric, Param, RunTag
-        except ModuleNotFoundError as error:
-            raise MissingExtra("MLflow", '"gymposium-loggers[mlflow]"') from error
+        """Raise MLflow's errors if the server cannot be reached or refuses the run."""
+        from mlflow import MlflowClient
+        from mlflow.entities import Metric, Param, RunTag
+
         self._metric, self._tag = Metric, RunTag
         uri = settings.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")
         here = Path(realpath(start.directory))

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gymposium.errors import MissingExtra
 from gymposium.runs.loggers.protocol import LoggerStart, Metrics
 
 
@@ -27,12 +26,9 @@ class TensorboardLogger:
     steps in earlier files, so no step appears twice."""
 
     def __init__(self, start: LoggerStart, settings: TensorboardSettings) -> None:
-        """Raise `MissingExtra`."""
-        try:
-            from tensorboard.compat.proto import event_pb2, summary_pb2, tensor_pb2, types_pb2
-            from tensorboard.summary.writer.event_file_writer import EventFileWriter
-        except ModuleNotFoundError as error:
-            raise MissingExtra("TensorBoard", '"gymposium-loggers[tensorboard]"') from error
+        from tensorboard.compat.proto import event_pb2, summary_pb2, tensor_pb2, types_pb2
+        from tensorboard.summary.writer.event_file_writer import EventFileWriter
+
         self._events, self._summaries, self._tensors, self._types = event_pb2, summary_pb2, tensor_pb2, types_pb2
         self._writer: Any = EventFileWriter(str(start.directory / settings.folder))
         if start.resumed:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gymposium.errors import BadOption, MissingExtra
+from gymposium.errors import BadOption
 from gymposium.runs.loggers.protocol import LoggerStart, Metrics
 from gymposium_loggers.run_ids import load_run_id, save_run_id
 
@@ -42,11 +42,9 @@ class TrackioLogger:
     trackio only warns if it cannot write or send something."""
 
     def __init__(self, start: LoggerStart, settings: TrackioSettings) -> None:
-        """Raise `MissingExtra`, and `BadOption` if a later run has the same name."""
-        try:
-            import trackio
-        except ModuleNotFoundError as error:
-            raise MissingExtra("trackio", '"gymposium-loggers[trackio]"') from error
+        """Raise `BadOption` if a later run has the same name."""
+        import trackio
+
         self._current: Any = trackio.context_vars.current_run
         known = load_run_id(start, "trackio")
         with redirect_stdout(sys.stderr):  # standard output is for results

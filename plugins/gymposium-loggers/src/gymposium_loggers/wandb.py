@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from gymposium.errors import MissingExtra
 from gymposium.runs.loggers.protocol import LoggerStart, Metrics
 from gymposium_loggers.run_ids import load_run_id, save_run_id
 
@@ -35,11 +34,9 @@ class WandbLogger:
     under its first process's id. W&B stores data that it cannot send, and sends it later."""
 
     def __init__(self, start: LoggerStart, settings: WandbSettings) -> None:
-        """Raise `MissingExtra`, and W&B's errors if it refuses the key or the project."""
-        try:
-            import wandb
-        except ModuleNotFoundError as error:
-            raise MissingExtra("wandb, the library of Weights & Biases,", '"gymposium-loggers[wandb]"') from error
+        """Raise W&B's errors if it refuses the key or the project."""
+        import wandb
+
         self._artifact: Any = wandb.Artifact
         known = load_run_id(start, "wandb")
         self._id = known or secrets.token_hex(8)

@@ -92,9 +92,11 @@ def make_loggers(options: Mapping[str, Mapping[str, Any]], start: LoggerStart) -
     """Make a run's loggers. `options` has each table `[loggers.NAME]` by name, in order.
 
     All options are checked before the first logger starts. If one cannot start, those before it are closed. Raises
-    `LoggerError`, and the errors of `check_loggers`."""
+    `LoggerError`, and the errors of `check_loggers` and `check_installed`."""
     made: list[Logger] = []
-    for name, settings in check_loggers(options).items():
+    checked = check_loggers(options)
+    check_installed(options)
+    for name, settings in checked.items():
         try:
             with _wrap_errors(name, "could not start", "start the run again"):
                 made.append(NamedLogger(name, host().implementation(host().loggers[name])(start, settings)))
