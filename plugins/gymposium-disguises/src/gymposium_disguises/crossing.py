@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pyspiel
 
 from gymposium.games.pieces.breakthrough import Breakthrough
@@ -15,11 +13,10 @@ class Crossing(BoardDisguise):
     """`breakthrough` on a board of any size."""
 
     def __init__(self, speech: Speech, plain: Breakthrough, engine: pyspiel.Game) -> None:
-        super().__init__(speech, plain, list_squares(plain.columns, plain.rows))
+        super().__init__(speech, plain, list_squares(plain.columns, plain.rows), pairs=True)
         places, (one, other) = self.places, self.sides
         place, token, row, column = places.place, places.token, places.row, places.column
         near, far = places.rows[0], places.rows[-1]
-        self.move_pattern = re.compile(f"{places.pattern} to {places.pattern}")
         self.story = (
             f"{places.naming}\n"
             f"{one} and {other} take turns to move one {token} of their own to the next {row} in their direction: "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pyspiel
 
 from gymposium.games.dice.pig import VIEW, Pig, count_decisions
@@ -19,8 +17,8 @@ class Digging(Disguise):
 
     def __init__(self, speech: Speech, plain: Pig, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain)
-        more, home = self.names = speech.draw.pick(_MORE), speech.draw.pick(_HOME)
-        self.move_pattern = re.compile("|".join(self.names))
+        more, home = speech.draw.pick(_MORE), speech.draw.pick(_HOME)
+        self.set_moves((more, home))
         self._last = plain.horizon
         self._token = token = speech.token
         (one, other), sides = self.sides, plain.diceoutcomes

@@ -40,6 +40,11 @@ class Disguise:
         self.sides: tuple[str, ...] = speech.sides
         self._plain = plain
 
+    def set_moves(self, names: Sequence[str]) -> None:
+        """Set the names of the moves, and the pattern that matches them."""
+        self.names = names
+        self.move_pattern = re.compile("|".join(names))
+
     def lines(self, state: pyspiel.State, seat: int) -> list[str]:
         """Describe the position as the seat knows it, in lines."""
         raise NotImplementedError

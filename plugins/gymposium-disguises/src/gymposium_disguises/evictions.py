@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pyspiel
 
 from gymposium.games.territory.clobber import Clobber
@@ -15,12 +13,11 @@ class Evictions(BoardDisguise):
     """`clobber` on a board of any size."""
 
     def __init__(self, speech: Speech, plain: Clobber, engine: pyspiel.Game) -> None:
-        super().__init__(speech, plain, list_squares(plain.columns, plain.rows))
+        super().__init__(speech, plain, list_squares(plain.columns, plain.rows), pairs=True)
         places, (one, other) = self.places, self.sides
         place, token = places.place, places.token
         # an action that leads off the board is never legal and keeps its plain name
         self.names = [places.rename_if_move(name) for name in plain.names]
-        self.move_pattern = re.compile(f"{places.pattern} to {places.pattern}")
         self.story = (
             f"{places.naming} {places.beside}\n"
             f"{one} and {other} take turns. A move takes one {token} of your own to a neighbour of its {place} on "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pyspiel
 
 from gymposium.games.connection.lines_of_action import BOARD_LENGTH, SQUARE_INDICES, LinesOfAction, find_repetitions
@@ -17,11 +15,10 @@ class Gathering(BoardDisguise):
     """`lines_of_action`."""
 
     def __init__(self, speech: Speech, plain: LinesOfAction, engine: pyspiel.Game) -> None:
-        super().__init__(speech, plain, _SQUARES)
+        super().__init__(speech, plain, _SQUARES, pairs=True)
         self._steps, self._last = plain.steps, plain.max_game_length
         places, (one, other) = self.places, self.sides
         place, token = places.place, places.token
-        self.move_pattern = re.compile(f"{places.pattern} to {places.pattern}")
         self.story = (
             f"{places.naming} {places.straight}\n"
             f"{one} and {other} take turns to move one {token} of their own. It moves along a straight path, exactly "

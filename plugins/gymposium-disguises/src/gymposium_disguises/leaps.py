@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pyspiel
 
 from gymposium.games.pieces.checkers import QUIET, Checkers
@@ -15,14 +13,13 @@ class Leaps(BoardDisguise):
     """`checkers` on a board of any size."""
 
     def __init__(self, speech: Speech, plain: Checkers, engine: pyspiel.Game) -> None:
-        super().__init__(speech, plain, list_squares(plain.columns, plain.rows))
+        super().__init__(speech, plain, list_squares(plain.columns, plain.rows), pairs=True)
         self._checkers = plain
         places, (one, other) = self.places, self.sides
         place, token, row, column = places.place, places.token, places.row, places.column
         near, far = places.rows[0], places.rows[-1]
         # an action that leads off the board is never legal and keeps its plain name
         self.names = [places.rename_if_move(name) for name in plain.names]
-        self.move_pattern = re.compile(f"{places.pattern} to {places.pattern}")
         self.story = (
             f"{places.naming}\n"
             f"{one} and {other} take turns. {one}'s {token}s face the {row} {far}, {other}'s the {row} {near}. A "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pyspiel
 
 from gymposium.games.cards.blackjack import Blackjack, count_total, parse_cards
@@ -28,8 +26,7 @@ class Limit(Disguise):
         }
         self._tiles["?"] = "hidden"
         more, stop = speech.draw.pick(_DRAW), speech.draw.pick(_STOP)
-        self.names = (more, stop)
-        self.move_pattern = re.compile("|".join(self.names))
+        self.set_moves((more, stop))
         worth = ", ".join([f"{animal} {min(2 + number, 10)}" for number, animal in enumerate(animals[:-1])])
         keeper = self._keeper = self.sides[1]
         self.story = (

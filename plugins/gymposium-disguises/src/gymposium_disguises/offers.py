@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pyspiel
 
 from gymposium.games.cards.goofspiel import OPEN_VIEW, RESULTS, VIEW, Goofspiel, OpenGoofspiel
@@ -25,8 +23,7 @@ class Offers(Disguise):
         self._open = isinstance(plain, OpenGoofspiel)
         self._lots = plain.num_cards
         self._gifts = gifts = speech.draw_plants(plain.num_cards)
-        self.names = [f"offer {gift}" for gift in gifts]
-        self.move_pattern = re.compile("|".join(self.names))
+        self.set_moves([f"offer {gift}" for gift in gifts])
         one, other = self.sides
         told = "Both offers are then shown." if self._open else "You are told who got a lot, never the other's offer."
         self.story = (

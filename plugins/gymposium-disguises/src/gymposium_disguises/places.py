@@ -122,11 +122,15 @@ class Places:
 class BoardDisguise(Disguise):
     """Disguise of a board game. A move is one place, unless a subclass sets another pattern."""
 
-    def __init__(self, speech: Speech, plain: Wording, squares: Iterable[str], *, mirrored: bool = True) -> None:
+    def __init__(
+        self, speech: Speech, plain: Wording, squares: Iterable[str], *, mirrored: bool = True, pairs: bool = False
+    ) -> None:
+        """With `pairs`, a move is two places: `oak-fox to elm-bee`."""
         super().__init__(speech, plain)
         self._squares = list(squares)
         self.places = Places(speech, self._squares, mirrored=mirrored)
-        self.move_pattern = re.compile(self.places.pattern)
+        place = self.places.pattern
+        self.move_pattern = re.compile(f"{place} to {place}" if pairs else place)
 
     def rename_move(self, move: str) -> str:
         return self.places.rename_move(move)

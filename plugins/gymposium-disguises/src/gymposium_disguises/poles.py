@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pyspiel
 
 from gymposium.games.lines.connect_four import ConnectFour
@@ -16,9 +14,9 @@ class Poles(Disguise):
 
     def __init__(self, speech: Speech, plain: ConnectFour, engine: pyspiel.Game) -> None:
         super().__init__(speech, plain)
-        self.names = names = speech.draw_plants(plain.columns)
+        names = speech.draw_plants(plain.columns)
+        self.set_moves(names)
         self.told = names[::-1] if speech.draw.chance(0.5) else names
-        self.move_pattern = re.compile("|".join(names))
         (one, other), token = self.sides, speech.token
         self.story = (
             f"{plain.columns} poles stand side by side, in this order: {join(self.told)}. Each carries up to "

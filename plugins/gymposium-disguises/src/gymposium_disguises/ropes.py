@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pyspiel
 
 from gymposium.games.territory.dots_and_boxes import DotsAndBoxes
@@ -15,12 +13,11 @@ class Ropes(BoardDisguise):
     """`dots_and_boxes` on a board of any size."""
 
     def __init__(self, speech: Speech, plain: DotsAndBoxes, engine: pyspiel.Game) -> None:
-        super().__init__(speech, plain, list_squares(plain.columns + 1, plain.rows + 1))
+        super().__init__(speech, plain, list_squares(plain.columns + 1, plain.rows + 1), pairs=True)
         self._boxes = plain
         places, (one, other) = self.places, self.sides
         place = places.place
         self.names = [places.rename_move(name) for name in plain.names]
-        self.move_pattern = re.compile(f"{places.pattern} to {places.pattern}")
         result = (
             "Your result is the number of your fields less the number of the other's."
             if plain.margin

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pyspiel
 
 from gymposium.games.poker.kuhn_poker import KuhnPoker
@@ -24,8 +22,7 @@ class ThreeSigns(Disguise):
         self._signs = speech.draw_animals(3)
         hold, push = self._moves = speech.draw.pick(_HOLD), speech.draw.pick(_PUSH)
         self._token = speech.token
-        self.names = self._moves
-        self.move_pattern = re.compile("|".join(self._moves))
+        self.set_moves(self._moves)
         (one, other), token, (low, middle, high) = self.sides, speech.token, self._signs
         self.story = (
             f"There are three signs: {high} beats {middle} and {low}, and {middle} beats {low}. {one} and {other} put "
@@ -58,8 +55,8 @@ class TwoRounds(Disguise):
         self._ranks = low, middle, high = speech.draw_animals(3)
         self._signs = [f"{rank}-{copy}" for rank in self._ranks for copy in (1, 2)]
         leave, hold, push = (speech.draw.pick(words) for words in (_LEAVE, _HOLD, _PUSH))
-        self.names = self._moves = (leave, hold, push)
-        self.move_pattern = re.compile("|".join(self.names))
+        self._moves = (leave, hold, push)
+        self.set_moves(self._moves)
         self._token = token = speech.token
         one, other = self.sides
         self.story = (
