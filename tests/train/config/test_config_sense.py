@@ -16,7 +16,8 @@ from gymposium_train.config.checks import check
 from gymposium_train.config.problems import BadConfig
 from gymposium_train.config.reading import build_config, change_config
 from gymposium_train.config.schema import format_path, list_settings
-from gymposium_train.config.unused import USES
+from gymposium_train.config.unused import USES, find_unused
+from gymposium_train.config.writing import config_to_data
 from gymposium_train.run.measures import panel
 
 BASE = build_config({"games": ["tic_tac_toe"]})
@@ -242,3 +243,11 @@ def test_what_4_bits_want_is_told_before_a_cold_start(monkeypatch: pytest.Monkey
     [found] = problems(*overrides, at_hand=True)
     assert found.startswith("model.load: bitsandbytes")
     assert 'pip install "gymposium-agents[quantized]"' in found
+
+
+def test_all_weights_of_a_named_model_need_no_cold_start() -> None:
+    """The default learning rate of its cold start is that of all weights, and has no effect."""
+    config = build_config({"games": ["kuhn_poker"], "model": {"name": "some/model", "tune": "full"}})
+    assert config.cold_start.steps == 0
+    assert list(find_unused(config)) == []
+    assert list(find_unused(build_config(config_to_data(config)))) == []

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gymposium_train.config.defaults import PRETRAINED
+from gymposium_train.config.defaults import ALL_WEIGHTS, PRETRAINED
 from gymposium_train.config.problems import format_value
 from gymposium_train.config.root import TrainConfig
 from gymposium_train.config.schema import Path, find_node, format_path
@@ -83,7 +83,13 @@ def find_unused(config: TrainConfig, uses: Sequence[Use] = USES) -> Iterator[str
         name = format_path(path)
         for use in idle:
             about = any(name == setting or name.startswith(f"{setting}.") for setting in use.settings)
-            by_default = ((find_node(path, data) or {}).get("default"), PRETRAINED.get(name), of_backend.get(name))
+            whole = ALL_WEIGHTS if name == "cold_start.learning_rate" else None
+            by_default = (
+                (find_node(path, data) or {}).get("default"),
+                PRETRAINED.get(name),
+                of_backend.get(name),
+                whole,
+            )
             if about and value not in by_default:
                 why = f"it has an effect only {use.where}"
                 yield f"{name} = {format_value(value)}: {why}. Omit it ({name}=), or change that."
