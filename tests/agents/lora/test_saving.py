@@ -1,4 +1,4 @@
-"""Saved adapters: PEFT's two files at the root, equal to the bit when loaded, and refused if vLLM cannot serve them."""
+"""Saved adapters: PEFT's two files at the root, equal to the bit when loaded, whatever vLLM can serve."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model, get_peft_model_state_dict
 from safetensors.torch import load_file
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.lora.attach import attach_lora, hide_peft_warning, load_lora
@@ -104,12 +105,9 @@ def test_an_adapter_is_saved_through_no_hard_link(model_directory: Path, tmp_pat
         ({"bias": "all"}, "bias='all'"),
         ({"bias": "lora_only"}, "bias='lora_only'"),
         ({"lora_bias": True}, "lora_bias"),
-        ({"modules_to_save": ["norm"]}, "modules_to_save: norm"),
         ({"target_modules": ["q_proj", "lm_head"]}, "output layer"),
         ({"target_modules": ["q_proj", "embed_tokens"]}, "embedding"),
-        ({"trainable_token_indices": [1, 2]}, "trainable_token_indices"),
         ({"target_parameters": ["fc1.weight"]}, "target_parameters"),
-        ({"init_lora_weights": "pissa"}, "pissa"),
         ({"rank_pattern": {"v_proj": 600}}, "rank is above 512"),
     ],
 )
@@ -117,12 +115,24 @@ def test_an_adapter_is_saved_through_no_hard_link(model_directory: Path, tmp_pat
 @pytest.mark.filterwarnings("ignore:Careful, disabling adapter layers")
 @pytest.mark.filterwarnings("ignore:`lora_bias=True` was passed")
 @pytest.mark.filterwarnings("ignore:Adapter .default.. 4 LoRA tensor")
-def test_what_vllm_cannot_serve_is_refused_before_anything_is_written(
-    base: Any, tmp_path: Path, settings: dict[str, Any], reason: str
+def test_what_vllm_cannot_serve_is_saved(
+    base: Any, model_directory: Path, tmp_path: Path, settings: dict[str, Any], reason: str
 ) -> None:
-    with pytest.raises(GymposiumError, match=r"vLLM cannot serve it: .*" + reason):
-        save_lora(peft(base, **settings), tmp_path / "saved")
-    assert not (tmp_path / "saved").exists()
+    model = shaken(peft(base, **settings))
+    save_lora(model, tmp_path / "saved")
+    saved = read_adapter(tmp_path / "saved")
+    assert any(reason in one for one in list_unservable_features(saved.config, saved.shapes))
+    with hide_peft_warning():
+        loaded = PeftModel.from_pretrained(load_model(model_directory).model, str(tmp_path / "saved"))
+    ids = torch.tensor([[5, 6, 7, 8]])
+    with torch.no_grad():
+        assert torch.equal(loaded(ids).logits, model.eval()(ids).logits)
+
+
+@pytest.mark.parametrize("key", ["modules_to_save", "trainable_token_indices", "init_lora_weights"])
+def test_what_vllm_leaves_out_is_listed(key: str) -> None:
+    value = {"modules_to_save": ["norm"], "trainable_token_indices": [1, 2], "init_lora_weights": "pissa"}[key]
+    assert key in list_unservable_features({"r": 4, key: value}, [])[0]
 
 
 def test_replicated_layers_cannot_be_served() -> None:
@@ -148,6 +158,45 @@ def test_a_model_without_an_adapter_is_refused(base: Any, tmp_path: Path) -> Non
 
 
 # -- attaching and loading
+
+
+def test_a_lora_of_a_mixture_of_experts_changes_its_linear_layers(moe_directory: Path, tmp_path: Path) -> None:
+    """Experts and routers are tensors. PEFT's all-linear adds matrices to them that vLLM cannot serve."""
+    model = shaken(attach_lora(load_model(moe_directory).model, rank=4, alpha=8, seed=0))
+    save_lora(model, tmp_path)
+    saved = read_adapter(tmp_path)
+    assert {name.rpartition(".")[2] for name in saved.layers} == {"q_proj", "k_proj", "v_proj", "o_proj"}
+    assert list_unservable_features(saved.config, saved.shapes) == []
+    ids = torch.tensor([[5, 6, 7, 8]])
+    with torch.no_grad():
+        loaded = load_lora(load_model(moe_directory).model, tmp_path)
+        assert torch.equal(loaded(ids).logits, model.eval()(ids).logits)
+
+
+@pytest.mark.parametrize("target", ["gate_proj", "gate_up_proj", "gate"])
+def test_experts_and_routers_are_refused_as_targets(moe_directory: Path, target: str) -> None:
+    model = load_model(moe_directory).model
+    with pytest.raises(GymposiumError, match=f"cannot target {target}.*k_proj.* experts and routers cannot"):
+        attach_lora(model, rank=4, alpha=8, seed=0, targets=["q_proj", target])
+
+
+@pytest.mark.filterwarnings("ignore:fan_in_fan_out is set to False")
+def test_a_lora_of_gpt2_is_loaded_again(tmp_path: Path) -> None:
+    """Its linear layers are of a class of transformers."""
+    torch.manual_seed(0)
+    base = GPT2LMHeadModel(GPT2Config(n_embd=32, n_layer=2, n_head=2, vocab_size=64, bos_token_id=0, eos_token_id=0))
+    base.save_pretrained(tmp_path / "base")
+    model = shaken(attach_lora(base.eval(), rank=4, alpha=8, seed=0))
+    save_lora(model, tmp_path / "adapter")
+    assert {name.rpartition(".")[2] for name in read_adapter(tmp_path / "adapter").layers} == {
+        "c_attn",
+        "c_fc",
+        "c_proj",
+    }
+    loaded = load_lora(GPT2LMHeadModel.from_pretrained(tmp_path / "base").eval(), tmp_path / "adapter")
+    ids = torch.tensor([[5, 6, 7, 8]])
+    with torch.no_grad():
+        assert torch.equal(loaded(ids).logits, model.eval()(ids).logits)
 
 
 @pytest.mark.parametrize(

@@ -102,19 +102,6 @@ def test_the_current_version_is_not_removed(model: Any, tmp_path: Path) -> None:
     assert store.current() == TEN
 
 
-def test_what_vllm_cannot_serve_is_not_published(model_directory: Path, tmp_path: Path) -> None:
-    from peft import LoraConfig, get_peft_model
-
-    from gymposium_agents.lora.attach import hide_peft_warning
-
-    with hide_peft_warning():
-        dora = get_peft_model(load_model(model_directory).model, LoraConfig(use_dora=True, target_modules=["q_proj"]))
-    store = AdapterStore(tmp_path)
-    with pytest.raises(GymposiumError, match="DoRA"):
-        store.publish(dora, 1)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_names_share_a_directory(model: Any, tmp_path: Path) -> None:
     AdapterStore(tmp_path, "critic").publish(model, 1)
     AdapterStore(tmp_path).publish(model, 10)

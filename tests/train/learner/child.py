@@ -45,6 +45,10 @@ CASES: dict[str, tuple[str, Loss, dict[str, Any]]] = {
     ),
 }
 """What is trained, by what loss, and how rows go through the model."""
+EXPERTS: dict[str, tuple[str, Loss, dict[str, Any]]] = {
+    f"mixture of experts, {tune}": (tune, Loss(), {"layout": "packed", "token_budget": 400})
+    for tune in ("lora", "full")
+}
 MOVING: dict[str, tuple[str, Loss, dict[str, Any]]] = {
     "LoRA": (
         "lora",
@@ -124,7 +128,7 @@ def make(directory: Path, world: Processes, case: tuple[str, Loss, dict[str, Any
 
 def gradients(directory: Path, rows: list[Row], world: Processes, name: str) -> dict[str, Any]:
     """The gradients and metrics of one optimizer step at learning rate 0."""
-    tune, loss, how = CASES[name]
+    tune, loss, how = {**CASES, **EXPERTS}[name]
     made = make(directory, world, (tune, loss, {**PLAIN, **how}))
     mine = made.learner
     found: dict[str, Any] = {}
@@ -202,11 +206,12 @@ def weights(local: LocalLearner) -> dict[str, torch.Tensor]:
 
 
 def everything(
-    directory: Path, rows: list[Row], world: Processes, other: dict[str, Any] | None = None
+    directory: Path, experts: Path, rows: list[Row], world: Processes, other: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """All results. `other` holds the results of another number of processes; this one also resumes from its
-    checkpoints."""
+    """All results of the model in `directory`, and some of the mixture of experts. `other` holds the results of another
+    number of processes; this one also resumes from its checkpoints."""
     found: dict[str, Any] = {name: gradients(directory, rows, world, name) for name in CASES}
+    found |= {name: gradients(experts, rows, world, name) for name in EXPERTS}
     found |= {name: moving(directory, rows, world, name) for name in MOVING}
     found["moved"] = {
         (tune, precision): moved(directory, rows, world, tune, precision)
@@ -220,11 +225,11 @@ def everything(
 
 
 if __name__ == "__main__":
-    place, directory = Path(sys.argv[1]), Path(sys.argv[2])
+    place, directory, experts = map(Path, sys.argv[1:])
     torch.set_num_threads(1)
     given = torch.load(place / "given.pt", weights_only=False)
     with joined() as processes:
-        result = everything(directory, given["rows"], processes, given["alone"])
+        result = everything(directory, experts, given["rows"], processes, given["alone"])
         group = torch.distributed.distributed_c10d._get_default_group()
         result["limit"] = group._get_backend(torch.device("cpu")).options._timeout
         torch.save(result, place / f"found-{processes.rank}.pt")

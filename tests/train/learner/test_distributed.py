@@ -30,16 +30,20 @@ CLOSE = 1e-5
 @pytest.fixture
 def both(
     model_directory: Path,
+    moe_directory: Path,
     rows: list[Row],
     tmp_path: Path,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The results of one process, and of each of two."""
     rows = rows[:-1]  # an odd number: they are not shared out evenly
-    alone = child.everything(model_directory, rows, ALONE)
+    alone = child.everything(model_directory, moe_directory, rows, ALONE)
     torch.save({"rows": rows, "alone": alone}, tmp_path / "given.pt")
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     done = subprocess.run(
-        [*torchrun, child.__file__, str(tmp_path), str(model_directory)], capture_output=True, text=True, check=False
+        [*torchrun, child.__file__, str(tmp_path), str(model_directory), str(moe_directory)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     found = [torch.load(tmp_path / f"found-{rank}.pt", weights_only=False) for rank in range(2)]
@@ -66,7 +70,7 @@ def test_two_processes_learn_as_one_does(both: tuple[dict[str, Any], list[dict[s
     alone, (first, second) = both
     check_precision(alone, first, second)
     assert [first["limit"], second["limit"]] == [COLLECTIVE_TIMEOUT] * 2  # of each collective operation
-    for name in child.CASES:
+    for name in (*child.CASES, *child.EXPERTS):
         assert distance(first[name]["gradients"], alone[name]["gradients"]) < CLOSE, name
         assert all(torch.equal(g, second[name]["gradients"][n]) for n, g in first[name]["gradients"].items()), name
         assert first[name]["metrics"] == pytest.approx(alone[name]["metrics"], rel=1e-4, abs=1e-5), name

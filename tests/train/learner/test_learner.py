@@ -8,6 +8,7 @@ import math
 import random
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from hypothesis import given, strategies as st
 from tests.agents.modeling.largest_tensor import LargestTensor
 
 from gymposium.errors import BadOption, GymposiumError
+from gymposium_agents.lora.attach import attach_lora
 from gymposium_agents.models.loading import LoadedModel, load_model
 from gymposium_agents.players.distribution import find_continuations
 from gymposium_train.config import DecoupledMismatch, Kl, Optimizer
@@ -407,3 +409,25 @@ def test_minibatches_hold_every_row_once_and_equal_prompts_together(prompts: lis
     for prompt in set(prompts):
         holding = sum(any(row.prompt == (prompt,) for row in batch) for batch in found)
         assert holding <= math.ceil(prompts.count(prompt) / most)
+
+
+@pytest.mark.parametrize("tune", ["lora", "full"])
+def test_a_mixture_of_experts_learns_and_resumes(
+    moe_directory: Path, rows: list[Row], tmp_path: Path, tune: Literal["lora", "full"]
+) -> None:
+    def make() -> LocalLearner:
+        base = load_model(moe_directory)
+        model = attach_lora(base.model, rank=4, alpha=8, seed=3) if tune == "lora" else base.model
+        return learner(LoadedModel(model, base.chat), Optimizer(layout="packed"), critic=Critic())
+
+    mine, other = make(), make()
+    before = {name: p.detach().clone() for name, p in mine.named.items()}
+    mine.update(mine.annotate(rows), learning_rate=1e-3)
+    moved = {name.rpartition("layers.")[2] for name, p in mine.named.items() if not torch.equal(p, before[name])}
+    assert ({"0.mlp.gate.weight", "1.mlp.experts.gate_up_proj", "1.mlp.experts.down_proj"} <= moved) == (tune == "full")
+    assert any("q_proj" in name for name in moved)
+    mine.save_state(tmp_path)
+    assert (tmp_path / "adapter_config.json").is_file() == (tune == "lora")
+    other.load_state(tmp_path)
+    pairs = [(row.ids[:-1], row.ids[-1:]) for row in rows[:4]]
+    assert other.score(pairs) == mine.score(pairs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from transformers import LlamaForCausalLM
 
 from gymposium_agents.engines.transformers import unwrap_peft
 from gymposium_agents.lora.attach import attach_lora
+from gymposium_agents.models.loading import load_model, load_skeleton
 from gymposium_train.config import Optimizer
 from gymposium_train.learner import LocalLearner
 from gymposium_train.learner.memory import _peak, memory_of_learner
@@ -62,6 +64,25 @@ def test_an_estimate_counts_what_an_update_makes(how: dict[str, Any], lora: bool
     assert found.optimizer == sum(s[name].numel() * 4 for s in state.values() for name in ("exp_avg", "exp_avg_sq"))
     held = {p.data_ptr(): p.numel() * p.element_size() for p in [*unwrap_peft(learner.model).parameters(), *trained]}
     assert found.weights == sum(held.values())
+
+
+@pytest.mark.parametrize("tune", ["lora", "full"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_experts_are_counted(moe_directory: Path, tune: str, dtype: torch.dtype) -> None:
+    """PyTorch has no fake product of experts in float32."""
+
+    def make_experts() -> Any:
+        model = load_skeleton(moe_directory, dtype=dtype)
+        return attach_lora(model, rank=4, alpha=8, seed=0).to(dtype) if tune == "lora" else model
+
+    settings = Optimizer(layout="packed", token_budget=ROWS * (PROMPT + REPLY))
+    found = memory_of_learner(make_experts, settings, prompt=PROMPT, reply=REPLY)
+    parameters = dict(load_model(moe_directory).model.named_parameters())
+    total = sum(p.numel() for p in parameters.values())
+    experts = sum(p.numel() for name, p in parameters.items() if ".experts." in name)
+    assert found.trained < experts if tune == "lora" else found.trained == total
+    # each token goes through two experts, whose products are kept: twice 16 and 32 numbers
+    assert found.activations > 2 * ROWS * (PROMPT + REPLY) * 2 * (2 * 16 + 32) * dtype.itemsize
 
 
 def test_weights_in_4_bits_are_counted_as_such() -> None:

@@ -504,3 +504,16 @@ def test_a_callback_may_stop_a_run_as_ctrl_c_does(tmp_path: Path, quick_config: 
     run = resume_run(tmp_path / "run")
     assert [entry["step"] for entry in run.metrics() if entry["stage"] == "train"] == [1, 2, 3]
     assert "trained" in run.results()["evaluations"]
+
+
+@pytest.mark.parametrize("tune", ["lora", "full"])
+def test_a_mixture_of_experts_is_trained_with_checkpoints(
+    quick_config: Any, moe_directory: Path, tmp_path: Path, tune: str
+) -> None:
+    settings = (f"model.name={moe_directory}", f"model.tune={tune}", "steps=2", "prompting.max_tokens=4")
+    without = (*UNTAUGHT, *(("model.lora",) if tune == "full" else ()))
+    config = quick_config(*settings, "prompting.reply=move", without=without)
+    run = start_run(tmp_path / "run", config)
+    assert run.results()["steps"] == 2
+    assert (run.checkpoints / "step-00002" / "COMPLETE").is_file()
+    assert (run.adapter if tune == "lora" else run.model).is_dir()

@@ -11,7 +11,7 @@ import pytest
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat.small_size import SmallModel
-from gymposium_agents.engines.vllm.fits import check_fits, check_heads
+from gymposium_agents.engines.vllm.fits import check_adapters_on_cpu, check_fits, check_heads
 from gymposium_agents.lora.files import read_adapter
 from gymposium_agents.models.small import make_small_model
 
@@ -49,3 +49,10 @@ def test_a_model_that_vllm_has_no_code_for_on_cpus_is_refused_before_it_starts(t
     ):
         check_heads(str(tmp_path / "4"))
     check_heads(str(tmp_path / "nowhere"))  # the server reports what is wrong with it
+
+
+def test_a_lora_of_a_mixture_of_experts_is_refused_on_a_cpu(moe_directory: Path, model_directory: Path) -> None:
+    check_adapters_on_cpu(str(model_directory))
+    check_adapters_on_cpu("nowhere")
+    with pytest.raises(GymposiumError, match=r"cannot serve a LoRA of .*moe, because it is a mixture of experts"):
+        check_adapters_on_cpu(str(moe_directory))

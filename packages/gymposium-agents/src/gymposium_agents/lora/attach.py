@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+from torch import nn
+from transformers.pytorch_utils import Conv1D
 
 from gymposium.errors import BadOption, GymposiumError, describe
 from gymposium_agents.lora.files import CONFIG, MAX_RANK, PLAYER, WEIGHTS, Adapter, check_target_names, read_adapter
@@ -32,7 +34,7 @@ def hide_peft_warning() -> Iterator[None]:
 def attach_lora(model: Any, *, rank: int, alpha: int, seed: int, targets: Collection[str] | None = None) -> Any:
     """Return `model`, frozen, with a new LoRA on top of it, without dropout. The LoRA's weights follow from `seed`.
     PEFT initializes them such that the policy is unchanged at first. `targets` are names of linear layers (`q_proj`).
-    Default: all except the output layer.
+    Default: all that `list_targets` returns.
 
     Raises `BadOption` for a rank, an alpha or targets that cannot be trained or served, and `GymposiumError` if the
     model already has an adapter."""
@@ -46,10 +48,14 @@ def attach_lora(model: Any, *, rank: int, alpha: int, seed: int, targets: Collec
         check_targets(model, targets)
     from peft import LoraConfig, get_peft_model
 
+    chosen = list_targets(model) if targets is None else sorted(targets)
+    if not chosen:
+        raise BadOption(f"{type(model).__name__} has no linear layers for a LoRA. Train all weights instead.")
+
     config = LoraConfig(
         r=rank,
         lora_alpha=alpha,
-        target_modules="all-linear" if targets is None else sorted(targets),
+        target_modules=chosen,
         lora_dropout=0.0,
         task_type="CAUSAL_LM",
     )
@@ -60,9 +66,23 @@ def attach_lora(model: Any, *, rank: int, alpha: int, seed: int, targets: Collec
 
 def check_targets(model: Any, targets: Collection[str]) -> None:
     """Raise `BadOption` if a LoRA cannot be attached to these layers of a model. The model's weights are not used."""
+    check_target_names(targets, {name.rpartition(".")[2] for name in list_targets(model)})
+
+
+def list_targets(model: Any) -> list[str]:
+    """Return the full names of the layers that a LoRA can be attached to: all linear ones except the output.
+
+    In a mixture of experts, experts and routers are tensors, not linear layers. PEFT renames targets such as
+    `gate_proj` to these tensors, so linear layers with such names are left out, too."""
+    from peft import LoraConfig
+    from peft.utils.transformers_weight_conversion import convert_peft_config_for_transformers
+    from transformers.conversion_mapping import get_model_conversion_mapping
+
     output = model.get_output_embeddings()
-    layers = (name for name in _find_linear_layers(model) if output is None or model.get_submodule(name) is not output)
-    check_target_names(targets, {name.rpartition(".")[2] for name in layers})
+    names = [name for name in _find_linear_layers(model) if output is None or model.get_submodule(name) is not output]
+    config = LoraConfig(target_modules=names)
+    convert_peft_config_for_transformers(config, model=model, conversions=get_model_conversion_mapping(model))
+    return [name for name in names if name in (config.target_modules or ())]
 
 
 def load_lora(model: Any, adapter: str | Path) -> Any:
@@ -98,11 +118,13 @@ def find_adapter_directory(adapter: str | Path) -> Path:
 
 
 def _find_linear_layers(model: Any) -> dict[str, tuple[int, int]]:
-    """Return inputs and outputs of every linear layer by name, including quantized ones."""
+    """Return inputs and outputs of every linear layer by name, including quantized ones and those of GPT-2."""
     return {
-        name: (int(layer.in_features), int(layer.out_features))
+        name: (int(layer.nx), int(layer.nf))
+        if isinstance(layer, Conv1D)
+        else (int(layer.in_features), int(layer.out_features))
         for name, layer in model.named_modules()
-        if hasattr(layer, "in_features") and hasattr(layer, "out_features")
+        if isinstance(layer, nn.Linear | Conv1D)
     }
 
 

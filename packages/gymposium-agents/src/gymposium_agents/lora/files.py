@@ -186,5 +186,5 @@ def check_target_names(targets: Collection[str], layers: Collection[str]) -> Non
     if unknown or not targets:
         raise BadOption(
             f"A LoRA cannot target {', '.join(unknown) or 'no layers'}. Use linear layers of the model: "
-            f"{', '.join(sorted(layers))} (not the output layer, because vLLM cannot serve a LoRA on it)."
+            f"{', '.join(sorted(layers))}. The output layer, experts and routers cannot have a LoRA."
         )

@@ -1,4 +1,4 @@
-"""Save an adapter in a format that PEFT and vLLM can load."""
+"""Save an adapter in PEFT's format. vLLM loads the same files (`gymposium_agents.engines.vllm.fits` for its limits)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from safetensors.torch import save
 
 from gymposium.errors import GymposiumError
 from gymposium.util.durable import replace_file, replace_text
-from gymposium_agents.lora.files import CONFIG, WEIGHTS, list_unservable_features
+from gymposium_agents.lora.files import CONFIG, WEIGHTS
 
 
 def save_lora(model: Any, directory: str | Path, *, adapter: str | None = None) -> None:
@@ -20,7 +20,7 @@ def save_lora(model: Any, directory: str | Path, *, adapter: str | None = None) 
     "default" into a subdirectory, where vLLM does not look. `adapter` is the adapter's name, by default that of the
     active one. Equal adapters give equal files.
 
-    Raises `GymposiumError`, before anything is written, if vLLM could not serve the adapter."""
+    Raises `GymposiumError`, before anything is written, if the model has no such adapter, or if it is not a LoRA."""
     from peft import LoraConfig, get_peft_model_state_dict  # takes seconds, and a run without adapters does not need it
 
     name = adapter if adapter is not None else find_active_adapter(model)
@@ -32,12 +32,6 @@ def save_lora(model: Any, directory: str | Path, *, adapter: str | None = None) 
     settings = {key: _convert_to_json(value) for key, value in config.to_dict().items()}  # type: ignore[no-untyped-call]
     settings["inference_mode"] = True  # a loaded adapter is not trained unless the caller requests it
     tensors = get_peft_model_state_dict(model, adapter_name=name, save_embedding_layers=False)
-    reasons = list_unservable_features(settings, tensors)
-    if reasons:
-        raise GymposiumError(
-            f"The adapter {name!r} was not saved, because vLLM cannot serve it: {'; '.join(reasons)}. Make the "
-            f"adapter with gymposium_agents.lora.attach.attach_lora."
-        )
     weights = {key: value.detach().to("cpu", torch.float32).contiguous() for key, value in sorted(tensors.items())}
     directory = Path(directory)
     directory.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,8 @@ class Lora(Settings):
     alpha: int = Field(default=64, ge=1)
     """The update is scaled by `alpha` / `rank`. `alpha` is usually twice the rank."""
     targets: tuple[str, ...] | None = None
-    """Last parts of the layers' names (`q_proj`, `v_proj` …). Default: all linear layers except the output."""
+    """Last parts of the layers' names (`q_proj`, `v_proj` …). Default: all linear layers except the output. Experts and
+    routers of a mixture of experts are not linear layers, and cannot be targets."""
 
 
 class Model(Settings):

@@ -142,7 +142,11 @@ def check_servable(config: TrainConfig) -> None:
     engine = config.engine.own
     if not isinstance(engine, VllmSettings) or engine.url is not None or config.steps == 0:
         return
-    from gymposium_agents.engines.vllm.fits import check_heads, explain_unsupported_heads
+    from gymposium_agents.engines.vllm.fits import (
+        check_adapters_on_cpu,
+        check_heads,
+        explain_unsupported_heads,
+    )
     from gymposium_agents.engines.vllm.home import find_engine_home
 
     if find_engine_home().require()["build"] != "cpu":
@@ -151,6 +155,8 @@ def check_servable(config: TrainConfig) -> None:
     model = config.model
     if model.name is not None:
         check_heads(model.name)
+        if model.tune == "lora":
+            check_adapters_on_cpu(model.name)
     elif unknown := explain_unsupported_heads(model.small.hidden // model.small.attention_heads):
         raise GymposiumError(
             f"vLLM could not serve the small model: {unknown}. Set model.small.hidden and model.small.heads, for "

@@ -135,7 +135,8 @@ class _Sizes(TorchDispatchMode):  # type: ignore[no-untyped-call]
         self._known: set[int] = set()
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        outputs = func(*args, **(kwargs or {}))
+        compute = _make_grouped_output if func is torch.ops.aten._grouped_mm.default else func
+        outputs: Any = compute(*args, **(kwargs or {}))
         for output in outputs if isinstance(outputs, tuple | list) else (outputs,):
             if isinstance(output, Tensor):
                 self._note(output.untyped_storage())
@@ -152,6 +153,13 @@ class _Sizes(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def _forget(self, key: int, size: int) -> None:
         self._known.discard(key)
         self._now -= size
+
+
+def _make_grouped_output(one: Tensor, other: Tensor, offsets: Tensor, *others: Any, **options: Any) -> Tensor:
+    """Return the empty product of a mixture of experts: rows [S, K] by experts [E, K, N], or a gradient of experts, [K,
+    S] by [S, N]. PyTorch's own fake product refuses float32."""
+    shape = (len(one), other.shape[-1]) if other.ndim == 3 else (len(offsets), len(one), other.shape[-1])
+    return one.new_empty(shape)
 
 
 @contextmanager

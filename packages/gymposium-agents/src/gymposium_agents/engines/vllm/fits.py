@@ -13,6 +13,9 @@ from gymposium_agents.modeling.sources import NO_TRUST, prepare_reading
 READS_HIDDEN = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "fc1")
 WRITES_HIDDEN = ("o_proj", "down_proj", "out_proj", "fc2")
 
+EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts")
+"""Names of the number of experts in the configurations of transformers."""
+
 CPU_HEADS = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
 """Attention head widths supported by vLLM 0.32 on CPUs (`v1/attention/backends/cpu_attn.py`)."""
 
@@ -54,6 +57,19 @@ def check_heads(model: str) -> None:
         raise GymposiumError(
             f"vLLM cannot serve {model}: {unknown}. Play it in this process (without engine= or --start-server), or "
             f"use another model."
+        )
+
+
+def check_adapters_on_cpu(model: str) -> None:
+    """Check that the CPU build can serve LoRAs of this model. vLLM 0.32 cannot start with LoRAs of a mixture of experts
+    on a CPU, because their kernels need Triton. A model with an unreadable `config.json` passes.
+
+    Raises `GymposiumError` for a mixture of experts."""
+    config = _load_text_config(model)
+    if any(getattr(config, name, None) for name in EXPERTS):
+        raise GymposiumError(
+            f"vLLM on a CPU cannot serve a LoRA of {model}, because it is a mixture of experts. Set engine.kind=own or "
+            f"shared, or use a GPU."
         )
 
 
