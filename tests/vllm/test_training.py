@@ -66,9 +66,10 @@ def config_for(model: Path, **engine: Any) -> TrainConfig:
 def training(config: TrainConfig, run: Path) -> Iterator[tuple[Training, LoadedModel]]:
     """A run in progress. Its reward depends on tokens alone, so that an untrained model has something to learn."""
     assert config.model.name is not None
-    base = load_model(config.model.name)
-    lora = config.model.lora
-    loaded = LoadedModel(attach_lora(base.model, rank=lora.rank, alpha=lora.alpha, seed=0), base.chat)
+    loaded = load_model(config.model.name)
+    if config.model.tune == "lora":
+        lora = config.model.lora
+        loaded.model = attach_lora(loaded.model, rank=lora.rank, alpha=lora.alpha, seed=0)
     learner = LocalLearner(loaded.model, loaded.pad, config.optimizer, loss=Loss.from_config(config))
     games = [load_game(name) for name in config.games]
     with make_trainee(config, run, LocalModel(config, loaded, learner), games) as trainee:

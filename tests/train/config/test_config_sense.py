@@ -74,7 +74,6 @@ GAE = "credit.kind=gae"
             ("engine.kind=vllm", "model.load=4bit"),
             "a server started for the run serves unquantized weights",
         ),
-        (("engine.kind=vllm", "model.tune=full"), "engine.kind = vllm: this engine receives an adapter"),
         (("engine.staleness=1",), "engine.staleness = 1: with engine.kind=shared"),
         (("engine.schedule=streaming",), "engine.schedule = streaming: with engine.kind=shared"),
         (
@@ -128,6 +127,7 @@ def test_what_makes_no_sense_is_refused_with_the_reason(overrides: tuple[str, ..
         (GAE, "credit.critic.warmup=5", "rollout.group_size=1", "rollout.growth=1"),
         ("credit.kind=gigpo", "credit.gamma=0.9", "credit.step_weight=0.5"),
         ("engine.kind=own", "engine.staleness=2", "engine.schedule=streaming"),
+        ("engine.kind=vllm", "model.tune=full", "engine.exchange=/dev/shm"),
         ("objective.aggregate=8",),
         ("optimizer.checkpointing=true", "optimizer.layout=packed"),
         ("credit.kind=rae", "stages.0.opponents={self=1, past=1}", "pool.size=3"),

@@ -73,9 +73,11 @@ def gymposium_engines() -> Iterable[EngineSpec]:
         entry_point="gymposium_agents.engines.vllm.make:make_vllm_engine",
         settings="gymposium_agents.engines.vllm.settings:VllmSettings",
         streams=True,
+        all_weights=True,
         opens={
             "url": "an address that prompts and a key are sent to",
             "arguments": "whatever the server's options name",
+            "exchange": "a directory that models are written to",
         },
     )
 

@@ -72,6 +72,19 @@ class AdapterHost(Protocol):
         """The loaded adapters, oldest first, without the base model."""
 
 
+@runtime_checkable
+class WeightsHost(TokenEngine, Protocol):
+    """An engine whose model's weights can be replaced."""
+
+    def replace_weights(self, directory: Path, policy: Policy) -> None:
+        """Replace all weights by the safetensors in `directory`, and make them the current policy. Returns when they
+        are loaded. The directory must stay until the next version replaces this one.
+
+        Each reply is sampled by one version, which it reports. Requests that name an earlier version get replies of
+        this one. Raises `GymposiumError` with the fix if the weights do not fit. The engine then keeps the old
+        ones."""
+
+
 class HostingEngine(TokenEngine, AdapterHost, Protocol):
     """A token engine that answers for the base model and for several adapters. Engine factories return one."""
 
@@ -104,7 +117,7 @@ class EngineStart:
     dtype: str | None = None
     """The weights' number type for computation, such as `bfloat16`, or None for the engine's default."""
     lora_rank: int | None = None
-    """The highest rank of the adapters to load, or None if unknown, as for a player."""
+    """The highest rank of the adapters to load, 0 for no adapters, or None if unknown, as for a player."""
     versions: int | None = None
     """The maximum number of adapters in one batch, or None if unknown, as for a player."""
     learner: SharedModel | None = None

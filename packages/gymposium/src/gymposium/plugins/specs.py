@@ -529,7 +529,8 @@ class EngineSpec(ConfiguredSpec):
     """The backend whose models it plays (`backend.kind`)."""
     all_weights: bool = False
     """True if it can play a fully trained model (`model.tune = "full"`). The engine must then be a
-    `gymposium_agents.engines.transformers.TransformersEngine`. False if it can only load LoRA adapters."""
+    `gymposium_agents.engines.protocol.WeightsHost` or a `gymposium_agents.engines.transformers.TransformersEngine`.
+    False if it can only load LoRA adapters."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

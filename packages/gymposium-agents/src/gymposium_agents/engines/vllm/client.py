@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -73,6 +73,31 @@ class HostedAdapter:
     """The largest rank of its layers."""
 
 
+@dataclass(frozen=True, slots=True)
+class HostedWeights:
+    """All weights of a model that the server must load in place of its own."""
+
+    directory: Path
+    """The directory of the safetensors."""
+    policy: Policy
+    """The version of the weights."""
+    digest: str
+    """The digest that each worker must report. It also is part of the key of the server's prefix cache."""
+
+
+@dataclass(slots=True)
+class ServerContents:
+    """What each server of an engine must hold."""
+
+    adapters: dict[Policy, HostedAdapter] = field(default_factory=dict)
+    weights: HostedWeights | None = None
+    """The weights in place of the model's own, or None for those."""
+
+    def has(self, policy: Policy) -> bool:
+        """Return True if the policy is an adapter, or any version of the weights."""
+        return policy in self.adapters or (self.weights is not None and policy.name == self.weights.policy.name)
+
+
 TOKEN_BYTES = 1024
 """Maximum number of bytes of an answer per token of prompt and reply, in addition to `MAX_BODY`."""
 _LONGEST = 500
@@ -94,6 +119,8 @@ class Connection:
         """The server's version of vLLM."""
         self.loaded: dict[Policy, HostedAdapter] = {}
         """The adapters known to be loaded on the server for this engine."""
+        self.weights: HostedWeights | None = None
+        """The weights known to be loaded on the server in place of the model's own."""
         self.longest = 0
         """The server's max_model_len."""
         self.base = ""
@@ -140,15 +167,15 @@ class Connection:
     async def close(self) -> None:
         await self._http.aclose()
 
-    async def ask(self, body: dict[str, Any], policy: Policy, read: Callable[[dict[str, Any]], T]) -> T:
+    async def ask(self, body: dict[str, Any], policy: Policy, read: Callable[[dict[str, Any], Policy], T]) -> T:
         """Send `body` to the completions endpoint in the name of a loaded `policy`, and return the answer parsed by
-        `read`.
+        `read`. That also gets the policy that answers: of several versions of the weights, the server's own.
 
         Raises `ServerRefusal` if the server refuses the request, `LateReply` if it does not answer within the time
         limit, and one of `FAILURES` if it fails."""
 
-        async def send(named: dict[str, Any], limit: float) -> T:
-            return read(await self._send("/v1/completions", named, limit))
+        async def send(named: dict[str, Any], limit: float, answering: Policy) -> T:
+            return read(await self._send("/v1/completions", named, limit), answering)
 
         return await self._complete(body, policy, send)
 
@@ -156,8 +183,8 @@ class Connection:
         """Send `body` like `ask`, and receive the answer in parts as it is sampled. If `arriving` ends it before the
         server does, closing the connection tells the server."""
 
-        async def send(named: dict[str, Any], limit: float) -> Completion:
-            arriving.begin()
+        async def send(named: dict[str, Any], limit: float, answering: Policy) -> Completion:
+            arriving.begin(answering)
             async with asyncio.timeout(limit), self._open_post("/v1/completions", named, limit) as answer:
                 if not answer.is_success:
                     self._read(answer, await read_body(answer))
@@ -175,15 +202,22 @@ class Connection:
         return await self._complete(body | {"stream": True}, policy, send)
 
     async def _complete(
-        self, body: dict[str, Any], policy: Policy, send: Callable[[dict[str, Any], float], Awaitable[T]]
+        self, body: dict[str, Any], policy: Policy, send: Callable[[dict[str, Any], float, Policy], Awaitable[T]]
     ) -> T:
-        """Send a request for a completion in the name of `policy` with `send`, which gets the body and a time limit."""
+        """Send a request for a completion in the name of `policy` with `send`, which gets the body, a time limit and
+        the policy that answers."""
         limit, max_tokens = self._wait.limit(body["max_tokens"]), body["max_tokens"]
         named = body | {"model": self.base}
-        if policy != BASE:
+        if policy in self.loaded:
             named |= {"model": str(policy), "cache_salt": self.loaded[policy].salt}
+        elif policy != BASE:
+            if self.weights is None:
+                raise RequestFailure(f"{policy} is not loaded")
+            policy = self.weights.policy
+            # a server that was restarted does not know this name
+            named |= {"model": str(policy), "cache_salt": self.weights.digest[:32]}
         try:
-            return await send(named, limit)
+            return await send(named, limit, policy)
         except (httpx.ReadTimeout, TimeoutError) as error:
             raise LateReply(
                 f"The vLLM server at {self.url} is healthy, but did not answer a request for up to {max_tokens} "
@@ -203,8 +237,13 @@ class Connection:
             return {}
 
     async def digests(self, policy: Policy) -> list[str]:
-        """Return the digests of an adapter, one per server worker. Empty if the server does not report them."""
-        return list((await self.about()).get("adapters", {}).get(str(policy)) or ())
+        """Return the digests of an adapter or of the server's weights, one per server worker. Empty if the server does
+        not report them."""
+        about = await self.about()
+        weights = about.get("weights") or {}
+        if weights.get("version") == str(policy):
+            return list(weights["digests"])
+        return list(about.get("adapters", {}).get(str(policy)) or ())
 
     async def load(self, policy: Policy, held: HostedAdapter) -> None:
         """Load an adapter on the server. Raises `ServerRefusal` with the fix if the server refuses."""
@@ -228,10 +267,34 @@ class Connection:
                 raise
         self.loaded.pop(policy, None)
 
-    async def hold(self, adapters: Mapping[Policy, HostedAdapter]) -> None:
-        """Make these the only adapters loaded for this engine. `adapters` may change meanwhile: the server ends up with
-        its final contents."""
+    async def replace_weights(self, weights: HostedWeights) -> None:
+        """Replace all weights of the server's model, and wait until it has loaded them.
+
+        Raises `ServerRefusal` if the server refuses and keeps its weights, and one of `FAILURES` if it fails."""
+        body = {"directory": str(weights.directory), "version": str(weights.policy)}
+        try:
+            answer = await self._send("/v1/gymposium/weights", body)
+        except ServerRefusal as refused:
+            if refused.status != httpx.codes.NOT_FOUND:
+                raise
+            raise ServerRefusal(
+                httpx.codes.NOT_IMPLEMENTED,
+                refused.said,
+                f"The vLLM server at {self.url} cannot replace the weights of its model. Start one with:  "
+                + command_line("engine", "start", "--model", self.model),
+            ) from refused
+        if set(answer.get("digests", ())) != {weights.digest}:
+            raise RequestFailure(f"the server read other tensors from {weights.directory} than were written")
+        self.weights = weights
+
+    async def hold(self, contents: ServerContents) -> None:
+        """Load these weights, and make these the only adapters loaded for this engine. `contents` may change meanwhile:
+        the server ends up with the final ones."""
+        adapters = contents.adapters
         while True:
+            if contents.weights is not None and self.weights != contents.weights:
+                await self.replace_weights(contents.weights)
+                continue
             lacking = next((policy for policy, held in adapters.items() if self.loaded.get(policy) != held), None)
             spare = next((policy for policy in self.loaded if policy not in adapters), None)
             if lacking is not None:
@@ -276,6 +339,8 @@ class Connection:
         self.base, self.longest = str(expected[0]["id"]), check_count(expected[0].get("max_model_len"))
         names = {str(card["id"]) for card in models["data"]}
         self.loaded = {policy: held for policy, held in self.loaded.items() if str(policy) in names}
+        if self.weights is not None and str(self.weights.policy) not in names:
+            self.weights = None
         limit = max(self._wait.connect, self._wait.limit(1))
         at_one, at_two = [
             parse_likeliest(

@@ -16,10 +16,11 @@ from gymposium.errors import BadOption, GymposiumError
 from gymposium.util.background import BackgroundLoop
 from gymposium_agents.chat.tokens import BASE, Policy
 from gymposium_agents.engines.protocol import TokenEngine
-from gymposium_agents.engines.vllm.client import Connection, HostedAdapter
+from gymposium_agents.engines.vllm.client import Connection, HostedAdapter, HostedWeights
 from gymposium_agents.engines.vllm.fits import check_fits
 from gymposium_agents.engines.vllm.fleet import Fleet, ServerUnavailable
 from gymposium_agents.engines.vllm.requests import Policies, ServerRequests
+from gymposium_agents.engines.vllm.serving import compute_directory_digest
 from gymposium_agents.engines.vllm.settings import Patience
 from gymposium_agents.lora.files import WEIGHTS, read_adapter
 
@@ -143,6 +144,24 @@ class VllmEngine(ServerRequests):
             self._policies.named(policy)
             del self._policies.adapters[policy]
             self._loop.run(self._fleet.unload(policy))
+
+    # -- all weights
+
+    def replace_weights(self, directory: Path, policy: Policy) -> None:
+        """Replace all weights of the servers' model by those in `directory`, and make them the current policy. On each
+        server, replies in progress end with the old weights first. Returns when each available server has loaded the
+        new ones. Requests that name an earlier version are then answered by this one, and report it.
+
+        The directory must stay until the next version has replaced this one, because a server that is restarted loads
+        it. Raises `GymposiumError` if the servers refuse the directory. They then keep their weights."""
+        with self._changing:
+            try:
+                digest = compute_directory_digest(directory)
+            except ValueError as error:
+                raise GymposiumError(f"The weights of {policy} cannot be read: {error}.") from error
+            weights = HostedWeights(directory.absolute(), policy, digest)
+            self._loop.run(self._fleet.replace_weights(weights))
+            self._policies.weights = self._policies.current = policy
 
     # -- housekeeping
 

@@ -1,4 +1,4 @@
-"""The servers of one engine: which one answers a request, what happens when one fails, and their adapters. Everything
+"""The servers of one engine: which one answers a request, what happens when one fails, and what they hold. Everything
 runs in one event loop.
 
 No other layer retries. A request whose server is dead or broken goes to the next available server, unchanged and with
@@ -18,7 +18,15 @@ from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
 from gymposium.errors import GymposiumError
 from gymposium_agents.chat.tokens import BASE, Completion, Policy, Tokens
-from gymposium_agents.engines.vllm.client import FAILURES, Connection, HostedAdapter, LateReply, ServerRefusal
+from gymposium_agents.engines.vllm.client import (
+    FAILURES,
+    Connection,
+    HostedAdapter,
+    HostedWeights,
+    LateReply,
+    ServerContents,
+    ServerRefusal,
+)
 from gymposium_agents.engines.vllm.member import Member, Start
 from gymposium_agents.engines.vllm.settings import Patience
 from gymposium_agents.engines.vllm.wire import MalformedAnswer, StreamedCompletion
@@ -42,10 +50,10 @@ class Fleet:
 
     def __init__(self, connections: Sequence[Connection], wait: Patience, start: Start) -> None:
         """`start` starts a coroutine in the event loop, alongside the requests."""
-        self.adapters: dict[Policy, HostedAdapter] = {}
-        """The adapters that each server must load."""
+        self.contents = ServerContents()
+        """What each server must hold."""
         self.members = [
-            Member(connection, self.adapters, wait, start=start, check=self._check_version, changed=self._wake_up)
+            Member(connection, self.contents, wait, start=start, check=self._check_version, changed=self._wake_up)
             for connection in connections
         ]
         self._wait = wait
@@ -72,10 +80,10 @@ class Fleet:
         return [self.members[place] for place in rank_servers(name, len(self.members))]
 
     async def ask(
-        self, body: dict[str, Any], policy: Policy, order: Sequence[Member], read: Callable[[dict[str, Any]], T]
+        self, body: dict[str, Any], policy: Policy, order: Sequence[Member], read: Callable[[dict[str, Any], Policy], T]
     ) -> T:
         """Send `body` to the first available server of `order`, in the name of `policy`, and return the answer parsed
-        by `read`.
+        by `read`, which also gets the policy that answers.
 
         Raises `GymposiumError` if a healthy server does not answer within the time limit or no server comes back.
         Raises `ServerUnavailable` if `order` names only some of the servers and none of them is available."""
@@ -121,24 +129,38 @@ class Fleet:
             await self._change.wait()
         return present
 
-    # -- adapters
+    # -- weights and adapters
+
+    async def replace_weights(self, weights: HostedWeights) -> None:
+        """Replace the weights of every server's model, between its requests. Returns when each available server has
+        loaded them. The others load them before they become available again. Raises `ServerRefusal` if every server
+        refuses. They then keep their weights."""
+        before, self.contents.weights = self.contents.weights, weights
+        try:
+            await self._change_each(lambda member: member.replace_weights(weights))
+        except BaseException:
+            self.contents.weights = before
+            raise
 
     async def load(self, policy: Policy, held: HostedAdapter) -> None:
         """Load an adapter on every server. Returns when each available server has loaded it. The others load it before
         they become available again. Raises `ServerRefusal` if every server refuses it."""
-        self.adapters[policy] = held
+        self.contents.adapters[policy] = held
         try:
-            await self._load(policy, held)
+            await self._change_each(lambda member: member.connection.load(policy, held))
         except BaseException:
-            del self.adapters[policy]
+            del self.contents.adapters[policy]
             raise
 
-    async def _load(self, policy: Policy, held: HostedAdapter) -> None:
+    async def _change_each(self, change: Callable[[Member], Awaitable[None]]) -> None:
+        """Make a change on each available server. One that refuses gets no requests until it accepts. Raises
+        `ServerRefusal` if every server refuses."""
+
+        async def attempt(member: Member) -> None:
+            await self._attempt(member, lambda _: change(member))
+
         present = await self.present()
-        outcomes = await asyncio.gather(
-            *(self._attempt(member, lambda connection: connection.load(policy, held)) for member in present),
-            return_exceptions=True,
-        )
+        outcomes = await asyncio.gather(*map(attempt, present), return_exceptions=True)
         refused: dict[Member, ServerRefusal] = {}
         for member, outcome in zip(present, outcomes, strict=True):
             if isinstance(outcome, ServerRefusal):
@@ -153,7 +175,7 @@ class Fleet:
 
     async def unload(self, policy: Policy) -> None:
         """Unload an adapter on every server. An unavailable one does so before it becomes available again."""
-        del self.adapters[policy]
+        del self.contents.adapters[policy]
         present = await self.present()
         outcomes = await asyncio.gather(
             *(self._attempt(member, lambda connection: connection.unload(policy)) for member in present),
@@ -171,7 +193,7 @@ class Fleet:
         async def attempt() -> T:
             while True:
                 member = await self._wait_for_first(order)
-                async with member.room:
+                async with member.room, member.sending():
                     if member.present:  # it may have become unavailable while the request waited for its turn
                         return await self._attempt(member, once, policy)
 
@@ -204,15 +226,15 @@ class Fleet:
     async def _attempt(self, member: Member, once: Callable[[Connection], Awaitable[T]], policy: Policy = BASE) -> T:
         """Make one attempt at a server, in the name of `policy`. If the server is at fault, marks it as lost and raises
         `_RetryNeeded`."""
-        if policy != BASE and policy not in self.adapters:
+        if policy != BASE and not self.contents.has(policy):
             raise GymposiumError(f"{policy} was retired while one of its requests was waiting.")
         before, connection = member.recoveries, member.connection
         cause: Exception | None
         try:
             return await once(connection)
         except ServerRefusal as refused:
-            # a restarted server has lost its adapters
-            if refused.status != httpx.codes.NOT_FOUND or policy not in self.adapters:
+            # a restarted server has lost its adapters and weights
+            if refused.status != httpx.codes.NOT_FOUND or not self.contents.has(policy):
                 raise
             reason, cause = refused.said, refused
         except LateReply as late:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any
 
 from gymposium.errors import GymposiumError
-from gymposium_agents.chat.tokens import Policy
-from gymposium_agents.engines.vllm.client import FAILURES, Connection, HostedAdapter
+from gymposium_agents.engines.vllm.client import FAILURES, Connection, HostedWeights, ServerContents
 from gymposium_agents.engines.vllm.settings import Patience
 
 PROBE_PAUSE = 0.2
@@ -25,19 +25,19 @@ log = logging.getLogger(__name__)
 
 
 class Member:
-    """A server of a fleet. While it is available, it answers and has all adapters of the fleet loaded."""
+    """A server of a fleet. While it is available, it answers and holds the contents of the fleet."""
 
     def __init__(
         self,
         connection: Connection,
-        adapters: Mapping[Policy, HostedAdapter],
+        contents: ServerContents,
         wait: Patience,
         *,
         start: Start,
         check: Callable[[Connection], None],
         changed: Callable[[], None],
     ) -> None:
-        """`adapters` are those that each server of the fleet must load. `start` starts a coroutine alongside the
+        """`contents` is what each server of the fleet must hold. `start` starts a coroutine alongside the
         requests. `check` raises `GymposiumError` for a server that does not match the others. `changed` is called when
         the member comes back or has a problem."""
         self.connection = connection
@@ -48,7 +48,11 @@ class Member:
         """Number of times that it was lost and came back."""
         self.room = asyncio.Semaphore(0)
         """Limits the number of requests in flight."""
-        self._adapters, self._wait = adapters, wait
+        self._contents, self._wait = contents, wait
+        self._in_flight = 0
+        self._idle, self._open = asyncio.Event(), asyncio.Event()
+        self._idle.set()
+        self._open.set()
         self._start, self._check, self._changed = start, check, changed
         self._returning: object = None
 
@@ -60,6 +64,35 @@ class Member:
             if problem is not None:
                 self._set_problem(problem)
             self._returning = self._start(self._recover())
+
+    @asynccontextmanager
+    async def sending(self) -> AsyncIterator[None]:
+        """Send a request inside the block, which begins when no weights are being replaced."""
+        while not self._open.is_set():
+            await self._open.wait()
+        self._in_flight += 1
+        self._idle.clear()
+        try:
+            yield
+        finally:
+            self._in_flight -= 1
+            if not self._in_flight:
+                self._idle.set()
+
+    async def replace_weights(self, weights: HostedWeights) -> None:
+        """Replace the weights between requests, so that one version samples each reply and is reported with it."""
+        async with self._paused():
+            await self.connection.replace_weights(weights)
+
+    @asynccontextmanager
+    async def _paused(self) -> AsyncIterator[None]:
+        """Hold back new requests inside the block, which begins when none is in flight."""
+        self._open.clear()
+        try:
+            await self._idle.wait()
+            yield
+        finally:
+            self._open.set()
 
     async def _recover(self) -> None:
         """Wait until the server answers and has loaded all adapters. A dead server started by this process is
@@ -82,7 +115,9 @@ class Member:
                 if await connection.healthy():
                     await connection.greet()
                     self._check(connection)
-                    await connection.hold(self._adapters)  # the last wait: it must now hold exactly these
+                    stale = connection.weights != self._contents.weights
+                    async with self._paused() if stale else nullcontext():
+                        await connection.hold(self._contents)  # the last wait: it must now hold exactly these
                     return
             except FAILURES as error:
                 last = f" ({connection.shown(str(error))})"

@@ -31,12 +31,19 @@ class Policies:
     """The policy of requests without a policy."""
     adapters: dict[Policy, Path] = field(default_factory=dict)
     """The adapters, oldest first, with their directories."""
+    weights: Policy | None = None
+    """The version of the weights that replaced the model's own, if any."""
 
     def named(self, policy: Policy | None) -> Policy:
-        """Return the policy that is to answer: the current one for None. Raises `GymposiumError` if it is not
-        loaded."""
+        """Return the policy that is to answer: the current one for None. Earlier versions of replaced weights are
+        answered by the present one. Raises `GymposiumError` if the policy is not loaded."""
         if policy is None:
             return self.current
+        if self.weights is not None:
+            if policy.name == self.weights.name:
+                return self.weights
+            if policy == BASE:
+                raise GymposiumError(f"The base model is not loaded: {self.weights} has replaced its weights.")
         if policy != BASE and policy not in self.adapters:
             held = ", ".join(map(str, (BASE, *self.adapters)))
             raise GymposiumError(f"Unknown policy {policy}. Publish it first. The engine holds: {held}.")
@@ -97,8 +104,10 @@ class ServerRequests:
         body = make_completion_body(request, sampling, max_tokens=max_tokens, stops=self.stops, seeded=seeded)
         order = self._order_servers(request.conversation, request.prompt)
         if request.watch is not None:
-            return self._fleet.follow(body, policy, order, StreamedCompletion(policy, self.stops, request.watch))
-        return self._fleet.ask(body, policy, order, lambda answer: parse_completion(answer, policy, self.stops))
+            return self._fleet.follow(body, policy, order, StreamedCompletion(self.stops, request.watch))
+        return self._fleet.ask(
+            body, policy, order, lambda answer, answering: parse_completion(answer, answering, self.stops)
+        )
 
     def _check_processed(self, temperature: float) -> None:
         """Raise `GymposiumError` if a server's log-probabilities at `temperature` do not match its sampling."""
@@ -141,7 +150,7 @@ class ServerRequests:
         if not completion:
             return ()
         body, order = make_score_body(prompt, completion), self._order_servers(None, prompt)
-        return await self._fleet.ask(body, policy, order, lambda answer: parse_scores(answer, prompt, completion))
+        return await self._fleet.ask(body, policy, order, lambda answer, _: parse_scores(answer, prompt, completion))
 
     def digest(self, policy: Policy) -> str | None:
         """Return the digest of the tensors loaded as `policy` by the servers' workers, or all digests if workers

@@ -8,7 +8,7 @@ from typing import Any
 
 from gymposium.errors import GymposiumError
 from gymposium.util.visible import quantity
-from gymposium_agents.chat.tokens import Completion, FinishReason, Policy, Sampling, TokenRequest, Tokens
+from gymposium_agents.chat.tokens import BASE, Completion, FinishReason, Policy, Sampling, TokenRequest, Tokens
 
 SEED_BITS = 63
 """Number of bits of a seed; vLLM requires a signed integer of 64 bits."""
@@ -63,15 +63,16 @@ class StreamedCompletion:
     """A completion that arrives in parts. `TokenRequest.watch` gets each token once, as it arrives, even if the request
     is sent again after a server was lost."""
 
-    def __init__(self, policy: Policy, stops: frozenset[int], watch: Callable[[int], bool]) -> None:
-        self._policy, self._stops, self._watch = policy, stops, watch
+    def __init__(self, stops: frozenset[int], watch: Callable[[int], bool]) -> None:
+        self._policy, self._stops, self._watch = BASE, stops, watch
         self._seen: list[int] = []
         """The tokens passed to `watch`."""
         self._ids: list[int] = []
         self._logprobs: list[float] = []
 
-    def begin(self) -> None:
-        """Forget the parts of an earlier attempt, before the request is sent."""
+    def begin(self, policy: Policy) -> None:
+        """Forget the parts of an earlier attempt, before the request is sent to a server that answers as `policy`."""
+        self._policy = policy
         self._ids.clear()
         self._logprobs.clear()
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from contextlib import ExitStack
 from pathlib import Path
 
 from gymposium.errors import PluginError
 from gymposium.plugins.specs import EngineSpec
-from gymposium_agents.engines.protocol import EngineStart, HostingEngine
+from gymposium_agents.engines.protocol import EngineStart, HostingEngine, WeightsHost
 from gymposium_agents.engines.registry import find_engine_spec, make_engine
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.lora.store import AdapterStore
@@ -16,7 +17,7 @@ from gymposium_agents.models.loading import LoadedModel
 from gymposium_train.backends.publishing.hosted import HostedAdapters
 from gymposium_train.backends.publishing.protocol import Publisher
 from gymposium_train.backends.publishing.shared import SharedAdapter
-from gymposium_train.backends.publishing.whole import WholeModels
+from gymposium_train.backends.publishing.whole import HostedModels, WholeModels
 from gymposium_train.config import TrainConfig
 from gymposium_train.learner.precision import compute_type
 
@@ -26,7 +27,11 @@ def make_policy_name(config: TrainConfig, directory: Path) -> str:
     runs."""
     if getattr(config.engine, "url", None) is None:
         return "learner"
-    return f"learner.{hashlib.sha256(str(directory.absolute()).encode()).hexdigest()[:8]}"
+    return f"learner.{_hash_path(directory)}"
+
+
+def _hash_path(directory: Path) -> str:
+    return hashlib.sha256(str(directory.absolute()).encode()).hexdigest()[:8]
 
 
 def make_publisher(
@@ -45,9 +50,14 @@ def make_publisher(
         return made
 
     if model.tune == "full":
+        dtype = compute_type(config.optimizer.precision)
+        exchange = _make_exchange(config, directory, resources)  # outlives the engine
+        first = engine()
+        if isinstance(first, WeightsHost):
+            return HostedModels(loaded, first, directory, name, dtype, model.trust, exchange=exchange)
         count = 1 if spec.shares_learner else staleness + 1
-        engines = [_make_transformers_engine(spec, engine()) for _ in range(count)]
-        return WholeModels(loaded, engines, directory, name, compute_type(config.optimizer.precision), model.trust)
+        engines = [_make_transformers_engine(spec, one) for one in (first, *(engine() for _ in range(count - 1)))]
+        return WholeModels(loaded, engines, directory, name, dtype, model.trust)
     store = AdapterStore(directory, name)
     if spec.shares_learner:
         return SharedAdapter(_make_transformers_engine(spec, engine()), store)
@@ -63,17 +73,25 @@ def make_engine_start(config: TrainConfig, loaded: LoadedModel) -> EngineStart:
         trust=config.model.trust,
         load=config.model.load,
         dtype=str(compute_type(config.optimizer.precision)).removeprefix("torch."),
-        lora_rank=config.model.lora.rank,
+        lora_rank=config.model.lora.rank if config.model.tune == "lora" else 0,
         # those that rollouts may still play, a new one while it is published, and past opponents
         versions=config.engine.staleness + 2 + (config.pool.size if past else 0),
         learner=loaded,
     )
 
 
+def _make_exchange(config: TrainConfig, directory: Path, resources: ExitStack) -> Path:
+    """Return the directory for the weights on their way to the engine. It is removed with `resources`."""
+    parent = getattr(config.engine, "exchange", None)
+    exchange = directory / ".weights" if parent is None else Path(parent) / f"gymposium-{_hash_path(directory)}"
+    resources.callback(shutil.rmtree, exchange, ignore_errors=True)
+    return exchange
+
+
 def _make_transformers_engine(spec: EngineSpec, engine: HostingEngine) -> TransformersEngine:
     if not isinstance(engine, TransformersEngine):
         raise PluginError(
-            f"The engine {spec.name!r} claims to share the learner's model or to play all weights, but it is not a "
-            f"TransformersEngine: {type(engine).__name__}."
+            f"The engine {spec.name!r} claims to share the learner's model or to play all weights, but it is neither a "
+            f"WeightsHost nor a TransformersEngine: {type(engine).__name__}."
         )
     return engine

@@ -1,27 +1,68 @@
-"""Publisher for models with all weights trained."""
+"""Publishers of models with all weights trained."""
 
 from __future__ import annotations
 
+import shutil
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
+from torch import Tensor
 
 from gymposium.errors import GymposiumError
 from gymposium.util.durable import MARK, remove_directory, sweep, write_directory
 from gymposium_agents.chat.tokens import Policy
+from gymposium_agents.engines.protocol import WeightsHost
 from gymposium_agents.engines.transformers import TransformersEngine
 from gymposium_agents.modeling.sources import NO_TRUST, Trust
 from gymposium_agents.models.loading import LoadedModel, load_model
 
 
-class WholeModels:
-    """A publisher of all weights of a model.
+class KeptModels:
+    """Base class of publishers of all weights, with the kept versions: each is a directory. A past opponent is loaded
+    into this process, and stays in memory until it is released."""
+
+    def __init__(
+        self, learning: LoadedModel, directory: Path, name: str, dtype: torch.dtype, trust: Trust = NO_TRUST
+    ) -> None:
+        """`directory` holds the kept versions of the policy `name`. Past versions compute in `dtype`."""
+        self._learning = learning
+        self._directory, self._name, self._dtype, self._trust = directory, name, dtype, trust
+        self._past: dict[Policy, TransformersEngine] = {}
+
+    def _keep(self, policy: Policy, write: Callable[[Path], object]) -> None:
+        """Keep a version that `write` writes to a directory, unless it is already kept."""
+        target = self._version_path(policy)
+        sweep(self._directory, f"{self._name}-v")
+        for place in self._directory.glob(f"{self._name}-v*"):
+            if place.name > target.name:  # an interrupted run learned it, and a resumed run learns it again
+                remove_directory(place)
+        if not target.exists():  # a version never changes
+            with write_directory(target) as staging:
+                write(staging)
+
+    def past(self, policy: Policy) -> TransformersEngine:
+        if policy not in self._past:
+            place = self._version_path(policy)
+            if not (place / MARK).is_file():
+                raise GymposiumError(f"{self._directory} does not contain {policy}. Only kept versions can play again.")
+            self._past[policy] = load_model(place, trust=self._trust, dtype=self._dtype).engine(policy)
+        return self._past[policy]
+
+    def let_go(self, policy: Policy) -> None:
+        self._past.pop(policy, None)
+
+    def _version_path(self, policy: Policy) -> Path:
+        return self._directory / f"{self._name}-v{policy.version:09d}"
+
+
+class WholeModels(KeptModels):
+    """A publisher of all weights to engines in this process.
 
     Either one engine plays the learner's model directly, or the weights are copied to several engines' models in turn.
-    There is one engine per publish that rollouts may be behind, plus one, so that no model changes while it plays. Each
-    kept version is a directory. A past opponent stays in memory until it is released."""
+    There is one engine per publish that rollouts may be behind, plus one, so that no model changes while it plays."""
 
     def __init__(
         self,
@@ -32,12 +73,10 @@ class WholeModels:
         dtype: torch.dtype,
         trust: Trust = NO_TRUST,
     ) -> None:
-        """`directory` holds the kept versions of the policy `name`. Past versions compute in `dtype`."""
-        self._learning = learning
-        self._directory, self._name, self._dtype, self._trust = directory, name, dtype, trust
+        """The other arguments are as in `KeptModels`."""
+        super().__init__(learning, directory, name, dtype, trust)
         self._playing = deque(engines)
         """The engines. The last one has the newest version."""
-        self._past: dict[Policy, TransformersEngine] = {}
 
     @property
     def context(self) -> int:
@@ -54,25 +93,68 @@ class WholeModels:
 
     def keep(self, policy: Policy) -> None:
         (model,) = (engine.model for engine in self._playing if engine.policy == policy)
-        target = self._version_path(policy)
-        sweep(self._directory, f"{self._name}-v")
-        for place in self._directory.glob(f"{self._name}-v*"):
-            if place.name > target.name:  # an interrupted run learned it, and a resumed run learns it again
-                remove_directory(place)
-        if not target.exists():  # a version never changes
+        self._keep(policy, LoadedModel(model, self._learning.chat).save)
+
+
+class HostedModels(KeptModels):
+    """A publisher of all weights to an engine outside of this process, such as vLLM servers, through files.
+
+    The engine plays one version. Replies in progress end with the version that they began with, and matches in progress
+    continue with the new one: each reply reports the version that sampled it."""
+
+    def __init__(
+        self,
+        learning: LoadedModel,
+        engine: WeightsHost,
+        directory: Path,
+        name: str,
+        dtype: torch.dtype,
+        trust: Trust = NO_TRUST,
+        *,
+        exchange: Path,
+    ) -> None:
+        """`exchange` is a directory for the weights that the engine reads, rounded to `dtype`. The other arguments are
+        as in `KeptModels`."""
+        super().__init__(learning, directory, name, dtype, trust)
+        self._engine, self._exchange = engine, exchange
+
+    @property
+    def context(self) -> int:
+        return self._engine.context
+
+    def publish(self, policy: Policy) -> WeightsHost:
+        if policy != self._engine.policy:
+            self._remove_others(self._engine.policy)
+            target = self._exchange / str(policy)
             with write_directory(target) as staging:
-                LoadedModel(model, self._learning.chat).save(staging)
+                save_rounded(self._learning.model, staging, self._dtype)
+            self._engine.replace_weights(target, policy)
+            self._remove_others(policy)
+        return self._engine
 
-    def past(self, policy: Policy) -> TransformersEngine:
-        if policy not in self._past:
-            place = self._version_path(policy)
-            if not (place / MARK).is_file():
-                raise GymposiumError(f"{self._directory} does not contain {policy}. Only kept versions can play again.")
-            self._past[policy] = load_model(place, trust=self._trust, dtype=self._dtype).engine(policy)
-        return self._past[policy]
+    def keep(self, policy: Policy) -> None:
+        def write(staging: Path) -> None:
+            # the learner may have moved on
+            shutil.copytree(self._exchange / str(policy), staging, dirs_exist_ok=True)
+            self._learning.chat.tokenizer.save_pretrained(staging)
 
-    def let_go(self, policy: Policy) -> None:
-        self._past.pop(policy, None)
+        self._keep(policy, write)
 
-    def _version_path(self, policy: Policy) -> Path:
-        return self._directory / f"{self._name}-v{policy.version:09d}"
+    def _remove_others(self, policy: Policy) -> None:
+        """Remove the files of all other versions on their way to the engine, also those of a killed run."""
+        for path in self._exchange.glob("*"):
+            if path.name != str(policy):
+                remove_directory(path)
+        sweep(self._exchange, self._name)
+
+
+def save_rounded(model: Any, directory: Path, dtype: torch.dtype) -> None:
+    """Write a model's weights and configuration, with its floating-point weights rounded to `dtype`. The model stays
+    unchanged."""
+    tensors: dict[str, Tensor] = model.state_dict()
+    if any(tensor.is_floating_point() and tensor.dtype != dtype for tensor in tensors.values()):
+        rounded: dict[int, Tensor] = {}  # tied weights stay tied
+        for name, tensor in tensors.items():
+            if tensor.is_floating_point():
+                tensors[name] = rounded.setdefault(tensor.data_ptr(), tensor.to(dtype))
+    model.save_pretrained(directory, state_dict=tensors)
