@@ -414,7 +414,7 @@ plant(
         "kuhn_poker",
         resample=lambda self, seat, rng: self.game.load(self.events[1:2] + self.events[:1] + self.events[2:]),
     ),
-    "resample() gives a world",
+    "resample() returns a world",
     "sampling_leaks_nothing",
 )
 plant(

@@ -50,11 +50,11 @@ class Backend(LocalBackend):
     def outline(self, config):
         return {"model": "a noted one"}
 
-    def imitating(self, start):
+    def imitation_model(self, start):
         self.asked.append("imitation_model")
         return super().imitation_model(start)
 
-    def reinforcing(self, start):
+    def reinforcement_model(self, start):
         self.asked.append("reinforcement_model")
         return super().reinforcement_model(start)
 
