@@ -34,7 +34,7 @@ def test_a_context_that_rewrites_history(context: str) -> None:
     [
         ({"game": "tictactoe"}, "tic_tac_toe"),
         ({"opponents": "mctz-10"}, "mcts-N"),
-        ({"opponents": ["random", "random"]}, "got 2 players for 1 other seats"),
+        ({"opponents": ["random", "random"]}, "got 2 players for 1 other seat"),
         ({"reward": "retuns"}, "returns"),
         ({"on_illegal": "retry"}, "retry"),
         ({"prompt": "short"}, "full or compact"),
@@ -66,7 +66,7 @@ def test_a_row_names_its_match() -> None:
         expected = MatchPrompt("goofspiel(num_cards=4)", row["seat"], row["seed"])
         assert MatchPrompt.from_text(row["prompt"], rollout.game) == expected
     for strange in ("2 + 2 = ?", [{"role": "user", "content": "?"}], "kuhn_poker, seat 0, seed 1"):
-        with pytest.raises(BadOption, match=r"make the\s+dataset with"):
+        with pytest.raises(BadOption, match=r"Make the dataset with"):
             MatchPrompt.from_text(strange, rollout.game)
     with pytest.raises(BadOption, match="seats from 0 to 1"):
         MatchPrompt.from_text("goofspiel(num_cards=4), seat 2, seed 1", rollout.game)
@@ -130,7 +130,7 @@ def test_a_template_without_tools_in_a_game_with_tools(guess: str, model_directo
     template = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}<|assistant|>"
     (toolless / "chat_template.jinja").write_text(template, encoding="utf-8")
     trainer = trainer_for(Rollout(guess, max_tokens=4), toolless, tmp_path)
-    with pytest.raises(BadOption, match=r"reply=tools: the chat template .* has no tools"):
+    with pytest.raises(BadOption, match=r"reply=tools is not supported: the chat template .* has no tools"):
         trainer.train()
     assert trainer.state.global_step == 0
 
