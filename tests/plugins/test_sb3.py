@@ -427,6 +427,13 @@ def _load_weights(**tensors: object) -> bytes:
     return buffer.getvalue()
 
 
+def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    with (tmp_path / "huge.zip").open("wb") as file:
+        file.truncate(8_000_000_000)
+    with pytest.raises(BadOption, match="larger than 1,073,741,824 bytes"):
+        read_policy(tmp_path / "huge.zip")
+
+
 _GOOD = {"action_net.weight": torch.zeros(9, 27), "action_net.bias": torch.zeros(9)}
 _HIDDEN = {
     "mlp_extractor.policy_net.0.weight": torch.zeros(27, 27),

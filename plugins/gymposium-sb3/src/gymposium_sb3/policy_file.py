@@ -33,6 +33,8 @@ from gymposium.plugins.command_line import command_line
 from gymposium.util.plain_file import open_plain
 
 NOTE = "gymposium.json"
+MAX_FILE = 2**30
+"""Largest size of a file, in bytes: weights, the optimizer's state, and more."""
 MAX_WEIGHTS = 256 * 2**20
 """Largest total size of the weights, in bytes."""
 MAX_JSON = 16 * 2**20
@@ -109,6 +111,8 @@ def read_policy(path: str | Path) -> PolicyFile:
             f"There is no file {str(path)!r}. Train a policy first:  "
             + command_line("sb3", "train", "tic_tac_toe", "--out", str(path))
         )
+    if path.stat().st_size > MAX_FILE:
+        raise BadOption(f"{path} was not saved by stable-baselines3: it is larger than {MAX_FILE:,} bytes.")
     try:
         with open_plain(path) as file, mmap(file.fileno(), 0, access=ACCESS_READ) as whole:
             _check_parts(whole)
