@@ -55,8 +55,8 @@ def walked(name: str, positions: int) -> Row:
         "game": name,
         "positions": sum(walks.positions for walks in each),
         "matches": sum(walks.matches for walks in each),
-        "moves": sum(len(walks.moves.there) for walks in each),
-        "views": sum(len(walks.views.there) for walks in each),
+        "moves": sum(len(walks.moves.forward) for walks in each),
+        "views": sum(len(walks.views.forward) for walks in each),
         "optimum": solved,
     }
 

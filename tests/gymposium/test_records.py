@@ -171,7 +171,7 @@ def put(*path: Any) -> Callable[[dict[str, Any]], None]:
         (lambda data: data["events"].pop(), "the record stops before (seat [01]'s move|a chance outcome)"),
         (lambda data: data["events"].append([0, "call"]), "after the end of the match"),
         (put("on_illegal", "sometimes"), "Unknown policy"),
-        (put("prompts", 0, "reader", "mve"), "way of replying"),
+        (put("prompts", 0, "reader", "mve"), "Unknown reply form"),
         (put("players", ["random"]), "the record has 1 player$"),
         (put("prompts", 1, "hash", "000000000000"), "prompt differs: seat 1 read one of digest '000000000000'"),
         (put("prompts", 0, "style", "full"), "prompt differs: seat 0"),

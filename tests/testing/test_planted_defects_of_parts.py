@@ -236,7 +236,7 @@ DEFECTS: list[tuple[str, Spec, str]] = [
     ("equal_groups_get_equal_rewards", reward("drawn"), "different rewards"),
     ("rewards_leave_global_generators_alone", reward("seeding"), "Python's random"),
     ("logger_settings_are_valid", logger("Log", "Loose"), "the settings are"),
-    ("logger_settings_are_valid", logger("Log", "Misfit"), "folder is 3"),
+    ("logger_settings_are_valid", logger("Log", "Misfit"), "folder=3 must"),
     ("loggers_accept_numbers_and_text", logger("NumbersOnly"), "could not convert"),
     ("loggers_close_after_an_error", logger("Stubborn"), "the run failed"),
     ("loggers_continue_after_a_resume", logger("Once"), "FileExistsError"),

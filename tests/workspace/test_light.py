@@ -118,7 +118,7 @@ def test_a_dry_run_of_training_imports_torch_only_to_read_a_model(tmp_path: Path
         (["--game", "tic_tac_to"], "Unknown game 'tic_tac_to'"),
         (["--game", "tic_tac_toe", 'model.lora.targets=["w_proj"]'], "A LoRA cannot target w_proj"),
         (["--game", "tic_tac_toe", "steps=0", "cold_start.steps=0"], "there is nothing to learn"),
-        (["--game", "tic_tac_toe", "engine.kind=vllm", "model.tune=full"], "engine.kind = vllm"),
+        (["--game", "tic_tac_toe", "engine.staleness=1"], "engine.staleness = 1"),
         (["--resume", "nowhere"], "nowhere is not a run directory"),
     ],
 )

@@ -56,7 +56,7 @@ def board(model_directory: Path, adapter_directory: Path, folder: Path) -> Board
     shutil.copytree(model_directory, model)
     shutil.copytree(adapter_directory, adapter)
     found = Board.open_or_create(folder / "board", parse_suite(SUITE))
-    found.add(f"lm:{model}@{adapter}?temperature=0.7&max_tokens=4&context=full", 7)
+    found.add([f"lm:{model}@{adapter}?temperature=0.7&max_tokens=4&context=full"], 7)
     entries = {entry.player: entry for entry in found.entries()}
     for lineup in make_lineups(found.suite, [*entries.values()]):
         planned = [*make_jobs(lineup, [make_entered_player(entries[player]) for player in lineup.players])]

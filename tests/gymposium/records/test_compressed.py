@@ -35,7 +35,7 @@ from gymposium.util.durable import replace_content
 from gymposium.util.plain_file import MOST_UNPACKED, find_form, open_content, read_content, read_lines
 
 GZIP = shutil.which("gzip")
-GO_ON = "Unpack it first:  gunzip "
+GO_ON = "Decompress it first:  gunzip "
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from gymposium.envs.gym import TextGameEnv
 from gymposium_testing.contract import QUICK, NotApplicable
 from gymposium_testing.registry import CHECKS, Check
 
-OF_GAMES = [check for check in CHECKS if check.of == "game"]
+OF_GAMES = [check for check in CHECKS if check.kind == "game"]
 
 
 def test_an_episode() -> None:

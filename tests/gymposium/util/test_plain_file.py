@@ -122,6 +122,7 @@ OWN = {
     "gymposium/plugins/containment.py": "a temporary file of its own",
     "gymposium_mcp/stderr.py": "a pipe of its own",
     "gymposium_ray/node_setup.py": "plugins of one file, which the user runs",
+    "gymposium_agents/engines/vllm/serving.py": "weights that the run has just written; it runs without gymposium",
 }
 """The modules that read files without `plain_file`, and what they read."""
 

@@ -96,7 +96,11 @@ REWARDS = {
     ],
 }
 CONFIGURED = {
-    "vllm": {"url": "http://192.0.2.1:8000", "arguments": ["--middleware", "trap_module.run"]},
+    "vllm": {
+        "url": "http://192.0.2.1:8000",
+        "arguments": ["--middleware", "trap_module.run"],
+        "exchange": "/somewhere",
+    },
     "sessions": {"run": "python -c 'import trap_module'", "scores": "trap_module:run"},
     "tensorboard": {"folder": "/elsewhere"},
     "wandb": {"": {}, "entity": "somebody"},

@@ -131,7 +131,7 @@ def test_a_decision_is_judged_by_what_its_seat_knew() -> None:
 def test_search_says_the_same_each_time(game: str) -> None:
     one, again = (reviews(load_game(game), "search-200", "random", "mcts-20", matches=2) for _ in range(2))
     assert one == again
-    assert all(decision.given >= 0.0 for review in one for decision in review.decisions)
+    assert all(decision.loss >= 0.0 for review in one for decision in review.decisions)
 
 
 def test_search_solves_the_end_of_a_match() -> None:

@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 
 from gymposium.errors import BadOption
 from gymposium.players.identity import digest_file
+from gymposium.plugins.command_line import command_line
 from gymposium.plugins.host import host
 from gymposium.plugins.specs import EngineSpec
 from gymposium.records import Problem
@@ -105,7 +106,9 @@ def find_trained_model(run: Path) -> tuple[str, str | None]:
     if "adapter" in complete:
         return start or str(config["model"]["name"]), str(run / "adapter")
     if "cold_start" not in complete:
-        raise BadOption(f"The run {run} has not trained a model yet. Resume it:  gymposium train --resume {run}")
+        raise BadOption(
+            f"The run {run} has not trained a model yet. Resume it:  " + command_line("train", "--resume", str(run))
+        )
     return str(run / "cold_start"), None
 
 
