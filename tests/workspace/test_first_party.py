@@ -32,7 +32,7 @@ from gymposium.runs.executors.protocol import ExecutorStart
 from gymposium.runs.loggers.make import check_loggers
 from gymposium.plugins.first_party import first_party
 from gymposium.plugins.host import host
-from gymposium_testing.subjects import named_subjects
+from gymposium_testing.subjects import find_subjects
 from typer.main import get_command
 
 def config(kind):
@@ -60,7 +60,7 @@ for kind, way in WAYS.items():
 for kind in ("game", "logger", "executor"):
     for name in set(first_party()[kind]) - {plugin.name for plugin in host().plugins}:
         try:
-            named_subjects(name)
+            find_subjects(name)
         except GymposiumError as error:
             told[f"check {kind} {name}"] = str(error)
 print(json.dumps(told))
