@@ -92,8 +92,7 @@ class LeakReport:
         found = ", ".join(f"{count} {how}" for how, count in self.found.items() if count)
         counts = (
             f"{self.game.name}: {quantity(self.positions, 'position')}, {quantity(self.worlds, 'world')} compared "
-            f"({found or 'none'}), "
-            f"{quantity(len(self.leaks), 'leak')}"
+            f"({found or 'none'}), {quantity(len(self.leaks), 'leak')}"
         )
         return "\n".join([counts, *map(str, self.leaks)])
 

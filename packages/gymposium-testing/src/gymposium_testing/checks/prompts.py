@@ -172,8 +172,7 @@ def random_parameters_are_playable(spec: GameSpec, seed: int = 0, effort: Effort
         require(
             decisions <= game.max_decisions and all(low - 1e-9 <= r <= high + 1e-9 for r in match.returns()),
             f"a match of {quantity(decisions, 'decision')} (at most {game.max_decisions}) returns "
-            f"{match.returns()} "
-            f"(within {game.utility_range})",
+            f"{match.returns()} (within {game.utility_range})",
             "compute max_decisions and utility_range from the parameters.",
             describe_position(match),
         )

@@ -28,7 +28,7 @@ from gymposium_train.config.reading import build_config, merge_data, read_data
 from gymposium_train.config.small_model import resolve_small_model
 from gymposium_train.config.writing import config_to_data, config_to_toml
 from gymposium_train.run.api import train
-from gymposium_train.util.processes import processes
+from gymposium_train.util.processes import helps, processes
 
 MetricsOption = Annotated[
     str | None,
@@ -80,6 +80,17 @@ def parse_metrics(metrics: str | None) -> list[str]:
     shown = [name.strip() for name in metrics.split(",")] if metrics else []
     check_patterns("--metrics", shown)
     return shown
+
+
+def help_leader() -> bool:
+    """Help the process that does the run, if torchrun started this one for that. Returns False otherwise."""
+    if not helps():
+        return False
+    try:
+        train()
+    except KeyboardInterrupt:
+        raise typer.Exit(130) from None
+    return True
 
 
 def run_training(config: TrainConfig | None, directory: Path | None, metrics: str | None, *, as_json: bool) -> None:

@@ -11,10 +11,8 @@ from gymposium.cli.resume import OutOption, ResumeOption, reject_options_beside_
 from gymposium.errors import BadOption
 from gymposium.runs.folder import check_run_path
 from gymposium_train.cli.naming import make_overrides, name_options
-from gymposium_train.cli.running import MetricsOption, make_config, parse_metrics, run_training, show_plan
+from gymposium_train.cli.running import MetricsOption, help_leader, make_config, parse_metrics, run_training, show_plan
 from gymposium_train.config.model import Tune
-from gymposium_train.run.api import train
-from gymposium_train.util.processes import helps
 
 
 def command(
@@ -66,11 +64,7 @@ def command(
     gymposium sft a.jsonl b.jsonl --model Qwen/Qwen3-0.6B --validation 0 cold_start.batch=16
     gymposium sft --resume runs/sft
     """
-    if helps():  # torchrun started this process to help the one that does the run
-        try:
-            train()
-        except KeyboardInterrupt:
-            raise typer.Exit(130) from None
+    if help_leader():
         return
     if resume is not None:
         reject_options_beside_resume(ctx, {"metrics"})

@@ -19,15 +19,13 @@ from gymposium.runs.executors.protocol import CommandRunner
 from gymposium.runs.folder import check_run_path
 from gymposium_train.cli.backend import BackendOption, BaseUrlOption
 from gymposium_train.cli.naming import make_overrides, name_options
-from gymposium_train.cli.running import MetricsOption, make_config, parse_metrics, run_training, show_plan
+from gymposium_train.cli.running import MetricsOption, help_leader, make_config, parse_metrics, run_training, show_plan
 from gymposium_train.config import TrainConfig
 from gymposium_train.config.checks import check
 from gymposium_train.config.directory import RunDirectory
 from gymposium_train.config.distributed import check_processes
 from gymposium_train.config.permitted import check_permitted
 from gymposium_train.config.presets import list_presets, read_preset_summary
-from gymposium_train.run.api import train
-from gymposium_train.util.processes import helps
 
 
 def command(
@@ -125,11 +123,7 @@ def command(
         reject_other_options(ctx, "presets")
         _list_presets(as_json=as_json)
         return
-    if helps():  # torchrun started this process to help the one that does the run
-        try:
-            train()
-        except KeyboardInterrupt:
-            raise typer.Exit(130) from None
+    if help_leader():
         return
     if resume is not None:
         reject_options_beside_resume(ctx, {"metrics", "executor", "processes", "address"})

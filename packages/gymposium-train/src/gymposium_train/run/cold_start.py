@@ -265,8 +265,7 @@ def _say_what_is_amiss(run: UnderWay, counts: Counter[str]) -> None:
     if counts["too_long"]:
         say(
             f"{counts['too_long']} of the first {quantity(counts['replies'] + counts['too_long'], 'lesson')} of the "
-            f"cold start "
-            f"{plural(counts['too_long'], 'is', 'are')} left out, because they exceed the model's context.",
+            f"cold start {plural(counts['too_long'], 'is', 'are')} left out, because they exceed the model's context.",
             style="yellow",
         )
     if counts["cut_off"]:

@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import accumulate, chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,8 @@ def fine_tune(run: UnderWay, learner: Learner, demonstrations: Sequence[Demonstr
     settings, folder = run.config.cold_start, run.directory.fine_tuning
     imitated, held_out = split_conversations(demonstrations, settings, run.config.seed)
     epochs = plan_epochs(imitated, settings, run.config.seed)
-    total, ends = sum(map(len, epochs)), {sum(map(len, epochs[: n + 1])): n + 1 for n in range(len(epochs))}
+    ends = {step: epoch for epoch, step in enumerate(accumulate(map(len, epochs)), start=1)}
+    total = max(ends)
     progress = _resume(folder, learner)
     run.directory.remove_later_metrics(COLD_START, progress.step)
     bar.advance("", sum(end <= progress.step for end in ends))
@@ -78,7 +80,7 @@ def fine_tune(run: UnderWay, learner: Learner, demonstrations: Sequence[Demonstr
     def save() -> None:
         save_checkpoint(folder, learner, progress.as_state(), keep=1, besides=progress.best_step)
 
-    for batch in [batch for batches in epochs for batch in batches][progress.step :]:
+    for batch in islice(chain.from_iterable(epochs), progress.step, None):
         rate = cosine(progress.step / total, settings)
         metrics = {**learner.imitate(batch, rate), "train/learning_rate": rate}
         progress.step += 1
@@ -96,7 +98,8 @@ def fine_tune(run: UnderWay, learner: Learner, demonstrations: Sequence[Demonstr
         try:
             run.interruption.stop_here()
         except KeyboardInterrupt:
-            save()
+            if epoch is None:
+                save()
             raise
     if held_out and progress.best_step != progress.step:
         load_checkpoint(checkpoint_path(folder, progress.best_step), learner)

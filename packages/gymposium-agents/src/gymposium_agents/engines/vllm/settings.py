@@ -205,9 +205,8 @@ def divide_devices(devices: Sequence[str], servers: int) -> list[tuple[str, ...]
     divided evenly."""
     if len(devices) % servers:
         raise BadOption(
-            f"devices={','.join(devices)}: {quantity(len(devices), 'GPU')} cannot be divided "
-            f"evenly among {servers} servers. Name "
-            f"the same number for each."
+            f"devices={','.join(devices)}: {quantity(len(devices), 'GPU')} cannot be divided evenly among {servers} "
+            f"servers. Name the same number for each."
         )
     each = len(devices) // servers
     return [tuple(devices[i * each : (i + 1) * each]) for i in range(servers)]
