@@ -125,8 +125,8 @@ def _is_command() -> bool:
 def _is_started_as_command() -> bool:
     """Return whether `sys.argv` names the command's script or module.
 
-    Another script named `gymposium` cannot get here: `import gymposium` would import that script instead of this
-    package."""
+    A different script named `gymposium` never reaches this code, because `import gymposium` would import that
+    script."""
     started = Path(sys.argv[0]) if sys.argv else Path()
     package = started.parent.name if started.name == "__main__.py" else ""
     return (

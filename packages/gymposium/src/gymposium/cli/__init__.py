@@ -1,1 +1,1 @@
-"""The `gymposium` command. Each verb has a module that is imported on use."""
+"""The `gymposium` command. Each verb has its own module, imported on use."""

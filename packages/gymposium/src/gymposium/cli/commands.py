@@ -1,4 +1,4 @@
-"""Commands made from the objects at the entry points of their specs."""
+"""Building Click commands from the entry points in plugin specs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gymposium.cli.usage import parse_strictly
 
 
 def make_command(target: Any, name: str) -> TyperCommand | TyperGroup:
-    """Return the command of this name. `target`, the object at its entry point, is a Typer app or a function."""
+    """Return the command with this name. `target`, the object at its entry point, is a Typer app or a function."""
     app = target
     if not isinstance(target, typer.Typer):
         app = typer.Typer(add_completion=False, rich_markup_mode="rich")

@@ -1,4 +1,4 @@
-"""Defaults of the commands' options from the user's file."""
+"""Option defaults from the user's configuration file."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ _KINDS = {bool: "true or false", int: "an integer", float: "a number", str: "tex
 def read_defaults(verb: str, command: Any, file: UserFile, verbs: Iterable[str]) -> dict[str, Any]:
     """Return the user file's defaults for a command's options, by parameter name, as in Click's `default_map`.
 
-    They are printed in a note. `verbs` are all commands.
-
-    Raises `UnknownName` for an unknown command or option. Raises `BadOption` for a value of another type than the
-    option's default, and for an option without a default, because its meaning depends on other settings."""
+    A note on stderr lists them. `verbs` are all commands. Raises `UnknownName` for an unknown command or option. Raises
+    `BadOption` if a value's type differs from that of the option's default. Also raises it for an option without a
+    default, because its meaning depends on other settings."""
     known = {name for name in verbs if name != PLUGINS}
     for name in file.defaults:
         if name not in known and name not in first_party()["command"]:  # without effect while it is not installed

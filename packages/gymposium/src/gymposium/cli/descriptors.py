@@ -12,8 +12,8 @@ from gymposium.errors import BadOption
 def reserve_descriptors() -> None:
     """Open the null device for each closed standard stream.
 
-    Otherwise the next opened file would get its descriptor, and output would go into that file. Raises `BadOption` if
-    stdout was closed, because results would be lost."""
+    Otherwise the next opened file would get the free descriptor, and output would go into that file. Raises `BadOption`
+    if stdout was closed, because results would be lost."""
     closed = set()
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         try:

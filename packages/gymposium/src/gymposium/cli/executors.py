@@ -36,7 +36,7 @@ EXECUTOR_OPTIONS = ("executor", "jobs", "address")
 def open_chosen_executor(name: str | None, jobs: int | None, address: str | None) -> AbstractContextManager[Executor]:
     """Open the executor chosen by the options, by default `local`.
 
-    Raises `BadOption` for an address without a cluster."""
+    Raises `BadOption` if a cluster address is given for an executor that is not a cluster."""
     if address is not None and name in (None, LOCAL):
         raise BadOption(f"--address {address} needs a cluster. Add --executor ray.")
     start = ExecutorStart(workers=jobs, plugins=tuple(host().files), address=address, note=print_note)
@@ -46,10 +46,10 @@ def open_chosen_executor(name: str | None, jobs: int | None, address: str | None
 def open_optional_executor(
     name: str | None, jobs: int | None, address: str | None, *, schedule: str, start_server: bool = False
 ) -> AbstractContextManager[Executor | None]:
-    """Open the executor chosen by the options. Without such an option, the context is None.
+    """Open the executor chosen by the options. Without such an option, the context yields None and matches are played
+    in this process.
 
-    Without an executor, matches are played in this process. `start_server` is True if players share
-    the command's own server.
+    `start_server` is True if players share a server that the command starts.
 
     Raises `BadOption` for options that workers do not support."""
     if name is None and jobs is None and address is None:

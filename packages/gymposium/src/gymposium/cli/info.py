@@ -26,7 +26,7 @@ def command(
 ) -> None:
     """Show a game's facts and parameters, and a prompt for each seat.
 
-    The prompts are from a match of random moves, word for word as a player in that seat reads them. More OpenSpiel
+    The prompts come from a match of random moves. They are exactly what a player in that seat reads. More OpenSpiel
     games are available as openspiel:NAME.
 
     Examples:
@@ -108,7 +108,7 @@ def command(
 
 
 _MATCHES = 20
-"""Maximum number of random matches until each seat has had a turn. In poker, all others may fold first."""
+"""Maximum number of random matches to play until each seat has had a turn. In poker, all other seats may fold first."""
 
 
 def make_example_prompts(game: Game, style: Style, reply: str) -> list[str]:

@@ -12,7 +12,7 @@ import typer
 from gymposium.cli.text import replace_nonfinite
 
 _results: int | None = None
-"""File descriptor of the original stdout while it is reserved for the JSON; else None."""
+"""Descriptor of the original stdout while stdout is reserved for the JSON; otherwise None."""
 
 
 def _keep_stdout(wanted: bool) -> bool:
@@ -28,7 +28,8 @@ def _keep_stdout(wanted: bool) -> bool:
 
 
 def _is_stdout(stream: Any) -> bool:
-    """Return whether a stream writes to file descriptor 1. A test, for example, may have replaced `sys.stdout`."""
+    """Return whether a stream writes to file descriptor 1. It may not: a test, for example, may have replaced
+    `sys.stdout`."""
     try:
         os.fstat(2)
         return bool(stream.fileno() == 1)

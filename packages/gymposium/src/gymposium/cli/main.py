@@ -192,7 +192,7 @@ def _show_traceback(*error: Any) -> None:
 
 
 def main() -> None:
-    """Run the command with the process's arguments."""
+    """Run the command with the arguments from the command line."""
     try:
         reserve_descriptors()
         check_working_directory()

@@ -44,7 +44,7 @@ ScheduleOption = Annotated[
 
 
 def note_record(record: Path) -> None:
-    """Print where a match that broke off is recorded."""
+    """Print the path of an aborted match's record."""
     print_note(f"The match so far is recorded in {record}:  {command_line('replay', str(record))}")
 
 
@@ -95,7 +95,7 @@ _EXAMPLE = 160
 def note_failed_replies(player: str, scores: Sequence[Score], withheld: int = 0) -> None:
     """Print on stderr how to fix a player's cut-off and unparsable replies.
 
-    `withheld` replies count as cut off, but are left to the player's remarks."""
+    `withheld` replies also count as cut off, but the player's remarks explain them."""
     replies = sum(sum(score.readings.values()) for score in scores)
     cut_off = max(0, sum(score.readings["cut off"] for score in scores) - withheld)
     looping = sum(score.looping for score in scores)
@@ -127,7 +127,7 @@ def note_failed_replies(player: str, scores: Sequence[Score], withheld: int = 0)
 
 
 def count_withheld(players: Iterable[Player | None]) -> int:
-    """Return the number of replies that services of these players withheld in this process."""
+    """Return the number of replies that these players' services withheld from this process."""
     different = {id(player): player for player in players}.values()
     return sum(getattr(player, "withheld", 0) for player in different)
 
@@ -141,7 +141,7 @@ def _quote_reply(reply: str) -> str:
 
 
 def note_repeats(game: Game, players: Sequence[Player], policy: FailurePolicy) -> None:
-    """Print on stderr that matches between these players repeat each other, if nothing in them is random."""
+    """Print on stderr that these players' matches repeat each other, if nothing in them is random."""
     if game.spec.chance or policy.kind == "random" or not all(map(is_deterministic, players)):
         return
     names = " and ".join(dict.fromkeys(player.name for player in players))

@@ -1,4 +1,4 @@
-"""Errors of a full disk or an unwritable path, as gymposium errors."""
+"""Conversion of errors from full disks and unwritable paths to gymposium errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REMEDIES = {
 def convert_output_errors() -> Iterator[None]:
     """Flush stdout at the end of the block, and raise `GymposiumError` if stdout, a file or a folder cannot be written.
 
-    A pipe closed by its reader silently ends the process with status 1."""
+    If a pipe's reader has closed it, the process ends silently with status 1."""
     try:
         try:
             yield

@@ -39,9 +39,8 @@ def command(
 ) -> None:
     """Play a game at the terminal.
 
-    You read the same prompts as a language model in your seat, and type moves as listed. Typing errors are not
-    penalized. Type ? for the rules. Ctrl-C leaves without a record. With --opponent human, two people share the
-    terminal.
+    You read the same prompts as a language model in your seat, and type moves as listed. Typos are not penalized. Type
+    ? for the rules. Ctrl-C leaves without a record. With --opponent human, two people share the terminal.
 
     Examples:
 
@@ -107,7 +106,7 @@ def _print_moves(table: Table, yours: list[int], since: int) -> int:
 
 
 def _print_end(played: MatchResult, yours: list[int]) -> None:
-    """Print the last position and the result, as the players at the terminal may see them."""
+    """Print the last position and the result. Players at the terminal see only their own hidden information."""
     console, job = stdout_console(), played.job
     console.print()
     if played.ending == OVER:

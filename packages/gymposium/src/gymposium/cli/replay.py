@@ -33,7 +33,7 @@ class ReplayedMatch:
 
     steps: list[ReplayedStep]
     ends: list[str]
-    """The end of the match, as each seat sees it."""
+    """Each seat's view of the end of the match."""
     over: bool
     """True if the match was finished."""
     has_tools: bool
@@ -42,15 +42,15 @@ class ReplayedMatch:
 
 @dataclass(slots=True)
 class ReplayedStep:
-    """One event in a match, or the failed decision that ended it (`move` is None)."""
+    """One event in a match, or the failed decision that ended it. Then `move` is None."""
 
     seat: int
     move: str | None
     position: str = ""
-    """The position, as the seat saw it when it decided; empty for chance."""
+    """The seat's view of the position before its move; empty for chance."""
     turns: list[Turn] = field(default_factory=list)
     opening: bool = False
-    """True if the move belongs to the random opening, without asking a player."""
+    """True if the move was drawn for the random opening."""
 
 
 def command(
@@ -70,9 +70,9 @@ def command(
 ) -> None:
     """Show recorded matches move by move: each seat's position, replies and move.
 
-    A rejected reply is shown with its reading: illegal, unparsable or cut off. Incomplete or invalid lines, and matches
-    that cannot be replayed, are listed on stderr. The exit code is 1 if a selected match cannot be replayed, or if the
-    file has no records.
+    A rejected reply is labeled illegal, unparsable or cut off. Incomplete or invalid lines, and matches that cannot be
+    replayed, are listed on stderr. The exit code is 1 if a selected match cannot be replayed, or if the file has no
+    records.
 
     A game that imports a module or opens a file needs your permission: gymposium --allow NAME replay PATH.
 

@@ -38,17 +38,18 @@ _NOTHING = "Nothing is recorded yet."
 
 
 class TerminationSignal(KeyboardInterrupt):
-    """A SIGTERM, which ends a command like Ctrl-C."""
+    """Raised on SIGTERM, which ends a command like Ctrl-C."""
 
 
 def get_exit_code(stop: KeyboardInterrupt) -> int:
-    """Return a stopped command's exit code: 128 plus the signal number, as in shells."""
+    """Return a stopped command's exit code. As in shells, it is 128 plus the signal number."""
     return 128 + (signal.SIGTERM if isinstance(stop, TerminationSignal) else signal.SIGINT)
 
 
 @contextmanager
 def raise_on_sigterm() -> Iterator[None]:
-    """Make SIGTERM raise `TerminationSignal` in the block. Only the main thread gets signals, so others do nothing."""
+    """Make SIGTERM raise `TerminationSignal` in the block. No effect outside the main thread, the only one that gets
+    signals."""
 
     def terminated(number: int, frame: FrameType | None) -> None:
         raise TerminationSignal
@@ -65,11 +66,11 @@ def raise_on_sigterm() -> Iterator[None]:
 
 @contextmanager
 def explain_resume(kept: Callable[[], str | None], *arguments: str, allow: Sequence[str] = ()) -> Iterator[None]:
-    """Print the saved state and the resume command if Ctrl-C, SIGTERM or an error ends the block.
+    """Print what is saved and the resume command if Ctrl-C, SIGTERM or an error ends the block.
 
-    The command is gymposium with these arguments, and `--allow` for the names `allow`. `kept` returns None if nothing
-    is saved yet. A `GymposiumError`, whose message explains the fix, is then printed alone. If a player rejects the
-    game (`GameRefused`), resuming would fail again, so only the saved state is printed."""
+    The resume command is gymposium with these arguments, and `--allow` for the names in `allow`. `kept` describes what
+    is saved, or returns None if nothing is. A `GymposiumError` is then printed alone, because its message explains the
+    fix. If a player rejects the game (`GameRefused`), resuming would fail again, so the resume command is omitted."""
     try:
         with raise_on_sigterm():
             yield
@@ -92,7 +93,7 @@ def _note_command(kept: str, arguments: Sequence[str], allow: Sequence[str]) -> 
 
 
 def list_names_to_allow(games: Iterable[str], players: Iterable[str]) -> list[str]:
-    """Return the names that a run's settings may contain only with the user's permission."""
+    """Return the names in a run's settings that need the user's permission."""
     return [
         *(name for name in dict.fromkeys(games) if is_allowed(name) or _is_refused(check_named_game, name)),
         *(name for name in dict.fromkeys(players) if is_allowed(name) or _is_refused(check_named_player, name)),
@@ -100,7 +101,8 @@ def list_names_to_allow(games: Iterable[str], players: Iterable[str]) -> list[st
 
 
 def check_settings(games: Iterable[str], players: Iterable[str]) -> None:
-    """Raise `PermissionRequired` for names that need permission in a run's settings, which may come from anyone."""
+    """Raise `PermissionRequired` for names in a run's settings that need permission, because anyone may have written
+    the file."""
     for game in games:
         check_named_game(game)
     for player in players:
@@ -122,7 +124,7 @@ def is_default(ctx: typer.Context, name: str) -> bool:
 
 
 def list_given_options(ctx: typer.Context) -> dict[str, str]:
-    """Return the spelling of each parameter on the command line, by name."""
+    """Return how the user spelled each parameter on the command line, by parameter name."""
     typed = [
         parameter
         for parameter in ctx.command.params
@@ -148,7 +150,7 @@ def reject_other_options(ctx: typer.Context, name: str, free: Collection[str] = 
 
 
 def reject_options_beside_resume(ctx: typer.Context, free: Collection[str] = ()) -> None:
-    """Raise `BadOption` for parameters with `--resume`, except those in `free`: a run keeps its settings."""
+    """Raise `BadOption` if `--resume` is combined with parameters that are not in `free`. A run keeps its settings."""
     given = list_given_options(ctx)
     if beside := [given[name] for name in given if name not in {"resume", "as_json", *free}]:
         raise BadOption(f"--resume uses the run's own settings. Remove {', '.join(beside)}.")

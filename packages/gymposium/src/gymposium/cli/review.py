@@ -51,12 +51,12 @@ def command(
 ) -> None:
     """Judge each move of recorded matches: how much worse it was than the best one.
 
-    Reviews need two-seat zero-sum games. The judge is `exact` (minimax) for perfect information with at most 400,000
-    positions to come, `cfr-N` (the best response to a fixed near-equilibrium table) for hidden information, and
-    `search-N` for larger games, which only estimates. A move is judged by what its seat knew.
+    Reviews need two-seat zero-sum games. With perfect information and at most 400,000 positions to come, the judge is
+    `exact` (minimax). With hidden information it is `cfr-N` (the best response to a fixed near-equilibrium table). In
+    larger games it is `search-N`, which only estimates. A move is judged by what its seat knew.
 
     A move's loss is a share of the game's range of returns. If a win is +1 and a loss -1, turning a win into a draw
-    loses 0.5. A reply without a legal move loses everything still possible, and is counted separately.
+    loses 0.5. An illegal reply loses everything still possible, and is counted separately.
 
     Reviews are stored next to the matches, as matches.review.json, and shown by gymposium view and on boards (gymposium
     leaderboard rate). Reviewed matches are not judged again.
@@ -185,7 +185,7 @@ def _print_reviews(found: list[ReviewedMatches], shown: int) -> None:
 
 
 def _describe_drop(record: Record, drop: Drop) -> str:
-    """Describe a decision."""
+    """Describe a costly decision in one line."""
     decision = drop.decision
     step = [*replay_decisions(record, lambda match: None)][decision.step]
     move = step.moves.get(decision.seat)

@@ -64,11 +64,12 @@ def command(
 ) -> None:
     """Play many matches between players and print each player's results with 95 % intervals.
 
-    With swapped seats, the matches in one rotation share cards and dice. The same seed gives the same matches. Wins,
-    draws and losses are shares of matches; illegal, unparsable and cut-off are shares of a player's replies. Each match
-    is recorded in the run's folder when it ends: gymposium replay shows it, and gymposium verify replays and checks it.
+    With swapped seats, the matches in one rotation share cards and dice. The same seed gives the same matches. Win,
+    draw and loss rates are shares of matches. Illegal, unparsable and cut-off rates are shares of a player's replies.
+    Each match is recorded in the run's folder when it ends. gymposium replay shows the match, and gymposium verify
+    checks it.
 
-    A stopped run continues with --resume. Recorded matches are not replayed. With --jobs or --executor, matches are
+    A stopped run continues with --resume. Recorded matches are not played again. With --jobs or --executor, matches are
     played in worker processes, where a player that crashes or hangs forfeits its match.
 
     Examples:

@@ -1,4 +1,4 @@
-"""Series of matches as `run`, `eval` and `synth` play them: in a run folder, with progress, resume and notes."""
+"""Series of matches for `run`, `eval` and `synth`, in a run folder with progress, resume and notes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class PlayedSeries:
     def check(self, folder: RunFolder, allow: Sequence[str]) -> None:
         """Print how many matches have no result, why, and how to play them.
 
-        Ends the command with exit code 1 if no match has a result, or if matches were not begun."""
+        Ends the command with exit code 1 if no match has a result, or if some matches were never started."""
         if told := self.break_offs.description:
             again = command_line(folder.command, "--resume", str(folder.path), allow=allow)
             fails = not self.finished or self.break_offs.not_begun > 0
@@ -72,12 +72,12 @@ def play_series(
     at_once: int = AT_ONCE,
     watchdog: Watchdog | None = None,
 ) -> PlayedSeries:
-    """Play the matches missing from a run's folder, one series after the other. Without an executor, plays in this
-    process.
+    """Play the matches missing from a run's folder, one series after the other. Without an executor, matches are played
+    in this process.
 
-    `count` gets every finished match with its number, in plan order, including those before `--resume`. The players'
-    tokens, cost, crashes and remarks are printed. If the run ends early, the resume command is printed, with `--allow`
-    for the names in `allow`."""
+    `count` is called with every finished match and its number, in plan order, including those from before `--resume`.
+    The players' tokens, cost, crashes and remarks are printed. If the run ends early, the resume command is printed,
+    with `--allow` for the names in `allow`."""
     players = {id(player): player for one in series for player in one.players}.values()
     figures, break_offs = _SpendingTally(), BreakOffs()
 
@@ -134,7 +134,7 @@ class _SpendingTally:
     _crashes: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def add(self, record: Record) -> None:
-        """Count the crashes in a match, and the replies whose players report tokens or a cost."""
+        """Count the crashes in a match, and the tokens and cost that its players report."""
         for failure in record.ending.failures:
             if failure.kind == "crashed":
                 self._crashes[record.players[failure.seat or 0], failure.detail] += 1
@@ -150,7 +150,7 @@ class _SpendingTally:
                 spent.cost = (spent.cost or 0.0) + turn["cost"]
 
     def print_crashes(self, players: Iterable[Player]) -> None:
-        """Print each crash on stderr, with its player and the player's file."""
+        """Print each crash on stderr, with the player's name and file."""
         files = {player.name: find_source_file(type(player)) for player in players}
         for (name, detail), count in self._crashes.most_common():
             times = "once" if count == 1 else f"{count} times"

@@ -48,9 +48,9 @@ def command(
     """Serve games as environments over a network, with the OpenEnv protocol.
 
     A client opens a websocket, at ws://HOST:PORT/ws for the first game or at ws://HOST:PORT/GAME/ws, and takes one
-    seat: reset begins a match, and step plays a reply. Observations are a language model's prompts. The same seed gives
-    the same match, here and in gymnasium.make. Options of reset: seed, episode_id, game, seat, opponent, prompt (full
-    or compact), reply (move, tags or json).
+    seat: reset begins a match, and step plays a reply. Observations are the prompts that a language model would get.
+    The same seed gives the same match, here and in gymnasium.make. Options of reset: seed, episode_id, game, seat,
+    opponent, prompt (full or compact), reply (move, tags or json).
 
     Every match is recorded in the run's folder, for gymposium verify.
 

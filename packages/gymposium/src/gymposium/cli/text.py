@@ -36,7 +36,7 @@ class VisibleConsole(Console):
 
 
 def _compute_least_width(console: Console, table: Table) -> int:
-    """Return a table's width if it breaks words only in columns that fold them."""
+    """Return a table's minimum width, breaking words only in columns that fold."""
     wide = console.options.update(width=10_000)
 
     def widest(*cells: Any) -> int:
@@ -65,8 +65,8 @@ def _stack_table(console: Console, table: Table) -> Group:
 def stdout_console() -> Console:
     """Return a console on stdout, for results.
 
-    It is made per use, so that it writes to the current stdout. In a file or a pipe, each table row is one line, unless
-    the environment variable `COLUMNS` sets a width."""
+    It is created on each use, so it writes to the current stdout. In a file or a pipe, each table row is one line,
+    unless the environment variable `COLUMNS` sets a width."""
     console = VisibleConsole(highlight=False, markup=False)
     if not (console.is_terminal or os.environ.get("COLUMNS")):
         console.width = 10_000
@@ -74,21 +74,21 @@ def stdout_console() -> Console:
 
 
 _displaying: list[Console] = []
-"""The console on stderr that shows a live display, if any."""
+"""The stderr console of the live display, if one is shown."""
 
 
 def stderr_console() -> Console:
     """Return a console on stderr, for progress, notes and errors.
 
-    A live display's own console is used while it is shown, so that output appears above it."""
+    While a live display is shown, its console is returned, so output appears above the display."""
     return _displaying[-1] if _displaying else VisibleConsole(stderr=True, highlight=False, markup=False)
 
 
 @contextmanager
 def use_display(console: Console) -> Iterator[None]:
-    """Make this console on stderr, and so `stderr_console`, show a live display in the block.
+    """Make `stderr_console` return this console, which shows a live display, within the block.
 
-    Rich keeps output and display apart only on the display's own console."""
+    Rich separates output from a live display only on the display's own console."""
     _displaying.append(console)
     try:
         yield
@@ -98,7 +98,7 @@ def use_display(console: Console) -> Iterator[None]:
 
 @contextmanager
 def show_status(message: str) -> Iterator[None]:
-    """Show on a terminal what is being done, without a progress measure."""
+    """Show a spinner with this text on a terminal while the block runs."""
     console = stderr_console()
     if not console.is_terminal or _displaying:
         yield
@@ -108,7 +108,7 @@ def show_status(message: str) -> Iterator[None]:
 
 
 def print_error(message: str) -> None:
-    """Print an error on one line, so that it can be copied."""
+    """Print an error on one line, for easy copying."""
     stderr_console().print(Text.assemble(("error: ", "bold red"), visible(message)), soft_wrap=True)
 
 

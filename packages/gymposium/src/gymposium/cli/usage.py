@@ -17,15 +17,15 @@ _CommandLineError: Any = typer.BadParameter.__mro__[2]
 """The base class of Typer's errors, Click's `ClickException`. Typer does not export it."""
 
 _ARGUMENTS = f"{__name__}.arguments"
-"""Key of the arguments of the command in Typer's contexts."""
+"""Key under which Typer's contexts hold the command's arguments."""
 
 
 @contextmanager
 def convert_usage_errors(root: Any = None) -> Iterator[None]:
     """Raise Typer's errors as `BadOption`, on one line that ends with the help command.
 
-    `root` is Typer's context of `gymposium`, if it exists. The help of a command group, which Typer also raises, is
-    passed on."""
+    `root` is Typer's context of `gymposium`, if it exists. Typer also raises a command group's help, which is passed
+    through."""
     try:
         yield
     except _CommandLineError as error:
@@ -74,7 +74,7 @@ def make_strict_parser(parser: Any, command: Any) -> Any:
 
 
 def get_spelling(context: Any, parameter: Any) -> str:
-    """A parameter of a command as the user typed it: `--no-swap`, `-n`, `FILE`."""
+    """Return a command parameter as the user typed it: `--no-swap`, `-n`, `FILE`."""
     if parameter.param_type_name != "option":
         return _get_name(parameter)
     names: list[str] = [*parameter.opts, *parameter.secondary_opts]
@@ -101,14 +101,14 @@ def _check_path(name: str, path: str) -> None:
 
 
 def _get_name(parameter: Any) -> str:
-    """Return a parameter as the user knows it: `--out`, `DIR`."""
+    """Return the parameter's name in the help: `--out`, `DIR`."""
     if parameter.param_type_name == "option":
         return str(parameter.opts[-1])
     return parameter.metavar or str(parameter.name).upper()
 
 
 def _describe_error(error: Any, context: Any) -> str:
-    """Describe the problem in a sentence."""
+    """Return a sentence that describes the usage error."""
     message = " ".join(error.format_message().split()).rstrip(".")
     if hasattr(error, "possibilities") and context is not None:
         known = [name for parameter in context.command.params for name in (*parameter.opts, *parameter.secondary_opts)]

@@ -29,22 +29,22 @@ def command(
 ) -> None:
     """Replay every recorded match and report differences.
 
-    Each match is replayed from its seeds with the recorded replies, and must give the same record: chance, readings,
-    moves drawn for failed replies, ending, returns and prompt digests. Its events must also load as a legal match. The
-    first difference in each record is printed, and equal ones once. Incomplete or invalid lines are listed, and the
-    rest is verified.
+    Each match is replayed from its seeds with the recorded replies. The replay must give the same record: chance,
+    readings, moves drawn for failed replies, ending, returns and prompt digests. The events must also load as a legal
+    match. The first difference in each record is printed. Identical differences are printed once. Incomplete or invalid
+    lines are listed, and the other lines are verified.
 
     A run's file is also compared with its manifest (matches.manifest.json): missing, duplicate, swapped and unplanned
     matches are listed. A file without a manifest is verified line by line.
 
-    Tools that ask a server are not called again, because their results may have changed. The results come from the
-    record, and the manifest's digest reveals modified ones. Likewise, records of other libraries' matches (gymposium
+    Tools that call a server are not called again, because their results may have changed. Their results come from the
+    record, and the manifest's digest reveals modifications. Likewise, records of other libraries' matches (gymposium
     audit) keep the dice and cards drawn there, in games named recorded:GAME.
 
     The exit code is 0 if everything agrees, else 1. A file without records is an error.
 
     A game that imports a module or opens a file needs your permission: gymposium --allow NAME verify FILE. Records of
-    MCP and OpenEnv servers do not need it, because a replay uses only the record.
+    MCP and OpenEnv servers need no permission, because a replay uses only the record.
 
     Examples:
 

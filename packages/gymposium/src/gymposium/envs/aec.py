@@ -22,14 +22,14 @@ def env(**keywords: Any) -> AECEnv[str, Any, Any]:
 class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  # PettingZoo is not typed
     """A text game whose seats, the agents `player_0` to `player_n-1`, step one at a time.
 
-    By default, observations are dicts of text, action_mask and observation (the last two if the game has them). Actions
-    are text or an index. In a simultaneous move, the seats act one after the other without seeing each other's moves,
-    and the moves are then played together. The keywords `game`, `on_illegal`, `reply`, `prompt`, `observation` (default
-    `"dict"`) and `render_mode`, and the game's parameters, are those of the Gymnasium environment. With `"text"` and
-    `"tensor"`, the mask is `infos[agent]["action_mask"]`. With `"tensor"`, infos contain only the seat and the mask.
+    By default, observations are dicts of text and, if the game has them, action_mask and observation. Actions are text
+    or an index. In a simultaneous move, the seats act one after the other without seeing each other's moves. The moves
+    are then played together. The keywords `game`, `on_illegal`, `reply`, `prompt`, `observation` (default `"dict"`) and
+    `render_mode`, and the game's parameters, are those of the Gymnasium environment. With `"text"` and `"tensor"`, the
+    mask is `infos[agent]["action_mask"]`. With `"tensor"`, infos contain only the seat and the mask.
 
     PettingZoo's `aec_to_parallel` accepts the environment if all seats move simultaneously and `on_illegal` is
-    `"forfeit"` or `"random"`: agents must step in a fixed cycle, and a retry breaks it.
+    `"forfeit"` or `"random"`. It needs agents to step in a fixed cycle, which a retry breaks.
     """
 
     def __init__(self, game: str | Game, **keywords: Any) -> None:
@@ -39,7 +39,7 @@ class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  #
         self._replies: dict[int, Reply] = {}
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin the match for `seed`, or for one drawn from the last seed's generator. There are no `options`."""
+        """Begin the match for `seed`, or for one drawn from the last seed's generator. No `options` are supported."""
         self._begin(seed, options)
         self._replies = {}
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -53,7 +53,7 @@ class TextGameAECEnv(AgentsEnv, AECEnv[str, Any, Any]):  # type: ignore[misc]  #
             self.render()
 
     def observe(self, agent: str) -> Any:
-        """Return the agent's observation. Its mask is all zeros while the agent is not asked."""
+        """Return the agent's observation. Its mask is all zeros while it is not the agent's turn."""
         return self._observe(agent)
 
     def step(self, action: Any) -> None:

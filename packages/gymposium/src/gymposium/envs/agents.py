@@ -60,13 +60,13 @@ class AgentsEnv:
     def state(self) -> np.ndarray:
         """Return the tensors of all seats, concatenated, for learners with a central critic.
 
-        Raises `NotImplementedError` if the game has no tensors. The environment then has no `state_space` either."""
+        Raises `NotImplementedError` if the game has no tensors. Then `state_space` is missing too."""
         if self.game.tensor_shape is None:
             raise NotImplementedError(f"{self.game.name} has no tensors, so state() is not available.")
         return self._options.views.state(self._open_table())
 
     def close(self) -> None:
-        """Close the environment: from now on `reset`, `step` and `render` raise."""
+        """Close the environment: afterwards `reset`, `step` and `render` raise."""
         self._closed = True
         self._release()
 
@@ -85,8 +85,8 @@ class AgentsEnv:
     def _begin(self, seed: int | None, options: dict[str, Any] | None) -> None:
         """Begin the match for `seed`, or for one drawn from the last seed's generator.
 
-        Raises `EngineError` if the game's engine fails, and `BadOption` for every option except the one passed by
-        PettingZoo's own tests."""
+        Raises `EngineError` if the game's engine fails. Raises `BadOption` for any option, except the one that
+        PettingZoo's tests pass."""
         check_open(self._closed)
         if options != {"options": 1}:
             check_options(options, ())
@@ -101,7 +101,7 @@ class AgentsEnv:
         self.agents = self.possible_agents.copy()
 
     def _release(self) -> None:
-        """Release an unfinished match's resources. It can still be read."""
+        """Release an unfinished match's resources. The match can still be read."""
         if self._table is not None:
             self._table.close()
 
@@ -128,10 +128,10 @@ class AgentsEnv:
         return self._options.views.observe(self._open_table(), self._seats[agent], self._options.kind)
 
     def _infos(self, since: int | None = None) -> dict[str, dict[str, Any]]:
-        """Return every agent's info, including readings of replies after the first `since` turns.
+        """Return every agent's info, including the readings of replies after the first `since` turns.
 
-        It includes the `action_mask` unless the observation has it. With tensors it contains only numbers, with the
-        same keys at every step, because learners make arrays of all its values."""
+        An info includes the `action_mask` unless the observation has it. With tensor observations, infos contain only
+        numbers under the same keys at every step, because learners make arrays of the values."""
         return {agent: self._info(seat, since) for agent, seat in self._seats.items()}
 
     def _info(self, seat: int, since: int | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Games as Gymnasium environments: a learner plays one seat and opponents play the others."""
+"""Games as Gymnasium environments: a learner plays one seat and opponents play the rest."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
 
         The only option is `seat`, the learner's seat in this match, with the same values as the keyword.
 
-        The match can end before the learner is asked: in euchre a partner may play alone, and an opponent may fail.
-        Then `info` has its `result` and no move is legal. The first step, with any action, returns the reward and the
-        end.
+        The match can end before the learner's first turn: in euchre a partner may play alone, or an opponent may
+        forfeit. Then `info` has the `result` and no move is legal. The first step, with any action, returns the reward
+        and ends the episode.
         """
         check_open(self._closed)
         super().reset(seed=seed)
@@ -81,7 +81,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
         return outcome
 
     def _settle(self, table: LearnerTable) -> None:
-        """Raise the engine's error if the match broke off, else render the match if `render_mode` is `human`."""
+        """Raise the engine's error if the match was aborted. Otherwise render the match if `render_mode` is `human`."""
         if table.error is not None:
             table.needs_reset = True
             raise table.error
@@ -98,12 +98,12 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
         return require_table(self._table).mask()
 
     def close(self) -> None:
-        """Close the environment: from now on `reset`, `step` and `render` raise. The last match can still be read."""
+        """Close the environment: afterwards `reset`, `step` and `render` raise. The last match can still be read."""
         self._closed = True
         self._release()
 
     def _release(self) -> None:
-        """Release what an unfinished match holds. It can still be read."""
+        """Release an unfinished match's resources. The match can still be read."""
         if self._table is not None:
             self._table.close()
 

@@ -1,4 +1,4 @@
-"""One learner among opponents, shared by the single and the vector environment."""
+"""A learner's seat among opponents, for both the single and the vector environment."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ class LearnerOptions(SharedOptions):
     def choose_seat(self, seed: int, options: dict[str, Any] | None, others: Iterable[str] = ()) -> int:
         """Return the learner's seat for the match with this seed, from `options` or else from the keyword.
 
-        `others` are the names of further allowed options. Raises `BadOption`."""
+        `others` are the names of further allowed options. Raises `BadOption` for any other option or an invalid
+        seat."""
         check_options(options, ("seat", *others))
         seat = check_seat(options["seat"], self.game.seats) if options and "seat" in options else self._seat
         return int(stream(seed, "learner").random() * self.game.seats) if seat is None else seat
@@ -56,9 +57,9 @@ class LearnerOptions(SharedOptions):
 
 
 class LearnerTable(Table):
-    """The table of one match, at which a learner sits in `seat` and opponents in all other seats.
+    """The table of one match with a learner in `seat` and opponents in all other seats.
 
-    `step` passes on a reply. After it, as after `open`, the caller moves the match on by `advance`, or by
+    `step` takes the learner's reply. After `open` or `step`, the caller calls `advance`, or
     `gymposium.envs.table.advance_tables` for many tables at once. Then `observe` or `outcome` returns the learner's
     observation.
     """
@@ -67,7 +68,7 @@ class LearnerTable(Table):
 
     @classmethod
     def open(cls, options: LearnerOptions, seed: int, seat: int, match_id: str | None = None) -> LearnerTable:
-        """Set up a match of a learner in `seat`. Without a `match_id` it gets a new one."""
+        """Set up a match with a learner in `seat`. Without a `match_id`, a new one is created."""
         number = new_match_id("env") if match_id is None else match_id
         job = MatchJob(number, options.game, options.players(seat), seed, on_illegal=options.policy)
         table = cls.from_job(job)
@@ -86,8 +87,8 @@ class LearnerTable(Table):
         super()._open(job)
 
     def step(self, reply: Reply) -> None:
-        """Pass on the learner's reply. It has no effect if the match was over before the learner was asked. Raises
-        `ResetNeeded` if the end was reported already, or if a player raised in this match."""
+        """Submit the learner's reply. It has no effect if the match was over before the learner was asked. Raises
+        `ResetNeeded` if the end was already reported, or if a player raised an exception in this match."""
         if self.needs_reset:
             raise ResetNeeded("The match is over. Call reset() before step().")
         if self.played is None:
@@ -97,7 +98,7 @@ class LearnerTable(Table):
             self.submit({self.seat: reply})
 
     def observe(self) -> tuple[Any, dict[str, Any]]:
-        """Return the learner's observation and info. If the engine fails meanwhile, the match breaks off."""
+        """Return the learner's observation and info. If the engine fails, the match is aborted."""
         options, seat = self._options, self.seat
         if self.error is None:
             try:
@@ -107,7 +108,7 @@ class LearnerTable(Table):
         return options.views.broken(seat, options.kind)
 
     def outcome(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Return the result of `gymnasium.Env.step`. A match that broke off is truncated and pays nothing more."""
+        """Return the result of `gymnasium.Env.step`. An aborted match is truncated and gives no further reward."""
         observation, info = self.observe()
         if self.error is None:
             try:
@@ -128,7 +129,7 @@ class LearnerTable(Table):
         return reward
 
     def _break_off_or_raise(self, error: Exception) -> None:
-        """Break the match off because of an engine's error. Raise an error that says what to do."""
+        """Abort the match because of an engine error, or raise an error that says what to do."""
         if isinstance(error, GymposiumError) and not isinstance(error, EngineError):
             raise error
         self.break_off(error)

@@ -108,7 +108,7 @@ def render_text(text: str, render_mode: str | None) -> str | None:
 
 
 def check_open(closed: bool) -> None:
-    """Raise Gymnasium's `ClosedEnvironmentError` if the environment is closed. PettingZoo has no such error."""
+    """Raise Gymnasium's `ClosedEnvironmentError` if the environment is closed. PettingZoo has no equivalent error."""
     if closed:
         raise ClosedEnvironmentError("The environment is closed. Make a new one.")
 

@@ -18,8 +18,8 @@ class TextGameParallelEnv(AgentsEnv, ParallelEnv[str, Any, Any]):  # type: ignor
     """A text game whose seats all move simultaneously.
 
     Observations, actions and keywords are those of the AEC environment. If `on_illegal` lets a seat retry, the next
-    step needs an action for that seat only. The other seats' moves stand, their masks are all zeros, and actions for
-    them are ignored.
+    step needs an action for that seat only. The other seats' moves are kept, their masks are all zeros, and their
+    actions are ignored.
     """
 
     def __init__(self, game: str | Game, **keywords: Any) -> None:
@@ -32,7 +32,7 @@ class TextGameParallelEnv(AgentsEnv, ParallelEnv[str, Any, Any]):  # type: ignor
     def reset(
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-        """Begin the match for `seed`, or for one drawn from the last seed's generator. There are no `options`."""
+        """Begin the match for `seed`, or for one drawn from the last seed's generator. No `options` are supported."""
         self._begin(seed, options)
         if self.render_mode == "human":
             self.render()

@@ -1,6 +1,6 @@
 """Registration of every plugin's games with Gymnasium and PettingZoo.
 
-This imports only the registries: an id names its class as text.
+Only the registries are imported. Each id refers to its environment class by an import path.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from gymposium.plugins.specs import GameSpec
 def register_envs() -> None:
     """Register all games that are not registered yet. Call it again after loading a plugin from a file.
 
-    A game is skipped if Gymnasium or PettingZoo rejects it because another package uses its id. The host's complaints
-    name it."""
+    A game is skipped if Gymnasium or PettingZoo rejects its id because another package uses it. The plugin host's
+    complaints then name the game."""
     for spec in host().games.values():
         try:
             _register_game(spec)
@@ -64,9 +64,9 @@ def unregister_envs(specs: Iterable[GameSpec]) -> None:
 def _is_registered(
     entry: gymnasium.envs.registration.EnvSpec | pettingzoo.EnvSpec | None, kwargs: dict[str, str]
 ) -> bool:
-    """Return whether we have registered the same game under this id.
+    """Return whether this module has registered the same game under this id.
 
-    An entry by another owner does not count: the registries warn when it is overridden."""
+    Another package's entry does not count: the registries warn when it is overridden."""
     return (
         entry is not None
         and entry.kwargs == kwargs

@@ -44,8 +44,7 @@ class UnicodeText(Text):
     def spaces(self) -> NoReturn:
         """Raise `BadOption`, because stable-baselines3 does not support text.
 
-        It asks a space for its parts and then for its shape. Its own error for a shape of None does not name the
-        cause."""
+        It reads a space's `spaces` and then its shape. Its own error for a shape of None does not name the cause."""
         raise BadOption(
             "stable-baselines3 cannot learn from text. Make the environment with observation='tensor', or with "
             "observation='dict' and a filter around it (gymnasium.wrappers.FilterObservation)."
@@ -53,7 +52,7 @@ class UnicodeText(Text):
 
     @property
     def is_np_flattenable(self) -> bool:
-        """False: Unicode text has no fixed-size array."""
+        """False, because Unicode text has no fixed-size array."""
         return False
 
     def __eq__(self, other: object, /) -> bool:
@@ -73,7 +72,7 @@ def _refuse_shared_memory(space: UnicodeText, n: int = 1, ctx: Any = None) -> An
 
 @batch_space.register(UnicodeText)
 def _batch_text_space(space: UnicodeText, n: int = 1) -> Space[Any]:
-    """Return a tuple of one space n times. Gymnasium's default makes n copies: 45 ms and 276 kB for n = 256."""
+    """Return a tuple that holds one space n times. Gymnasium's default makes n copies: 45 ms and 276 kB for n = 256."""
     return Tuple((deepcopy(space),) * n)
 
 

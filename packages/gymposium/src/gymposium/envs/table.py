@@ -1,7 +1,8 @@
 """A match driven by outside code: `gymposium.Table`.
 
-The driver handles failed replies, retries, penalties and simultaneous moves. The environments and play in the browser
-are built on tables. `advance_tables` moves many tables at once, so a player at several of them is asked once.
+The driver handles failed replies, retries, penalties and simultaneous moves. The environments and the browser's play
+page are built on tables. `advance_tables` advances many tables at once, so a player at several of them gets one batched
+call.
 """
 
 from __future__ import annotations
@@ -50,18 +51,18 @@ class AskedSeat:
 
     seat: int
     text: str
-    """The prompt. After a failed reply it begins with the reason."""
+    """The prompt. After a failed reply, it begins with the reason for the failure."""
     legal_moves: list[str] | None
     """The legal moves as text; None in free-text games."""
     ask: Ask
-    """The ask as players get it: tensor, legal move indices, and the seat's random stream."""
+    """The ask that a player would get, with the tensor, legal move indices and the seat's random stream."""
 
 
 class Table:
     """A match where outside code answers for some seats and players answer for the others.
 
-    `asked` lists the seats to answer for, each with its prompt. `answer` plays one reply and everything that follows:
-    opponents answer at once. `played` is the result once the match is over::
+    `asked` lists the seats to answer for, each with its prompt. `answer` plays one reply and the opponents' moves that
+    follow. `played` is the result once the match is over::
 
         table = gymposium.Table("kuhn_poker", seats=0, opponents=["mcts-100"], seed=7)
         while table.asked:
@@ -106,14 +107,14 @@ class Table:
         name: str = "outside",
         match_id: str | None = None,
     ) -> None:
-        """`game` is a name or a `Game`, and `seats` are the seats that outside code answers for. `opponents` has one
-        player per other seat, in order, or one for all of them, as names or objects. `seed` determines chance, and the
-        players' streams unless `player_seed` is given; by default it is drawn. `on_illegal`, `reply` (`"move"`,
-        `"tags"`, `"json"`) and `prompt` (`"full"`, `"compact"`) are as for the environments, and `opening` as in
-        `MatchJob`. `name` is the name of the outside seats in the record.
+        """`game` is a name or a `Game`, and `seats` are the seats that outside code answers for. `opponents` is one
+        player for all other seats, or one player per other seat in order, as names or objects. `seed` determines
+        chance, and the players' streams unless `player_seed` is given; by default it is drawn. `on_illegal`, `reply`
+        (`"move"`, `"tags"`, `"json"`) and `prompt` (`"full"`, `"compact"`) are as for the environments, and `opening`
+        as in `MatchJob`. `name` is the name of the outside seats in the record.
 
-        Raises `BadOption` and `UnknownName` for invalid arguments, `EngineError` if the game's engine fails, and every
-        exception from an opponent."""
+        Raises `BadOption` and `UnknownName` for invalid arguments, and `EngineError` if the game's engine fails.
+        Exceptions from opponents are passed on."""
         opened = load_game(game) if isinstance(game, str) else game
         outside = _check_seats(seats, opened.seats)
         others = iter(make_opponents(opponents, opened.seats - len(outside)))
@@ -136,10 +137,10 @@ class Table:
 
     @classmethod
     def from_job(cls, job: MatchJob) -> Self:
-        """Return the table for a job that has an `OutsideSeat` in each outside seat.
+        """Return the table for a job with an `OutsideSeat` player in each outside seat.
 
-        No player has been asked yet: call `advance`, or `advance_tables` for many tables. A failing engine does not
-        raise here; it sets `error`."""
+        No player has been asked yet: call `advance`, or `advance_tables` for many tables. An engine failure does not
+        raise; it sets `error`."""
         table = cls.__new__(cls)
         table._open(job)
         return table
@@ -148,11 +149,11 @@ class Table:
         self.job = job
         """The job: game, players and seeds."""
         self.played: MatchResult | None = None
-        """The result; None during the match. A match that broke off has an `error`."""
+        """The result; None during the match. An aborted match has an `error`."""
         self.error: EngineError | None = None
-        """The engine's error if it failed. The match is then over."""
+        """The engine's error if the engine failed. The match is then over."""
         self.asks: dict[int, Ask] = {}
-        """The open decision: the asks for outside code, by seat."""
+        """The pending asks for outside code, by seat."""
         self.due = False
         """True if the match can continue without an outside answer."""
         self._outside = [isinstance(player, OutsideSeat) for player in job.players]
@@ -190,11 +191,11 @@ class Table:
     def answer(self, seat: int, reply: str | int | Reply) -> None:
         """Answer for one seat with text, an action index, or a `Reply`.
 
-        When every seat in the decision has answered, the moves are played and the opponents answer, up to the next
+        When every seat in the decision has answered, the moves are played. Then the opponents play up to the next
         outside decision or the end.
 
-        Raises `UnexpectedReply` if the seat is not asked, `WrongType` for a reply of another type (nothing is played
-        then), `EngineError` if the game's engine fails, and every exception from an opponent."""
+        Raises `UnexpectedReply` if it is not the seat's turn, and `WrongType` for a reply of another type. Nothing is
+        played then. Raises `EngineError` if the game's engine fails, and passes on exceptions from opponents."""
         if seat not in self.asks or seat in self._pending_replies:
             raise UnexpectedReply(self._explain_not_asked(seat))
         self._pending_replies[seat] = reply if isinstance(reply, Reply) else make_reply(reply, self.job.game)
@@ -216,7 +217,7 @@ class Table:
 
     @property
     def over(self) -> bool:
-        """Whether the match has finished or broken off."""
+        """Whether the match has finished or was aborted."""
         return self.played is not None
 
     @property
@@ -237,7 +238,7 @@ class Table:
         return Record.from_match(self.played)
 
     def close(self) -> None:
-        """Release an unfinished match's resources, such as a server. Afterwards it can only be read."""
+        """Release an unfinished match's resources, such as a server. Afterwards the match can only be read."""
         self._running.close()
 
     # -- for environments, which own the loop
@@ -246,7 +247,7 @@ class Table:
         """Hand over one reply per seat in `asks`.
 
         The moves are played unless a player is asked in the same decision; `advance` or `advance_tables` does the rest.
-        A failing engine sets `error`."""
+        An engine failure sets `error`."""
         running = self._running
         self._answers.append(replies)
         self.asks = {}
@@ -257,7 +258,7 @@ class Table:
             self._play()
 
     def advance(self) -> None:
-        """Ask the players until an outside seat is asked or the match ends. A failing engine sets `error`."""
+        """Ask the players until an outside seat is asked or the match ends. An engine failure sets `error`."""
         running = self._running
         while self.due:
             asks = running.asks
@@ -274,7 +275,7 @@ class Table:
             self._play()
 
     def break_off(self, error: Exception) -> None:
-        """End the match here because the game's engine raised `error`."""
+        """Abort the match because the game's engine raised `error`."""
         self.error = error if isinstance(error, EngineError) else self._running.make_engine_error(error)
         self.played = self.error.played
         self.asks, self.due = {}, False
@@ -291,7 +292,7 @@ class Table:
             raise self.error
 
     def _play(self) -> None:
-        """Play the answers, which are complete."""
+        """Play the answers of a complete decision."""
         try:
             self.played = self._running.advance()
         except EngineError as error:
@@ -310,7 +311,8 @@ class Table:
         self.due = not asks
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Copy by replaying the match, because a running match can be neither copied nor stored."""
+        """Copy and pickle the table as instructions to replay the match, because a running match can be neither copied
+        nor stored."""
         events = list(self.match.events) if hasattr(self, "match") else []
         return _replay_table, (type(self), self.job, self._answers, self._pending_replies, events)
 
@@ -318,9 +320,8 @@ class Table:
 def advance_tables(tables: Iterable[Table], watchdog: Watchdog | None = None, guard: Guard | None = None) -> None:
     """Ask the players until every match waits for an outside seat or is over.
 
-    A player at several tables is asked for all of them in one call. If one match breaks off (`Table.error`), the others
-    continue. If that happens while a player is asked, the player is asked again for the others, and draws again for
-    them.
+    A player at several tables gets one call for all of them. If one match is aborted (`Table.error`), the others
+    continue. If this happens during a player's call, the player is called again for the other matches, with new draws.
 
     `watchdog` and `guard` are as in `gymposium.match.play`."""
     due = [table for table in tables if table.due]
@@ -359,7 +360,7 @@ def new_match_id(tag: str) -> str:
 
 
 def _check_seats(seats: int | Iterable[int], count: int) -> set[int]:
-    """Return the outside seats. Raises `BadOption`."""
+    """Return the outside seats. Raises `BadOption` if a seat is invalid."""
     given: list[object] = [*seats] if isinstance(seats, Iterable) else [seats]
     for seat in given:
         if isinstance(seat, bool) or not isinstance(seat, int) or seat not in range(count):

@@ -1,13 +1,12 @@
 """Exact results for small games, by traversal of all positions.
 
-They are the best possible play against random moves (`optima_against_random`), and a given player's strength.
+They cover the best possible play against random moves (`optima_against_random`) and a given player's strength.
 
-A player that knows its move probabilities is asked in every position it can reach. The table of its answers is its
-`Policy` (`tabulate`). `value` is a policy's result against random play or another policy, `best_response` is the
-strongest opponent with its result, and `exploitability` is the distance from an equilibrium. `measure` computes all
-three. `list_costly_decisions` finds the decisions that cost a player most. A player that does not know its
-probabilities is asked for replies instead (`sample_policy`). Its exploitability has an interval
-(`estimate_exploitability`).
+A player that knows its move probabilities is queried in every position it can reach. The answers form its `Policy`
+(`tabulate`). `value` is a policy's result against random play or another policy. `best_response` is the strongest
+opponent and its result. `exploitability` is the distance from an equilibrium. `measure` computes all three.
+`list_costly_decisions` finds the decisions that cost a player most. A player that does not know its probabilities is
+sampled instead (`sample_policy`). Its exploitability is then a confidence interval (`estimate_exploitability`).
 
 Exact figures need an OpenSpiel game with two seats and at most 400,000 positions. Chance, hidden information and
 simultaneous moves are allowed. Examples: `tic_tac_toe`, `kuhn_poker`, `leduc_poker`, `liars_dice`,

@@ -1,6 +1,6 @@
 """Best-response files, and the player `exploit:FILE` that plays one.
 
-The file is a JSON table of moves, with its target player's identity and its own digest.
+The file is a JSON table of moves, with the target player's identity and a digest of the content.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _REMEDY = "Write it anew with  gymposium exploit PLAYER --game GAME."
 
 
 class Target(FileModel):
-    """The player that an adversary was fitted to."""
+    """The player an adversary was fitted to."""
 
     player: str
     code: dict[str, str]
@@ -34,7 +34,7 @@ class Target(FileModel):
 
     @classmethod
     def from_identity(cls, name: str, code: Mapping[str, str], identity: Identity) -> Target:
-        """Return the target with this name, code (`locate_code`) and identity."""
+        """Return the target for this player name, code (`locate_code`) and identity."""
         return cls(
             player=name,
             code=dict(code),
@@ -56,9 +56,9 @@ class Adversary(FileModel):
     how: Literal["traversal", "replies", "search"]
     """`traversal`: the exact best response.
 
-    `replies`: the best response to shares of the target's replies. It exploits their noise, so `returns` are too high
-    on average. `search`: found by simulated matches. `returns` are means of other matches. In unknown states it plays
-    at random."""
+    `replies`: the best response to the target's observed reply frequencies. It exploits their noise, so `returns` are
+    too high on average. `search`: found by simulated matches. `returns` are means over separate matches. In unknown
+    states, the adversary plays at random."""
     moves: tuple[dict[str, str], dict[str, str]]
     """For each seat, the move per information state, keyed by the seat's view (`Match.view`)."""
     digest: str = ""
@@ -101,7 +101,7 @@ class Adversary(FileModel):
 class AdversaryPlayer:
     """The player `exploit:FILE`: the best response to one player, in one game.
 
-    Its name includes the start of the file's digest (`exploit:FILE#DIGEST`), also in records. Opponents other than its
+    Its name, in records too, includes the start of the file's digest (`exploit:FILE#DIGEST`). Opponents other than its
     target may beat it."""
 
     reader: Reader = READERS["move"]
@@ -109,14 +109,14 @@ class AdversaryPlayer:
     repeats: Repeats = "quickly"
 
     def __init__(self, adversary: Adversary, path: str) -> None:
-        """`path` is the adversary's path, used in the name."""
+        """`path` is the adversary file's path, shown in the player's name."""
         self._adversary = adversary
         self.deterministic = adversary.how != "search"
         self._files = {path: adversary.digest}
         self.name = f"exploit:{path}#{adversary.digest.removeprefix('sha256:')[:12]}"
 
     def identity(self) -> Identity:
-        """The table's digest and the target, its only opponent on a board."""
+        """The table's digest and the target, the adversary's only opponent on a board."""
         target = self._adversary.target
         return Identity(self._files, {FITTED_TO: target.player, FITTED_FILES: digest_files(target.files)})
 
@@ -128,7 +128,8 @@ class AdversaryPlayer:
         return [Reply(self._find_move(ask) or ask.rng.choice(ask.legal_moves or [])) for ask in asks]
 
     def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
-        """Return distributions with all probability on one move, or uniform ones in states without a move."""
+        """Return distributions that put all probability on the table's move, or uniform ones in states missing from the
+        table."""
         found = []
         for ask in asks:
             moves, chosen = tuple(ask.legal_moves or ()), self._find_move(ask)
@@ -142,7 +143,7 @@ class AdversaryPlayer:
 
 
 def open_adversary(path: str, digest: str | None = None) -> AdversaryPlayer:
-    """Return the player in a file, if its digest has this prefix.
+    """Return the player in a file whose digest starts with this prefix.
 
     Raises `BadRecord` if the file is not an adversary. Raises `BadOption` if it was modified or is another
     adversary."""

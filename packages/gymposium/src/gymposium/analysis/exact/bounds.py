@@ -1,17 +1,17 @@
 """Confidence intervals for a player's exploitability, from sampled replies.
 
-*From below*: a best response to some replies is valued against the others. In expectation, this is what the response
-gets from the player, and at most what the best response gets.
+*Lower bound*: a best response to some of the replies is evaluated against the rest. In expectation, this is the
+response's true return, so it is at most the best response's return.
 
-*From above*: the best response to all replies is valued against the same replies. In expectation, this is at least what
-the best response gets from the player, because it also exploits the noise. Each response's return is a sum of products
-of independent shares, so its expectation is its return. The expectation of the maximum is at least the maximum
+*Upper bound*: the best response to all replies is evaluated against the same replies. In expectation, this is at least
+the best response's return against the player, because it also exploits the noise. Each response's return is a sum of
+products of independent shares, so its expectation is its return. The expectation of the maximum is at least the maximum
 expectation.
 
-Each end then adds a margin for the standard error of its value, by the delta method.
+Both bounds are then widened by a multiple of their standard error, computed with the delta method.
 
-A state without a reply is unknown. From below, the player does what is best for it there; from above, what is worst.
-The opponent sees it.
+A state without a reply is unknown. There the lower bound assumes the player's best move, and the upper bound its worst.
+The upper bound also lets the opponent see the hidden information.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from gymposium.match.failures import compute_forfeit_returns
 from gymposium.players.distribution import MoveDistribution
 
 SCORE = 2.24
-"""Standard errors on either side of an interval. Each end is off with a probability of at most 1.25 %, because they are
-estimated separately."""
+"""Standard errors added on either side of an interval. Each bound misses the true value with a probability of at most
+1.25 %, because the bounds are estimated separately."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class ExploitabilityInterval:
 def estimate_exploitability(sampled: SampledPolicy, *, forfeits: bool) -> ExploitabilityInterval:
     """Return an interval for a player's NashConv / 2 in a zero-sum game.
 
-    With `forfeits`, it is for the player as it plays; without, for its legal moves alone. An exploitability is at least
-    0."""
+    With `forfeits`, illegal replies forfeit the match; without, only the player's legal moves count. Both bounds are
+    clipped at 0."""
     graph = build_graph(sampled.game)
     all_replies = sampled.policy(forfeits=forfeits)
     smoothed = sampled.policy(forfeits=forfeits, prior=PRIOR)
@@ -84,7 +84,7 @@ def _compute_variance(
     seat: int,
     counts: Mapping[State, int],
 ) -> float:
-    """Return the variance of the return of `response`, given reply counts per state."""
+    """Return the variance of the return that `response` gets, given reply counts per state."""
     found = compute_gains(graph, policy, response, 1 - seat, paid=seat)
     return math.fsum(gains.variance / counts[state] for state, gains in found.items() if counts.get(state))
 
@@ -92,7 +92,7 @@ def _compute_variance(
 def _compute_upper_return(graph: Graph, policy: Policy, seat: int) -> tuple[float, int]:
     """Return an upper bound on an opponent's return in `seat`, and the number of unknown states it can reach.
 
-    Behind an unknown state, the opponent sees everything."""
+    After an unknown state, the opponent sees everything."""
     positions = graph.positions
     worth, reach = [0.0] * len(positions), [0.0] * len(positions)
     sees = [False] * len(positions)

@@ -1,7 +1,7 @@
 """Match returns corrected for luck: the same mean with less variance.
 
-Luck is what chance deals, and what a player with a known policy happens to draw from it. It is measured by a table
-fixed before the match, and then removed (AIVAT: Burch, Schmid, Moravčík, Morrill and Bowling, 2018, AIVAT: A New
+Luck comes from chance events and from the random moves of a player with a known policy. A table fixed before the match
+measures this luck, which is then removed (AIVAT: Burch, Schmid, Moravčík, Morrill and Bowling, 2018, AIVAT: A New
 Variance Reduction Technique for Agent Evaluation in Imperfect Information Games). With any table, the corrected return
 has the mean of the plain one. A good table removes more variance.
 
@@ -9,10 +9,10 @@ has the mean of the plain one. A good table removes more variance.
   policy determine its next information state and its final return. The corrected return starts with the table's value
   of the match. For each of the seat's moves, it adds the expected value after the move minus the value before it. This
   averages over all hands that the known player may hold (AIVAT's imaginary observations).
-- *None is known.* For each chance event, the value before it minus the value after it is added to the return.
-- *Both are known.* The corrected return is the exact value.
+- *Neither policy is known.* Each chance event adds the value before it minus the value after it to the return.
+- *Both policies are known.* The corrected return is the exact value.
 
-Values are those of the table against itself.
+All values assume that both seats play the table.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _DecisionProcess:
     """A match as one seat sees it, against chance and a known policy."""
 
     start: float
-    """Expected value of the first information state, as the seat's return."""
+    """The seat's expected return in the first information state."""
     before: dict[str, float]
     """The table's value per information state."""
     after: dict[tuple[str, int], float]
@@ -46,7 +46,7 @@ class _DecisionProcess:
 
 
 class LuckCorrector:
-    """A correction of one game's match returns by a table's values."""
+    """A corrector of match returns in one game, based on a table's values."""
 
     def __init__(self, table: Policy) -> None:
         """`table` covers every information state of both seats, like `cfr-N`. Raises `TooLarge` like `build_graph`."""
@@ -62,9 +62,9 @@ class LuckCorrector:
     ) -> tuple[float, float]:
         """Return each seat's corrected return.
 
-        `events` are those of the whole match, `returns` its plain returns, and `forfeits` the seat that gave no legal
-        move at the end. Raises `BadRecord` if the events are not a match of the game, or one that a known policy cannot
-        play."""
+        `events` cover the whole match, `returns` are its uncorrected returns, and `forfeits` is the seat whose illegal
+        reply ended it. Raises `BadRecord` if the events are not a match of the game, or if a known policy cannot
+        produce them."""
         line = [*self._follow(events)]
         first, second = policies
         if first is not None and second is not None:

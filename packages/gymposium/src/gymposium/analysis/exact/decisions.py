@@ -29,9 +29,9 @@ class CostlyDecision:
     better: str
     """The move with the highest mean return against the best response."""
     share: float
-    """Share of the other replies' probability that helps most when moved to `better`: one of `SHARES`."""
+    """The most helpful share of the other replies' probability to move to `better`: one of `SHARES`."""
     cost: float
-    """Reduction in the return of a refitted best response per match with the player in this seat.
+    """Return per match that a refitted best response loses after the change, with the player in this seat.
 
     All other decisions stay the same, so the costs of several decisions do not add up."""
 
@@ -43,9 +43,8 @@ SHARES = (0.25, 0.5, 1.0)
 def list_costly_decisions(policy: Policy, response: BestResponse, most: int) -> list[CostlyDecision]:
     """Return a policy's most costly decisions, the costliest first.
 
-    Up to `most` decisions are examined: those with the most to gain against the present best response. Decisions that
-    gain nothing against a refitted best response are omitted. Both policies cover every state of the game (use
-    `completed`, and `best_response` to its result)."""
+    Up to `most` decisions are examined, in order of their possible gain against the current best response. Decisions
+    that gain nothing against a refitted best response are omitted. Both policies must cover every state of the game."""
     graph = build_graph(policy.game)
     gains = [gain for seat in (0, 1) for gain in _find_better_moves(graph, policy, response.policy, seat)]
     gains.sort(key=lambda gain: (-gain.size, gain.seat, gain.first))

@@ -22,8 +22,9 @@ from gymposium.games.protocol import Game
 def compute_average_policy(game: Game, iterations: int) -> Mapping[State, Mapping[int, float]]:
     """Return the action probabilities per information state, after this number of iterations.
 
-    OpenSpiel's states of dark hex reveal how often the opponent has tried a cell. Our views hide this. If several
-    states share a view, the policy of one is returned. On 2 by 3 cells its exploitability is below 1e-4.
+    In dark hex, OpenSpiel's states reveal how often the opponent has tried a cell, and our views hide it. If several
+    states share a view, the policy in one of them is returned. On 2 by 3 cells, the exploitability of the result is
+    below 1e-4.
 
     Raises `TooLarge` with the reason if the game is too large or of an unsupported kind."""
     solvable = require_solvable(game)
@@ -52,7 +53,8 @@ def require_solvable(game: Game) -> OpenSpielGame:
 
 
 def _suggest_player(game: Game) -> str:
-    """Return the alternative to cfr-N for a perfect-information game: `exact` only if it may play the game."""
+    """Return the player to suggest instead of cfr-N in a perfect-information game: `exact` only if it supports the
+    game."""
     with suppress(TooLarge):
         check_solvable(game)
         if game.max_decisions <= DEEPEST and game.spec.utility == "zero_sum":
@@ -69,7 +71,8 @@ def make_sequential(game: OpenSpielGame) -> pyspiel.Game:
 
 
 def information_states(game: OpenSpielGame, engine: pyspiel.Game) -> Iterator[tuple[str, State]]:
-    """Yield every information state's name in `engine` (`make_sequential`), and ours. Some occur more than once."""
+    """Yield each information state's OpenSpiel string and our view of it, in an engine from `make_sequential`. Some
+    occur more than once."""
     histories = 0
     ahead: list[tuple[pyspiel.State, pyspiel.State, int]] = [(engine.new_initial_state(), game.start(), -1)]
     while ahead:

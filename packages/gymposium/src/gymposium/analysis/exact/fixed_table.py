@@ -15,7 +15,7 @@ from gymposium.analysis.exact.size import MOST_UNASKED
 from gymposium.games.protocol import Game
 
 ITERATIONS, FEWER_ITERATIONS = 1000, 100
-"""Iterations in games with up to `MOST_UNASKED` positions, and in larger games. Either takes seconds."""
+"""CFR+ iterations in games with up to `MOST_UNASKED` positions, and in larger games. Both take seconds."""
 
 
 @dataclass(frozen=True, slots=True)

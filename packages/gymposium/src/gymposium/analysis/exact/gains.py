@@ -1,4 +1,4 @@
-"""Contribution of each reply in a policy to a mean return, with an unchanged opponent."""
+"""The contribution of each reply in a policy to the mean return, against an unchanged opponent."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class Gains:
     odds: tuple[float, ...]
     """Probability of each legal move and, last, of no legal move."""
     returns: tuple[float, ...]
-    """Contribution to the mean return of matches through this state, for each of these replies."""
+    """What matches through this state contribute to the mean return, for each reply in `odds`."""
 
     @property
     def mean(self) -> float:
-        """Return the contribution with the actual replies."""
+        """Return the mean contribution over the replies, by their probability."""
         return math.fsum(p * gain for p, gain in zip(self.odds, self.returns, strict=True))
 
     @property
     def variance(self) -> float:
-        """Return the variance over the replies."""
+        """Return the variance of the contribution over the replies."""
         mean = self.mean
         return math.fsum(p * (gain - mean) ** 2 for p, gain in zip(self.odds, self.returns, strict=True))
 
@@ -38,7 +38,7 @@ class Gains:
 def compute_gains(
     graph: Graph, policy: Policy, opponent: Mapping[State, MoveDistribution], seat: int, paid: int
 ) -> dict[State, Gains]:
-    """Return the gains in each reachable information state of a policy in `seat`, as returns of the seat `paid`.
+    """Return the gains in each information state that a policy reaches in `seat`, as returns of the seat `paid`.
 
     Both policies cover every state of the game."""
     positions = graph.positions

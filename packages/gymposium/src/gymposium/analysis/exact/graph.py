@@ -3,8 +3,8 @@
 If nothing is hidden and rewards come at the end, a position is the board's state, whichever moves led to it. So
 tic-tac-toe has 4,520 positions with a move to make instead of 294,778 histories. Otherwise a position is a history.
 
-Simultaneous moves are made one after the other: the first seat moves, then the second, which learns nothing of it (as
-in OpenSpiel's `turn_based_simultaneous_game`).
+Simultaneous moves are made one after the other. The second seat does not see the first seat's move (as in OpenSpiel's
+`turn_based_simultaneous_game`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from gymposium.games.openspiel.adapter import OpenSpielGame
 from gymposium.games.protocol import CHANCE, Event, Game
 
 OVER = -2
-"""The "seat to move" at the end of a match."""
+"""Value of `Position.seat` after the end of a match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Position:
     returns: tuple[float, ...]
     """Each seat's return so far."""
     joint: bool = False
-    """Whether the other seat moves simultaneously, in the positions in `children`."""
+    """Whether the other seat moves simultaneously with this one, and its moves follow in `children`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,10 +55,10 @@ class Graph:
 
     @cached_property
     def orders(self) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:
-        """Position groups for each seat, in an order for working backwards.
+        """Position groups for each seat, ordered for backward induction.
 
-        Each group comes after everything that its positions lead to. A group is one of the seat's information states,
-        or one position where the seat does not move."""
+        Each group comes after all positions that can follow it. A group is one of the seat's information states, or a
+        single position where the seat does not move."""
         return _order_backwards(self.positions, 0), _order_backwards(self.positions, 1)
 
 
@@ -88,7 +88,7 @@ def check_small(game: Game) -> None:
 
 @lru_cache(maxsize=256)
 def _find_size_problem(game: Game) -> str | None:
-    """Return why a game is not traversed by default. Boards ask for each of their players."""
+    """Return why a game is not traversed by default, or None. Cached, because boards check once per player."""
     try:
         _GraphBuilder(_require_traversable(game), MOST_UNASKED)
     except TooLarge as reason:
@@ -141,9 +141,9 @@ def check_engine(game: OpenSpielGame) -> None:
 
 
 class _GraphBuilder:
-    """A game's positions, found depth-first, because the engine's states take most of the memory.
+    """A depth-first builder of a game's positions. Depth-first saves memory, because engine states take most of it.
 
-    Without merging, each position comes before those that it leads to."""
+    Without merging, each position comes before those that follow it."""
 
     def __init__(self, game: OpenSpielGame, most: int) -> None:
         """Collect the positions. Raises `TooLarge` if there are more than `most`."""
@@ -222,4 +222,4 @@ class _PendingPosition:
     state: pyspiel.State
     events: tuple[Event, ...]
     first: tuple[tuple[int, int, str], ...] = ()
-    """Seat, action and name of a simultaneous move."""
+    """Seat, action and name of the first seat's simultaneous move, if the second seat's is still missing."""

@@ -46,11 +46,11 @@ class PolicyFigures:
 
 @dataclass(frozen=True, slots=True)
 class PlayerFigures:
-    """Exact figures for a player, with forfeits for illegal replies and restricted to legal moves."""
+    """Exact figures for a player, once with forfeits for illegal replies and once restricted to legal moves."""
 
     as_played: PolicyFigures
     restricted: PolicyFigures | None
-    """None if there is a state where the player never plays a legal move."""
+    """None if the player never plays a legal move in some state."""
 
     def as_dict(self) -> dict[str, object]:
         """Return the figures as plain data, with the number of information states that the player can reach."""
@@ -68,8 +68,8 @@ class PlayerFigures:
 def measure(game: Game, player: Player, seed: int = 0) -> PlayerFigures:
     """Return all exact figures for a player in a game.
 
-    A player whose policy is estimated from samples is asked twice, with `seed` and `seed + 1`. Raises the same errors
-    as `tabulate`."""
+    A policy estimated from samples is tabulated twice, with `seed` and `seed + 1`. Raises the same errors as
+    `tabulate`."""
     policy = tabulate(game, player, seed=seed)
     held_out = tabulate(game, player, seed=seed + 1) if policy.estimated else None
     restricted = None

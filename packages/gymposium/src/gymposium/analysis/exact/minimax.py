@@ -15,8 +15,8 @@ class Minimax:
     Values are cached by view, for up to `most` positions."""
 
     def __init__(self, game: Game, seat: int, most: int, *, every: bool = False) -> None:
-        """With `every`, visit every position that can follow, even if not needed for the value. Then no later position
-        of the match is too large."""
+        """With `every`, visit every possible later position, even if the value does not need it. Then no later call in
+        the match raises `TooLarge`."""
         check_solvable(game)
         self._seat, self._room, self._every = seat, TraversalGuard(game, most), every
         self._lowest, self._highest = game.utility_range
@@ -59,7 +59,7 @@ def list_children(match: Match) -> Iterator[tuple[str, Match]]:
 
 
 _NEVER = random.Random(0)
-"""Unused generator: there is no chance."""
+"""Placeholder generator, never drawn from: these games have no chance."""
 
 
 def check_solvable(game: Game) -> None:

@@ -14,7 +14,7 @@ from gymposium.analysis.exact.size import MOST_UNASKED, TraversalGuard
 from gymposium.games.protocol import Game, Match
 
 Preference = Callable[[Outcome], tuple[float, ...]]
-"""A function that ranks outcomes: the best one has the greatest tuple."""
+"""A function that ranks outcomes: the best outcome has the greatest tuple."""
 
 _WINS: Preference = attrgetter("win", "draw")
 _GAINS: Preference = attrgetter("mean_return", "win")
@@ -44,7 +44,8 @@ class _Traversal:
         return self._values[key]
 
     def _list_candidates(self, match: Match, mine: bool) -> list[Match]:
-        """Return the positions after each move. A safe policy's own moves must keep the minimax value."""
+        """Return the position after each move. A safe policy's own moves are limited to those that keep the minimax
+        value."""
         ahead = [child for _, child in list_children(match)]
         if self._minimax is None or not mine:
             return ahead
@@ -53,9 +54,9 @@ class _Traversal:
 
 
 def optima_against_random(game: Game) -> dict[str, Outcome]:
-    """Return three optima: most wins, highest return, and most wins among safe policies.
+    """Return the best results by three criteria: most wins, highest return, and most wins among safe policies.
 
-    A safe policy keeps every position's minimax value, so it never loses a game that need not be lost.
+    A safe policy keeps every position's minimax value, so it never turns a draw or a win into a loss.
 
     Raises `TooLarge` if the game cannot be traversed."""
     check_solvable(game)

@@ -18,8 +18,10 @@ class ExactPlayer:
     """A perfect player, by minimax over all positions that can follow.
 
     It picks uniformly among the moves that keep the position's value, without preferring shorter wins. Solved positions
-    are cached across matches. It plays games with two seats that alternate, perfect information, no chance and at most
-    400,000 positions. For other games it raises `TooLarge` with the reason."""
+    are cached across matches.
+
+    It plays two-seat games with alternating moves, perfect information, no chance and at most 400,000 positions. For
+    other games it raises `TooLarge` with the reason."""
 
     name = "exact"
     reader: Reader = READERS["move"]
@@ -30,7 +32,7 @@ class ExactPlayer:
         self._solved: dict[Game, Minimax] = {}
 
     def check_game(self, game: Game) -> None:
-        """Raise `TooLarge` with the reason for a game of another kind. The size is seen at the first move."""
+        """Raise `TooLarge` with the reason for an unsupported kind of game. The size is checked at the first move."""
         check_solvable(game)
         if game.spec.utility != "zero_sum":
             raise TooLarge(f"exact does not play {game.name}, because the game is not zero-sum.")
@@ -74,7 +76,7 @@ class CfrPlayer:
         self._solved: dict[Game, Mapping[State, Mapping[int, float]]] = {}
 
     def check_game(self, game: Game) -> None:
-        """Raise `TooLarge` with the reason for a game of another kind. The size is seen at the first move."""
+        """Raise `TooLarge` with the reason for an unsupported kind of game. The size is checked at the first move."""
         require_solvable(game)
 
     def act(self, asks: Sequence[Ask]) -> list[Reply]:
@@ -84,7 +86,7 @@ class CfrPlayer:
         ]
 
     def distributions(self, asks: Sequence[Ask]) -> list[MoveDistribution]:
-        """Return the policy at each ask."""
+        """Return the average policy's distribution for each ask."""
         return [self._distribution(ask) for ask in asks]
 
     def _distribution(self, ask: Ask) -> MoveDistribution:

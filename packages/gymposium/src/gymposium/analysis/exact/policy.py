@@ -19,7 +19,8 @@ State = tuple[int, str]
 
 
 class NoLegalMove(GymposiumError):
-    """A policy without legal moves in some state, so it cannot be restricted to them."""
+    """Raised if a policy cannot be restricted to legal moves, because some state has none with a probability above
+    0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Policy:
     player: str
     """Name of the player."""
     table: Mapping[State, MoveDistribution]
-    """Distribution in each information state that the player can reach against some opponent."""
+    """Distribution in each information state that the player can reach against any opponent."""
 
     @property
     def legal_mass(self) -> float:
@@ -41,12 +42,12 @@ class Policy:
 
     @property
     def exact(self) -> bool:
-        """Whether this is exactly the player: computed, with a legal mass of at least 0.999 in every state."""
+        """Whether the policy is exact: computed, with a legal mass of at least 0.999 in every state."""
         return all(distribution.exact for distribution in self.table.values())
 
     @property
     def forfeits(self) -> bool:
-        """Whether some of the player's replies are not legal moves."""
+        """Whether some of the player's replies are illegal."""
         return any(get_move_probabilities(distribution)[1] > 0.0 for distribution in self.table.values())
 
     @property
@@ -70,7 +71,7 @@ class Policy:
 
 
 def get_move_probabilities(distribution: MoveDistribution) -> tuple[tuple[float, ...], float]:
-    """Return the probability of each legal move, and of no legal move. Rounding can push a legal mass above 1."""
+    """Return the probability of each legal move, and of an illegal reply. Rounding can push a legal mass above 1."""
     total = math.fsum(distribution.probabilities)  # 0 if no legal move is ever played
     legal = min(1.0, distribution.legal_mass) if total else 0.0
     return tuple(legal * probability for probability in distribution.probabilities), 1.0 - legal
@@ -79,8 +80,8 @@ def get_move_probabilities(distribution: MoveDistribution) -> tuple[tuple[float,
 def tabulate(game: Game, player: Player, seats: Collection[int] = (0, 1), seed: int = 0) -> Policy:
     """Return a player's policy in these seats of a small game.
 
-    The player is asked, in a few large batches, in every position that it can reach against some opponent. `seed` fixes
-    the samples of an estimate. Raises `TooLarge` if the game cannot be traversed. Raises `GymposiumError` if the player
+    The player is queried, in a few large batches, in every position it can reach against any opponent. `seed` fixes the
+    samples of an estimate. Raises `TooLarge` if the game cannot be traversed. Raises `GymposiumError` if the player
     does not know its move probabilities, or if they depend on more than the position."""
     graph = build_graph(game)
     asked = _require_distributions(player)
@@ -91,9 +92,9 @@ def tabulate(game: Game, player: Player, seats: Collection[int] = (0, 1), seed: 
 
 
 def complete_policy(policy: Policy, player: Player, seed: int = 0) -> Policy:
-    """Extend a policy with the states of both seats that the player never reaches itself.
+    """Extend a policy to every state of both seats, including those the player's own moves never reach.
 
-    The player is asked in them, as in `tabulate`."""
+    The player is queried there as in `tabulate`."""
     graph, asked = build_graph(policy.game), _require_distributions(player)
     unknown: dict[State, Ask] = {}
     for i, position in enumerate(graph.positions):
@@ -107,7 +108,7 @@ def complete_policy(policy: Policy, player: Player, seed: int = 0) -> Policy:
 def knows_probabilities(game: Game, player: Player) -> bool:
     """Return whether a player computes its move probabilities in a small game, instead of sampling them.
 
-    It is asked in one position."""
+    One position is queried to find out."""
     if not isinstance(player, DistributionPlayer):
         return False
     graph = build_graph(game)

@@ -14,7 +14,7 @@ from gymposium.util.durable import replace_text
 from gymposium.util.json_file import FileModel, read_model
 
 REPORT = "exploit.json"
-"""Name of the report file in the folder of `gymposium exploit`."""
+"""Name of the report file in the output folder."""
 
 
 class Exploitability(FileModel):
@@ -42,7 +42,7 @@ class ReportedDecision(FileModel):
 
     seat: int
     position: str
-    """The player's prompt there."""
+    """The prompt in this position."""
     moves: dict[str, float]
     """Probability of each legal move, as played."""
     no_legal_move: float
@@ -71,13 +71,13 @@ class ReportedDecision(FileModel):
 
     @property
     def share_text(self) -> str:
-        """Describe how often the better move would help most."""
+        """Describe in words how often the better move should be played."""
         words = {0.25: "instead of a quarter of the others", 0.5: "instead of half of the others", 1.0: "always"}
         return words[self.share]
 
 
 class ExploitReport(FileModel):
-    """A player's exploitability, the decisions behind it, and an adversary that demonstrates it."""
+    """A player's exploitability, its most costly decisions, and an adversary that demonstrates it."""
 
     format: Literal["gymposium-exploit-1"] = "gymposium-exploit-1"
     game: str
@@ -87,11 +87,12 @@ class ExploitReport(FileModel):
     as_it_plays: Exploitability | None
     """With forfeits for illegal replies; None if nothing is known."""
     legal_moves_alone: Exploitability | None
-    """None if the player never plays a legal move in some state, and for a searched response."""
+    """Restricted to legal moves. None if some state has none with a probability above 0, and for a searched
+    response."""
     returns: tuple[float, float]
     """The adversary's mean return against the player, in seat 0 and seat 1."""
     details: dict[str, Any]
-    """Source of the figures: those of `eval --exact`, or the number of replies or simulated matches."""
+    """What the figures are based on: the result of `eval --exact`, or the number of replies or simulated matches."""
     decisions: tuple[ReportedDecision, ...]
     """The most costly decisions, the costliest first."""
     adversary: str

@@ -43,12 +43,12 @@ class BestResponse:
 def best_response(policy: Policy, held_out: Policy | None = None) -> BestResponse:
     """Return the deterministic policy with the highest mean return against `policy` in each seat.
 
-    It takes the first of equal moves. Illegal replies in `policy` count as forfeits. In states that `policy` never
-    reaches, it responds to a policy with rare random moves.
+    Of equally good moves, it plays the first. Illegal replies in `policy` count as forfeits. In states that `policy`
+    never reaches, it responds as if `policy` rarely played random moves.
 
-    A best response to a policy estimated from samples exploits their noise. So it is evaluated against
-    `held_out`, the same player's policy from other samples (another `seed` of `tabulate`). That value estimates what
-    this response gets, which is at most what the best response gets.
+    A best response to an estimated policy also exploits the noise in its samples. So it is evaluated against
+    `held_out`, the same player's policy from other samples (`tabulate` with another `seed`). That value estimates this
+    response's return, which is at most the best response's.
 
     Raises `GymposiumError` for an estimated policy without `held_out`, and for a policy tabulated for only one seat."""
     if reason := find_response_problem(policy, held_out):
@@ -92,11 +92,11 @@ class SeatResponse:
 
 
 def compute_seat_response(graph: Graph, policy: Policy, seat: int) -> SeatResponse:
-    """Compute a seat's best response backwards from the ends.
+    """Compute a seat's best response by backward induction.
 
-    It takes the best move on average over the state's positions, weighted by the probability that chance and `policy`
-    lead there. If `policy` never leads there, only the positions behind the fewest never-played moves count. This is
-    the limit of a policy that plays each such move occasionally."""
+    In each information state it takes the best move on average. Positions are weighted by the probability that chance
+    and `policy` reach them. If `policy` never reaches the state, only the positions that need the fewest never-played
+    moves count. This is the limit of a policy that occasionally plays such moves."""
     positions = graph.positions
     worth, reach, forfeits = ([0.0] * len(positions) for _ in range(3))
     slips = [len(positions)] * len(positions)  # number of never-played moves on the way

@@ -1,8 +1,8 @@
-"""Policies estimated from replies: where a player is asked how often, and its answers.
+"""Policies estimated from sampled replies, and the allocation of samples to states.
 
-Replies are spent where they are most informative about the exploitability. The number of replies in an information
-state is proportional to the standard deviation of the state's contribution to the best response's return (Neyman's
-allocation), as estimated from the replies so far.
+Samples go where they are most informative about the exploitability. The number of replies in an information state is
+proportional to the standard deviation of the state's contribution to the best response's return (Neyman's allocation),
+as estimated from the replies so far.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ from gymposium.replies.reading import read, read_action
 REPLIES = 20_000
 """Default number of replies to ask for."""
 FOLDS = 4
-"""Number of parts of each state's replies. A best response to the others is valued against one of them
+"""Number of folds of each state's replies. A best response to all folds but one is evaluated against that one
 (`gymposium.analysis.exact.bounds`)."""
 ROUNDS = 6
 """Number of rounds of reallocation."""
 FIRST_SHARE = 0.25
-"""Share of the replies spread evenly over all states at first. More if each state would have fewer than one per
-fold."""
+"""Share of the replies spread evenly over all states in the first round. It is larger if a state would otherwise get
+fewer than one reply per fold."""
 PRIOR = 0.5
-"""Pseudocount for every move and for failure when estimating a spread: an unseen move may still be played."""
+"""Pseudocount for every move and for an illegal reply when estimating variances, because an unseen move may still be
+played."""
 AT_ONCE = 1024
 
 
@@ -61,7 +62,7 @@ class SampledPolicy:
         return sum(map(len, self.replies.values()))
 
     def likely(self) -> Policy:
-        """Return the reply shares as the player's policy, uniform in states without a reply."""
+        """Return the reply frequencies as the player's policy, uniform in states without a reply."""
         even = {
             state: MoveDistribution(moves, (1 / len(moves),) * len(moves), 1.0, None)
             for state, moves in self.moves.items()
@@ -70,7 +71,7 @@ class SampledPolicy:
         return Policy(self.game, self.player, even | {s: replace(found, samples=None) for s, found in seen.items()})
 
     def policy(self, *, forfeits: bool, folds: Collection[int] = range(FOLDS), prior: float = 0.0) -> Policy:
-        """Return the reply shares as a policy, without the states that have no replies.
+        """Return the reply frequencies as a policy, omitting states without replies.
 
         With `forfeits`, illegal replies forfeit; without, only legal moves count. Only replies in these folds are
         counted. `prior` is added to each outcome's count, in every state of the game."""
@@ -174,7 +175,7 @@ def _allocate_replies(graph: Graph, found: SampledPolicy, replies: int, number: 
 
 
 def _compute_weights(graph: Graph, found: SampledPolicy) -> dict[State, float]:
-    """Return the standard deviation per state of one more reply's information about the exploitability."""
+    """Return each state's sampling weight: the standard deviation of its contribution to the best response's return."""
     seen, smoothed = found.policy(forfeits=False), found.policy(forfeits=False, prior=PRIOR)
     weights = dict.fromkeys(found.moves, 0.0)
     for seat in (0, 1):

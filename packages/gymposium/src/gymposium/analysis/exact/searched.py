@@ -3,9 +3,9 @@
 Matches are simulated against the player. In each of its information states, the response tries the moves by UCB1, as in
 UCT (Kocsis & Szepesvári, 2006, Bandit Based Monte-Carlo Planning). Each match adds one known state and is then played
 at random. So memory grows with the number of matches, not with their lengths (Coulom, 2006, Efficient Selectivity and
-Backup Operators in Monte-Carlo Tree Search). The transition counts of each move are then solved backwards. The
-response's return against the player is a lower bound on the exploitability. It must be measured in other matches than
-those used to find the response.
+Backup Operators in Monte-Carlo Tree Search). Finally, backward induction over each move's transition counts yields the
+response. The response's return against the player is a lower bound on the exploitability. It must be measured in
+matches that were not used to find the response.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SIMULATIONS = 400_000
 AT_ONCE = 256
 """Number of concurrent simulations, so that the player is asked in batches."""
 MOST_KEPT = 100_000
-"""Number of player states with cached move probabilities. Others are asked for again."""
+"""Maximum number of player states with cached move probabilities. For other states, the player is queried again."""
 EXPLORATION = 10.0
 """Weight of UCB1's exploration term, in standard deviations of the returns. The final response does not depend on visit
 counts, so the weight is high."""
@@ -40,7 +40,7 @@ CAUTION = 1.0
 
 @dataclass(slots=True)
 class _Node:
-    """An information state of the response, and the tries in it."""
+    """An information state of the response, with statistics of the moves tried in it."""
 
     moves: tuple[str, ...]
     visits: int = 0
@@ -70,7 +70,7 @@ def search_response(
 ) -> dict[str, str]:
     """Return a response to a player in this seat: one move per known information state, by view (`Match.view`).
 
-    `advance` is called with the number of new simulated matches. A player that knows its move probabilities is asked
+    `advance` is called with the number of new simulated matches. A player that knows its move probabilities is queried
     once per state, any other player every time. Raises `GymposiumError` for a game without two seats and lists of legal
     moves."""
     if game.seats != 2 or game.spec.free_text:
@@ -111,7 +111,7 @@ class _Search:
             live = [one for one in live if not one.over]
 
     def _ask_player(self, live: Sequence[_SimulatedMatch]) -> None:
-        """Ask the player wherever it is to move."""
+        """Ask the player in each of these matches where it is to move."""
         other = 1 - self._seat
         asking = [one for one in live if other in one.match.to_move()]
         if isinstance(self._player, DistributionPlayer):
@@ -195,7 +195,8 @@ class _Search:
     def _solve(self, view: str) -> float:
         """Return an information state's value, based on the values of its successors.
 
-        A seat does not forget, so a state never follows itself. The depth is at most the seat's number of moves."""
+        A seat's view includes its past, so a state never follows itself. The depth is at most the seat's number of
+        moves."""
         node = self._nodes[view]
         if math.isnan(node.value):
             worth, means = [-math.inf] * len(node.moves), [-math.inf] * len(node.moves)
@@ -216,7 +217,7 @@ class _SimulatedMatch:
     match: Match
     rng: random.Random
     path: list[tuple[_Node, str, int]] = field(default_factory=list)
-    """The states where the response moved, with its view and the index of its move."""
+    """The view and the move's index at each move of the response."""
     reply: str | None = None
     """The last reply of a player without known probabilities; None if it was not a legal move."""
     at_random: bool = False

@@ -15,8 +15,8 @@ from gymposium.players.random import RandomPlayer
 def value(policy: Policy, opponent: Policy | None = None) -> Value:
     """Return the exact result of `policy` against `opponent` (default: uniform random play) in each seat.
 
-    Illegal replies of both forfeit. For policies estimated from samples, the result is an estimate too. Raises
-    `GymposiumError` if the policies are for different games or not tabulated for their seats."""
+    Illegal replies forfeit, for both policies. For policies estimated from samples, the result is an estimate too.
+    Raises `GymposiumError` if the policies are for different games or not tabulated for their seats."""
     other = tabulate(policy.game, RandomPlayer()) if opponent is None else opponent
     if other.game != policy.game:
         raise GymposiumError(f"The policies are for different games: {policy.game.name} and {other.game.name}.")
@@ -51,9 +51,9 @@ def _compute_outcome(policy: Policy, opponent: Policy, seat: int) -> Outcome:
 
 
 def _get_forfeit_probability(graph: Graph, position: Position, other: Policy) -> float:
-    """Return the probability that the other seat, if it moves simultaneously, makes an illegal reply.
+    """Return the probability that the other seat's simultaneous reply is illegal.
 
-    If both seats do, each is equally likely to be the one that forfeits (`gymposium.match.failures.choose_forfeit`)."""
+    If both replies are illegal, each seat is equally likely to forfeit (`gymposium.match.failures.choose_forfeit`)."""
     return (
         get_move_probabilities(_get_distribution(other, graph.positions[position.children[0]]))[1]
         if position.joint

@@ -1,9 +1,13 @@
 """Reviews of recorded matches: the cost of each move.
 
-A judge values a position for the seat to move, before and after its move, in returns of the game. A game's judge
-depends on its size (`choose_judge`). Minimax is for perfect information if all positions can be searched. The best
-response to a fixed table (`cfr-N`) is for small games with hidden information. Search is for larger games, and only
-estimates. A review is stored next to its match file.
+A judge estimates the return of the seat to move, before and after its move. The choice of judge depends on the game
+(`choose_judge`):
+
+- Minimax, for perfect-information games small enough to solve.
+- The best response to a fixed table (`cfr-N`), for small games with hidden information.
+- Search, for larger games. Its values are estimates.
+
+A review is stored next to its match file.
 """
 
 from gymposium.analysis.review.file import REVIEW_SUFFIX, ReviewCache, ReviewFile, get_review_path, read_review

@@ -19,7 +19,7 @@ _REMEDY = "Remove it, or write it anew with  gymposium review."
 
 
 class ReviewFile(FileModel):
-    """Reviews of the matches in one file, all of one game and by one judge."""
+    """Reviews of the matches in one file. All are of the same game and by the same judge."""
 
     format: Literal["gymposium-review-1"] = "gymposium-review-1"
     game: str
@@ -51,7 +51,7 @@ class ReviewFile(FileModel):
         )
 
     def is_by(self, game: Game, judge: Judge) -> bool:
-        """Return whether the reviews are of this game and by this judge."""
+        """Return whether the reviews belong to this game and this judge."""
         return (self.game, self.judge, self.table) == (game.name, judge.name, judge.digest)
 
     def find_review(self, record: Record) -> MatchReview | None:
@@ -65,7 +65,7 @@ class ReviewFile(FileModel):
 
 
 class ReviewCache:
-    """Reviews for several match files, each read once."""
+    """A cache of reviews for several match files. Each file is read once."""
 
     def __init__(self) -> None:
         self._files: dict[Path, ReviewFile | None] = {}
@@ -83,7 +83,7 @@ class ReviewCache:
 
 
 def get_review_path(matches: Path) -> Path:
-    """Return the path of a match file's reviews. A compressed file has the same one."""
+    """Return the path of a match file's reviews. Compressing the match file does not change it."""
     return matches.with_name(plain_path(matches).name.removesuffix(".jsonl") + REVIEW_SUFFIX)
 
 

@@ -27,7 +27,7 @@ from gymposium.util.streams import stream
 SIMULATIONS = 10_000
 """Default number of simulations per position judged by search."""
 PROOFS = 10
-"""Number of positions that a search may solve at the end of a match, per simulation."""
+"""Number of positions per simulation that the search judge may solve at the end of a match."""
 
 
 class UnjudgeableGame(GymposiumError):
@@ -42,22 +42,22 @@ class JudgedDecision:
     """The match before the moves."""
     seat: int
     move: str | None
-    """The seat's own move; None if it made none."""
+    """The seat's move; None if it did not choose one."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionValue:
-    """A decision's value to its seat, as a return."""
+    """The value of a decision, as a return of the seat that made it."""
 
     before: float
-    """With the best move."""
+    """Value with the best move."""
     after: float | None
-    """With the actual move; None if there was none."""
+    """Value with the actual move; None without one."""
     best: str | None = None
-    """A move with this value, if the judge names one."""
+    """A move with the value `before`, if the judge names one."""
     unlikely: bool = False
-    """True if the judge's table never leads there. Then hidden information is weighted by the fewest moves that the
-    table never plays."""
+    """True if the judge's table never reaches the position. Then only the hidden states that need the fewest
+    never-played moves count."""
 
 
 class Judge(Protocol):
@@ -138,8 +138,8 @@ class TableJudge:
 
     The table is the average policy after N iterations of CFR+ (the player `cfr-N`), for both seats. A move's value is
     the best response's mean return after it, with hidden information weighted by chance and the table. So a decision is
-    judged by what its seat knew, against a near-equilibrium opponent. It does not depend on what the opponent happened
-    to hold."""
+    judged by what its seat knew, against a near-equilibrium opponent. The opponent's actual hidden information does not
+    matter."""
 
     exact = True
 
@@ -172,10 +172,12 @@ class TableJudge:
 class SearchJudge:
     """Estimates by search with N simulations.
 
-    Without chance and hidden information, the end of a match is solved, as far as 10 N positions reach back from it.
-    Before that, the positions before and after the move are searched with N simulations each. OpenSpiel games use
-    OpenSpiel's search. With hidden information, simulations begin in worlds that the seat cannot tell from the true
-    one, and those for the actual move all begin with it."""
+    In games without chance or hidden information, the end of a match is solved, within a budget of 10 N positions.
+    Earlier positions are searched with N simulations before the move and N after it. OpenSpiel games use OpenSpiel's
+    search.
+
+    With hidden information, each simulation starts in a state that the seat cannot distinguish from the true one. The
+    simulations for the actual move all begin with that move."""
 
     digest = ""
     exact = False
@@ -196,7 +198,7 @@ class SearchJudge:
         return found
 
     def _solve_ending(self, choices: Sequence[JudgedDecision], found: list[DecisionValue | None]) -> int:
-        """Solve the end of the match, and return the first solved decision."""
+        """Solve the end of the match, and return the index of the first solved decision."""
         known = len(choices)
         with suppress(TooLarge):
             check_solvable(self._game)
@@ -207,7 +209,7 @@ class SearchJudge:
         return known
 
     def _search(self, choice: JudgedDecision, rng: random.Random) -> DecisionValue | None:
-        """Estimate a decision's value; None if no world matches what the seat saw."""
+        """Estimate a decision's value; None if no state matches the seat's observations."""
         if engine.is_searched(choice.match):
             before, after = engine.estimate_value(choice.match, choice.seat, self._simulations, rng), None
             if choice.move is not None:

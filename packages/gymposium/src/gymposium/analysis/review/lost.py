@@ -13,32 +13,32 @@ from gymposium.records.scores import compute_deal_ratios, estimate_mean
 
 @dataclass(frozen=True, slots=True)
 class LossSummary:
-    """A player's losses in a game, as shares of the game's range of returns."""
+    """A player's losses in one game, as shares of the game's return range."""
 
     player: str
     matches: int
     moves: int
     """Number of judged moves. Failed replies are counted separately."""
     per_move: float
-    """Mean loss over these moves."""
+    """Mean loss over the judged moves."""
     low: float | None
     high: float | None
-    """Ends of the 95 % interval; None with fewer than two deals."""
+    """`low` and `high` are the bounds of the 95 % interval for `per_move`; None with fewer than two deals."""
     failures: int
     """Number of decisions without a legal reply."""
     per_failure: float | None
-    """Mean loss of such a decision; None without one."""
+    """Mean loss per decision without a legal reply; None if there are none."""
     unjudged: int
-    """Number of unjudged decisions in its matches, by all seats."""
+    """Number of unjudged decisions in the player's matches, over all seats."""
 
 
 @dataclass(slots=True)
 class _PlayerTally:
     matches: int = 0
     moves: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
-    """Number of moves by deal."""
+    """Number of judged moves per deal."""
     losses: defaultdict[int, float] = field(default_factory=lambda: defaultdict(float))
-    """Their losses by deal."""
+    """Total loss of these moves per deal."""
     failures: list[float] = field(default_factory=list)
     unjudged: int = 0
 
@@ -54,7 +54,7 @@ class LossTally:
     def add(self, players: Sequence[str], deal: int, review: MatchReview, low: float, high: float) -> None:
         """Add a match between the players in these seats.
 
-        Matches with the same `deal`, the match's seed, are not independent. `low` and `high` are the game's minimum and
+        Matches with the same `deal` (the match seed) are not independent. `low` and `high` are the game's minimum and
         maximum return."""
         self.matches += 1
         for player in dict.fromkeys(players):
@@ -70,9 +70,9 @@ class LossTally:
                 tally.losses[deal] += share
 
     def players(self) -> list[LossSummary]:
-        """Return each player's losses, the lowest per move first.
+        """Return each player's losses, sorted by mean loss per move.
 
-        The interval is from `scores.mean` for a ratio of sums over deals."""
+        The interval comes from `scores.mean`, for a ratio of sums over deals."""
         found = [_summarize(player, tally) for player, tally in self._players.items()]
         return sorted(found, key=lambda lost: (lost.per_move, lost.player))
 

@@ -1,4 +1,4 @@
-"""The review of one match: the loss in each decision."""
+"""The review of one match: the loss at each decision."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from gymposium.util.streams import stream
 MARKED = 3
 """Maximum number of decisions marked as a match's largest drops."""
 NOTABLE = 0.02
-"""Minimum share of the range of returns for a mark."""
+"""Minimum loss of a marked decision, as a share of the return range."""
 SURELY_NOTABLE = 0.2
-"""Minimum share for an estimating judge to name the losing decision."""
+"""Minimum loss for a judge that only estimates to name the losing decision, as a share of the return range."""
 
 
 class ReviewedDecision(NamedTuple):
-    """A decision and its value to its seat, as returns of the game."""
+    """A judged decision. Its values are returns of the seat that made it."""
 
     step: int
     """The decision's index in the match, from 0, as in `gymposium view`."""
@@ -36,13 +36,13 @@ class ReviewedDecision(NamedTuple):
     after: float
     """Value with the move made or drawn; the seat's return if the match ended there."""
     best: str | None
-    """A better move, if the judge knows one and the move lost something."""
+    """A better move, if the actual move lost something and the judge names one."""
     unlikely: bool
     """True if the judge's table never reaches this state (`gymposium.analysis.review.judge.DecisionValue`)."""
 
     @property
     def loss(self) -> float:
-        """Loss in the decision, as a return."""
+        """The return lost by the decision."""
         return max(0.0, self.before - self.after)
 
 
@@ -51,7 +51,7 @@ class Drop(NamedTuple):
 
     decision: ReviewedDecision
     share: float
-    """Its loss, as a share of the game's range of returns."""
+    """The loss as a share of the game's return range."""
 
 
 class MatchReview(FileModel):
@@ -66,16 +66,17 @@ class MatchReview(FileModel):
     def find_drops(self, low: float, high: float) -> list[Drop]:
         """Return the decisions with the largest losses, the largest first.
 
-        There are up to `MARKED`, each at least `NOTABLE` of the range of returns from `low` to `high`."""
+        At most `MARKED` are returned. Each loses at least a share `NOTABLE` of the return range from `low` to
+        `high`."""
         found = [Drop(one, one.loss / (high - low)) for one in self.decisions]
         found.sort(key=lambda drop: -drop.share)
         return [drop for drop in found if drop.share >= NOTABLE][:MARKED]
 
     def find_losing_decision(self, returns: Sequence[float], low: float, high: float, *, exact: bool) -> Drop | None:
-        """Return the decision that lost the match: the loser's last one that lost at least half as much as its worst.
+        """Return the decision that lost the match, or None if no seat lost or no loss is large enough.
 
-        None if no seat lost, or the loser's losses are not notable. If the judge is not `exact`, the threshold is
-        `SURELY_NOTABLE`."""
+        It is the loser's last decision that lost at least half as much as its worst. The threshold is `NOTABLE` for an
+        exact judge and `SURELY_NOTABLE` for one that estimates."""
         if min(returns) == max(returns):
             return None
         loser = returns.index(min(returns))
@@ -94,8 +95,8 @@ def compute_digest(record: Record) -> str:
 def review_match(record: Record, judge: Judge) -> MatchReview:
     """Replay a match and judge each decision, except those in a random opening.
 
-    An illegal reply loses all that was still possible: the match ends with the seat's minimum return. If a move is
-    drawn instead, the reply loses what the drawn move does. Raises `GymposiumError` if the record cannot be
+    An illegal reply that ends the match loses everything still possible: the seat gets its minimum return. If a move is
+    drawn instead, the reply loses what the drawn move loses. Raises `GymposiumError` if the record cannot be
     replayed."""
     game = load_named_game(record.game)
     places: list[tuple[int, bool]] = []

@@ -1,4 +1,4 @@
-"""Updates of the reviews next to match files."""
+"""Creating and updating the reviews stored next to match files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def review_file(
 ) -> ReviewedMatches:
     """Review a file's new or changed matches and write the review file next to it.
 
-    `judge` is as in `choose_judge`. Reviews by another judge are rewritten. If the judge searches, `executor` runs it.
+    `judge` is as in `choose_judge`. Reviews by another judge are replaced. A judge that searches runs on `executor`.
     `watch` is called with the numbers of reviewed and planned matches.
 
     Raises `NotJudged` if the game's moves cannot be judged, and `BadRecord` if the file has no finished match, or
@@ -98,7 +98,7 @@ def _review_matches(part: _ReviewTask) -> list[tuple[str, MatchReview | str]]:
 def try_review(judge: str, record: Record) -> MatchReview | str:
     """Return a match's review, or why it could not be replayed.
 
-    If the game's engine may kill its process, the match is replayed in another process."""
+    If the game's engine can crash its process, the match is replayed in a separate process."""
     try:
         return (
             call_isolated(_review_match, judge, record)

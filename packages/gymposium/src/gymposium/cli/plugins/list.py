@@ -24,14 +24,14 @@ def list_plugins(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """List each plugin with its distribution and what it adds, or with the reason why it is broken.
+    """List each plugin with its distribution and what it adds, or why it is broken.
 
-    Broken plugins are skipped completely; all others work. Environment variables select plugins: GYMPOSIUM_PLUGINS=a,b
-    loads only these, GYMPOSIUM_DISABLE_PLUGINS=a,b all but these, and GYMPOSIUM_PLUGINS_STRICT=1 makes a broken plugin
-    an error.
+    Broken plugins are skipped; the others work. Environment variables select plugins. GYMPOSIUM_PLUGINS=a,b loads only
+    a and b, and GYMPOSIUM_DISABLE_PLUGINS=a,b loads all others. GYMPOSIUM_PLUGINS_STRICT=1 makes a broken plugin an
+    error.
 
-    If a command ends without a message, a plugin may have ended its process. --isolated finds it: each plugin
-    is tried in a separate process.
+    If a command ends without a message, a plugin may have crashed it. --isolated finds the plugin by trying each one in
+    a separate process.
 
     Examples:
 
@@ -80,7 +80,7 @@ def note_complaints() -> None:
 
 
 def _try_separately() -> list[tuple[Plugin, dict[str, list[str]]]]:
-    """Try the built-in and installed plugins in separate processes, and return each with what it adds."""
+    """Load the built-in and installed plugins in separate processes, and return each with what it adds."""
     listed = [(plugin, plugin.adds()) for plugin in Host(autoload=False).plugins]
     for offer in list_offers():
         trial = Trial()

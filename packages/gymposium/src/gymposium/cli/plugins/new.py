@@ -1,6 +1,6 @@
 """The command `gymposium plugins new`. It writes a package with a game or a world, a player, tests and CI.
 
-The files are from `gymposium/cli/plugins/template`, with names filled in. The package passes its own checks.
+The files come from `gymposium/cli/plugins/template`, with names filled in. The package passes its own checks.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FILES = {
     "init.py": "src/$package/__init__.py",
     "py.typed": "src/$package/py.typed",
 }
-"""Path of each template in every new package."""
+"""Destination path of each template that every new package gets."""
 
 FILES_OF: Mapping[str, Mapping[str, str]] = {
     "game": {
@@ -60,7 +60,7 @@ FILES_OF: Mapping[str, Mapping[str, str]] = {
         "world/golden": "tests/golden/$game.txt",
     },
 }
-"""Path of each additional template, by kind of package."""
+"""Destination path of each additional template, by kind of package."""
 
 _LONGEST = 40
 """Maximum length of a package name, in characters."""
@@ -84,8 +84,9 @@ def new_plugin(
 ) -> None:
     """Write a plugin: a package with a game or a world, a player, tests and a CI workflow.
 
-    The package works and its tests pass: it has a small card game with a hidden card, or with --world a library catalog
-    to search. Replace it with your own piece by piece. The game has the package's name, without a leading gymposium-.
+    The package works and its tests pass. It has a small card game with a hidden card or, with --world, a library
+    catalog to search. Replace these with your own, piece by piece. The game has the package's name, without a leading
+    gymposium-.
 
     Examples:
 
