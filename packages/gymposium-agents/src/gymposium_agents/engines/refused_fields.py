@@ -56,7 +56,7 @@ class AcceptedFields:
     """The fields that a service accepts: the name of its limit, and the optional fields to omit."""
 
     def __init__(self, limit: str) -> None:
-        self.limit = limit
+        self.limit = self._first_limit = limit
         self.left_out: set[str] = set()
 
     def adapt(self, refused: str) -> None:
@@ -67,9 +67,14 @@ class AcceptedFields:
             self.left_out.add(refused)
 
     def remarks(self) -> list[str]:
-        """Return one sentence per omitted field, with the option that avoids the refusal."""
+        """Return one sentence per refused field, with the option that avoids the refusal."""
+        sentences = list[str]()
+        if self.limit != self._first_limit:
+            sentences.append(
+                f"The service refuses {self._first_limit}, and {self.limit} was sent instead: write limit={self.limit}."
+            )
         options = {"temperature": "temperature=default", "seed": "seed=false"}
-        return [
+        return sentences + [
             f"The service refuses {name}, which was left out: write {options[name]}."
             for name in OPTIONAL
             if name in self.left_out
