@@ -16,10 +16,10 @@ class GymposiumError(Exception):
 
 
 class UnknownName(GymposiumError, LookupError):
-    """An unknown name of a game, player, command and so on. The message lists similar names."""
+    """An unknown name for a game, player, command or other object. The message lists similar names."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str], hint: str | None = None, remark: str = "") -> None:
-        """`hint` says what to use instead; the default is similar names. `remark` follows it."""
+        """`hint` says what to use instead, by default similar names. `remark` follows the hint."""
         import difflib  # imported late, because every `import gymposium` loads this module
 
         known = sorted(known)
@@ -51,7 +51,7 @@ class PermissionRequired(GymposiumError):
     """A name in a file or web form that needs the user's permission."""
 
     def __init__(self, name: str, why: str, flag: str) -> None:
-        """`why` is a clause about what the name would do. `flag` allows it on the command line."""
+        """`why` is a clause that says what the name would do. `flag` is the command-line option that allows it."""
         super().__init__(
             f"A file or a web form names {name!r}, which needs your permission: {why}. If you trust it, allow it:  "
             f"gymposium {flag} …  (or in the environment variable "
@@ -61,7 +61,7 @@ class PermissionRequired(GymposiumError):
 
 
 class IllegalMove(GymposiumError, ValueError):
-    """A move that is illegal in this position. `legal_moves` holds the legal ones."""
+    """A move that is illegal in this position. `legal_moves` holds the legal moves."""
 
     is_actionable = False
 
@@ -84,23 +84,25 @@ class WrongSeat(GymposiumError, ValueError):
 
 
 class UnexpectedReply(GymposiumError, ValueError):
-    """A reply for a seat that was not asked."""
+    """A reply for a seat whose turn it is not."""
 
     is_actionable = False
 
 
 class WorldFailure(GymposiumError):
-    """A failure outside the game: a tool raised or timed out, or its server is gone. The match has no result."""
+    """A failure outside the game: a tool raised or timed out, or its server became unreachable.
+
+    The match has no result."""
 
     is_actionable = False
 
 
 class NotResumable(GymposiumError):
-    """A recorded match that cannot continue, because its tools may now return different results."""
+    """A recorded match that cannot be resumed, because its tools may now return different results."""
 
 
 class NoSampler(GymposiumError):
-    """A game without a way to sample worlds for this seat that respects hidden information."""
+    """A game that cannot sample hidden information consistent with what this seat knows."""
 
 
 class MissingExtra(GymposiumError, ImportError):
@@ -112,7 +114,9 @@ class MissingExtra(GymposiumError, ImportError):
 
 
 class PluginError(GymposiumError):
-    """A broken plugin. Raised in strict mode and on use; otherwise `gymposium plugins list` shows it."""
+    """A broken plugin.
+
+    Raised on use, and on loading in strict mode; otherwise only `gymposium plugins list` shows it."""
 
 
 class BadReward(GymposiumError, ValueError):
@@ -122,20 +126,21 @@ class BadReward(GymposiumError, ValueError):
 class UnratedGroup(GymposiumError):
     """A group of trajectories that a reward function could not rate.
 
-    Training drops the group and counts it under `reason`, a few words shared by all groups with the same failure."""
+    Training drops the group and counts it under `reason`, a short phrase shared by all groups that fail in the same
+    way."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
-        """`detail` is a sentence about this group."""
+        """`detail` is a sentence about this group's failure."""
         super().__init__(f"The group was not rated: {reason}.{f' {detail}' if detail else ''}")
         self.reason = reason
 
 
 class LoggerError(GymposiumError):
-    """A logger that could not start or failed during a run. The cause is its exception."""
+    """A logger that could not start or failed during a run. Its exception is the cause (`__cause__`)."""
 
 
 class BadRecord(GymposiumError, ValueError):
-    """A match record that is unreadable or replays to a different match."""
+    """A match record that is unreadable or whose replay differs."""
 
 
 def is_actionable(error: BaseException) -> bool:
@@ -146,7 +151,7 @@ def is_actionable(error: BaseException) -> bool:
 def reason(error: BaseException) -> str:
     """Return why something could not be read or written.
 
-    For an `OSError`, this is the system's text without its number and path. Otherwise it is the message."""
+    For an `OSError`, this is the system's message without errno and path."""
     return " ".join(str(getattr(error, "strerror", None) or error).split())
 
 

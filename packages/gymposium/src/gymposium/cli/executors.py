@@ -46,8 +46,9 @@ def open_chosen_executor(name: str | None, jobs: int | None, address: str | None
 def open_optional_executor(
     name: str | None, jobs: int | None, address: str | None, *, schedule: str, start_server: bool = False
 ) -> AbstractContextManager[Executor | None]:
-    """Open the executor chosen by the options. Without such an option, the context yields None and matches are played
-    in this process.
+    """Open the executor chosen by the options.
+
+    Without such an option, the context yields None and matches are played in this process.
 
     `start_server` is True if players share a server that the command starts.
 

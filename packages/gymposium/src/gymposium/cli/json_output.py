@@ -28,8 +28,9 @@ def _keep_stdout(wanted: bool) -> bool:
 
 
 def _is_stdout(stream: Any) -> bool:
-    """Return whether a stream writes to file descriptor 1. It may not: a test, for example, may have replaced
-    `sys.stdout`."""
+    """Return whether a stream writes to file descriptor 1.
+
+    It may not: a test, for example, may have replaced `sys.stdout`."""
     try:
         os.fstat(2)
         return bool(stream.fileno() == 1)

@@ -44,7 +44,7 @@ ScheduleOption = Annotated[
 
 
 def note_record(record: Path) -> None:
-    """Print the path of an aborted match's record."""
+    """Print the path of the record of a match that broke off."""
     print_note(f"The match so far is recorded in {record}:  {command_line('replay', str(record))}")
 
 

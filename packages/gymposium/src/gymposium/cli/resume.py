@@ -48,8 +48,9 @@ def get_exit_code(stop: KeyboardInterrupt) -> int:
 
 @contextmanager
 def raise_on_sigterm() -> Iterator[None]:
-    """Make SIGTERM raise `TerminationSignal` in the block. No effect outside the main thread, the only one that gets
-    signals."""
+    """Make SIGTERM raise `TerminationSignal` in the block.
+
+    No effect outside the main thread, the only one that gets signals."""
 
     def terminated(number: int, frame: FrameType | None) -> None:
         raise TerminationSignal

@@ -72,8 +72,9 @@ def play_series(
     at_once: int = AT_ONCE,
     watchdog: Watchdog | None = None,
 ) -> PlayedSeries:
-    """Play the matches missing from a run's folder, one series after the other. Without an executor, matches are played
-    in this process.
+    """Play the matches missing from a run's folder, one series after the other.
+
+    Without an executor, matches are played in this process.
 
     `count` is called with every finished match and its number, in plan order, including those from before `--resume`.
     The players' tokens, cost, crashes and remarks are printed. If the run ends early, the resume command is printed,

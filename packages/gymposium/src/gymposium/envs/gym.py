@@ -81,7 +81,7 @@ class TextGameEnv(gymnasium.Env[Any, Any]):
         return outcome
 
     def _settle(self, table: LearnerTable) -> None:
-        """Raise the engine's error if the match was aborted. Otherwise render the match if `render_mode` is `human`."""
+        """Raise the engine's error if the match broke off. Otherwise render the match if `render_mode` is `human`."""
         if table.error is not None:
             table.needs_reset = True
             raise table.error

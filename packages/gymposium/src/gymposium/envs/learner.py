@@ -87,8 +87,10 @@ class LearnerTable(Table):
         super()._open(job)
 
     def step(self, reply: Reply) -> None:
-        """Submit the learner's reply. It has no effect if the match was over before the learner was asked. Raises
-        `ResetNeeded` if the end was already reported, or if a player raised an exception in this match."""
+        """Submit the learner's reply.
+
+        It has no effect if the match was over before the learner was asked. Raises `ResetNeeded` if the end was already
+        reported, or if a player raised an exception in this match."""
         if self.needs_reset:
             raise ResetNeeded("The match is over. Call reset() before step().")
         if self.played is None:
@@ -98,7 +100,7 @@ class LearnerTable(Table):
             self.submit({self.seat: reply})
 
     def observe(self) -> tuple[Any, dict[str, Any]]:
-        """Return the learner's observation and info. If the engine fails, the match is aborted."""
+        """Return the learner's observation and info. If the engine fails, the match breaks off."""
         options, seat = self._options, self.seat
         if self.error is None:
             try:
@@ -108,7 +110,8 @@ class LearnerTable(Table):
         return options.views.broken(seat, options.kind)
 
     def outcome(self) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Return the result of `gymnasium.Env.step`. An aborted match is truncated and gives no further reward."""
+        """Return the result of `gymnasium.Env.step`. A match that broke off is truncated and gives no further
+        reward."""
         observation, info = self.observe()
         if self.error is None:
             try:
@@ -129,7 +132,7 @@ class LearnerTable(Table):
         return reward
 
     def _break_off_or_raise(self, error: Exception) -> None:
-        """Abort the match because of an engine error, or raise an error that says what to do."""
+        """Break off the match because of an engine error, or raise an error that says what to do."""
         if isinstance(error, GymposiumError) and not isinstance(error, EngineError):
             raise error
         self.break_off(error)

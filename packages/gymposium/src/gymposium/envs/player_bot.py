@@ -36,9 +36,10 @@ class PlayerBot(pyspiel.Bot):  # type: ignore[misc]  # pyspiel publishes no type
         seed: int,
         on_illegal: str | FailurePolicy = "forfeit",
     ) -> None:
-        """`game` is an OpenSpiel game, a gymposium game or its name. The player reads that game's text. `on_illegal` is
-        the policy for illegal replies: `forfeit` raises the reason, because an OpenSpiel bot cannot forfeit; `retry(n)`
-        asks again first; `random` plays a random legal move.
+        """`game` is an OpenSpiel game, a gymposium game or its name.
+
+        The player reads that game's text. `on_illegal` is the policy for illegal replies: `forfeit` raises the reason,
+        because an OpenSpiel bot cannot forfeit; `retry(n)` asks again first; `random` plays a random legal move.
 
         Raises `BadOption` for other policies, for an invalid seat, and for a game whose rules differ from
         OpenSpiel's."""

@@ -107,11 +107,12 @@ class Table:
         name: str = "outside",
         match_id: str | None = None,
     ) -> None:
-        """`game` is a name or a `Game`, and `seats` are the seats that outside code answers for. `opponents` is one
-        player for all other seats, or one player per other seat in order, as names or objects. `seed` determines
-        chance, and the players' streams unless `player_seed` is given; by default it is drawn. `on_illegal`, `reply`
-        (`"move"`, `"tags"`, `"json"`) and `prompt` (`"full"`, `"compact"`) are as for the environments, and `opening`
-        as in `MatchJob`. `name` is the name of the outside seats in the record.
+        """`game` is a name or a `Game`, and `seats` are the seats that outside code answers for.
+
+        `opponents` is one player for all other seats, or one player per other seat in order, as names or objects.
+        `seed` determines chance, and the players' streams unless `player_seed` is given; by default it is drawn.
+        `on_illegal`, `reply` (`"move"`, `"tags"`, `"json"`) and `prompt` (`"full"`, `"compact"`) are as for the
+        environments, and `opening` as in `MatchJob`. `name` is the name of the outside seats in the record.
 
         Raises `BadOption` and `UnknownName` for invalid arguments, and `EngineError` if the game's engine fails.
         Exceptions from opponents are passed on."""
@@ -149,7 +150,7 @@ class Table:
         self.job = job
         """The job: game, players and seeds."""
         self.played: MatchResult | None = None
-        """The result; None during the match. An aborted match has an `error`."""
+        """The result; None during the match. A match that broke off has an `error`."""
         self.error: EngineError | None = None
         """The engine's error if the engine failed. The match is then over."""
         self.asks: dict[int, Ask] = {}
@@ -217,7 +218,7 @@ class Table:
 
     @property
     def over(self) -> bool:
-        """Whether the match has finished or was aborted."""
+        """Whether the match has finished or broken off."""
         return self.played is not None
 
     @property
@@ -275,7 +276,7 @@ class Table:
             self._play()
 
     def break_off(self, error: Exception) -> None:
-        """Abort the match because the game's engine raised `error`."""
+        """Break off the match because the game's engine raised `error`."""
         self.error = error if isinstance(error, EngineError) else self._running.make_engine_error(error)
         self.played = self.error.played
         self.asks, self.due = {}, False
@@ -320,7 +321,7 @@ class Table:
 def advance_tables(tables: Iterable[Table], watchdog: Watchdog | None = None, guard: Guard | None = None) -> None:
     """Ask the players until every match waits for an outside seat or is over.
 
-    A player at several tables gets one call for all of them. If one match is aborted (`Table.error`), the others
+    A player at several tables gets one call for all of them. If one match breaks off (`Table.error`), the others
     continue. If this happens during a player's call, the player is called again for the other matches, with new draws.
 
     `watchdog` and `guard` are as in `gymposium.match.play`."""
@@ -396,7 +397,7 @@ def _replay_table(
 def list_other_moves(match: Match, seat: int, since: int) -> list[tuple[int, str]]:
     """Return other seats' moves, as (seat, move), after the first `since` events.
 
-    With hidden information the list is empty: there a seat learns of moves only from its observations."""
+    With hidden information, the list is empty, because a seat then learns of moves only from its observations."""
     if match.game.spec.information != "perfect":
         return []
     return [(event.seat, event.move) for event in match.events[since:] if event.seat not in (seat, CHANCE)]

@@ -1,7 +1,7 @@
 """Many matches of one game as a Gymnasium vector environment: `gymnasium.make_vec(id, num_envs=256)`.
 
-Each match is the same as in a single environment with the same seed. An opponent is asked for all matches in one call,
-which speeds up a multi-threaded search or a model on an accelerator.
+Each match is the same as in a single environment with the same seed. An opponent gets one call for all matches, which
+speeds up a multi-threaded search or a model on an accelerator.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
     Actions are an array of indices, or a sequence of indices and texts. Observations are a tuple of texts, an array,
     or a dict of these. Infos have Gymnasium's vector form: each key has a mask `_key`.
 
-    If the engine of one match fails, the other matches continue. The failed one is truncated: it pays nothing more, its
-    observation says nothing about the position, its info has an `error`, and a new match follows according to the
-    autoreset mode. A warning contains the engine's error, and `ended` the match so far. If a match cannot even begin,
-    its first step reports this.
+    If one match's engine fails, the other matches continue. The failed match is truncated without further reward, its
+    observation omits the position, and its info has an `error`. A new match follows according to the autoreset mode. A
+    warning shows the engine's error, and `ended` contains the match so far. If a match fails to start, its first step
+    reports the failure.
     """
 
     def __init__(
@@ -84,8 +84,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin matches for the seeds `seed`, `seed + 1`, …, for a list of seeds, or for seeds drawn from the last
-        ones.
+        """Begin matches with the seeds `seed`, `seed + 1`, …, with a list of seeds, or with newly drawn seeds.
 
         Options are `seat`, as in the single environment, and `reset_mask`, an array of `num_envs` bools with True for
         each match to begin."""
@@ -98,8 +97,8 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
     def step(self, actions: Any) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
         """Play one reply in every unfinished match.
 
-        Raises `InvalidAction` for an invalid action and `ResetNeeded` if a match has to be reset first. Nothing is
-        played then."""
+        Raises `InvalidAction` for an invalid action and `ResetNeeded` if a match must be reset first. In both cases
+        nothing is played."""
         check_open(self.closed)
         mode, n = self.autoreset_mode, self.num_envs
         if isinstance(actions, str) or not hasattr(actions, "__len__"):
@@ -152,7 +151,8 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         options: dict[str, Any] | None,
         others: Iterable[Table] = (),
     ) -> dict[int, dict[str, Any]]:
-        """Begin matches in these slots, advance them together with the tables `others`, and return their infos."""
+        """Begin matches in these slots, advance them together with the tables in `others`, and return the new matches'
+        infos."""
         new = []
         for i in which:
             self._steps[i] = 0
@@ -182,7 +182,7 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
         return seed
 
     def _select_slots(self, options: dict[str, Any] | None) -> Sequence[int]:
-        """Return the slots where a reset with these options begins matches: those in `reset_mask`, else all."""
+        """Return the slots that a reset with these options restarts: those in `reset_mask`, or all without it."""
         check_options(options, ("seat", "reset_mask"))
         if options is None or "reset_mask" not in options:
             return range(self.num_envs)
@@ -216,9 +216,9 @@ class TextGameVectorEnv(VectorEnv[Any, Any, np.ndarray]):
 
     @property
     def matches(self) -> tuple[Match | None, ...]:
-        """Current matches, with their `events`; None for each match that the engine could not begin.
+        """Current matches, with their `events`; None for a match that the engine could not begin.
 
-        They must not be modified."""
+        Do not modify them."""
         return tuple(getattr(require_table(table), "match", None) for table in self._tables)
 
 
@@ -229,7 +229,7 @@ def _check_count(name: str, value: Any) -> int:
 
 
 def _stack_observations(space: Space[Any], shown: Sequence[Any]) -> Any:
-    """Stack observations of single environments into one of the batched space."""
+    """Stack single environments' observations into one observation in the batched space."""
     if isinstance(space, Dict):
         return {
             key: _stack_observations(part, [observation[key] for observation in shown]) for key, part in space.items()
@@ -238,7 +238,7 @@ def _stack_observations(space: Space[Any], shown: Sequence[Any]) -> Any:
 
 
 def _batch_infos(infos: Mapping[int, Mapping[str, Any]], n: int) -> dict[str, Any]:
-    """Combine infos into Gymnasium's vector form: an array per key, and its mask `_key`."""
+    """Combine infos into Gymnasium's vector form: an array per key, and a mask under `_key`."""
     columns: dict[str, np.ndarray] = {}
     masks: dict[str, np.ndarray] = {}
     for i, info in infos.items():

@@ -36,7 +36,7 @@ class Views:
     def action_space(self) -> Space[Any]:
         """Return a new action space: `Moves`, or `UnicodeText` in free-text games.
 
-        Each seat gets its own, because spaces have their own random state."""
+        Each seat gets its own space, because a space has random state."""
         return Moves(self.game.num_actions) if self._listed else UnicodeText()
 
     def space(self, kind: str) -> Space[Any]:
@@ -85,9 +85,14 @@ class Views:
     def info(self, table: Table, seat: int, since: int | None = None) -> dict[str, Any]:
         """Return the seat's info.
 
-        It has `seat`; `legal_moves`, except in free-text games; `tools` in the format of OpenAI's API and chat
-        templates, in a game with tools; and `reading`, that of the seat's first reply after the first `since` turns. At
-        the end it also has `result`, and `report` if the match has reports."""
+        Keys:
+
+        - `seat`
+        - `legal_moves`, except in free-text games
+        - `tools`, in games with tools, in the format of OpenAI's API and chat templates
+        - `reading`, for the seat's first reply after the first `since` turns
+        - `result`, after the end
+        - `report`, after the end of a match with reports"""
         info: dict[str, Any] = {"seat": seat}
         if self._tools:
             info["tools"] = [tool.as_function for tool in self._tools]
@@ -108,8 +113,8 @@ class Views:
     def broken(self, seat: int, kind: str) -> tuple[Any, dict[str, Any]]:
         """Return the observation and info for a match that broke off.
 
-        They contain nothing about the position, because the engine failed, and nothing of the engine's error, because
-        it may reveal hidden information."""
+        They omit the position, because the engine failed, and the engine's error, because it may reveal hidden
+        information."""
         why = f"The match broke off: the engine of {self.game.name} failed."
         tensor = np.zeros(self.game.tensor_shape or (), np.float32)
         info: dict[str, Any] = {"seat": seat, "error": why}
@@ -122,7 +127,7 @@ class Views:
         return {"text": parts["text"], "tensor": tensor, "dict": parts}[kind], info
 
     def text(self, table: Table, seat: int) -> str:
-        """Return an asked seat's prompt, with the reason if its last reply was rejected.
+        """Return the seat's prompt if it is to answer, including the reason if its last reply was rejected.
 
         For any other seat, return the position."""
         ask = table.asks.get(seat)
@@ -138,20 +143,20 @@ class Views:
 
 @lru_cache(maxsize=4096)
 def _make_mask(size: int, actions: tuple[int, ...]) -> np.ndarray:
-    """Return the cached mask, which must not be modified. Copying it takes a third of the time to make it."""
+    """Return the cached mask, which must not be modified. Copying takes a third of the time of making a new mask."""
     mask = np.zeros(size, np.int8)
     mask[list(actions)] = 1
     return mask
 
 
 def describe_position(table: Table, seat: int, style: Style = "full") -> str:
-    """Return the seat's view of the position, without a prompt. After the end, include the ending of the match."""
+    """Return the seat's view of the position, without a prompt. After the end, also describe how the match ended."""
     text = table.match.observe(seat, style).text
     return text if table.played is None else text + _describe_ending(table.played, seat)
 
 
 def _describe_ending(played: MatchResult, seat: int) -> str:
-    """Describe the match's ending to this seat, without quoting another seat's failed reply."""
+    """Describe how the match ended for this seat, without quoting another seat's failed reply."""
     how, result = "The match is over.", f" {_RESULTS[played.result(seat)]}"
     loser = played.ending.seat
     if loser == seat:

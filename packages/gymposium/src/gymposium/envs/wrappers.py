@@ -1,4 +1,4 @@
-"""Wrappers for rewards other than the game's own, and for match records.
+"""Wrappers that replace the game's reward or record matches.
 
 The rewards of an unwrapped environment add up to the game's return. `ScoreReward` and `RecordMatches` need a gymposium
 environment inside; the other wrappers accept any environment.
@@ -24,10 +24,11 @@ _Step = tuple[Any, SupportsFloat, bool, bool, dict[str, Any]]
 
 
 class ScoreReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """A reward of the match score in [0, 1] at the end (`gymposium.match.score`), and 0 at all other steps.
+    """A wrapper whose reward is the match score in [0, 1] at the end (`gymposium.match.score`), and 0 at all other
+    steps.
 
-    The scale is the same in every game: with two seats, 1 for a win, 0.5 for a draw and 0 for a loss. As in the
-    training reward `score`, penalties of `on_illegal` are subtracted. Otherwise failed replies would be free."""
+    The scale is the same in every game: with two seats, 1 for a win, 0.5 for a draw and 0 for a loss. Penalties from
+    `on_illegal` are subtracted, as in the training reward `score`. Otherwise failed replies would be free."""
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
         RecordConstructorArgs.__init__(self)
@@ -45,7 +46,7 @@ class ScoreReward(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
 
 class StepPenalty(gymnasium.RewardWrapper[Any, Any], RecordConstructorArgs):
-    """A cost subtracted from the reward of every step, so that an earlier end is worth more.
+    """A wrapper that subtracts a cost from every step's reward, so earlier ends are worth more.
 
     This changes the optimal play."""
 
@@ -62,7 +63,7 @@ class StepPenalty(gymnasium.RewardWrapper[Any, Any], RecordConstructorArgs):
 
 
 class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """Potential-based shaping: γ·Φ(after) - Φ(before) is added to the reward of every step.
+    """Potential-based reward shaping: each step's reward increases by γ·Φ(after) - Φ(before).
 
     `potential`, Φ, is a function of an observation and its info. Φ is 0 at the end. Raises `BadOption` for a Φ that is
     not finite.
@@ -100,10 +101,10 @@ class PotentialShaping(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorA
 
 
 class RecordMatches(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
-    """A recorder that appends each finished match to the JSONL file `path`, for `gymposium verify` and `view`.
+    """A wrapper that appends each finished match to the JSONL file `path`, for `gymposium verify` and `view`.
 
-    Environments in several threads and processes may share the file. A match that is reset before its end has no
-    record. Raises `BadOption` if the file cannot be written."""
+    Environments in several threads and processes may share the file. A match that is reset before its end is not
+    recorded. Raises `BadOption` if the file cannot be written."""
 
     def __init__(self, env: gymnasium.Env[Any, Any], path: str | Path) -> None:
         RecordConstructorArgs.__init__(self, path=path)

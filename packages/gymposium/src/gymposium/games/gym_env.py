@@ -1,14 +1,14 @@
 """Gymnasium text environments as single-seat games, by id: `gym:MyText-v0`.
 
-No plugin is needed: `run`, `play`, `eval` and training accept every environment that Gymnasium can make. Observations
-must be text (`gymnasium.spaces.Text`) and actions `Discrete` or `Text`. `Discrete` actions are named by
+`run`, `play`, `eval` and training accept every environment that Gymnasium can make, without a plugin. Observations must
+be text (`gymnasium.spaces.Text`) and actions `Discrete` or `Text`. `Discrete` actions are named by
 `get_action_meanings()`, or else by their numbers. `info["action_mask"]` or the environment's `action_masks()` may
 restrict the legal actions, and `info["legal_moves"]` may rename them.
 
-The environment draws its own chance from the seed passed to `reset`. So a record holds that seed and, after each move,
-a digest of what the environment returned. A replay steps a new environment and fails if it returns something else.
-Search cannot play such games: it cannot redraw later chance, and only the environment knows the hidden state. The
-parameter `deterministic=True` promises that the observation and the later moves determine everything that follows.
+The environment draws its chance from the seed passed to `reset`. So a record holds that seed and, after each move, a
+digest of what the environment returned. A replay steps a new environment and fails if the digests differ. Search cannot
+play such games, because it cannot redraw later chance and does not know the environment's hidden state. The parameter
+`deterministic=True` promises that the observation and the later moves determine everything that follows.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ _NO_CHANCE = (
 
 
 def make_gym_game(env_id: str, written: Mapping[str, str], given: Mapping[str, Any]) -> GymGame:
-    """Return an environment's game. `written` holds parameters from the game's name, `given` the keyword arguments.
+    """Return the game for an environment.
+
+    `written` holds parameters from the game's name, `given` the keyword arguments.
 
     Raises `UnknownName` if Gymnasium has no such environment. Raises `BadParameter` if the environment rejects its
     parameters, has observations or actions that are not text, or has no limit on episode length."""
@@ -151,7 +153,7 @@ class GymGame:
         return make_gym_game, (self.env_id, {}, dict(self.params))
 
     def make(self) -> gymnasium.Env[Any, Any]:
-        """Make a new environment."""
+        """Make a new environment of this game."""
         try:
             return gymnasium.make(self.env_id, disable_env_checker=True, **self._keywords)
         except GymposiumError:
@@ -249,7 +251,8 @@ class GymMatch:
     def fork(self, rng: random.Random) -> GymMatch:
         """Return a copy of the match by replaying it.
 
-        Raises `NoSampler` unless the environment is deterministic: its later chance cannot be drawn from `rng`."""
+        Raises `NoSampler` unless the environment is deterministic, because its later chance cannot be drawn from
+        `rng`."""
         if not self.game.deterministic:
             raise NoSampler(f"{self.game.name} cannot be forked: {_NO_CHANCE}.")
         return self.game.load(self.events)

@@ -1,4 +1,4 @@
-"""Games with a single reply: chance draws a task, and one text answers it."""
+"""Games with a single reply: chance draws a task, and the player answers it with one text."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class OneReplyGame(ABC):
         """Return a match with a task drawn earlier. Raises `BadRecord` if the event is not a task."""
 
     def load(self, events: Sequence[Event], seed: int | None = None) -> OneReplyMatch:
-        """Load a match. Its first event holds the whole task, so nothing is drawn, run or read from a file.
+        """Load a match. The first event holds the whole task, so nothing is drawn, run or read from a file.
 
         Without events, return a new match."""
         if not events:
@@ -74,7 +74,7 @@ class OneReplyGame(ABC):
 
 
 class OneReplyMatch(ABC):
-    """One task and the answer to it, if any."""
+    """A match with one task, and the answer once given."""
 
     def __init__(self, game: OneReplyGame, drawn: Event, seed: int | None) -> None:
         self.game, self.seed = game, seed

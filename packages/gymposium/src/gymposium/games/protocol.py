@@ -1,7 +1,7 @@
 """Protocols of games and matches, used by environments, players, records and training.
 
-A `Game` is an immutable set of rules with fixed parameters. It makes matches. A `Match` is one play of a game. It
-starts from a seed and draws its own chance. Its list of events defines it completely: replaying needs no random
+A `Game` is an immutable set of rules with fixed parameters, and creates matches. A `Match` is one play of a game. It
+starts from a seed and draws its own chance. Its list of events defines it completely, so a replay needs no random
 numbers."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gymposium.plugins.specs import GameSpec
 
 CHANCE = -1
-"""The seat of chance events."""
+"""The seat number of chance events."""
 
 Style = Literal["full", "compact"]
 """How much a prompt explains: `full` for players new to the game, `compact` for players who know it."""
@@ -44,23 +44,23 @@ class ToolText(NamedTuple):
 
 @dataclass(slots=True)  # not frozen: that would triple the cost of creating one, at every decision
 class Observation:
-    """What one seat may know now. `legal_moves` is None in free-text games."""
+    """What one seat may know in the current position. `legal_moves` is None in free-text games."""
 
     seat: int
     text: str
     legal_moves: list[str] | None
     results: Sequence[ToolText] = ()
-    """Result of each tool that the seat's last move called, or (). `text` includes them all."""
+    """Result of each tool that the seat's last move called, or (). `text` includes all results."""
 
 
 class Match(Protocol):
     """One play of a game, made by `Game.new` or `Game.load`.
 
     Only `apply` changes it. With simultaneous moves and the schedule `streaming`, two threads may read a match at the
-    same time. So a match must store each cached value by a single assignment."""
+    same time. So store each cached value in a single assignment."""
 
     events: list[Event]
-    """All events so far, in order. Simultaneous moves are in order of seat."""
+    """All events so far, in order. Simultaneous moves are ordered by seat."""
 
     @property
     def game(self) -> Game: ...
@@ -79,12 +79,12 @@ class Match(Protocol):
         """Return the legal moves as indices in the action space, ascending; [] in free-text games."""
 
     def observe(self, seat: int, style: Style = "full") -> Observation:
-        """Return the position as text, limited to what this seat may see."""
+        """Return the position as text, showing only what this seat may see."""
 
     def view(self, seat: int) -> str:
-        """Return a key for what the seat knows. It is cheap to compute and independent of `observe`.
+        """Return a key for what the seat knows. It must be cheap to compute and independent of `observe`.
 
-        Equal keys mean that the seat cannot tell the positions apart. Search and the leak check rely on this."""
+        Equal keys mean that the seat cannot distinguish the positions. Search and the leak check rely on this."""
 
     def tensor(self, seat: int) -> np.ndarray:
         """Return the seat's view as a float32 array of shape `game.tensor_shape`."""
@@ -101,7 +101,7 @@ class Match(Protocol):
         """Return a copy at the same position that draws later chance from `rng`."""
 
     def resample(self, seat: int, rng: random.Random) -> Match:
-        """Return another world that this seat cannot tell from this one.
+        """Return another match that this seat cannot distinguish from this one, with hidden information redrawn.
 
         Raises `NoSampler` if the game has no sampler."""
 
@@ -118,13 +118,14 @@ class AsyncMatch(Protocol):
         Raises `IllegalMove` or `WrongSeat`."""
 
     def finish_moves(self, done: Future[Any]) -> None:
-        """Apply the moves passed to `begin_moves`, whose future is done.
+        """Apply the moves passed to `begin_moves`, once its future is done.
 
         Raises `WorldFailure` if processing them failed."""
 
 
 class BoundedGame(Protocol):
-    """Optional protocol: a game that limits how many matches can be open at once, such as one server per match.
+    """Optional protocol: a game that limits how many matches can be open at once, for example because each needs a
+    server.
 
     The driver delays the other matches."""
 
@@ -148,17 +149,17 @@ class RecordedGame(Protocol):
 
     @property
     def pure(self) -> bool:
-        """Whether seed and moves determine all answers, so that a replay can ask again.
+        """Whether the seed and the moves determine all answers, so a replay can query again.
 
-        False if answers may differ next time, as from a server; a replay then uses the recorded answers."""
+        False if answers may change, as from a server. Then a replay uses the recorded answers."""
 
     def recorded(self, events: Sequence[Event]) -> Game:
-        """Return this game for replays that take answers only from these events."""
+        """Return a version of this game whose matches take answers only from these events."""
 
 
 @runtime_checkable
 class ReportingMatch(Protocol):
-    """Optional protocol: a match that reports more figures per seat than its return. They are recorded."""
+    """Optional protocol: a match that reports further figures per seat besides the return. They are recorded."""
 
     def report(self, seat: int) -> Mapping[str, float]:
         """Return the seat's figures by name at the end of the match: `{"exact": 0.0, "ignoring_white_space": 1.0}`."""
@@ -169,13 +170,12 @@ class PictureMatch(Protocol):
     """Optional protocol: a match that draws its position for people in a browser. Players never see the picture."""
 
     def picture(self, seat: int) -> Picture | None:
-        """Return a picture of the position as this seat may see it, or None.
+        """Return a picture of this seat's view of the position, or None.
 
-        Its HTML is shown in a frame of the picture's size. It should fill the frame (an `<svg>` with a `viewBox` does)
-        and support light and dark schemes (`prefers-color-scheme`). It may have styles; scripts do not run and nothing
-        is loaded. `gymposium.games.pictures` draws boards, cards, dice and tables.
-
-        It may also show what the seat saw earlier, such as the last move, even if `observe` and `view` omit it."""
+        Its HTML is shown in a frame of the picture's size. It should fill the frame, as an `<svg>` with a `viewBox`
+        does, and support light and dark schemes (`prefers-color-scheme`). It may have styles, but scripts do not run
+        and nothing is loaded. It may also show what the seat saw earlier, such as the last move, even if `observe` and
+        `view` omit it. `gymposium.games.pictures` draws boards, cards, dice and tables."""
 
 
 @runtime_checkable
@@ -229,16 +229,16 @@ class Game(Protocol):
         """Return the text that is constant during a match: the rules and which seat this is."""
 
     def new(self, seed: int) -> Match:
-        """Start a match. Equal seeds and equal moves give equal matches."""
+        """Start a match. The same seed and the same moves give the same match."""
 
     def load(self, events: Sequence[Event], seed: int | None = None) -> Match:
         """Return the match after these events. With its seed, it continues as the original would."""
 
 
 def make_replay_game(game: Game, events: Sequence[Event]) -> Game:
-    """Return the game for replays that take answers only from these events.
+    """Return a version of the game whose matches take answers only from these events.
 
-    If the game's matches depend on nothing external, return the game unchanged."""
+    Return the game unchanged if its matches depend on nothing external."""
     method = getattr(game, "recorded", None)
     return game if method is None else cast(Game, method(events))
 
@@ -246,7 +246,7 @@ def make_replay_game(game: Game, events: Sequence[Event]) -> Game:
 def seat_result(returns: Sequence[float], seat: int, forfeit: int | None = None) -> str:
     """Return a seat's result against the best other seat: `win`, `draw` or `loss`; `score` in single-seat games.
 
-    The seat `forfeit` loses to all others, whatever the returns."""
+    The seat `forfeit`, if given, loses to all others, whatever the returns."""
     if len(returns) == 1:
         return "score"
     if seat == forfeit:

@@ -48,7 +48,7 @@ def load_game(name: str, **params: Any) -> Game:
 
 
 def _strip_recorded(name: str) -> str:
-    """Return a game's name without `recorded:`, even if it is repeated: checks and `load_game` must see one game."""
+    """Return a game's name without any leading `recorded:`, so that checks and `load_game` agree on the game."""
     name = name.strip()
     while has_recorded_chance(name):
         name = name.removeprefix(_RECORDED).strip()
@@ -58,7 +58,8 @@ def _strip_recorded(name: str) -> str:
 def split_game_name(name: str) -> tuple[str, dict[str, str]]:
     """Split a game's name into its plain name and parameters, as `parse_name` does.
 
-    A parameter may follow a colon if the game's spec allows it (`after_colon`): `openenv:URL` is `openenv(url=URL)`."""
+    If the game's spec allows it (`after_colon`), one parameter may follow a colon: `openenv:URL` is
+    `openenv(url=URL)`."""
     base, written = parse_name(name)
     short, colon, value = base.partition(":")
     spec = host().games.get(short)
@@ -74,8 +75,8 @@ def split_game_name(name: str) -> tuple[str, dict[str, str]]:
 def load_named_game(name: str) -> Game:
     """Return the game named in a file, such as a record or a suite.
 
-    Unlike `load_game`, this accepts only what a file may name (`gymposium.plugins.allowed`). It first makes an
-    OpenSpiel game in a separate process. Raises `PermissionRequired`, and `CallFailed` if the engine kills that
+    Unlike `load_game`, this accepts only what a file may name (`gymposium.plugins.allowed`). An OpenSpiel game is first
+    tried in a separate process. Raises `PermissionRequired` for other names, and `CallFailed` if the engine kills that
     process."""
     check_named_game(name)
     if needs_isolation(name) and not is_isolated():
@@ -84,7 +85,7 @@ def load_named_game(name: str) -> Game:
 
 
 def load_recorded_game(name: str, events: Sequence[Event]) -> Game:
-    """Return the game for replaying a record with these events, and only for that.
+    """Return the game for replaying a record with these events. Do not use it for other matches.
 
     A game with its own `GameSpec.replay` is made from the events alone, so nothing is opened and no permission is
     needed. Any other game is loaded by `load_named_game`."""
@@ -105,14 +106,14 @@ def check_named_game(name: str) -> None:
 
 
 def _find_variables(name: str) -> list[str]:
-    """Return the environment variables whose values a game sends."""
+    """Return the environment variables whose values a game would send to a server."""
     base, params = split_game_name(_strip_recorded(name))
     spec = host().games.get(base)
     return [params[one.name] for one in spec.parameters if one.is_variable and one.name in params] if spec else []
 
 
 def explain_access(name: str) -> str:
-    """Return why a file must not name this game, as a clause, or "" if it may."""
+    """Return a clause that says why a file must not name this game, or "" if it may."""
     base, params = split_game_name(_strip_recorded(name))
     if base.startswith("gym:"):
         from gymposium.games.gym_env import OWN_PARAMETERS
@@ -140,7 +141,7 @@ def explain_access(name: str) -> str:
 def needs_isolation(name: str) -> bool:
     """Return whether untrusted records of this game must be replayed in a separate process.
 
-    True for `openspiel:NAME`, because engines do not check all parameters and moves."""
+    True for `openspiel:NAME`, because some engines do not validate all parameters and moves."""
     return _strip_recorded(name).startswith("openspiel:")
 
 
@@ -150,7 +151,7 @@ def _check_in_isolation(name: str) -> None:
 
 
 def _play_random_moves(name: str) -> None:
-    """Make the game and play some random moves, to see whether the engine kills the process."""
+    """Make the game and play some random moves, to find out whether the engine kills the process."""
     match, rng = load_game(_strip_recorded(name)).new(0), stream(0, "try")
     for _ in range(20):
         moves = {}

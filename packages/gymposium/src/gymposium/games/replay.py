@@ -1,4 +1,4 @@
-"""Replay of recorded events, shared by all kinds of matches that load records."""
+"""Replay of recorded events, for every kind of match."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gymposium.errors import BadRecord, IllegalMove, WrongSeat
 from gymposium.games.protocol import CHANCE, Event
 
 CHANCE_NODE = (CHANCE,)
-"""The "seats to move" at a chance node."""
+"""Value of `waiting` at a chance node, instead of the seats to move."""
 
 
 def replay_events(
@@ -19,8 +19,9 @@ def replay_events(
 ) -> None:
     """Play the events in order.
 
-    `waiting` returns the seats to move, or `CHANCE_NODE`. `chance` takes an event's number and outcome, and `play` the
-    moves of all seats to move. Raises `BadRecord` with the number of the first event that breaks the rules."""
+    `waiting` returns the seats to move, or `CHANCE_NODE`. `chance` is called with an event's number and outcome, and
+    `play` with the moves of all seats to move. Raises `BadRecord` with the number of the first event that breaks the
+    rules."""
     pending: dict[int, str] = {}
     for number, (seat, move) in enumerate(events):
         seats = waiting()

@@ -29,8 +29,9 @@ from gymposium.match.failures import compute_forfeit_returns
 from gymposium.players.distribution import MoveDistribution
 
 SCORE = 2.24
-"""Standard errors added on either side of an interval. Each bound misses the true value with a probability of at most
-1.25 %, because the bounds are estimated separately."""
+"""Standard errors added on either side of an interval.
+
+Each bound misses the true value with a probability of at most 1.25 %, because the bounds are estimated separately."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ class Minimax:
     Values are cached by view, for up to `most` positions."""
 
     def __init__(self, game: Game, seat: int, most: int, *, every: bool = False) -> None:
-        """With `every`, visit every possible later position, even if the value does not need it. Then no later call in
-        the match raises `TooLarge`."""
+        """With `every`, visit every possible later position, even if the value does not need it.
+
+        Then no later call in the match raises `TooLarge`."""
         check_solvable(game)
         self._seat, self._room, self._every = seat, TraversalGuard(game, most), every
         self._lowest, self._highest = game.utility_range

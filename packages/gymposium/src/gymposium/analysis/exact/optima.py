@@ -44,8 +44,9 @@ class _Traversal:
         return self._values[key]
 
     def _list_candidates(self, match: Match, mine: bool) -> list[Match]:
-        """Return the position after each move. A safe policy's own moves are limited to those that keep the minimax
-        value."""
+        """Return the position after each move.
+
+        A safe policy's own moves are limited to those that keep the minimax value."""
         ahead = [child for _, child in list_children(match)]
         if self._minimax is None or not mine:
             return ahead

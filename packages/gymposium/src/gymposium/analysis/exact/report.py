@@ -87,8 +87,9 @@ class ExploitReport(FileModel):
     as_it_plays: Exploitability | None
     """With forfeits for illegal replies; None if nothing is known."""
     legal_moves_alone: Exploitability | None
-    """Restricted to legal moves. None if some state has none with a probability above 0, and for a searched
-    response."""
+    """Restricted to legal moves.
+
+    None if some state has none with a probability above 0, and for a searched response."""
     returns: tuple[float, float]
     """The adversary's mean return against the player, in seat 0 and seat 1."""
     details: dict[str, Any]

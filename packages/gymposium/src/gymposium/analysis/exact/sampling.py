@@ -25,13 +25,15 @@ from gymposium.replies.reading import read, read_action
 REPLIES = 20_000
 """Default number of replies to ask for."""
 FOLDS = 4
-"""Number of folds of each state's replies. A best response to all folds but one is evaluated against that one
-(`gymposium.analysis.exact.bounds`)."""
+"""Number of folds of each state's replies.
+
+A best response to all folds but one is evaluated against that one (`gymposium.analysis.exact.bounds`)."""
 ROUNDS = 6
 """Number of rounds of reallocation."""
 FIRST_SHARE = 0.25
-"""Share of the replies spread evenly over all states in the first round. It is larger if a state would otherwise get
-fewer than one reply per fold."""
+"""Share of the replies spread evenly over all states in the first round.
+
+It is larger if a state would otherwise get fewer than one reply per fold."""
 PRIOR = 0.5
 """Pseudocount for every move and for an illegal reply when estimating variances, because an unseen move may still be
 played."""

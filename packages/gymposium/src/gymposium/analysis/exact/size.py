@@ -10,8 +10,9 @@ MOST_POSITIONS = 400_000
 die each has 294,883."""
 
 MOST_UNASKED = 20_000
-"""Maximum number of positions in a traversal that the user did not request, as for a board or a training run. It takes
-about a second."""
+"""Maximum number of positions in a traversal that the user did not request, as for a board or a training run.
+
+It takes about a second."""
 
 DEEPEST = 300
 """Maximum number of moves per match, because a traversal is recursive."""

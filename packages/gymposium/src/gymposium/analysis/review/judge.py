@@ -56,8 +56,9 @@ class DecisionValue:
     best: str | None = None
     """A move with the value `before`, if the judge names one."""
     unlikely: bool = False
-    """True if the judge's table never reaches the position. Then only the hidden states that need the fewest
-    never-played moves count."""
+    """True if the judge's table never reaches the position.
+
+    Then only the hidden states that need the fewest never-played moves count."""
 
 
 class Judge(Protocol):

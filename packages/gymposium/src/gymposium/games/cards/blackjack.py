@@ -74,7 +74,7 @@ def count_total(cards: Sequence[str]) -> int:
 
 
 class BlackjackGame(OpenSpielGame):
-    """Blackjack with the engine's observation as its view: all dealt cards, including the hidden one at the end."""
+    """Blackjack with the engine's observation as its view: all dealt cards, including the hidden card after the end."""
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Redraw the hidden card from the cards that the seat has not seen."""

@@ -43,7 +43,7 @@ _NAMES = [*CARDS, "draw", "pass", *SUITS]
 
 
 def _score_card(card: int) -> int:
-    """Return the points of a leftover card. They depend on its number, as in crazy_eights.cc (ScoreUp)."""
+    """Return the points of a leftover card. They depend on the card's number, as in crazy_eights.cc (ScoreUp)."""
     rank = card // 4
     return 50 if rank == 6 else 10 if rank >= 9 else card + 2
 
@@ -191,7 +191,7 @@ class CrazyEightsGame(OpenSpielGame):
         return f"{super().render_view(state, seat)}\n{now.log} +{now.drawn}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Redraw the cards that the seat cannot see. All assignments consistent with its view are equally likely."""
+        """Redraw the cards that the seat cannot see, uniformly over all assignments consistent with its view."""
         history = match.state.history()
         hands = self.table.hands
         put_back = history[1 + hands : self.table.find_first_card(history)]
@@ -206,17 +206,17 @@ class CrazyEightsGame(OpenSpielGame):
 def _redeal(rules: HandRules, history: Sequence[int], seat: int, rng: random.Random) -> dict[int, int]:
     """Return new cards for the other seats, keyed by their index in the history.
 
-    A card that a seat played was dealt to it, or drawn by it, while the stock that last held the card was in use. Cards
-    are assigned in chronological order, each uniformly to one of the seat's draws of that period. The number of places
-    does not depend on earlier choices, so all assignments are equally likely. A stock's other cards fill the remaining
-    places in any order."""
+    A seat got each card it played by a deal or a draw, from the stock that last held the card. In the order of play,
+    each of these cards is assigned to a uniformly chosen free draw of its seat from that stock. The number of free
+    draws does not depend on earlier choices, so all assignments are equally likely. Each stock's other cards fill its
+    remaining draws in random order."""
     pile = [history[rules.find_first_card(history)]]
     left = [set(range(len(CARDS))).difference(pile)]
-    """Cards of each stock not placed yet; the first stock includes the hands."""
+    """Cards in each stock that are not assigned yet; the first stock includes the dealt hands."""
     stock_of = dict.fromkeys(left[0], 0)
     """The stock that last held each card."""
     free: dict[tuple[int, int], list[int]] = {}
-    """Places by seat and stock."""
+    """History indices of unassigned draws, by seat and stock."""
     new: dict[int, int] = {}
 
     def drew(who: int, stock: int, index: int) -> None:

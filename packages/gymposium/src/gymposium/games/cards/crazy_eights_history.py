@@ -1,7 +1,7 @@
 """Public history of a crazy eights hand, derived from the engine's history.
 
-The engine's view shows a hand, the top card and each player's card count. It omits the stock, the cards that may still
-be drawn, and the cards played, all of which are public.
+The engine's view shows a hand, the top card and each player's card count. It omits other public facts: the stock, the
+cards that may still be drawn, and the cards played.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SUITS = ("clubs", "diamonds", "hearts", "spades")
 DRAW, PASS, NAME = 52, 53, 54
 """Engine actions. Lower numbers are cards, and NAME is the first suit."""
 DEALER = 52
-"""The first chance outcome is this plus the dealer's number."""
+"""Offset of the first chance outcome, which is this plus the dealer's number."""
 _TWO, _EIGHT, _QUEEN, _ACE = 0, 6, 10, 12
 
 
@@ -24,10 +24,10 @@ class HandRules:
     def __init__(self, players: int, specials: bool, reshuffle: bool) -> None:
         self.players, self.specials, self.reshuffle = players, specials, reshuffle
         self.hands = players * (7 if players == 2 else 5)
-        """Number of cards dealt. In the history they follow the choice of dealer."""
+        """Number of cards dealt to all hands. In the history, they follow the choice of dealer."""
 
     def find_first_card(self, history: Sequence[int]) -> int:
-        """Return the history index of the pile's first card. Eights that were put back may precede it."""
+        """Return the history index of the pile's first card. Eights that were turned up and put back may precede it."""
         index = 1 + self.hands
         while history[index] // 4 == _EIGHT:
             index += 1
@@ -35,7 +35,7 @@ class HandRules:
 
 
 class CrazyEightsHistory:
-    """A hand's state, derived from its history."""
+    """The public state of a hand, derived from its history."""
 
     __slots__ = (
         "direction",
@@ -131,12 +131,12 @@ class CrazyEightsHistory:
 
 
 def start_history(rules: HandRules, history: Sequence[int]) -> tuple[CrazyEightsHistory, int]:
-    """Return the hand with the first card on the pile, and the number of entries up to there."""
+    """Return the hand with the first card on the pile, and the number of history entries up to that point."""
     return CrazyEightsHistory(rules, history), rules.find_first_card(history) + 1
 
 
 def iterate_history(rules: HandRules, history: Sequence[int]) -> Iterator[tuple[int, int, CrazyEightsHistory]]:
-    """Yield the index and value of each later entry, with the hand before it."""
+    """Yield the index and value of each entry after the first pile card, with the hand before it."""
     hand, done = start_history(rules, history)
     for index in range(done, len(history)):
         yield index, history[index], hand

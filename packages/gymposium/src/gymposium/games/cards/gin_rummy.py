@@ -1,7 +1,7 @@
 """Gin rummy as text: one hand, with the engine's scoring.
 
-The engine's observation shows what is public now. A seat also knows who took which card from the pile, and each
-discard's order. So the view here adds the public history of the hand.
+The engine's observation shows only the current public facts. A seat also knows who took which card from the pile, and
+the order of discards. So the view here adds the hand's public history.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class GinRummy:
         """Return a hand's deadwood, after the best discard if a card was drawn.
 
         If every card is in a meld, the engine counts 0 without a discard. But if all melds have three cards, any
-        discard breaks one."""
+        discard breaks a meld."""
         count: int = state.deadwood()[seat]
         hand = state.hands()[seat]
         if count == 0 and len(hand) > self.hand_size:
@@ -181,9 +181,9 @@ class GinRummy:
 def find_legal_actions(state: pyspiel.State, seat: int) -> list[int]:
     """Return the engine's legal actions with two corrections.
 
-    First, drop a knock if no discard keeps the deadwood within the limit. The engine offers that knock when all cards
-    are in melds of three, since it counts no deadwood then. Second, include all lay-offs: the engine offers at most two
-    at each end of a run."""
+    First, drop a knock if no discard keeps the deadwood within the limit. The engine offers such a knock when all cards
+    are in melds of three, because it then counts no deadwood. Second, include all lay-offs: the engine offers at most
+    two at each end of a run."""
     actions: list[int] = state.legal_actions(seat)
     if _KNOCK in actions and not state.child(_KNOCK).legal_actions():
         actions.remove(_KNOCK)
@@ -212,11 +212,11 @@ def _find_extensions(meld: Sequence[int]) -> set[int]:
 
 
 def list_turns(history: Sequence[int], hand_size: int) -> list[str]:
-    """Return the public events turn by turn, up to a knock. Seats alternate, starting with seat 0.
+    """Return the public events turn by turn, up to a knock.
 
-    `u7h` means that the player took the upcard and discarded 7h, and `s7h` that they drew from the stock. `u` or `s`
-    alone means that the discard is still to come. Other events: `pass`, `u knock`, `s knock`, and `knock` at the end of
-    the stock."""
+    Seats alternate, starting with seat 0. In `u7h` the player took the upcard and discarded 7h. In `s7h` they drew from
+    the stock instead. `u` or `s` alone means that the discard has not happened yet. Other events: `pass`, `u knock`, `s
+    knock`, and `knock` at the end of the stock."""
     turns: list[str] = []
     actions = iter(history[2 * hand_size + 1 :])
     for action in actions:
@@ -255,7 +255,7 @@ _STAGES = {
     "layoffs": ("lay off", "lay off cards on the knocker's melds, then pass"),
     "last melds": ("last melds", "lay melds of the remaining cards, then pass, which ends the hand"),
 }
-"""What the seat to move must do at each stage, in compact and full style."""
+"""What the seat to move must do in each stage of the hand, in compact and full style."""
 
 
 def _find_stage(state: pyspiel.State, hand_size: int) -> str:
@@ -318,7 +318,7 @@ class GinRummyGame(OpenSpielGame):
         return f"{super().render_view(state, seat)}\n{past}\n{state.finished_layoffs()}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Redeal the cards that the seat cannot see. All deals consistent with its view are equally likely."""
+        """Redeal the cards that the seat cannot see, uniformly over all deals consistent with its view."""
         history = match.state.history()
         for _ in range(_TRIES):
             dealt = self._redeal(history, seat, match.state.knock_card(), rng)
@@ -333,9 +333,9 @@ class GinRummyGame(OpenSpielGame):
     def _redeal(self, history: Sequence[int], seat: int, limit: int, rng: random.Random) -> dict[int, int]:
         """Return new cards for the other seat, keyed by their index in the history.
 
-        Some cards were seen in the other seat's hand but never taken from the pile. Each came from one of its earlier
-        hidden draws. We choose that draw evenly, in order of time. The number of draws to choose from does not depend
-        on earlier choices, so all assignments are equally likely."""
+        Some cards are known to be from the other seat's hand but were never taken from the pile. So each came from one
+        of its earlier hidden draws. That draw is chosen uniformly, in chronological order. The number of possible draws
+        does not depend on earlier choices, so all assignments are equally likely."""
         other, size = 1 - seat, self.gin.hand_size
         hidden = list(range(other * size, other * size + size))
         seen = set(history[seat * size : seat * size + size])
@@ -391,7 +391,8 @@ class GinRummyGame(OpenSpielGame):
         return dealt
 
     def _replay_deal(self, history: Sequence[int], dealt: Mapping[int, int], other: int) -> pyspiel.State | None:
-        """Return the resulting state, or None if the other seat could not have knocked as it did."""
+        """Return the state after this deal and the recorded moves, or None if the other seat could not have knocked as
+        it did."""
         state = self.start()
         knocked = False
         for index, action in enumerate(history):

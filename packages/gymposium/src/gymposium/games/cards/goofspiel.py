@@ -1,4 +1,4 @@
-"""Goofspiel as text. Bids are hidden and players learn only who won each round, unless `imp_info` is off."""
+"""Goofspiel as text. Unless `imp_info` is off, bids are hidden and players learn only who won each round."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Goofspiel:
         return self._draw_facts(compact_facts(self, state, seat))
 
     def _draw_facts(self, known: Mapping[str, str]) -> Picture:
-        """Return a picture of the facts in the compact text."""
+        """Return a picture of the facts stated in the compact text."""
         mine, theirs = [int(points) for points in known["points"].split()]
         past = [re.split("[:]", round_) for round_ in known.get("past", "").split()]
         rounds = [

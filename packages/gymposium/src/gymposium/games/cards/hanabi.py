@@ -22,7 +22,7 @@ from gymposium.util.visible import quantity
 
 _TRIES = 10_000
 _HINTED = re.compile(r"([A-Z]+)(\d+)")
-"""Colours and numbers that a card may have: `RYG123`."""
+"""Pattern for the colors and numbers a card may still have: `RYG123`."""
 _VIEW = re.compile(
     r"Life tokens: (\d+)\nInfo tokens: (\d+)\nFireworks: (.*) \nHands:\n((?:.*\n)*)Deck size: (\d+)\nDiscards:(.*)"
 )
@@ -184,7 +184,7 @@ class HanabiGame(OpenSpielGame):
         return f"{super().render_view(state, seat)}\n{self.wording.histories.get(state.history()).log}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Redeal the seat's own hand. All hands of unseen cards that fit its hints are equally likely."""
+        """Redeal the seat's own hand, uniformly over all hands of unseen cards that fit its hints."""
         history, deck = match.state.history(), self.deck
         places, pool = self._find_hidden(history, seat)
         view = match_view(_VIEW, match.state.observation_string(seat))
@@ -201,7 +201,8 @@ class HanabiGame(OpenSpielGame):
         raise NoSampler(f"{self.name}: found no other hand that fits the hints, in {_TRIES} tries.")
 
     def _find_hidden(self, history: Sequence[int], seat: int) -> tuple[list[int], list[int]]:
-        """Return the history index of each card in the seat's hand, oldest first, and all cards that these may be."""
+        """Return the history index of each card in the seat's hand, oldest first, and all cards that the hand may
+        contain."""
         past = self.wording.start_history()
         places: list[int] = []
         unseen = [card for card in range(len(self.deck.names)) for _ in range(self.deck.copies[card % self.deck.ranks])]

@@ -40,7 +40,7 @@ class HanabiHistory:
     def __init__(self, deck: Deck, moves: Sequence[Sequence[str]]) -> None:
         self.deck, self.moves = deck, moves
         self.hands: list[list[int]] = [[] for _ in range(deck.players)]
-        """Cards in each hand, some of them hidden from each seat."""
+        """Cards in each hand. A seat must not see its own."""
         self.left = deck.size
         self.stacks = [0] * deck.colors
         self.seat = 0
@@ -56,7 +56,7 @@ class HanabiHistory:
         return new
 
     def find_drawing_seat(self) -> int | None:
-        """Return the seat that draws the next card, or None if no seat draws now."""
+        """Return the seat that must draw a card now, or None."""
         if self.left:
             for seat, hand in enumerate(self.hands):
                 if len(hand) < self.deck.hand_size:

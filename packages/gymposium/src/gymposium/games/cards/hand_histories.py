@@ -1,7 +1,7 @@
 """Public histories of hands, derived from the engine's history and cached between decisions.
 
-Some engines omit public facts from a seat's view, so they must be derived from the history. Starting from the deal at
-each decision is slow; continuing from the previous decision is fast.
+Some engines omit public facts from a seat's view, so the facts must be derived from the history. It is much faster to
+continue from the previous decision than to start from the deal each time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class HandHistories(Generic[H]):
     """A cache of hand histories for all matches of a game. Callers must not modify what `get` returns."""
 
     def __init__(self, begin: Callable[[Sequence[int]], tuple[H, int]]) -> None:
-        """`begin` takes an engine history and returns a hand history of its first entries, and their number."""
+        """`begin` takes an engine history. It returns a hand history for the first entries, and their number."""
         self._begin = begin
         self._cache: dict[bytes, H] = {}
 

@@ -1,8 +1,9 @@
-"""Klondike solitaire as text, as the engine plays it. There is no stock, but an open waste with every third card
-available.
+"""Klondike solitaire as text, as the engine plays it.
 
-The engine draws a face-down card only when it is turned up, evenly among the unseen cards. So nothing is hidden except
-future chance. For a player nothing changes, and for search the game has perfect information.
+Instead of a stock, it has an open waste in which every third card is available.
+
+The engine draws a face-down card only when it is turned up, uniformly among the unseen cards. So nothing is hidden
+except future chance, and for search the game has perfect information. Players notice no difference.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _PILES = 7
 _REVEALED_AT_START = 31
 """Number of cards turned up at the start: each pile's last card, and the waste."""
 _WASTE_STEP = 3
-"""Step between available cards in the waste."""
+"""Distance between available cards in the waste."""
 
 
 class Solitaire:

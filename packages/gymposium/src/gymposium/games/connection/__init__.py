@@ -1,4 +1,4 @@
-"""Connection games: players connect their own stones. `GAMES` lists their specs."""
+"""Connection games: players link their own stones. `GAMES` lists their specs."""
 
 from __future__ import annotations
 

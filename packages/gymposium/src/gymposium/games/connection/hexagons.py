@@ -1,4 +1,4 @@
-"""Hexagon boards with rows of different lengths, drawn with the names of each row's first and last cell."""
+"""Hexagon boards with rows of different lengths. A drawing names each row's first and last cell."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ _OFF_BOARD = "unknown"
 
 
 class Hexagons:
-    """A board from havannah.cc or y.cc, drawn as a line of columns, then rows of a label and ` .` per cell.
+    """A board from havannah.cc or y.cc.
+
+    Its text has a line of column names, then a label and ` .` per cell in each row.
 
     The engine puts brackets around the last stone. Its first player's stones, O, become x, and @ becomes o."""
 
@@ -35,7 +37,7 @@ class Hexagons:
             f"{len(self.rows)} at the bottom. Each row is drawn between the names of its first and its last cell; in "
             f"between, the letters follow each other as in the alphabet. An empty cell is shown as a dot."
         )
-        """The rules' paragraph about cell names."""
+        """The paragraph of the rules that explains cell names."""
         self._stones = [slice(start, start + 2 * length, 2) for start, length in zip(starts, lengths)]
         width = max(len(row[0]) for row in self.rows)
         self._heads = [f"{' ' * (start - min(starts))}{row[0]:>{width}} " for start, row in zip(starts, self.rows)]

@@ -25,7 +25,7 @@ from gymposium.games.protocol import Event, Style
 _MARKS = "xo"
 _STARTS = ("the top and the bottom row", "the leftmost and the rightmost column")
 BOARD_LENGTH = 90
-"""Length of the board in the engine's view: eight rows and a line of columns."""
+"""Length in characters of the board in the engine's view: eight rows and a line of column names."""
 SQUARE_INDICES = [10 * (7 - row) + 1 + column for row in range(8) for column in range(8)]
 """Index in the view of each square, from a1 to h1 up to h8."""
 
@@ -100,7 +100,7 @@ class LinesOfAction:
 def _list_quiet_actions(state: pyspiel.State) -> list[int]:
     """Return the actions since the last capture, latest first.
 
-    Earlier positions had more pieces, so they cannot recur."""
+    Positions before a capture had more pieces, so they cannot recur."""
     steps = []
     for action in reversed(state.history()):
         if action & 1:  # the lowest bit of an action marks a capture (lines_of_action.cc)
@@ -132,7 +132,8 @@ def find_repetitions(state: pyspiel.State, board: str) -> list[int]:
 class LinesOfActionGame(OpenBoardGame):
     """Lines of Action with facts that the engine's view omits: the number of moves and positions that must not recur.
 
-    The tensor has the engine's planes for x, o and empty squares, and a plane of 0 for x and 1 for o."""
+    The tensor has the engine's planes for x, o and empty squares. A further plane is all 0 if x is to move, or all 1 if
+    o is."""
 
     def render_view(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}\nMoves: {state.move_number()}\nSteps: {_list_quiet_actions(state)}"

@@ -17,9 +17,12 @@ _MARKS = "xo"
 _CHECKERS = 15
 _POINTS = 24
 _BAR, _PASS = 100, -1
-"""The engine's places other than points 0 … 23 (backgammon.h). x moves up the points, and o down."""
+"""The engine's numbers for places other than the points 0 … 23 (backgammon.h). x moves toward higher points, o toward
+lower."""
 _ORDERS = 26 * 26
-"""First action that plays the lower die first; lower actions play the higher die first (CheckerMovesToSpielMove)."""
+"""The lowest action that plays the lower die first.
+
+All actions below it play the higher die first (CheckerMovesToSpielMove)."""
 _LOW = " low die first"
 _VIEW = re.compile(r"Extra turn: (\d)\nDice: (?:(\d)(\d))?\nBar:.*\nScores, X: (\d+), O: (\d+)\n")
 
@@ -28,8 +31,10 @@ _ROLL = re.compile(r"\nDice: (\d*)\n")
 _STEP = r"(?:bar|2[0-4]|1\d|[1-9])/(?:off|2[0-4]|1\d|[1-9])"
 _PASSES = "".join([re.escape(chr(i + order)) for i in range(_ORDERS) if 25 in divmod(i, 26) for order in (0, _ORDERS)])
 _SECOND = re.compile(f"(?:[^\x1e-\x23].)+|[\x1e-\x23][^{_PASSES}](.)|..?", re.DOTALL)
-"""Pattern of a history, turn by turn: rolls with their decisions, or a double (chance outcomes 30 … 35), a decision
-that played both checker moves, and the second decision that follows."""
+"""Pattern that splits a history into turns.
+
+A turn is a roll with its decision. A double (chance outcomes 30 … 35) whose first decision played both checker moves
+has a second decision."""
 
 
 def count_turns(state: pyspiel.State) -> int:
@@ -78,7 +83,7 @@ class Backgammon:
         self.scoring_type = scoring_type
         self.last_turn = max_player_turns + 1  # backgammon.cc ends the game when the turns exceed the limit
         self._names: dict[tuple[int, str], dict[int, str]] = {}
-        """Action names by seat and engine roll, if they depend only on those."""
+        """Cached action names by seat and engine roll, for positions where they depend only on these."""
         self._places = [_list_places(seat) for seat in (0, 1)]
         self._cells = [["  .", *(f"{mark}{n}".rjust(3) for n in range(1, _CHECKERS + 1))] for mark in _MARKS]
 

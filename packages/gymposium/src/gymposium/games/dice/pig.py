@@ -79,7 +79,7 @@ class Pig:
 
 
 class PigGame(OpenSpielGame):
-    """Pig with a decision count, which the engine's view omits."""
+    """Pig with a decision count in its view, which the engine's view omits."""
 
     def render_view(self, state: pyspiel.State, seat: int) -> str:
         return f"{state.observation_string(seat)}Decisions: {count_decisions(state)}\n"

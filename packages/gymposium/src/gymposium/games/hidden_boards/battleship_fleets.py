@@ -1,4 +1,4 @@
-"""Sampler of possible opposing fleets in battleship, drawn evenly among all that fit the shots."""
+"""A sampler of opposing fleets in battleship, uniform over all fleets that fit the shots."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Shot = tuple[int, str]
 """A square and its result. Squares are counted by rows from the top left. Results are `W` for water, `H` for a hit, and
 `S` for a hit that sinks the ship."""
 Placement = tuple[bool, int]
-"""A ship's position: whether it points down, and its first square."""
+"""A ship's position: whether it is vertical, and its first square."""
 
 
 @cache
@@ -30,11 +30,11 @@ def list_placements(width: int, height: int, size: int) -> tuple[tuple[Placement
 def draw_fleet(
     width: int, height: int, sizes: Sequence[int], shots: Sequence[Shot], rng: random.Random
 ) -> list[Placement]:
-    """Draw a fleet that explains the results of these shots. All such fleets are equally likely.
+    """Draw a fleet consistent with the results of these shots, uniformly over all such fleets.
 
-    A shot's result depends only on the ship it hits. So for each ship separately, we list the positions that agree with
-    the shots, by the hits they explain. Counting the ways to divide the hits among the ships gives each choice's
-    weight. Choices with overlapping ships are redrawn."""
+    A shot's result depends only on the ship it hits. So each ship's consistent positions are listed separately, grouped
+    by the hits they explain. A choice's weight is the number of ways to divide the remaining hits among the later
+    ships. Fleets with overlapping ships are redrawn."""
     hits = sum({1 << square for square, result in shots if result != "W"})
     water = sum({1 << square for square, result in shots if result == "W"})
     by_hits: list[dict[int, list[tuple[Placement, int]]]] = []
@@ -47,7 +47,7 @@ def draw_fleet(
 
     @cache
     def ways(ship: int, left: int) -> int:
-        """Count the choices for this ship and later ones that explain the remaining hits."""
+        """Count the placements of this ship and the later ships that explain the remaining hits."""
         if ship == len(by_hits):
             return not left
         return sum(len(some) * ways(ship + 1, left ^ own) for own, some in by_hits[ship].items() if own & left == own)

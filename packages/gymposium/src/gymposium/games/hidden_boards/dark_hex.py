@@ -28,7 +28,7 @@ from gymposium.games.protocol import Event, Style
 
 _MARKS = "xo"
 _ATTEMPTS = 300
-"""Maximum number of worlds to draw in search of an unfinished match."""
+"""Maximum number of draws until the sampled match is unfinished."""
 _TAKEN = {
     "cdh": "you are told that it is taken, and you try another one, until you have put a stone",
     "adh": "you are told that it is taken, and your turn is over",
@@ -125,7 +125,7 @@ class DarkHex:
 
 
 class DarkHexGame(OpenSpielGame):
-    """Dark hex with a sampler for unseen tries and views that do not leak the number of tries."""
+    """Dark hex with a sampler for unseen tries, and with views that hide the number of the opponent's tries."""
 
     wording: DarkHex
 

@@ -1,8 +1,7 @@
 """Sampler of the other player's unseen tries in dark hex.
 
-A seat knows which of its tries found a stone, and how many turns the other player had. All else is drawn with the
-probabilities of random play under these conditions. If the other player's try count is known, all sequences are equally
-likely.
+A seat knows which of its tries found a stone, and how many turns the other player had. Everything else is drawn from
+random play conditioned on these facts. If the number of tries per turn is known, all sequences are equally likely.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ def draw_tries(
     tries did not win the game for the other player."""
     stones: list[int] = []
     stones_found: list[tuple[int, int]] = []
-    """Cells where the seat found a stone, and the other player's number of turns at that time."""
+    """Each cell where the seat found a stone, with the number of the other player's turns at that time."""
     before = [0] if seat == 1 else []
     """Number of own stones before each of the other player's turns."""
     for cell, free in tries:
@@ -56,7 +55,7 @@ def _draw_classical(
     counts: Sequence[int] | None,
     rng: random.Random,
 ) -> list[list[int]]:
-    """Draw turns that end with a stone after failed tries on occupied cells."""
+    """Draw turns for the classical rules: each may start with tries on occupied cells and ends with a stone placed."""
     rest = rng.sample(unknown, len(before) - len(placed))
     drawn: list[list[int]] = []
     hit: set[int] = set()
@@ -78,9 +77,9 @@ def _draw_classical(
 def _draw_abrupt(
     stones: Sequence[int], before: Sequence[int], placed: dict[int, int], unknown: Sequence[int], rng: random.Random
 ) -> list[list[int]] | None:
-    """Draw turns of one try each. Return None to reject the draw, so that accepted draws are evenly distributed.
+    """Draw turns for the abrupt rules, with one try each. Return None to reject the draw.
 
-    The more choices there were, the less likely each one was made."""
+    Draws with more choices per turn are less likely, so rejection makes accepted draws uniform."""
     drawn: list[list[int]] = []
     used: set[int] = set()
     kept = 1.0

@@ -1,4 +1,4 @@
-"""Line games: players form rows of their own marks or men. `GAMES` lists their specs."""
+"""Line games: players build rows of their own marks or men. `GAMES` lists their specs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Nine men's morris as text. Points are named by columns a … g and rows 1 … 7, with a1 at the bottom left.
 
-The engine uses the same action for placing and removing a man. Both are named by the point.
+The engine uses one action for placing or removing a man on a point, and the point names it.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from gymposium.games.protocol import Event, Style
 _COLOURS = ("White", "Black")
 _MARKS = "WB"
 MEN, FLYING, TURNS = 9, 3, 200
-"""Men per player, number of men that lets a player fly, and number of turns for a draw (nine_mens_morris.h)."""
+"""Men per player, number of men from which a player may fly, and number of turns until a draw (nine_mens_morris.h)."""
 _COLUMNS = "a b c  d  e f g"
-"""Line of column names below the engine's board. The board has points on every second line."""
+"""Line of column names below the engine's board, which has points on every second line."""
 _NUM_LINES = 13
 
 
@@ -34,9 +34,9 @@ class MorrisView(NamedTuple):
     turns: int
     """Number of completed turns."""
     hand: tuple[int, int]
-    """Men that each player has yet to place."""
+    """Number of men that each player still has to place."""
     men: tuple[int, int]
-    """Men that each player has in all."""
+    """Total number of men that each player has, placed or not."""
     removing: bool
     """True if a mill was closed, so the player must remove a man."""
 
@@ -56,7 +56,7 @@ _BOARD_LINES = (
     *("a7 d7 g7", "b6 d6 f6", "c5 d5 e5", "a4 b4 c4", "e4 f4 g4", "c3 d3 e3", "b2 d2 f2", "a1 d1 g1"),
     *("a7 a4 a1", "b6 b4 b2", "c5 c4 c3", "d7 d6 d5", "d3 d2 d1", "e5 e4 e3", "f6 f4 f2", "g7 g4 g1"),
 )
-"""Points on each line."""
+"""Points on each line of the engine's board."""
 
 
 class NineMensMorris:
@@ -140,9 +140,16 @@ def _describe_task(view: MorrisView, seat: int) -> str:
 class NineMensMorrisGame(OpenBoardGame):
     """Nine men's morris with a tensor of everything known; the engine's tensor shows only the board.
 
-    The tensor has the engine's planes for White, Black, empty points and the two kinds of lines, and five constant
-    planes: 0 for White and 1 for Black; whether a man must be removed; the men that White, and Black, have yet to
-    place; and the turns so far. Numbers are fractions of their maximum."""
+    The tensor has the engine's planes for White, Black, empty points and the two kinds of lines. Five constant planes
+    follow:
+
+    - the seat to move: 0 for White, 1 for Black
+    - whether a man must be removed
+    - the men that White still has to place
+    - the men that Black still has to place
+    - the turns so far
+
+    Counts are fractions of their maximum."""
 
     num_facts = 5
 

@@ -1,7 +1,7 @@
 """Ultimate tic-tac-toe as text.
 
-Boards, and squares within a board, are numbered 1 to 9 row by row from the top left. A square's number is the number of
-the board that it sends the opponent to.
+Boards, and squares within a board, are numbered 1 to 9 row by row from the top left. A move on square N sends the
+opponent to board N.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _BOARDS = (0, 1, 2, 9, 10, 11, 18, 19, 20)
 _BOARD_END = 109
 """End index of the board in the engine's view."""
 _CACHE_SIZE = 20_000
-"""Size of the cache for summaries of the nine boards. Few of the 4 ** 9 possible summaries recur."""
+"""Size of the cache for summaries of the nine boards. There are 4 ** 9 possible summaries, but few recur."""
 
 
 _NAMES = {f"Choose local board {board}": f"board {board + 1}" for board in range(9)} | {

@@ -1,4 +1,4 @@
-"""Bargaining as text: two players divide a pool of items that each values differently."""
+"""Bargaining as text: two players divide a pool of items, and each values the items differently."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AGREE = "agree"
 
 
 class Bargaining:
-    """Text of `bargaining`. Offers come from the history, where all of them are public."""
+    """Text of `bargaining`. Offers are read from the history, because all of them are public."""
 
     def __init__(self, engine: pyspiel.Game, max_turns: int, discount: float, prob_end: float) -> None:
         self.max_turns, self.discount, self.prob_end = max_turns, discount, prob_end
@@ -31,7 +31,7 @@ class Bargaining:
         first = engine.new_initial_state()
         first.apply_action(0)
         self.items = [item.lower() for item in re.findall(r"(\w+): \d", first.action_to_string(0, 0))]
-        """The pool's items in the order of its numbers: book, hat, basketball."""
+        """Item names, in the order of the pool's counts: book, hat, basketball."""
         deals = engine.all_instances()
         self.pools = [tuple(deal.pool) for deal in deals]
         self.values = [[tuple(deal.values[seat]) for deal in deals] for seat in (0, 1)]
@@ -156,7 +156,7 @@ class BargainingGame(OpenSpielGame):
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
         """Draw another deal with the same pool and the same values for this seat.
 
-        The engine's own sampler replays the deal at every later chance node too, and fails (`bargaining.cc`,
+        The engine's sampler fails here, because it replays the deal at every later chance node too (`bargaining.cc`,
         ResampleFromInfostate)."""
         deal, *actions = match.state.history()
         pools, values = self.wording.pools, self.wording.values[seat]

@@ -37,7 +37,7 @@ class CoinGame:
         self.rows, self.columns, self.length = rows, columns, episode_length
         self.colours, self.coins = list_letters(2 + num_extra_coin_colors), num_coins_per_color
         self._setup = 2 + 2 + len(self.colours) * self.coins
-        """Number of chance outcomes: two colors, two player positions, and one position per coin."""
+        """Number of initial chance outcomes: two colors, two player positions, and one position per coin."""
 
     def count_moves(self, state: pyspiel.State) -> int:
         """Return the number of moves so far. The engine counts them but does not expose the count."""
@@ -105,7 +105,7 @@ class CoinGame:
 
 
 class CoinGameGame(OpenSpielGame):
-    """The coin game with a sampler and a move count, which the engine's view omits."""
+    """The coin game with a sampler, and with a move count that the engine's view omits."""
 
     wording: CoinGame
 

@@ -1,9 +1,9 @@
 """Negotiation: two players divide a pool by proposals, each with an optional message.
 
 The rules are those of OpenSpiel's `negotiation`, after Cao et al., Emergent Communication through Negotiation (2018).
-They are reimplemented because the engine draws the pool and the values within one action from its own generator
-(`negotiation.cc`, DetermineItemPoolAndUtilities). So its matches can be neither recorded nor replayed. One bug is
-fixed: if all values of a player are 0, the engine draws new values but keeps the zeros.
+They are reimplemented because the engine's matches can be neither recorded nor replayed. The engine draws the pool and
+the values within one action from its own generator (`negotiation.cc`, DetermineItemPoolAndUtilities). One bug is fixed:
+if all of a player's values are 0, the engine draws new values but keeps the zeros.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from gymposium.games.rules import CHANCE, Event, Style, make_game_factory
 AGREE = "agree"
 _MOST_OF_A_KIND, _MOST_WORTH = 5, 10
 _TURNS, _MEAN_TURNS = range(4, 11), 7.0
-"""Mean of the Poisson distribution for the number of turns, truncated at both ends."""
+"""Possible numbers of turns, and the mean of the Poisson distribution that is truncated to them."""
 
 
 class NegotiationState(NamedTuple):
-    """A position: what chance drew and what the players did."""
+    """A position: the chance outcomes and the players' moves so far."""
 
     drawn: tuple[int, ...] = ()
     """In this order: the number of turns, the count of each kind of item, its values for seat 0, and for seat 1."""
@@ -124,7 +124,7 @@ class Negotiation:
         return f"{known} {talk.offers} {talk.messages} {talk.agreed}"
 
     def resample(self, events: Sequence[Event], seat: int, rng: random.Random) -> Sequence[Event]:
-        """Redraw the other seat's values. They may be anything but all 0, and no move depends on them."""
+        """Redraw the other seat's values. No move depends on them, so any values except all 0 are possible."""
         values = [0] * self.kinds
         while not any(values):
             values = [rng.randrange(_MOST_WORTH + 1) for _ in values]

@@ -1,1 +1,1 @@
-"""OpenSpiel games: one adapter. Each game's text is in the package for its kind (`gymposium.games.lines` …)."""
+"""The adapter for OpenSpiel games. Each game's text is in the package for its kind, such as `gymposium.games.lines`."""

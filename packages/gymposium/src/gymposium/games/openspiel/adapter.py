@@ -1,7 +1,7 @@
 """OpenSpiel games as `Game` and `Match`.
 
-Chance is drawn from the match's own stream, once per chance node. It is recorded as an event with the engine's text for
-the outcome. Simultaneous moves go to the engine as a joint action (`apply_actions`), never encoded as one flat action.
+Each chance outcome is drawn from the match's random stream and recorded as an event with the engine's text.
+Simultaneous moves go to the engine as a joint action (`apply_actions`), never encoded as one flat action.
 """
 
 from __future__ import annotations
@@ -33,20 +33,26 @@ _GAMES_WITH_WARNING = frozenset(["quoridor"])
 _GAMES_WITH_SAMPLER = frozenset("bargaining bridge kuhn_poker leduc_poker oh_hell universal_poker".split())
 """Games with a sound engine sampler, `resample_from_infostate` (open_spiel 2.0.2).
 
-Five others have an unsound one. gin_rummy's returns the true state. Those of euchre and hearts keep hidden moves (the
-discard, the pass), in deals that often make them illegal. blackjack's draws in an order that depends on the hidden
-card, so equal generators reveal it. universal_poker's is for two seats, and crashes the process with more. All other
-games abort in C++."""
+universal_poker's sampler is for two seats only; with more it crashes the process. Four other games have an unsound
+sampler:
+
+- gin_rummy's returns the true state.
+- Those of euchre and hearts keep hidden moves (the discard, the pass), in deals that often make them illegal.
+- blackjack's draws in an order that depends on the hidden card, so equal generators reveal it.
+
+In all other games the sampler aborts in C++."""
 
 
 class OpenSpielGame:
     """An OpenSpiel game with fixed parameters, and its text."""
 
     pure = False
-    """A replay of a game with recorded chance takes its outcomes from the record (`gymposium.games.protocol`)."""
+    """False for games with recorded chance: a replay takes the outcomes from the record
+    (`gymposium.games.protocol`)."""
     dealt: Sequence[str] | None = None
-    """Chance outcomes for this game's matches, in order, if they were recorded elsewhere. None if they are drawn from
-    the seed."""
+    """Chance outcomes for this game's matches, in order, if they come from a record.
+
+    None if they are drawn from the seed."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, wording: Wording) -> None:
         self.spec = spec
@@ -83,7 +89,7 @@ class OpenSpielGame:
     def _set_wording(self, words: Wording) -> None:
         """Use this wording for prompts and replies."""
         self.told = words
-        """The wording that players read: `wording`, or its disguise."""
+        """The wording that players read: `wording`, or a disguised version of it."""
         self.move_pattern: re.Pattern[str] | None = words.move_pattern
         self.names: list[str] | None = None if words.names is None else list(words.names)
         self.actions: dict[str, int] = {name: i for i, name in enumerate(self.names or ())}
@@ -115,17 +121,17 @@ class OpenSpielGame:
     def player(self, state: pyspiel.State) -> int:
         """Return the engine's player to move: a seat, or a number below 0 for chance, a joint move or the end.
 
-        A game overrides this if its rules end a match as a draw before the engine does."""
+        Override this if the rules end a match in a draw earlier than the engine does."""
         return int(state.current_player())
 
     def legal(self, state: pyspiel.State, seat: int) -> list[int]:
-        """Return a seat's legal actions. By default these are the engine's.
+        """Return a seat's legal actions, by default the engine's.
 
-        A game overrides this if its rules allow other actions, or end a match before the engine does."""
+        Override this if the rules allow other actions, or end a match earlier than the engine does."""
         return cast(list[int], state.legal_actions(seat))
 
     def use_recorded_chance(self) -> Self:
-        """Return this game for records with dice and cards drawn elsewhere: `recorded:NAME`.
+        """Return the variant `recorded:NAME`, for records of matches whose dice and cards were drawn elsewhere.
 
         A replay takes chance outcomes from the record. Raises `BadParameter` for a game without chance."""
         if not self.spec.chance:
@@ -137,7 +143,7 @@ class OpenSpielGame:
         return self._copy_with(dealt=tuple(event.move for event in events if event.seat == CHANCE))
 
     def _copy_with(self, **attributes: Any) -> Self:
-        """Return a copy of the game with these attributes changed."""
+        """Return a copy of the game with these attribute values."""
         game = object.__new__(type(self))
         game.__dict__.update(self.__dict__, **attributes)
         return game
@@ -176,9 +182,9 @@ class OpenSpielGame:
         return view
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Implement `match.resample` with the engine's own sampler.
+        """Implement `match.resample` with the engine's sampler.
 
-        A game without a sound engine sampler overrides this in a subclass."""
+        Subclasses override this for games without a sound engine sampler."""
         if not self._resamples:
             raise NoSampler(
                 f"{self.name} has hidden information, and its engine has no sound sampler of worlds that match a "
@@ -187,9 +193,9 @@ class OpenSpielGame:
         return self.world(match, match.state.resample_from_infostate(seat, rng.random).history(), rng)
 
     def world(self, match: OpenSpielMatch, history: Sequence[int], rng: random.Random) -> OpenSpielMatch:
-        """Return the match after this history. It has as many actions as `match`, by the same seats and chance.
+        """Return the match after this history. Later chance is drawn from `rng`.
 
-        Later chance is drawn from `rng`."""
+        The history must be as long as that of `match`, with the same seat or chance acting at each step."""
         state, events = self.start(), match.events.copy()
         for number, (action, was) in enumerate(zip(history, match.state.history(), strict=True)):
             if action != was:
@@ -214,7 +220,7 @@ class OpenSpielGame:
 
 
 class OpenSpielMatch:
-    """A match of an OpenSpiel game. Only its game, its wording, and search over sampled worlds read `state`."""
+    """A match of an OpenSpiel game. Only the game, its wording, and search over sampled states may read `state`."""
 
     __slots__ = ("_actions", "_moves", "_rng", "_seats", "events", "game", "seed", "state")
 
@@ -234,12 +240,14 @@ class OpenSpielMatch:
         self._clear_cache()
 
     def _clear_cache(self) -> None:
-        """Clear the cached answers after the position changes. They exist because engine queries are slow."""
+        """Clear the cached results of engine queries after the position changes.
+
+        They are cached because queries are slow."""
         self._seats: tuple[int, ...] | None = None
         self._actions: dict[int, list[int]] = {}
         """Cached legal actions per seat."""
         self._moves: dict[int, tuple[str, ...]] = {}
-        """Names of these actions, if they depend on the position."""
+        """Cached names of the legal actions, if names depend on the position."""
 
     def to_move(self) -> tuple[int, ...]:
         if self._seats is None:
@@ -299,9 +307,9 @@ class OpenSpielMatch:
         return OpenSpielMatch(self.game, self.state.clone(), list(self.events), None, rng)
 
     def resample(self, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Return another world that this seat cannot tell from this one.
+        """Return another match that this seat cannot distinguish from this one.
 
-        Its events lead to that world, so the match can be recorded and replayed."""
+        Its events are complete, so it can be recorded and replayed."""
         return self.game.sample(self, seat, rng) if self.game.hides else self.fork(rng)
 
     def _apply_moves(self, moves: Mapping[int, str]) -> None:
@@ -332,7 +340,7 @@ class OpenSpielMatch:
         raise IllegalMove(seat, move, self.legal_moves(seat))
 
     def _draw_chance(self) -> None:
-        """Draw chance until a seat is to move. Callers must clear the cached answers first."""
+        """Draw chance outcomes until a seat is to move. Callers must call `_clear_cache` first."""
         state = self.state
         while state.is_chance_node():
             if self.game.dealt is not None:
@@ -359,9 +367,9 @@ class OpenSpielMatch:
     def advance(self, actions: Sequence[int]) -> None:
         """Apply actions from the engine's history (`pyspiel.State.history`) without drawing chance.
 
-        They are moves, chance outcomes, and one action per seat for a joint move.
+        The history has moves, chance outcomes, and one action per seat for a simultaneous move.
 
-        Raises `BadRecord` with the index in `actions` of the first impossible action."""
+        Raises `BadRecord` with the index of the first impossible action."""
         number = 0
         while number < len(actions):
             state, action = self.state, actions[number]
@@ -402,7 +410,7 @@ class OpenSpielMatch:
 
 
 def _load_with_chance(name: str, outcomes: Sequence[str]) -> OpenSpielGame:
-    """Load a game with these recorded chance outcomes. Pickles refer to this function."""
+    """Load a game with these recorded chance outcomes. Pickled games refer to this function."""
     from gymposium.games.registry import load_game
 
     return cast(OpenSpielGame, load_game(name)).recorded([Event(CHANCE, outcome) for outcome in outcomes])
@@ -422,7 +430,7 @@ def make_openspiel_factory(
     kind: Callable[[GameSpec, Mapping[str, Any], pyspiel.Game, Any], OpenSpielGame] = OpenSpielGame,
     **fixed: Any,
 ) -> Callable[[GameSpec, Mapping[str, Any]], OpenSpielGame]:
-    """Return an OpenSpiel game's entry point, made from its wording and optionally a subclass of `OpenSpielGame`.
+    """Return the entry point for an OpenSpiel game, made from its wording and optionally a subclass of `OpenSpielGame`.
 
     `name` is the engine's name for the game. The engine gets the spec's parameters and those in `fixed`. `words` is
     called with the engine's game and the spec's parameters: `words(engine, **params)`."""

@@ -26,7 +26,7 @@ def describe_turn(state: pyspiel.State, seat: int) -> str:
 def format_legal(state: pyspiel.State, seat: int, names: Sequence[str], between: str = " ") -> str:
     """Return the last line of a compact prompt, such as `legal a1 b2`. `names` holds all action names.
 
-    `between` separates the moves: a comma and a space if names contain spaces."""
+    `between` separates the moves. Use a comma and a space if names contain spaces."""
     return f"legal {between.join([names[action] for action in state.legal_actions(seat)]) or 'none'}\n"
 
 
@@ -37,7 +37,7 @@ def describe_result(state: pyspiel.State, names: Sequence[str]) -> str:
 
 
 def describe_cells(columns: int, rows: int, *, cell: str = "square", row_1: str = "bottom") -> str:
-    """Return the rules' clause about cell names, without its period.
+    """Return the clause of the rules that explains cell names, without a period.
 
     `row_1` says where row 1 is: `"bottom"` or `"top"`."""
     return (
@@ -128,10 +128,10 @@ class Frame:
         return f"{drawn}\n{self.columns}\n"
 
     def render_slanted(self, rows: Sequence[str]) -> str:
-        """Draw a hexagon board: columns above, each row half a cell to the right of the row above it.
+        """Draw a hexagon board: column letters above, each row half a cell to the right of the row above it.
 
-        Unlike in the other drawings, `rows` already have spaces between their cells, as in the engine's text for hex.
-        Leading and trailing spaces are dropped."""
+        Unlike in the other drawings, `rows` must already have spaces between their cells, as in the engine's text for
+        hex. Leading and trailing spaces are dropped."""
         drawn = "\n".join([indent + row.strip(" ") for indent, row in zip(self._indents, rows)])
         return f"{self.columns}\n{drawn}\n"
 
@@ -142,7 +142,7 @@ class Frame:
 
 
 def describe_goals(columns: int, rows: int) -> tuple[tuple[str, str], tuple[str, str]]:
-    """Return the sides that each hex seat connects, and those that its opponent connects."""
+    """Return the sides that the seat must connect in hex, and those that its opponent must connect."""
     down = f"top (row 1) to bottom (row {rows})"
     across = f"left (column a) to right (column {list_letters(columns)[-1]})"
     return (down, across), (across, down)
@@ -157,9 +157,9 @@ def draw_hex_board(rows: Sequence[Sequence[str]], columns: str, *, last: str, wo
 
 
 class OpenBoardGame(OpenSpielGame):
-    """A perfect-information board game. Its engine view and tensor omit facts that both seats know.
+    """A perfect-information board game whose engine view and tensor omit facts that both seats know.
 
-    This class adds the seat to move to the view, and a constant plane per number in `facts` to the tensor."""
+    This class adds the seat to move to the view. To the tensor it adds a constant plane for each number in `facts`."""
 
     num_facts = 1
 

@@ -20,9 +20,10 @@ from gymposium.plugins.specs import DISGUISE
 def load_by_engine_name(name: str) -> OpenSpielGame:
     """Return the game with an OpenSpiel name such as `goofspiel(num_cards=4)` (`str(engine_game)`).
 
-    Return gymposium's own game if it has the engine's rules, parameters and action counts, else `openspiel:NAME`. The
-    name may come from a file, so it is checked as one (`gymposium.plugins.allowed`). Raises `UnknownName` if OpenSpiel
-    has no such game, and `BadParameter` if the game is not supported."""
+    Return gymposium's own game if it has the engine's rules, parameters and action counts. Otherwise return
+    `openspiel:NAME`. The name may come from a file, so the checks for names in files apply
+    (`gymposium.plugins.allowed`). Raises `UnknownName` if OpenSpiel has no such game, and `BadParameter` if the game is
+    not supported."""
     short, written = parse_name(_EMPTY_PARAMETER.sub("", name))
     defaults = _get_defaults(short)
     given = {key: value for key, value in written.items() if value.lower() != str(defaults.get(key)).lower()}
@@ -35,7 +36,7 @@ def load_by_engine_name(name: str) -> OpenSpielGame:
 
 
 _EMPTY_PARAMETER = re.compile(r"(?<=[(,])[A-Za-z_]+=(?:,|(?=\)))")
-"""A parameter with an empty value. The engine writes it out if it is the default."""
+"""Pattern for a parameter with an empty value. The engine includes such parameters even if empty is the default."""
 
 
 def _find_own_game(short: str, given: Mapping[str, str]) -> OpenSpielGame | None:

@@ -1,6 +1,7 @@
-"""Check of OpenSpiel game parameters from files. Allows flags, bounded numbers and some short texts.
+"""Check of OpenSpiel game parameters that come from files.
 
-OpenSpiel checks few of its parameters. Some name files that it reads, and an excessive size kills the process.
+It allows flags, bounded numbers and some short texts. OpenSpiel itself checks few parameters. Some parameters name
+files that it reads, and an excessive size kills the process.
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ _WORDS = frozenset(
     "betting bettingAbstraction bidding_rule gameversion observation_type obstype points_order returns_type "
     "scoring_type string_rep".split()
 )
-"""Parameters that are single words."""
+"""Parameters whose value is a single word."""
 
 _LISTS = frozenset(
     "blind boardCards firstPlayer maxRaises numBoardCards payoff payoffs pile_sizes raiseSize ship_sizes ship_values "
     "stack".split()
 )
-"""Parameters that are lists of numbers in text form."""
+"""Parameters whose value is a list of numbers as text."""
 
 _POSITIONS = frozenset(["fen"])
 
@@ -66,9 +67,9 @@ _SHAPES |= {name: re.compile(r"[A-Za-z0-9/ -]{0,120}") for name in _POSITIONS}
 
 
 def explain_harm(name: str, params: Mapping[str, str], depth: int = 0) -> str:
-    """Return why a file must not name this game with these parameters, as a clause.
+    """Return a clause that says why a file must not name this game with these parameters.
 
-    Returns "" if it may, or if OpenSpiel has no such game. `depth` counts the enclosing games."""
+    Returns "" if it may, or if OpenSpiel has no such game. `depth` is the number of enclosing games."""
     kinds = _list_parameter_types().get(name)
     if kinds is None:
         return ""

@@ -16,7 +16,7 @@ _MAX_BYTES = 2**16
 def suppress_warning() -> Iterator[None]:
     """Drop the engine's known-issues warning. Other text, up to 64 KiB, reaches stderr.
 
-    The engine writes from C++, so the file descriptor is replaced for the whole process in the meantime."""
+    The engine writes from C++, so the whole process's file descriptor is replaced during the block."""
     try:
         stderr = os.dup(_STDERR)
     except OSError:  # closed, so the warning cannot appear

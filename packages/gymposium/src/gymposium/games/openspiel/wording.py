@@ -1,4 +1,4 @@
-"""Protocols for the wording of OpenSpiel games. Every number in the text comes from the engine."""
+"""Protocols for the wording of OpenSpiel games. Every number in the texts comes from the engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gymposium.games.protocol import Event, Style
 
 
 class Wording(Protocol):
-    """Protocol of a game's wording. Texts depend only on what the seat's engine view contains."""
+    """Protocol of a game's wording. Texts depend only on the contents of the seat's engine view."""
 
     move_pattern: re.Pattern[str]
 
@@ -25,7 +25,7 @@ class Wording(Protocol):
         """Return the text that is constant during a match."""
 
     def position(self, state: pyspiel.State, seat: int, style: Style) -> str:
-        """Return the position as this seat may see it, without the list of legal moves."""
+        """Return this seat's view of the position as text, without the list of legal moves."""
 
 
 class WordingByPosition(Wording, Protocol):
@@ -40,13 +40,15 @@ class WordingWithPictures(Protocol):
     """Optional protocol: a wording with pictures for people in a browser."""
 
     def picture(self, state: pyspiel.State, seat: int, events: Sequence[Event]) -> Picture:
-        """Return a picture of the position as this seat may see it (`gymposium.games.protocol.PictureMatch`).
+        """Return a picture of this seat's view of the position (`gymposium.games.protocol.PictureMatch`).
 
         `events` are the events so far if the game hides nothing, else ()."""
 
 
 def match_view(pattern: re.Pattern[str], view: str) -> re.Match[str]:
-    """Return the first match of a pattern in an engine view. Raises `ValueError` if the engine has changed its view."""
+    """Return the first match of a pattern in an engine view.
+
+    Raises `ValueError` without a match: the engine's format has changed."""
     found = pattern.search(view)
     if found is None:
         raise ValueError(f"The engine's view has changed. It does not match {pattern.pattern!r}: {view[:200]!r}")
@@ -58,6 +60,6 @@ def compact_facts(words: Wording, state: pyspiel.State, seat: int) -> dict[str, 
 
     `none` becomes an empty string.
 
-    Pictures of games with hidden information are made from these lines, so they show exactly what the text tells."""
+    Pictures of games with hidden information are made from these lines, so they cannot show more than the text."""
     lines = [line.partition(" ") for line in words.position(state, seat, "compact").splitlines()]
     return {first: "" if rest == "none" else rest for first, _, rest in lines}

@@ -1,8 +1,8 @@
 """SVG pictures of positions, for people who view matches in a browser (`gymposium.games.protocol.PictureMatch`).
 
-A picture is made of parts, such as a board, a hand of cards or a line of text. Its squares, cards and other places have
-names, so that people can click on them. Pictures need no script and load nothing. Their colors follow the browser's
-light or dark scheme.
+A picture consists of parts, such as a board, a hand of cards or a line of text. People can click on its named places,
+such as squares and cards. Pictures contain no scripts and load nothing. Their colors follow the browser's light or dark
+scheme.
 """
 
 from gymposium.games.pictures.boards import edges, find_line, grid, points, walled

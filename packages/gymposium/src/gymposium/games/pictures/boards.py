@@ -38,10 +38,10 @@ def grid(
     """Return a board of squares, top row first.
 
     `pieces` maps the content of a square to its drawing in a square of size 1; other squares are empty. Places are
-    named by column and row (`b2`) if both have names, or as in `places`, row by row; an empty name is no place.
-    `crossings` puts the pieces on line crossings, as in go. `last` marks squares: those that a move names, or (column,
-    row) pairs from the top left. `won` joins the squares of each winning line. `blocks` is the number of squares
-    between thick lines. The board is at most `most` wide and high."""
+    named by column and row (`b2`) if both have names, or by `places`, row by row. A square with an empty name is not a
+    place. `crossings` puts the pieces on line crossings, as in go. `last` marks squares: those that a move names, or
+    (column, row) pairs from the top left. `won` draws a line through the squares of each winning row. `blocks` is the
+    number of squares between thick lines. The board is at most `most` units wide and high."""
     height, width = len(rows), max(map(len, rows))
     names = None if places is None else tuple(map(tuple, places))
     scale, x0, y0, frame, found = _draw_frame(
@@ -145,8 +145,8 @@ def points(
     """Return a board of points joined by lines.
 
     `at` has each point's column and row from the top left, `lines` the pairs of joined points, and `pieces` the drawing
-    on a point. The points are the places. `last` marks the points of a move, `won` joins the points of a line. `size`
-    is the size of a piece. With `told`, each empty point's name is written beside it."""
+    for each kind of piece. All points are places. `last` marks a move's points, and `won` draws a line through the
+    points of a winning row. `size` is the size of a piece. With `told`, each empty point is labeled with its name."""
     widest, highest = max(x for x, _ in at.values()), max(y for _, y in at.values())
     step = (WIDTH - size - 4) / max(widest, highest, 1)
     x0 = (WIDTH - widest * step) / 2
@@ -190,7 +190,7 @@ def walled(board: PicturePart, walls: Collection[str], size: int, *, last: str =
     """Return a board with walls. `board` comes from `grid`, with places named by letters and numbers from the bottom.
 
     A wall is two squares long: `a1h` lies above a1 and b1, `a1v` to the right of a1 and a2. All walls are places. The
-    wall `last` is marked."""
+    wall named `last` is marked."""
     squares = {place.name: place for place in board.places}
     svg: list[str] = []
     found: list[PicturePlace] = []
@@ -223,9 +223,9 @@ def edges(
 ) -> PicturePart:
     """Return a board of dots with lines between them, as in dots and boxes.
 
-    A line is named by the dots that it joins: `a1b1`, from a1 at the top left. `names` has all lines, which are the
-    places. `drawn` has the drawn lines, and `last` those from the last turn. `boxes` has each box's owner and `owners`
-    the drawing for each owner."""
+    A line is named by the dots that it joins: `a1b1`, from a1 at the top left. `names` has all lines, each of which is
+    a place. `drawn` has the lines drawn so far, and `last` those from the last turn. `boxes` has each box's owner, and
+    `owners` has the drawing for each owner."""
     height, width = len(boxes), max(map(len, boxes))
     step = min((WIDTH - 44) / width, (WIDTH - 44) / height, 90)
     x0, y0 = (WIDTH - width * step) / 2 + 8, 24.0

@@ -34,8 +34,8 @@ def hand(
     """Return a row of cards under a title, wrapped over several lines if needed.
 
     A card is a rank and a suit (`Ah`, `Tc`), `?` for a face-down card, or any short text. Its place is named after the
-    card, or as in `names`; an empty name is no place. Cards in `last` are marked. `notes` has one or more lines of text
-    below each card."""
+    card, or by `names`. A card with an empty name is not a place. Cards in `last` are marked. `notes` has one or more
+    lines of text below each card."""
     a_row = int((WIDTH + _GAP) // (wide + _GAP))
     head, foot = _HEAD * bool(title), 4 + 13.0 * max([note.count("\n") + 1 for note in notes]) if notes else 0.0
     svg = [draw_text(0, 8, title, 13, anchor="start")] if title else []
@@ -59,7 +59,7 @@ def hand(
 def piles(columns: Sequence[Sequence[str]], *, most: int = 7, empty: str = "") -> PicturePart:
     """Return columns of overlapping cards, with `?` for face-down cards.
 
-    Face-up cards are places, and so is a free column if `empty` names it. The picture fits `most` columns."""
+    Face-up cards are places, and so is an empty column if `empty` gives it a name. The picture fits `most` columns."""
     step = (WIDTH - 2) / most
     svg: list[str] = []
     found: list[PicturePlace] = []
@@ -83,7 +83,9 @@ def piles(columns: Sequence[Sequence[str]], *, most: int = 7, empty: str = "") -
 
 @lru_cache(maxsize=1024)
 def _draw_card(card: str, marked: bool, wide: float, covered: bool = False) -> str:
-    """Return the markup of a card at the origin. With `covered`, rank and suit are in its upper part."""
+    """Return the markup of a card at the origin.
+
+    With `covered`, rank and suit are in the upper part, which stays visible under another card."""
     if card == "?":
         return draw_box(0, 0, wide, _HIGH, "back") + (
             "" if covered else draw_text(wide / 2, _HIGH / 2, "?", 20, "back-ink")

@@ -21,9 +21,9 @@ def hexes(
     """Return a board of hexagonal cells, row by row from the top.
 
     `stones` maps the content of a cell to its stone's color (`one`, `two`, `black`, `white`). A row begins `starts`
-    cells from the left. `names` has each cell's name, which is its place. `last` is the last move; with `won`, its
-    stone and the stones connected to it are marked. `sides` has the cells along the sides that each player must
-    connect, in the player's color."""
+    cells from the left. `names` has each cell's name, and every cell is a place. `last` is the last move. With `won`,
+    its stone and all stones connected to it are marked. `sides` has the cells along the sides that each player must
+    connect, by the player's color."""
     wide = max(start + len(row) for start, row in zip(starts, rows))
     across = min(most / wide, 64.0)
     r, down = across / 3**0.5, across / 3**0.5 * 1.5
@@ -63,7 +63,7 @@ def hexes(
 
 
 def _draw_cells(cell: str, at: Iterable[tuple[float, float]], look: str) -> str:
-    """Return compact markup for cells centered at these points. A board has many cells."""
+    """Return markup for cells centered at these points. It is compact, because a board has many cells."""
     uses = [f'<use href="#{cell}" x="{x:.1f}" y="{y:.1f}"/>' for x, y in at]
     return f"<g {look}>{''.join(uses)}</g>"
 
@@ -78,7 +78,7 @@ def _draw_dots(at: Sequence[tuple[float, float]], size: float, colour: str) -> s
 def _find_chain(
     middles: Mapping[str, tuple[float, float]], content: Mapping[str, str], begin: Sequence[str], across: float
 ) -> list[str]:
-    """Return the cells connected by equal stones to the first of some cells."""
+    """Return the cells connected to the first of these cells by stones of the same color."""
     chain, ends = [*begin], [*begin]
     while ends:
         x, y = middles[one := ends.pop()]

@@ -1,4 +1,4 @@
-"""Pictures made of parts, with places that moves refer to."""
+"""Pictures made of parts, with named places that moves refer to."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ svg { --square: #f6f3ec; --dark: #ded5c4; --line: #766d5e; --name: #57514a; --in
 </style>"""
 
 COLOURS = frozenset(re.findall(r"--([\w-]+):", _STYLE))
-"""Picture colors: `var(--one)` in a picture is the first."""
+"""Names of the picture colors. A picture uses them as `var(--one)` and so on."""
 _WORD = re.compile(r"\w+")
 
 
 class PicturePlace(NamedTuple):
-    """A rectangle of a picture for part of a move, such as a square or a card."""
+    """A clickable rectangle in a picture that stands for part of a move, such as a square or a card."""
 
     name: str
     """The place's text in moves: `e2` in `e2e4`, `Ah` in `discard Ah`, or a whole move."""
@@ -60,16 +60,18 @@ class Picture:
     """A picture of a position."""
 
     html: str
-    """An `<svg>` with a `viewBox`, or other HTML. Its frame runs no scripts and loads nothing."""
+    """An `<svg>` with a `viewBox`, or other HTML. The page's frame around it runs no scripts and loads nothing."""
     width: float
     height: float
     """Size of the frame, in any unit. The frame keeps this aspect ratio."""
     places: tuple[PicturePlace, ...] = ()
-    """Places on the picture, in the same unit. Two places may have the same name."""
+    """Places on the picture, in the unit of width and height. Two places may have the same name."""
 
     @classmethod
     def from_parts(cls, *parts: PicturePart, told: str) -> Picture:
-        """Return a picture with these parts stacked vertically. `told` describes it for people who cannot see it."""
+        """Return a picture with these parts stacked vertically.
+
+        `told` is its text alternative for people who cannot see it."""
         inside: list[str] = []
         places: list[PicturePlace] = []
         drawings: set[str] = set()
@@ -99,8 +101,8 @@ def last_turn(events: Sequence[tuple[int, str]]) -> str:
 def find_places(move: str, names: Collection[str]) -> list[str]:
     """Return the places that a move names, in order: `e2` and `e4` for `e2e4`.
 
-    A move that is a place's name names that place. Otherwise each word counts that consists of place names, with at
-    most one extra letter after two of them: `e7e8q`, `13/7 8/7`, `7h to 8c`."""
+    If the whole move is a place's name, it names that place. Otherwise, each word made of place names counts, with at
+    most one extra letter after two names: `e7e8q`, `13/7 8/7`, `7h to 8c`."""
     if move in names:
         return [move]
     return [name for word in _WORD.findall(move) for name in _split_word(word, names)]
@@ -119,7 +121,7 @@ def _split_word(word: str, names: Collection[str]) -> list[str]:
 
 
 def draw_copy(drawing: str, x: float, y: float, size: float = 1) -> str:
-    """Return markup that shows a drawing of size 1 at a position. The part must list the drawing."""
+    """Return markup that draws a drawing of size 1 at a position. The part must list the drawing."""
     return f'<use href="#{_make_id(drawing)}" x="{trim(x)}" y="{trim(y)}" width="{trim(size)}" height="{trim(size)}"/>'
 
 

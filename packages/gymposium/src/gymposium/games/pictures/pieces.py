@@ -20,7 +20,7 @@ def ring() -> str:
 def disc(colour: str, label: str = "", radius: float = 0.38) -> str:
     """Return the drawing of a disc with a short label.
 
-    `colour` is a picture color: one, two, three, white or black."""
+    `colour` is one of the picture colors one, two, three, white and black."""
     shape = f'cx=".5" cy=".5" r="{trim(radius)}"'
     drawn = f'<circle {shape} fill="var(--{colour})" stroke="var(--edge)" stroke-width=".035"/>'
     ink = "var(--black)" if colour == "white" else "var(--square)" if colour != "black" else "var(--white)"

@@ -53,8 +53,8 @@ def stacks(
 ) -> PicturePart:
     """Return a backgammon-style board: two rows of points, a bar in the middle, and borne-off checkers.
 
-    A point is its name, the color of its checkers, and their number. `bar` and `off` have colors and numbers. Points,
-    bar and off are places; `last` marks the points of a move."""
+    A point is given as its name and the color and number of its checkers. `bar` and `off` have colors and numbers. All
+    points, the bar and the borne-off area are places. `last` marks a move's points."""
     step, high = (WIDTH - 2) / (len(lower) + 2), 150.0
     half, r = len(lower) // 2, (WIDTH - 2) / (len(lower) + 2) * 0.44
     names = {name for name, _, _ in (*upper, *lower)} | {"bar", "off"}
@@ -84,7 +84,9 @@ def stacks(
 
 
 def _draw_stack(x: float, base: float, way: int, r: float, colour: str, count: int) -> list[str]:
-    """Return a stack of checkers up or down from a base: at most five, with a count if there are more."""
+    """Return a stack of checkers that grows up or down from its base.
+
+    It shows at most five, with a count if there are more."""
     shown = min(count, 5)
     drawn = [
         f'<circle cx="{trim(x)}" cy="{trim(base + way * (r + 1 + place * 2 * r))}" r="{trim(r)}" '

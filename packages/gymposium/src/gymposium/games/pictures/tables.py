@@ -1,4 +1,4 @@
-"""Text parts: tables, notes, scores and programs."""
+"""Picture parts made of text: tables, notes, scores and programs."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def table(
 ) -> PicturePart:
     """Return a table of short texts.
 
-    `widths` sets relative column widths; the default is equal widths. Long texts are wrapped. With `places`, each cell
-    is a place with that name, as for bids. Cells with the text `last` are marked, and those in `faded` are drawn as no
+    `widths` sets relative column widths; the default is equal widths. Long texts are wrapped. `places` makes each cell
+    a place with that name, as for bids. Cells whose text is `last` are marked, and those in `faded` are drawn as no
     longer possible."""
     columns = max([len(row) for row in rows] + [len(head)])
     shares = list(widths) or [1.0] * columns

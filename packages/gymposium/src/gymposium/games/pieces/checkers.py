@@ -1,8 +1,7 @@
 """Checkers as text: English draughts on a board of any size. Squares are named as on a chess board.
 
-The usual notation numbers the squares 1 to 32. That needs a numbered diagram and depends on the board's size, while
-square names can be read off the drawn board. The engine treats a capture with several jumps as several moves, one per
-jump.
+The usual notation numbers the squares 1 to 32. It needs a numbered diagram and depends on the board's size, whereas the
+drawn board shows the square names. The engine treats a capture with several jumps as several moves, one per jump.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _COLOURS = ("White", "Black")
 _PIECES = str.maketrans("o8+*", "wWbB")
 """Mapping from the engine's men and kings to ours."""
 _FILLED, QUIET = 3, 40
-"""Rows of men per player at the start, and number of moves without a capture for a draw (checkers.cc)."""
+"""Rows of men per player at the start, and number of moves without a capture until a draw (checkers.cc)."""
 
 
 _DRAWN = {
@@ -116,10 +115,10 @@ class Checkers:
         return draw_checkered(rows, _DRAWN, events)
 
     def facts(self, state: pyspiel.State) -> tuple[int, str]:
-        """Return facts that the engine's board omits.
+        """Return the number of moves since the last capture, and the square of the piece that must continue a capture,
+        or "".
 
-        They are the number of moves since the last capture, and the square of the piece that must continue a capture,
-        or an empty string."""
+        The engine's board omits both."""
         history = state.history()
         quiet = 0
         for action in reversed(history):
@@ -143,8 +142,9 @@ def _render_row(row: str, label: int, style: Style) -> str:
 class CheckersGame(OpenBoardGame):
     """Checkers with facts that the engine's view omits: who must continue a capture, and how close a draw is.
 
-    The tensor has the engine's planes for White's men and kings, Black's men and kings, and empty squares; a plane of 0
-    for White and 1 for Black; and a plane with the moves since the last capture, as a fraction of the draw limit."""
+    The tensor has the engine's planes for White's men and kings, Black's men and kings, and empty squares. Two constant
+    planes follow: the seat to move (0 for White, 1 for Black), and the moves since the last capture as a fraction of
+    the draw limit."""
 
     num_facts = 2
 

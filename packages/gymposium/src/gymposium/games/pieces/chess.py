@@ -1,11 +1,11 @@
 """Chess as text. The engine's player 0 is Black, so seat 1 is White and moves first.
 
-Moves use UCI notation: the source and target squares, and a letter for a promotion. Each move has exactly one name. The
-alternative, SAN, has several common names for one move (Nf3, Ngf3, Nf3+), and a strict parser accepts only one of them.
-SAN also marks checkmate, and the engine takes ten times as long to produce it as for the rest of a turn.
+Moves use UCI notation: the source and target squares, and a letter for a promotion. Each move has exactly one UCI name.
+In the alternative, SAN, a move has several common names (Nf3, Ngf3, Nf3+), of which a strict parser accepts only one.
+SAN also marks checkmate, and producing it takes the engine ten times as long as the rest of a turn.
 
 The engine counts an en passant right whenever a pawn stands beside one that advanced two squares, even if that pawn is
-pinned. Under the laws (FIDE 9.2.3) only a legal capture counts, and positions are compared accordingly here.
+pinned. Under the laws (FIDE 9.2.3), only a legal capture counts, and this module compares positions accordingly.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from gymposium.plugins.specs import GameSpec
 
 _COLOURS = ("Black", "White")
 _QUIET, _MAX_TIMES = 100, 3
-"""Number of moves without a capture or pawn move, and of occurrences of a position, for a draw (chess.cc)."""
+"""Number of moves without a capture or pawn move until a draw, and number of occurrences of a position until a draw
+(chess.cc)."""
 _CASTLING = {"K": "e1g1", "Q": "e1c1", "k": "e8g8", "q": "e8c8"}
 _ENDS = {"e1": "KQ", "h1": "K", "a1": "Q", "e8": "kq", "h8": "k", "a8": "q"}
-"""Castling rights, in FEN letters, lost by a move from or to each square."""
+"""Castling rights that a move from or to each square ends, in FEN letters."""
 _PIECES = {
     name: glyph(sign, colour)
     for names, colour in (("kqrbnp", "black"), ("KQRBNP", "white"))
@@ -177,8 +178,8 @@ class Chess:
     def count_repetitions(self, state: pyspiel.State) -> int:
         """Return how many times the position has occurred.
 
-        The engine misses the position after the last pawn move in one case: the pawn advanced two squares past another
-        pawn that could not capture it. No position before a pawn move can recur."""
+        The engine misses one case: the position after a pawn advanced two squares past another pawn that could not
+        capture it. No position before a pawn move can recur."""
         times: int = state.num_repetitions(state)
         now = state.observation_string(0).split()
         quiet, past = int(now[4]), state.history()
@@ -194,11 +195,9 @@ class Chess:
         return times + (before[:3] == now[:3] and before[3] != now[3] and not self._can_capture(then, before[3]))
 
     def list_reversible_moves(self, state: pyspiel.State) -> list[str]:
-        """Return the moves since the last irreversible one, inclusive.
+        """Return the last irreversible move and all moves since. No position before it can recur.
 
-        The first move shows whether there was an en passant square.
-
-        No position before it can recur."""
+        The first move shows whether there was an en passant square."""
         history = state.history()
         quiet = int(state.observation_string(0).split()[4])
         start, rights = max(len(history) - quiet - 1, 0), set(_CASTLING)
@@ -223,7 +222,9 @@ def _describe_result(state: pyspiel.State) -> str:
 
 
 class ChessGame(OpenSpielGame):
-    """Chess with earlier positions, which the engine's view omits and miscounts."""
+    """Chess whose view includes earlier positions.
+
+    The engine's view omits them, and its count of repetitions is wrong."""
 
     wording: Chess
 

@@ -1,8 +1,10 @@
 """Quoridor as text (Mirko Marchesi, 1997), for two players. The engine counts its rows from the top.
 
 Squares and walls have their usual names: a1 is bottom left, and a wall is named after the square nearest to a1 that it
-touches. The engine's known issues concern three and four players (a forced pass that lands elsewhere). With two players
-there is always a pawn move, so no player has to pass. So the engine's warning is suppressed.
+touches.
+
+The engine's known issue concerns three and four players: a forced pass has the wrong effect. With two players a pawn
+can always move, so nobody ever passes. So the engine's warning is suppressed.
 """
 
 from __future__ import annotations
@@ -144,8 +146,8 @@ def _strip_labels(row: str) -> str:
 class QuoridorGame(OpenBoardGame):
     """Quoridor with a move count, which the engine's view omits.
 
-    The tensor has the engine's planes, a plane of 0 for x and 1 for o, and a plane with the number of moves as a
-    fraction of the draw limit."""
+    The tensor has the engine's planes and two constant planes: the seat to move (0 for x, 1 for o), and the number of
+    moves as a fraction of the draw limit."""
 
     num_facts = 2
 

@@ -1,4 +1,4 @@
-"""Public part of Texas hold'em: seats, blinds, bet sizes, and a hand's public facts.
+"""Public facts of Texas hold'em: seats, blinds, bet sizes, and the course of a hand.
 
 With two players, seat 0 is the big blind and seat 1 the dealer. With more, seat 0 is the small blind and the last seat
 the dealer.
@@ -23,17 +23,17 @@ _SEATS = {
 ROUNDS = ("Before the flop", "Flop", "Turn", "River")
 _TURNED_UP = (0, 3, 1, 1)
 TURNED_UP = sum(_TURNED_UP)
-"""Number of cards on the board at the end."""
+"""Number of community cards at the end."""
 RAISES = (3, 4, 4, 4)
-"""Maximum raises per round at limit. Before the flop, the big blind counts as the first of four bets."""
+"""Maximum raises per round in limit games. Before the flop, the big blind counts as the first of four bets."""
 _NO_STACK = 2**31 - 1
-"""Each player's stack in the engine at limit."""
+"""Each player's stack in the engine in limit games, which have no stacks."""
 _VIEW = re.compile(r"\[Money: ([\d ]+)\].*\[Sequences: ([^\]]*)\]")
 _STEP = re.compile(r"[fcr]\d*")
 
 
 class BettingStep(NamedTuple):
-    """One move, and its seat's total chips in the round after it (0 for a fold or check)."""
+    """One move, and the total chips of its seat in this round afterwards (0 for a fold or check)."""
 
     seat: int
     move: str
@@ -45,7 +45,7 @@ class Hand(NamedTuple):
 
     rounds: list[list[BettingStep]]
     board: list[list[int]]
-    """Cards turned up before each round. The flop is sorted because its order has no meaning."""
+    """Community cards turned up before each round. The flop is sorted because its order has no meaning."""
     spent: list[int]
     folded: set[int]
 
@@ -64,10 +64,10 @@ class BettingRules:
         self.stack = _NO_STACK if self.limit else stack
         self.seats = _SEATS[players]
         self.first = 1 if players == 2 else 2
-        """Seat that acts first before the flop. In later rounds the first seat still in the hand does."""
+        """Seat that acts first before the flop. In later rounds, the first seat still in the hand acts first."""
         self.blinds = [{"SB": self.small, "BB": self.big}.get(seat, 0) for seat in self.seats]
         self.sizes = (self.big, self.big, 2 * self.big, 2 * self.big)
-        """Raise size per round at limit."""
+        """Raise size per round in limit games."""
         self.most_lost = self.big + sum([s * n for s, n in zip(self.sizes, RAISES)]) if self.limit else stack
 
     def make_engine_params(self) -> dict[str, Any]:
@@ -93,8 +93,8 @@ class BettingRules:
     def max_decisions(self) -> int:
         """Return an upper bound on the number of decisions in a hand.
 
-        In each round every player acts once, and all others act again after each raise. The pot is at least twice the
-        highest bet, so a pot-sized raise triples the bet. An all-in may add one more raise."""
+        In each round, every player acts once, and after each raise all other players act again. The pot is at least
+        twice the highest bet, so a pot-sized raise triples the bet. An all-in may add one more raise."""
         raises, bet = (sum(RAISES), 0) if self.limit else (0, self.big)
         while not self.limit and bet < self.stack:
             raises, bet = raises + 1, 3 * bet
@@ -108,8 +108,8 @@ class BettingRules:
     def parse_hand(self, view: str, history: Sequence[int]) -> Hand:
         """Parse a hand from the engine's information state and history.
 
-        The state, `[Round 1]…[Sequences: cr6c|c]`, gives raises as chips put in during the whole hand. The history is
-        needed because the state sorts the board."""
+        The state, `[Round 1]…[Sequences: cr6c|c]`, gives each raise as the seat's total chips in the hand. The history
+        is needed because the state sorts the board."""
         parsed = match_view(_VIEW, view)
         spent, folded = self.blinds.copy(), set[int]()
         rounds: list[list[BettingStep]] = []

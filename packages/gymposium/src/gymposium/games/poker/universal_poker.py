@@ -19,7 +19,9 @@ from gymposium.plugins.specs import GameSpec
 
 _FOLD, _CALL = 0, 1
 _MOST_AT_LIMIT = 4
-"""Maximum players at limit. With more, the engine crashes: it makes one stack per round (ACPC's game.c)."""
+"""Maximum number of players in limit games.
+
+With more, the engine crashes, because it allocates one stack per round (ACPC's game.c)."""
 _VERBS = {
     "fold": ("folds", "fold"),
     "check": ("checks", "check"),
@@ -225,9 +227,9 @@ class UniversalPokerGame(OpenSpielGame):
             self.tensor_shape = tuple(self.engine.observation_tensor_shape())
 
     def render_view(self, state: pyspiel.State, seat: int) -> str:
-        """Return the engine's view with facts that it omits.
+        """Return the engine's view with public facts that it omits.
 
-        They are the order of turn and river, and the cards shown at the end."""
+        These are the order of turn and river, and the cards shown at the end."""
         history = state.history()
         hand = self.table.parse_hand(state.information_state_string(seat), history)
         shown = (
@@ -236,7 +238,7 @@ class UniversalPokerGame(OpenSpielGame):
         return f"{super().render_view(state, seat)}\n{' '.join(map(join_cards, hand.board[2:]))}\n{' '.join(shown)}"
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Redeal the cards that the seat cannot see. All deals are equally likely."""
+        """Redeal the cards that the seat cannot see, uniformly over all deals."""
         state, history = match.state, match.state.history()
         hand = self.table.parse_hand(state.information_state_string(seat), history)
         known = {seat, *(hand.find_shown_seats() if state.is_terminal() else ())}

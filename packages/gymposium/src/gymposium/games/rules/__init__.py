@@ -1,4 +1,4 @@
-"""Games made from one small class of rules.
+"""Games made from a small rules class.
 
 An author writes `Rules`: pure functions of an immutable position. `make_game_factory` makes the `Game` and its matches
 from them. It handles events, the chance stream, records, forks and illegal moves:
@@ -17,8 +17,8 @@ from them. It handles events, the chance stream, records, forks and illegal move
 
     game = make_game_factory(Nim)  # the spec's entry_point: "nim:game"
 
-A method that returns a wrong value raises a `RulesError` that names the method, either when the game is made or in the
-match that calls it. A game that does not fit, such as one with too many chance outcomes to list, can implement
+If a method returns a wrong value, a `RulesError` names the method, either when the game is made or in the match that
+calls it. A game that does not fit, such as one with too many chance outcomes to list, can implement
 `gymposium.games.protocol` directly.
 """
 

@@ -39,7 +39,9 @@ _OPTIONAL = {
 
 
 def make_rules(author: Callable[..., Rules[S]], spec: GameSpec, params: Mapping[str, Any]) -> Rules[S]:
-    """Make the author's rules with these parameters. Raises `PluginError` if they do not follow the protocol."""
+    """Instantiate the author's rules class with these parameters.
+
+    Raises `PluginError` if it does not follow the protocol."""
     called = getattr(author, "__name__", repr(author))
     try:
         inspect.signature(author).bind(**params)
@@ -58,7 +60,7 @@ def make_rules(author: Callable[..., Rules[S]], spec: GameSpec, params: Mapping[
 
 
 def _check_methods(called: str, rules: object) -> None:
-    """Raise `RulesError` unless every method exists and takes the right arguments."""
+    """Raise `RulesError` unless every required method exists and takes the right arguments."""
     missing = [form for name, form in (_ATTRIBUTES | _METHODS).items() if not hasattr(rules, name)]
     if missing:
         raise RulesError(f"{called} is incomplete. It lacks: {'; '.join(missing)}.")

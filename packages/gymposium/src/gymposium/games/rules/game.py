@@ -122,7 +122,9 @@ class RulesGame(Generic[S]):
         return actions, [moves[action] for action in actions]
 
     def list_outcomes(self, state: S) -> list[tuple[str, float]]:
-        """Return the chance outcomes with their probabilities, sorted so that the author's order does not matter."""
+        """Return the chance outcomes with their probabilities.
+
+        They are sorted, so the author's order does not matter."""
         if self._chance is None:
             raise RulesError(
                 f"{self.author_name}.to_move returned (CHANCE,), but {self.author_name} has no method `chance`."
@@ -240,9 +242,9 @@ class RulesMatch(Generic[S]):
         self.events.extend([Event(seat, moves[seat]) for seat in seats])
 
     def _draw_chance(self) -> None:
-        """Draw chance, then compute the legal moves.
+        """Draw chance outcomes, then compute the legal moves.
 
-        Done eagerly, so that the driver can report an error together with the match so far."""
+        Doing this early lets the driver report an error together with the match so far."""
         while self._to_move == CHANCE_NODE:
             if self._rng is None:
                 if self.seed is None:

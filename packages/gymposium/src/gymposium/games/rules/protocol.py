@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from gymposium.games.pictures import Picture
 
 S = TypeVar("S", bound=Hashable)
-"""Type of the author's positions. They are immutable and compare by value: a NamedTuple, a frozen dataclass, a tuple
-or a string."""
+"""Type of the author's positions.
+
+Positions are immutable and compare by value: a NamedTuple, a frozen dataclass, a tuple or a string."""
 
 
 class RulesError(Exception):
@@ -26,7 +27,7 @@ class Rules(Protocol[S]):
     """Protocol of a game's rules: pure functions of a position. The author's class needs no base class.
 
     Methods keep no state, and equal positions give equal results. The class is called with the game's parameters as
-    keyword arguments. It may raise `BadParameter` if they contradict one another."""
+    keyword arguments. It may raise `BadParameter` if the parameters are inconsistent."""
 
     @property
     def moves(self) -> Sequence[str] | None:
@@ -34,14 +35,14 @@ class Rules(Protocol[S]):
 
     @property
     def utility_range(self) -> tuple[float, float]:
-        """Least and greatest return that a seat can have at the end."""
+        """Minimum and maximum final return of a seat."""
 
     @property
     def max_decisions(self) -> int:
         """Upper bound on the decisions of a match."""
 
     def start(self) -> S:
-        """Return the position in which every match starts, before chance and moves."""
+        """Return the initial position of every match, before any chance outcome or move."""
 
     def to_move(self, state: S, /) -> tuple[int, ...]:
         """Return the seats to move in ascending order.
@@ -62,12 +63,12 @@ class Rules(Protocol[S]):
     def rules(self, seat: int, style: Style, /) -> str:
         """Return the rules and this seat's identity as text, ending with a newline.
 
-        They must not change during a match."""
+        The text must not change during a match."""
 
     def position(self, state: S, seat: int, style: Style, /) -> str:
-        """Return all that this seat may know of the position as text, ending with a newline.
+        """Return everything this seat may know about the position as text, ending with a newline.
 
-        Omit its legal moves."""
+        Omit the legal moves."""
 
 
 @runtime_checkable
@@ -87,10 +88,10 @@ class HasView(Protocol):
     Without it, the `repr` of the position is the view."""
 
     def view(self, state: object, seat: int, /) -> str:
-        """Return a short key of exactly what this seat knows: it cannot tell positions with equal keys apart.
+        """Return a short key for exactly what this seat knows. The seat cannot distinguish positions with equal keys.
 
-        Search and the leak check rely on it, so do not derive it from the text of `position`. The returns are appended
-        at the end, when all seats learn them."""
+        Search and the leak check rely on the key, so do not derive it from the text of `position`. After the end, the
+        returns are appended, because all seats learn them."""
 
 
 @runtime_checkable
@@ -107,11 +108,14 @@ class HasTensor(Protocol):
 
 @runtime_checkable
 class HasResample(Protocol):
-    """Optional protocol: rules that sample worlds. Needed where random play rarely reproduces a seat's view."""
+    """Optional protocol: rules that sample hidden information.
+
+    Needed if random play rarely reproduces a seat's view."""
 
     def resample(self, events: Sequence[Event], seat: int, rng: random.Random, /) -> Sequence[Event]:
-        """Return other events that this seat cannot tell from these: at every step, its views and moves are the
-        same."""
+        """Return other events that this seat cannot distinguish from these.
+
+        Its views and moves must be the same at every step."""
 
 
 @runtime_checkable
