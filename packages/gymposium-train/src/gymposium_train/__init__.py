@@ -1,4 +1,4 @@
-"""Learning: rollouts, credit, objective, learner, and the loop around them.
+"""Training of language models in games: rollouts, credit assignment, objectives, the learner and the training loop.
 
 from gymposium_train import TrainConfig, train
 

@@ -1,4 +1,4 @@
-"""Prompts for checking, after each update, that the engine plays the learned policy."""
+"""Canary prompts, used to check after each update that the engine plays the learned policy."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from gymposium_agents.chat.context import list_template_tools
 from gymposium_agents.modeling.forward import Tokens
 
 PROMPTS = 8
-"""Number of prompts of a run, divided among its games. Each game has at least 2."""
+"""Number of canary prompts per run, divided among its games. Each game gets at least 2."""
 DECISIONS = 2
-"""Number of initial decisions in a random match whose prompts are used."""
+"""Number of decisions, from the start of each random match, whose prompts are used."""
 TEXTS = ("Hello!", "What is 17 + 25?", "Name three cities.", "List the numbers from 1 to 5.")
-"""The prompts of a run without games."""
+"""Canary prompts for a run without games."""
 MATCHES = 16
 """Maximum number of random matches to search for prompts."""
 
@@ -26,11 +26,11 @@ MATCHES = 16
 def sample_prompts(
     game: Game, style: Style, reader: Reader, chat: Chat, *, context: int, seed: int, number: int = PROMPTS
 ) -> tuple[Tokens, ...]:
-    """Return distinct prompts of the first decisions in random matches: `number`, or fewer if random matches begin
-    alike. They share prefixes with rollout prompts, so an engine uses the same caches for them. Each leaves space for a
-    reply within `context` tokens. Random numbers come from separate streams.
+    """Return up to `number` distinct prompts, from the first decisions of random matches. There are fewer if random
+    matches begin alike. The prompts share prefixes with rollout prompts, so an engine uses the same caches for them.
+    Each leaves space for a reply within `context` tokens. Random numbers come from separate streams.
 
-    Raises `GymposiumError` if no prompt leaves space for a reply. Training is impossible in that case."""
+    Raises `GymposiumError` if no prompt leaves space for a reply, because training is then impossible."""
     prompts: dict[Tokens, None] = {}
     shortest: int | None = None
     for n in range(MATCHES):

@@ -79,7 +79,7 @@ class LocalModel:
 
 @dataclass(frozen=True, slots=True)
 class LearningStart:
-    """The message that starts imitation or reinforcement learning, with the data for the other processes."""
+    """The message that starts imitation or reinforcement learning in the other processes, with the data they need."""
 
     config: TrainConfig
     model: str | Path
@@ -88,8 +88,8 @@ class LearningStart:
 
 @contextmanager
 def open_imitation(start: BackendStart) -> Iterator[LocalModel]:
-    """Yield the model before the cold start with its learner. With several processes, the model that is evaluated and
-    saved is a complete copy in the first one."""
+    """Yield the model before the cold start, with its learner. With several processes, the first one holds a complete
+    copy to evaluate and save."""
     config, world, dumps = start.config, start.world, start.directory.dumps
     model = initial_model(start.directory, config)
     if world.size == 1:
@@ -123,8 +123,8 @@ def make_imitation_learner(
 
 @contextmanager
 def open_reinforcement(start: BackendStart) -> Iterator[LocalModel]:
-    """Yield the model after the cold start with its learner. With several processes, the model that plays and is saved
-    is a copy in CPU memory."""
+    """Yield the model after the cold start, with its learner. With several processes, a copy in CPU memory plays and is
+    saved."""
     config, world, dumps = start.config, start.world, start.directory.dumps
     model = cold_start_model(start.directory, config)
     loaded = load_for_reinforcement(config, model)

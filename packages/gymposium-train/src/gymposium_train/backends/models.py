@@ -1,4 +1,4 @@
-"""A run's models on this machine: their directories, and how they are loaded."""
+"""A run's models on this machine: their directories and loaders."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from gymposium_train.learner.tensor_files import copy_weights
 
 
 def initial_model(directory: RunDirectory, config: TrainConfig) -> str | Path:
-    """Return the model before the cold start: the named one, or the small one."""
+    """Return the model before the cold start: the one named in the config, or the run's small model."""
     return config.model.name or directory.base
 
 
 def cold_start_model(directory: RunDirectory, config: TrainConfig) -> str | Path:
-    """Return the model after the cold start, from which reinforcement learning starts. Without a cold start, it is the
-    original model, and nothing is copied."""
+    """Return the model after the cold start, where reinforcement learning begins. Without a cold start, this is the
+    original model, not a copy."""
     return directory.cold_start if config.cold_start.is_used else initial_model(directory, config)
 
 
@@ -44,8 +44,8 @@ def trained_model(directory: RunDirectory, config: TrainConfig) -> tuple[str | P
 def load_run_model(
     config: TrainConfig, name: str | Path, adapter: Path | None = None, *, whole: bool = False
 ) -> LoadedModel:
-    """Load a model in the run's number type, quantized if the config says so. With `whole`, for training all weights,
-    it is in float32 and not quantized."""
+    """Load a model in the run's number type, quantized if the config says so. With `whole`, which is for training all
+    weights, the model is in float32 and not quantized."""
     load, trust = (None if whole else config.model.load), config.model.trust
     dtype = torch.float32 if whole else compute_type(config.optimizer.precision)
     loaded = load_model(name, adapter, load, trust, dtype=dtype)
@@ -67,8 +67,8 @@ def load_for_reinforcement(config: TrainConfig, name: str | Path, *, empty: bool
 
 
 def load_for_imitation(config: TrainConfig, name: str | Path, *, empty: bool = False) -> LoadedModel:
-    """Load the model at `name` for imitation, to train all of its weights or a new LoRA. With `empty`, it is on torch's
-    `meta` device, without weights or memory."""
+    """Load the model at `name` for imitation, to train all of its weights or a new LoRA. With `empty`, the model is on
+    torch's `meta` device and takes no memory."""
     return _load_for_learning(config, name, config.cold_start.tune, "imitation", empty=empty)
 
 
@@ -106,8 +106,8 @@ def save_trained(config: TrainConfig, loaded: LoadedModel, target: Path) -> None
 
 @contextmanager
 def save_imitated(config: TrainConfig, loaded: LoadedModel, name: str | Path, target: Path) -> Iterator[Path]:
-    """Write the imitation result of the model at `name`, with its player's settings. A LoRA is merged into a float32
-    copy of that model. Yields the staging directory, which becomes `target` after the block."""
+    """Write the result of imitation, with its player's settings. A LoRA is merged into a float32 copy of the model at
+    `name`. Yields the staging directory, which becomes `target` after the block."""
     with stage_directory(target) as staging:
         if hasattr(loaded.model, "peft_config"):
             adapter = staging / "adapter"

@@ -1,4 +1,4 @@
-"""The protocols of backends and of the learner's models that they hold.
+"""Protocols of backends and of the models they hold.
 
 A run gets three things from its backend: a model for imitation (the cold start), one for reinforcement learning, and
 players of the results. To a run, a model is a chat format, a learner, engines that play it, and a directory to save it
@@ -26,7 +26,7 @@ from gymposium_train.learner.parallel.world import ALONE, Processes
 from gymposium_train.util.variants import make_variant
 
 Learned = Literal["cold start", "trained"]
-"""The stages whose models are played: the starting point of reinforcement learning, and its result."""
+"""The stage that a saved model results from: the cold start, or reinforcement learning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class LearningModel(Protocol):
         """Return an engine that plays the current weights."""
 
     def publisher(self, name: str, directory: Path, resources: ExitStack) -> Publisher:
-        """Return the publisher of its weights to the engines in the run's config. `name` is the name of its policies.
+        """Return a publisher that sends the weights to the engines in the run's config. `name` names the policies.
         Versions are kept in `directory`, and engines are closed with `resources`.
 
         Raises `GymposiumError` if an engine cannot be made."""
@@ -73,7 +73,7 @@ class LearningModel(Protocol):
 
 
 class Backend(BackendChecks, Protocol):
-    """A holder of a run's model. Plugins provide backends with the hook `gymposium_backends`."""
+    """A backend, which holds a run's model. Plugins provide backends with the hook `gymposium_backends`."""
 
     def imitation_model(self, start: BackendStart) -> AbstractContextManager[LearningModel]:
         """Provide the model before the cold start, with an imitation learner, during the block. `reinforcement_model`

@@ -24,7 +24,7 @@ from gymposium_train.learner import Learner
 
 
 class PolicyPlayers:
-    """The players of the policy (a `PlayerSource`): of its newest published version, and of past ones.
+    """Players of the policy's newest published version and of its past versions (a `PlayerSource`).
 
     A player keeps the version that was newest when the player was made, so matches end under the policy they began
     with. One thread may publish while another plays (`gymposium_train.rollout.ahead`)."""
@@ -40,18 +40,18 @@ class PolicyPlayers:
         staleness: int = 0,
         note_legal: bool = False,
     ) -> None:
-        """`place` is a directory for the players' names. The publisher keeps the versions that are at most `staleness`
-        publishes old. With `note_legal`, the traces of the learner's turns list the tokens that would have continued a
-        legal reply."""
+        """`place` is the directory that the players' names contain. The publisher keeps the versions that are at most
+        `staleness` publishes old. With `note_legal`, the traces of the learner's turns list the tokens that would have
+        continued a legal reply."""
         self._publisher, self._chat, self._prompting, self._place = publisher, chat, prompting, place
         self._note_legal, self._evaluation_temperature = note_legal, evaluation_temperature
         self._recent: deque[tuple[TokenEngine, Policy]] = deque(maxlen=staleness + 1)
-        """The recently published policies, each after the engine that plays it."""
+        """The recently published policies, as (engine, policy) pairs."""
         self._one_at_a_time = Lock()
 
     @property
     def published(self) -> tuple[TokenEngine, Policy]:
-        """The newest published policy, after the engine that plays it."""
+        """The newest published policy, as an (engine, policy) pair."""
         if not self._recent:
             raise GymposiumError("No player yet, because nothing was published. Call publish() first.")
         return self._recent[-1]

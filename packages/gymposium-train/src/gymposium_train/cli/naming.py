@@ -29,7 +29,7 @@ def name_options(options: Sequence[Override]) -> Iterator[None]:
 
 
 def _name_option(problem: str, options: Sequence[Override]) -> str:
-    """Return the problem with the name of the option that sets its subject, or unchanged if no option does."""
+    """Replace the setting in a problem's text with the option that the user typed, if one sets it."""
     found = _SETTING.match(problem)
     if found is None:
         return problem
@@ -44,7 +44,7 @@ def _name_option(problem: str, options: Sequence[Override]) -> str:
 
 
 def _has_path(value: Any, path: Sequence[str]) -> bool:
-    """Return True if the path leads to something in a value."""
+    """Return True if the path exists in nested data."""
     for name in path:
         if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
             value = value[int(name)]

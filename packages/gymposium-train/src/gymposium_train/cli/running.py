@@ -83,7 +83,8 @@ def parse_metrics(metrics: str | None) -> list[str]:
 
 
 def help_leader() -> bool:
-    """Help the process that does the run, if torchrun started this one for that. Returns False otherwise."""
+    """Work for the leading process until its run ends, if torchrun started this process as a helper. Returns False
+    otherwise."""
     if not helps():
         return False
     try:
@@ -94,8 +95,8 @@ def help_leader() -> bool:
 
 
 def run_training(config: TrainConfig | None, directory: Path | None, metrics: str | None, *, as_json: bool) -> None:
-    """Start a run in a directory, or resume the run there without a config, and show its results. `metrics` lists
-    additional metrics to show in a terminal, separated by commas."""
+    """Start a run in a directory and show its results. Without a config, resume the run in the directory. `metrics`
+    lists additional metrics to show in a terminal, separated by commas."""
     shown = parse_metrics(metrics)
     try:
         if config is None:
@@ -164,8 +165,8 @@ def _format_estimate(cell: str) -> str:
 
 
 def show_plan(config: TrainConfig, *, memory: bool = False, as_json: bool) -> None:
-    """Print the config as a file, with an outline of the run as comments. With `memory`, also print an estimate of
-    it."""
+    """Print the config in its file format, with an outline of the run as comments. With `memory`, also print an
+    estimate of the memory."""
     check(config, at_hand=False)
     config = resolve_small_model(config)
     planned = outline_run(config)

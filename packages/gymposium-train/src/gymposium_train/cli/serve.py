@@ -24,7 +24,7 @@ from gymposium_train.config.engine import find_engine
 from gymposium_train.serving.settings import SessionSettings
 
 STEPS = 100
-"""Default number of steps of training."""
+"""Default number of training steps."""
 _SERVED: dict[str, Any] = {
     "source": {"kind": "sessions"},
     "engine": {"staleness": 1},
@@ -114,8 +114,8 @@ def command(
     reward. Sessions of the same task form a group. POST /v1/train begins a training step on the complete groups. New
     sessions are then answered by the new weights. In Python, gymposium.http.client does all that.
 
-    The server keeps the tokens, so nothing is tokenized again: a session is one row of tokens if its messages only
-    grow. Sessions are saved in the run's directory before they are answered, so --resume continues after any
+    The server keeps the tokens and never retokenizes them. A session is one row of tokens if its messages are only
+    appended to. Sessions are saved in the run's directory before they are answered, so --resume continues after any
     interruption.
 
     Except on loopback, every request needs the token in the environment variable GYMPOSIUM_SERVE_TOKEN. A session's

@@ -96,9 +96,9 @@ def command(
     """Train a language model to play games: cold start, reinforcement learning, evaluation, and a report.
 
     Every setting has a name, such as optimizer.learning_rate, and a default that may depend on the model. NAME=VALUE
-    and the options here override the config file, which overrides the preset. A new kind of a table, such as
-    credit.kind=gae, resets the table's other settings. --dry-run shows the values of all settings. The reference
-    explains each one.
+    and the options here override the config file, which overrides the preset. Changing a table's kind, as with
+    credit.kind=gae, resets its other settings. --dry-run shows the values of all settings. The reference explains each
+    one.
 
     Ctrl-C and SIGTERM stop after the current step; --resume continues from there. The exit status is 3 if the model is
     not better after training than before, judging by both confidence intervals.
@@ -164,8 +164,8 @@ def command(
 
 
 def _run_distributed(ctx: typer.Context, config: TrainConfig, name: str, processes: int, address: str | None) -> None:
-    """Run this command without executor options in several processes of an executor, and exit with its status. The
-    executor's setup passes on the global options."""
+    """Rerun this command in several processes of an executor, without its executor options, and exit with its status.
+    The executor's setup passes on the global options."""
     check_processes(config, processes)
     with open_chosen_executor(name, processes, address) as executor:
         if not isinstance(executor, CommandRunner):

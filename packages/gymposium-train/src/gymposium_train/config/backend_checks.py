@@ -11,11 +11,11 @@ from gymposium_train.util.variants import make_variant
 
 
 class BackendChecks(Protocol):
-    """The part of a backend that checks configs. It is used before the start, so it must not import anything heavy."""
+    """A backend's config checks. They run before the run starts, so they must not import heavy packages."""
 
     def refusals(self, config: TrainConfig) -> Iterator[str]:
-        """Yield a sentence for each setting that the backend does not support, with the reason and the fix. It begins
-        with the path of the setting. Only the config is examined."""
+        """Yield a sentence for each unsupported setting, with the reason and the fix. It begins with the setting's
+        path. Examines only the config."""
         ...
 
     def missing(self, config: TrainConfig) -> Iterator[str]:

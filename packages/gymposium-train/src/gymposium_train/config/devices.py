@@ -10,13 +10,13 @@ from gymposium.util.visible import quantity
 from gymposium_agents.engines.vllm.settings import VllmSettings, divide_devices
 
 SHARE = "--gpu-memory-utilization"
-"""vLLM's option for its share of a GPU's memory."""
+"""The vLLM option that sets its share of GPU memory."""
 PARALLEL = (
     ("--tensor-parallel-size", "-tp"),
     ("--pipeline-parallel-size", "-pp"),
     ("--data-parallel-size", "-dp"),
 )
-"""vLLM's options that multiply its number of GPUs."""
+"""The vLLM options whose values multiply its number of GPUs."""
 
 
 def visible_gpus(variable: str | None, count: int) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ def find_device_problem(engine: VllmSettings, visible: Sequence[str], learners: 
 
 def find_argument(arguments: Sequence[str], *names: str) -> str | None:
     """Return the value of an option in a command line, `--name value` or `--name=value`. The last one counts, as in
-    vLLM. Returns None if the option is missing, and an empty string if its value is."""
+    vLLM. Returns None for a missing option, and an empty string for an option without a value."""
     last = None
     for text, following in zip_longest(arguments, arguments[1:], fillvalue=""):
         name, equals, value = text.partition("=")

@@ -50,7 +50,7 @@ class RunDirectory:
     - `adapter/`, or `model/` if all weights were trained: the result
     - `control/`: the control's model
     - `fine_tuning/`: checkpoints of a cold start in epochs, until it is complete
-    - `checkpoints/`, `best/` (of the best point of the learning curve), `versions/` (past versions of the policy)
+    - `checkpoints/`, `best/` (at the best point of the learning curve), `versions/` (past versions of the policy)
     - `promoted/`: checkpoints of a served run, as models to use
     - `dumps/`: batches with a non-finite gradient
     - `report.html`: the run's page"""
@@ -183,7 +183,7 @@ def write_json(path: Path, data: Any) -> None:
 
 
 def read_state(file: Path) -> dict[str, Any]:
-    """Return the state that a run left in a file. Raises `GymposiumError` if the file has none."""
+    """Read the state that a run saved in a file. Raises `GymposiumError` if the file does not contain one."""
     try:
         state = strict_json(read_plain_text(file))
     except (OSError, ValueError) as error:
@@ -195,7 +195,7 @@ def read_state(file: Path) -> dict[str, Any]:
 
 @contextmanager
 def check_state(file: Path) -> Iterator[None]:
-    """Raise `GymposiumError` if the block finds a field of the state in `file` missing or of the wrong type."""
+    """Raise `GymposiumError` if the block fails on a missing or wrongly typed field of the state in `file`."""
     try:
         yield
     except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -220,7 +220,7 @@ def _keep_lines(file: Path, wanted: Callable[[dict[str, Any]], bool]) -> None:
 
 
 def _parse_line(line: bytes) -> dict[str, Any]:
-    """Return the object in a line of JSON, or an empty one if the line has none."""
+    """Return the JSON object in a line, or an empty dict for anything else."""
     try:
         data = strict_json(line.decode())
     except ValueError:

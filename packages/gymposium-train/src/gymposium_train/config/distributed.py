@@ -1,4 +1,4 @@
-"""The check of runs on several processes."""
+"""The config check for runs with several processes."""
 
 from __future__ import annotations
 

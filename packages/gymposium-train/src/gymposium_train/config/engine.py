@@ -23,10 +23,11 @@ class Engine(Settings):
     kind: str
     """Which engine is used."""
     schedule: Literal["rounds", "streaming"] = "rounds"
-    """`rounds`: all matches ask together, so runs are bitwise reproducible. `streaming`: a match continues as soon as
-    its answers arrive, for servers. Engines that answer each request as soon as they can use it by default."""
+    """`rounds`: requests of all matches are batched, so runs are bitwise reproducible. `streaming`: a match continues
+    as soon as its replies arrive, which suits servers. It is the default for engines that answer each request
+    separately."""
     staleness: int = Field(default=0, ge=0)
-    """Maximum number of steps that the sampling weights lag the learner. 0: strictly on-policy. Above 0, rollouts
+    """Maximum number of steps by which the sampling weights lag the learner's. 0: strictly on-policy. Above 0, rollouts
     overlap updates, which `shared` does not support."""
     own_class: ClassVar[type]
     """The class of the engine's settings."""

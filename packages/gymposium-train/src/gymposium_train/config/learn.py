@@ -29,15 +29,15 @@ class Legality(Settings):
     """The legality term of the loss: the negative logarithm of the probability that a sampled token continues a legal
     reply. It teaches which replies are legal at each turn, regardless of the reply sampled. The rewards decide which of
     them are good. The cold start uses it, too. It needs games that list their legal moves, and `prompting.reply =
-    "move"`. In other turns it is 0."""
+    "move"`. In turns without such a list, the term is 0."""
 
     weight: float = Field(default=1.0, ge=0.0)
     """Weight of the term, in nats per token. 0: not used."""
 
 
 class Kl(Settings):
-    """The penalty on the distance to the reference, which is the policy before reinforcement learning. It keeps a
-    policy that imitated random play exploring."""
+    """The penalty on the distance to the reference, which is the policy before reinforcement learning. After imitation
+    of random play, it keeps the policy exploring."""
 
     weight: float = Field(default=0.1, ge=0.0)
     """Weight of the penalty in the first step, in the loss or in the rewards. 0: no penalty and no reference."""
@@ -87,8 +87,8 @@ class DecoupledMismatch(Mismatch):
     cap: float = Field(default=2.0, ge=1.0)
     """Upper bound of the weights. The lower bound is 1/cap."""
     turns: float | None = Field(default=None, gt=1.0)
-    """Leave out whole turns if the geometric mean of their tokens' weights is outside 1/turns … turns (Liu et al.,
-    2025). Keep all turns if omitted."""
+    """Leave out a whole turn if the geometric mean of its token weights is outside 1/turns … turns (Liu et al., 2025).
+    Keep all turns if omitted."""
 
 
 MISMATCHES = Variants(
@@ -111,7 +111,7 @@ class Optimizer(Settings):
     final_rate: float = Field(default=0.1, ge=0.0, le=1.0)
     """Final learning rate as a share of the peak. Not used with `schedule=constant`."""
     warmup_steps: int = Field(default=3, ge=0)
-    """Number of steps while the learning rate rises."""
+    """Number of steps over which the learning rate rises."""
     beta1: float = Field(default=0.9, ge=0.0, lt=1.0)
     """Decay rate of AdamW's first moment, the mean of the gradients."""
     beta2: float = Field(default=0.999, ge=0.0, lt=1.0)
@@ -121,7 +121,7 @@ class Optimizer(Settings):
     epochs: int = Field(default=2, ge=1)
     """Number of passes over the rows of a step."""
     minibatches: int = Field(default=8, ge=1)
-    """Maximum number of optimizer steps per pass. Rows of one prompt stay in one minibatch if they fit. The mean
+    """Maximum number of optimizer steps per pass. Rows with the same prompt stay in one minibatch if they fit. The mean
     gradient over a pass does not depend on this setting."""
     max_grad_norm: float = Field(default=1.0, gt=0.0)
     """Gradients with a larger norm are scaled down to it."""

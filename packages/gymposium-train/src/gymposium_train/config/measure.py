@@ -41,18 +41,17 @@ class ColdStart(Settings):
     matches: int | None = Field(default=None, ge=1)
     """Maximum number of random matches, shared evenly between the games. By default, as many as the lessons require."""
     keep: Keep | None = None
-    """Which moves are imitated. `winners`: moves of the winners, also of those that share the first place. They are
-    better in games without hidden information. In card games, winners never fold. `all`: every move, so that no legal
-    move is unlearned. `paid`: moves rewarded before the seat's next turn, plus one in four of the others, for games
-    with rewards before the end. By default, a run uses `winners`, or `all` if a game has chance or hidden
-    information."""
+    """Which moves are imitated. `winners`: the winners' moves, including those of ties for first place. This is better
+    in games without hidden information. In card games, winners never fold. `all`: every move, so that no legal move is
+    unlearned. `paid`: moves rewarded before the seat's next turn, plus a quarter of the other moves, for games with
+    rewards before the end. By default, a run uses `winners`, or `all` if a game has chance or hidden information."""
     batch: int = Field(default=32, ge=1)
     """Number of replies in a batch."""
     learning_rate: float = Field(default=3e-3, gt=0.0)
     """Peak learning rate."""
     warmup: float = Field(default=0.06, ge=0.0, lt=1.0)
-    """Share of the steps while the learning rate rises. It then decreases along a cosine, faster once the end is
-    decided."""
+    """Share of the steps over which the learning rate rises. It then decreases along a cosine, faster once few enough
+    replies fail or the budget share is used."""
 
     @property
     def is_used(self) -> bool:
@@ -72,18 +71,18 @@ class Evaluation(Settings):
     """The opponents, named as in `gymposium list`. Not used in single-player games."""
     matches: int = Field(default=1000, ge=2)
     """Number of matches against random players, or in single-player games. See `search_matches` for the others. In each
-    game, the numbers of matches are rounded up to a multiple of the number of seats."""
+    game, the number is rounded up to a multiple of the number of seats."""
     search_matches: int = Field(default=200, ge=2)
-    """Number of matches against each of the other opponents. They are slower to decide."""
+    """Number of matches against each of the other opponents, which take longer to move."""
     every: int | None = Field(default=None, ge=0)
     """Number of steps between points of the learning curve. 0: none between first and last. By default, there are ten
     points. A run with a budget has fewer if they would take more than a tenth of it."""
     curve_matches: int = Field(default=100, ge=2)
-    """Number of matches for each of these points, against the first opponent. They count toward the budget."""
+    """Number of matches per point of the learning curve, against the first opponent. They count toward the budget."""
     temperature: float | None = Field(default=None, ge=0.0)
     """Sampling temperature of the trained policy in evaluations, and of the saved player unless its name sets another.
-    0: greedy. Default: 0, or 0.6 with `prompting.thinking`, because models that think may repeat themselves forever
-    when they are greedy."""
+    0: greedy. Default: 0, or 0.6 with `prompting.thinking`, because thinking models may repeat themselves forever with
+    greedy decoding."""
 
 
 class Samples(Settings):
@@ -91,7 +90,7 @@ class Samples(Settings):
     trajectory, and some of their tokens. They have no effect on learning."""
 
     every: int = Field(default=10, ge=0)
-    """Number of steps between kept ones. The first and the last are always kept. 0 keeps none."""
+    """Number of steps between kept samples. The first and last steps are always kept. 0 keeps none."""
     groups: int = Field(default=4, ge=1)
     """Maximum number of groups kept per step, in planned order."""
     tokens: int = Field(default=16, ge=0)

@@ -14,7 +14,7 @@ from gymposium.util.visible import quantity
 from gymposium_train.config.schema import Node, find_child_node, find_kind, list_variants, load_schema, resolve_node
 
 BACK_TO_DEFAULT = object()
-"""The value of an override `NAME=`, which restores the default."""
+"""The value of an override with nothing after the `=`. It restores the default."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
-"""Permissions of config files: settings that a run's config may not decide alone.
+"""Permissions for config files: the settings that need the user's consent.
 
 A config file, or the config in a run's directory, may come from anyone. Every name in it must pass the check for names
-in files (`gymposium.plugins.allowed`). So must every setting that opens something, as declared by its plugin's spec.
-The user permits a setting by typing it, or by allowing its name with `gymposium --allow NAME`. A config may name the
-learner's model and servers on this machine.
+in files (`gymposium.plugins.allowed`). So must every setting that opens a file, an address or a program, as declared by
+its plugin's spec. The user permits a setting by typing it, or by allowing its name with `gymposium --allow NAME`. A
+config may name the learner's model and servers on this machine.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ from gymposium_train.util.settings import Settings
 _OWN = ("self", "past")
 """Opponents that are versions of the learner's model."""
 _ADDRESS = "an address"
-"""Beginning of the nouns for addresses, which may be of servers on this machine."""
+"""Prefix of the nouns that plugin specs use for addresses. Servers on this machine need no permission."""
 _URL = re.compile(r"https?://([a-zA-Z0-9.-]+|\[[0-9a-fA-F:]+\])(:[0-9]{1,5})?(/[a-zA-Z0-9._~/-]*)?")
-"""Addresses that all libraries read alike. They disagree about the host in `http://one\\@two`."""
+"""The pattern of URLs that all libraries parse alike. They disagree, for example, about the host in
+`http://one\\@two`."""
 Check = Callable[[str], None]
 
 

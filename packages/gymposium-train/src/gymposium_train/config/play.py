@@ -14,7 +14,7 @@ from gymposium_agents.chat.tokens import History
 from gymposium_train.util.settings import Settings
 
 SHORT = 24
-"""Default of `prompting.max_tokens`, if no game has longer moves."""
+"""Default of `prompting.max_tokens` if no game has longer moves."""
 
 
 class Prompting(Settings):
@@ -79,16 +79,16 @@ class RolloutSettings(Settings):
     geometrically: a good policy wins nearly all matches, so more of them are needed to tell moves apart. 1: constant
     size."""
     most_broken: float = Field(default=0.5, ge=0.0, le=1.0)
-    """Largest share of a step's matches that may break off because a tool failed. They are left out. If more break off,
-    the run stops."""
+    """Maximum share of a step's matches that may abort because a tool failed. Aborted matches are left out. If more
+    abort, the run stops."""
 
 
 Share = Annotated[float, Field(gt=0.0)]
 
 
 class Stage(Settings):
-    """One stage of the curriculum: a mixture of opponents, until the learner is good enough. Each game is in its own
-    stage."""
+    """One stage of the curriculum: a mixture of opponents, until the learner is good enough. Each game moves through
+    the stages separately."""
 
     opponents: dict[str, Share] = Field(default={"random": 1.0}, min_length=1)
     """Players of the other seats and their shares of the matches. Any player by name, `self` for the current policy

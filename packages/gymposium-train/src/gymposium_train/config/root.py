@@ -42,8 +42,8 @@ class TrainConfig(Settings):
     defaults. Some depend on `model.name` (`gymposium_train.config.defaults`)."""
 
     games: tuple[str, ...] = ()
-    """The games to learn, named as in `gymposium list`. Groups rotate over them. A run with trajectories from elsewhere
-    (`source.kind`) needs none, and is evaluated in those that are named."""
+    """The games to learn, named as in `gymposium list`. Groups rotate over them. A run with another source of
+    trajectories (`source.kind`) needs no games. It is evaluated in the games named here."""
     seed: int = 0
     """Seed of all random numbers of the run."""
     budget: float = Field(default=300.0, gt=0.0)

@@ -44,8 +44,8 @@ class Pace:
         return min(1.0, max(0.0, self.trained) / max(1e-9, self.budget - self.begin))
 
     def is_over(self, done: int) -> bool:
-        """Return True if the run ends after `done` steps. A budget ends with the step that comes closest to it,
-        assuming the next step takes as long as the last, but not before the first step."""
+        """Return True if the run ends after `done` steps. A run with a budget ends after the step closest to the
+        budget, assuming that the next step takes as long as the last. It takes at least one step."""
         if self.steps is not None:
             return done >= self.steps
         return done > 0 and self.used + self._last / 2.0 >= self.budget

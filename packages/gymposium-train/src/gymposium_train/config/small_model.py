@@ -9,8 +9,8 @@ from gymposium_train.config.root import TrainConfig
 
 
 def resolve_small_model(config: TrainConfig) -> TrainConfig:
-    """Return the config with omitted settings that the run's small model needs for its games: `model.small.prose` and,
-    with tools, `prompting.context`. Unchanged if a model is named."""
+    """Fill in omitted settings that the run's small model needs for its games: `model.small.prose` and, with tools,
+    `prompting.context`. Unchanged if a model is named."""
     if config.model.name is not None:
         return config
     model, prompting, specs = config.model, config.prompting, [load_game(name).spec for name in config.games]

@@ -50,6 +50,6 @@ def _check_stage(where: str, stage: Stage, *, first: bool, last: bool) -> None:
 
 
 def is_scorable(game: Game) -> bool:
-    """Return True if a match of the game can be scored (`gymposium.match.score`). That is not the case if the return is
-    the only measure of a match and is unbounded."""
+    """Return True if a match of the game can be scored (`gymposium.match.score`). Returns False if a match is measured
+    only by its return and the return is unbounded."""
     return (game.seats > 1 and game.spec.utility != "cooperative") or all(map(math.isfinite, game.utility_range))

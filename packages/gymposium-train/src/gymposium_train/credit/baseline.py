@@ -17,7 +17,7 @@ class BaselineSettings(CreditSettings):
     kind: Literal["baseline"] = "baseline"
     """Which credit assignment is used."""
     normalise: bool = True
-    """Divide by the standard deviation of the rewards of the same game and seat (that of a sample, n - 1)."""
+    """Divide by the sample standard deviation (n - 1) of the rewards for the same game and seat."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ class GaeSettings(CreditSettings):
     kind: Literal["gae"] = "gae"
     """Which credit assignment is used."""
     normalise: bool = True
-    """Whiten the advantages over all turns of the batch: mean 0, standard deviation 1 (that of a sample, n - 1)."""
+    """Whiten the advantages over all turns of the batch: mean 0, sample standard deviation 1 (n - 1)."""
     gamma: float = Field(default=0.9, gt=0.0, le=1.0)
     """Discount factor per turn."""
     lam: float = Field(default=0.8, ge=0.0, le=1.0)
@@ -75,7 +75,8 @@ class Gae(Credit):
 
 
 def _moments(advantages: Sequence[Sequence[Sequence[float]]]) -> tuple[float, float]:
-    """Return the mean and the standard deviation over all turns. The latter is never 0, because `EPSILON` is added."""
+    """Return the mean and the standard deviation over all turns. `EPSILON` is added to the deviation, so it is never
+    0."""
     values = np.array([a for group in advantages for turns in group for a in turns])
     if len(values) < 2:
         return float(values.sum()), 1.0

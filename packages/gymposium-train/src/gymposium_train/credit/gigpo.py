@@ -19,19 +19,20 @@ class GigpoSettings(CreditSettings):
     kind: Literal["gigpo"] = "gigpo"
     """Which credit assignment is used."""
     normalise: bool = True
-    """Divide each of the two advantages by its own standard deviation (that of a sample, n - 1)."""
+    """Divide each of the two advantages by its sample standard deviation (n - 1)."""
     gamma: float = Field(default=1.0, gt=0.0, le=1.0)
     """Discount factor per turn."""
     step_weight: float = Field(default=1.0, ge=0.0)
-    """Weight of the advantages among turns at the same state. That of whole trajectories is 1."""
+    """Weight of the advantages among turns at the same state. Advantages of whole trajectories have weight 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gigpo(Credit):
     """Group-in-group policy optimization (Feng et al., 2025). A turn's advantage is its trajectory's, as in GRPO, plus
-    `step_weight` times its own. The latter compares the rewards from that turn on, among all turns of the group at the
-    same state. Small games reach the same states often, so this separates good moves of a match from bad ones without a
-    critic. The state is the prompt. If prompts contain the match so far, hardly any two are the same.
+    `step_weight` times the turn's own advantage. The turn's advantage compares the rewards from that turn on, among all
+    turns of the group at the same state. Small games reach the same states often, so this separates good moves of a
+    match from bad ones without a critic. The state is the prompt. If prompts contain the match so far, hardly any two
+    are the same.
 
     A group is dropped if neither comparison finds a difference."""
 
@@ -68,7 +69,7 @@ class Gigpo(Credit):
 
 
 def returns_to_go(rewards: Sequence[float], gamma: float) -> list[float]:
-    """Return the sum of the rewards from each turn on, discounted by turns."""
+    """Return the sum of rewards from each turn on, discounted per turn."""
     returns: list[float] = []
     later = 0.0
     for reward in reversed(rewards):

@@ -20,8 +20,8 @@ class GrpoSettings(CreditSettings):
     kind: Literal["grpo"] = "grpo"
     """Which credit assignment is used."""
     normalise: bool = True
-    """Divide by the standard deviation of the group (that of a sample, n - 1, as in TRL). This favors groups that are
-    nearly all won or nearly all lost. Without it, this is Dr. GRPO (Liu et al., 2025)."""
+    """Divide by the group's sample standard deviation (n - 1, as in TRL). This favors groups that are nearly all won or
+    nearly all lost. Without it, this is Dr. GRPO (Liu et al., 2025)."""
 
 
 @dataclass(frozen=True, slots=True)

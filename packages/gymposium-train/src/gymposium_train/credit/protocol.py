@@ -56,7 +56,7 @@ class BadEpisode(GymposiumError, ValueError):
 class Episode:
     """One trajectory, as passed to a credit, which returns it with its advantages.
 
-    Raises `BadEpisode` if it has no turns, or if a field has another number of turns than `rewards`."""
+    Raises `BadEpisode` if it has no turns, or if a field does not have one value per turn, like `rewards`."""
 
     rewards: tuple[float, ...]
     """One reward per turn. They add up to the trajectory's reward."""

@@ -36,8 +36,8 @@ class PackedRow:
 
     @property
     def mask(self) -> Tensor:
-        """[1, 1, T, T]: a mask that is never read, with the memory of one element. It keeps transformers from making
-        one."""
+        """[1, 1, T, T]: a placeholder mask with the memory of one element. It is never read, but keeps transformers
+        from making a mask."""
         length = sum(self.lengths)
         return torch.ones(1, 1, 1, 1, dtype=torch.bool).expand(1, 1, length, length)
 
@@ -48,7 +48,7 @@ class PackedRow:
 
     @property
     def alike(self) -> Iterator[tuple[int, int, int]]:
-        """Runs of sequences with equal length: the place of the first, their length, and their number."""
+        """Runs of sequences with equal length, as (start of the first, length, count)."""
         place = 0
         for length, run in groupby(self.lengths):
             count = len([*run])
@@ -104,8 +104,8 @@ def attend(
 
 
 def _causal(heads: list[Tensor], scaling: float | None, window: int | None) -> Tensor:
-    """Compute causal attention of sequences of one length, [B, heads, L, size] each. With `window`, only to the last
-    tokens."""
+    """Compute causal attention of sequences of one length, [B, heads, L, size] each. With `window`, each token attends
+    only to that many latest tokens."""
     query, key, value = heads
     grouped = query.shape[1] != key.shape[1]
     length = query.shape[2]

@@ -1,8 +1,8 @@
 """Forward passes of rows through the model, in micro-batches, with or without gradients.
 
 Rows with the same tokens run once, even if their advantages differ. In small games, most rows are equal. With an
-entropy bonus, the legal replies must be equal, too, as they nearly always are. With several processes, each runs its
-share of the rows, and all run the same number of micro-batches.
+entropy bonus, the legal replies must also be equal, and nearly always are. With several processes, each runs its share
+of the rows, and all run the same number of micro-batches.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ForwardResult:
 
 
 class ForwardPasses:
-    """A runner of rows and pairs through a model, in micro-batches of a given size."""
+    """Forward passes of rows and pairs through a model, in micro-batches of a given size."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
 """The output layer of a causal language model: log-probabilities of some tokens from hidden states, in pieces.
 
-The head is wide: a vocabulary has up to 150,000 tokens. So it runs only at the places to predict, and only one piece of
-the logits is in memory at a time. The backward pass recomputes each piece from its hidden states, and accumulates a
-single gradient of the weights.
+The head is wide, because a vocabulary has up to 150,000 tokens. It therefore runs only at the places to predict, and
+only one piece of the logits is in memory at a time. The backward pass recomputes each piece from its hidden states, and
+accumulates a single gradient of the weights.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LOGIT_BYTES = 2**28
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The output layer of a model, and its architecture's processing of the layer's outputs."""
+    """A model's output layer, with its architecture's scale and softcap of the logits."""
 
     layer: Any
     """A linear layer from H to V."""

@@ -77,6 +77,6 @@ def microbatches(sequences: Sequence[Row], budget: int, layout: str) -> Iterator
 
 
 def _pair(sequence: Row) -> tuple[Tokens, Tokens]:
-    """Split the tokens before the first predicted place."""
+    """Split a sequence's tokens before the first predicted place."""
     first = sequence.spans[0].start
     return sequence.ids[:first], sequence.ids[first:]

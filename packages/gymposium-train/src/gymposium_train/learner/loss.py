@@ -102,7 +102,8 @@ class Loss:
         return total + kl_weight * (estimate(logprobs, batch.reference) * weights).sum()
 
     def value(self, batch: TokenBatch, values: Tensor, turns: int, metrics: Metrics) -> Tensor:
-        """Return the critic's loss, a mean over all rows, which have `turns` turns. `values` [T] are the critic's."""
+        """Return a micro-batch's part of the critic's loss, a mean over `turns` turns. `values` [T] are the
+        critic's."""
         assert self.critic is not None
         error = value_loss(values, batch.targets, batch.values, self.critic.clip)
         loss = error.sum() / self.critic.unit**2 / turns

@@ -15,10 +15,10 @@ KEPT = "KEPT"
 
 
 class AdapterVersions:
-    """Base class of publishers of LoRA adapters, with the versions in the store and in the engine."""
+    """Base class of LoRA adapter publishers. It tracks the versions on disk and in the engine."""
 
     def __init__(self, engine: HostingEngine, store: AdapterStore, *, staleness: int) -> None:
-        """`staleness` is the number of publishes that rollouts may be behind."""
+        """`staleness` is the number of publishes that rollouts may lag."""
         self._engine, self._store = engine, store
         self._newest: deque[Policy] = deque(maxlen=staleness + 1)
         """The versions that rollouts may still play."""
@@ -52,8 +52,8 @@ class AdapterVersions:
         sync(directory)
 
     def _remove_others(self, present: Policy, needed: Collection[Policy]) -> None:
-        """Remove the files of versions that are neither kept nor needed. Also removes versions above the present one,
-        left by an interrupted run, because a resumed run learns them again."""
+        """Remove the files of versions that are neither kept nor needed. Also removes versions newer than the current
+        one. An interrupted run left them, and the resumed run learns them again."""
         for policy in self._store.list():
             kept = (self._store.path(policy) / KEPT).is_file()
             if policy.version > present.version or not (kept or policy in needed):

@@ -81,7 +81,7 @@ def make_engine_start(config: TrainConfig, loaded: LoadedModel) -> EngineStart:
 
 
 def _make_exchange(config: TrainConfig, directory: Path, resources: ExitStack) -> Path:
-    """Return the directory for the weights on their way to the engine. It is removed with `resources`."""
+    """Return a temporary directory for passing weights to the engine. It is removed with `resources`."""
     parent = getattr(config.engine, "exchange", None)
     exchange = directory / ".weights" if parent is None else Path(parent) / f"gymposium-{_hash_path(directory)}"
     resources.callback(shutil.rmtree, exchange, ignore_errors=True)

@@ -1,7 +1,7 @@
 """The protocol of publishers, which bring the learner's weights to the sampling engines.
 
-A policy is a version of the weights, named by its number of optimizer steps. A name never refers to other weights: a
-match ends under the policy it began with, whatever is published meanwhile.
+A policy is a version of the weights, named by its number of optimizer steps. A name always refers to the same weights.
+A match ends under the policy it began with, even if others are published meanwhile.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from gymposium_agents.engines.protocol import TokenEngine
 
 
 class Publisher(Protocol):
-    """A publisher of the learner's weights to engines, which also keeps past versions. Its methods may be called while
-    another thread plays matches."""
+    """A publisher, which sends the learner's weights to engines and keeps past versions. Its methods may be called
+    while another thread plays matches."""
 
     @property
     def context(self) -> int:
@@ -22,7 +22,7 @@ class Publisher(Protocol):
 
     def publish(self, policy: Policy) -> TokenEngine:
         """Let an engine play the learner's current weights as `policy`, and return it. Keeps the versions that rollouts
-        may still play. Removes older versions, and versions above this one, left by an interrupted run. Idempotent."""
+        may still play. Removes older versions, and newer ones that an interrupted run left. Idempotent."""
 
     def keep(self, policy: Policy) -> None:
         """Keep the latest published version on disk as long as the run's directory exists. Idempotent."""
@@ -32,5 +32,5 @@ class Publisher(Protocol):
         kept."""
 
     def let_go(self, policy: Policy) -> None:
-        """End the use of a past version. Its files stay, because records name it, and a run resumed from an earlier
-        checkpoint plays it again."""
+        """Release a past version. Its files stay, because records name it and a run resumed from an earlier checkpoint
+        plays it again."""

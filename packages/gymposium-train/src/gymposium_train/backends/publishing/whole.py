@@ -1,4 +1,4 @@
-"""Publishers of models with all weights trained."""
+"""Publishers for full fine-tuning, where all weights are trained."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from gymposium_agents.models.loading import LoadedModel, load_model
 
 
 class KeptModels:
-    """Base class of publishers of all weights, with the kept versions: each is a directory. A past opponent is loaded
-    into this process, and stays in memory until it is released."""
+    """Base class of publishers for full fine-tuning. Each kept version is a directory. A past opponent is loaded into
+    this process, and stays in memory until it is released."""
 
     def __init__(
         self, learning: LoadedModel, directory: Path, name: str, dtype: torch.dtype, trust: Trust = NO_TRUST
@@ -59,10 +59,10 @@ class KeptModels:
 
 
 class WholeModels(KeptModels):
-    """A publisher of all weights to engines in this process.
+    """A publisher for full fine-tuning with engines in this process.
 
     Either one engine plays the learner's model directly, or the weights are copied to several engines' models in turn.
-    There is one engine per publish that rollouts may be behind, plus one, so that no model changes while it plays."""
+    The number of engines is the allowed staleness plus one, so no model changes while it plays."""
 
     def __init__(
         self,
@@ -97,7 +97,8 @@ class WholeModels(KeptModels):
 
 
 class HostedModels(KeptModels):
-    """A publisher of all weights to an engine outside of this process, such as vLLM servers, through files.
+    """A publisher for full fine-tuning with an engine outside this process, such as vLLM servers. Weights are passed as
+    files.
 
     The engine plays one version. Replies in progress end with the version that they began with, and matches in progress
     continue with the new one: each reply reports the version that sampled it."""
@@ -141,7 +142,7 @@ class HostedModels(KeptModels):
         self._keep(policy, write)
 
     def _remove_others(self, policy: Policy) -> None:
-        """Remove the files of all other versions on their way to the engine, also those of a killed run."""
+        """Remove the exchange files of all other versions, including those of a killed run."""
         for path in self._exchange.glob("*"):
             if path.name != str(policy):
                 remove_directory(path)
