@@ -79,8 +79,8 @@ class RolloutSettings(Settings):
     geometrically: a good policy wins nearly all matches, so more of them are needed to tell moves apart. 1: constant
     size."""
     most_broken: float = Field(default=0.5, ge=0.0, le=1.0)
-    """Maximum share of a step's matches that may abort because a tool failed. Aborted matches are left out. If more
-    abort, the run stops."""
+    """Maximum share of a step's matches that may break off because a tool failed. These matches are left out. If more
+    break off, the run stops."""
 
 
 Share = Annotated[float, Field(gt=0.0)]

@@ -24,10 +24,11 @@ T = TypeVar("T")
 
 
 class DistributedLearner:
-    """A proxy: each call is broadcast, and every process calls its own learner, which holds a part of the model.
+    """A proxy learner: each call is broadcast, and every process calls its own learner, which holds a part of the
+    model.
 
-    Each process makes one for the same model. The first process uses it like any `Learner`, inside `leading()`. In the
-    others, `follow()` repeats the calls until the first process leaves that block."""
+    Each process makes a proxy for the same model. The first process uses it like any `Learner`, inside `leading()`. In
+    the others, `follow()` repeats the calls until the first process leaves that block."""
 
     def __init__(self, local: LocalLearner, whole: Any | None = None) -> None:
         """`whole`, in the first process, is a complete copy of the model. Each update also updates its trained weights,

@@ -147,7 +147,7 @@ class ForwardPasses:
 
     @torch.no_grad()
     def values_after(self, critic: ValueHead, prompts: Sequence[Tokens]) -> list[float]:
-        """Return the critic's values of prompts that were never answered."""
+        """Return the critic's values of unanswered prompts."""
         sequences = (Row(prompt, (Span(len(prompt), len(prompt) + 1),)) for prompt in prompts)
         return self._map_batches(
             sequences, lambda batch: critic(self._scorer(batch, 1.0, tokens=False).states).tolist()

@@ -30,5 +30,5 @@ class Metrics:
             self.peak(name, value)
 
     def means(self) -> dict[str, float]:
-        """Return the mean or maximum for each name. Means without weight are left out."""
+        """Return the mean or maximum for each name. Means with a total weight of 0 are left out."""
         return {name: self.sums[name] / weight for name, weight in self.weights.items() if weight} | self.peaks

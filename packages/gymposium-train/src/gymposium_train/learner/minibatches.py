@@ -10,9 +10,9 @@ from gymposium_train.learner.rows import Row, Tokens
 
 
 def minibatches(rows: Sequence[Row], parts: int, rng: random.Random) -> list[list[Row]]:
-    """Divide the rows into at most `parts` random minibatches of about equal size. Rows of one prompt stay in one
-    minibatch if they fit: they are scored in one pass, and their advantages are relative to each other. If few prompts
-    have many rows, there are fewer minibatches than `parts`."""
+    """Divide the rows into at most `parts` random minibatches of about equal size. Rows with the same prompt stay in
+    one minibatch if they fit: they are scored in one pass, and their advantages are relative to each other. If few
+    prompts have many rows, there are fewer minibatches than `parts`."""
     by_prompt: dict[Tokens, list[Row]] = {}
     for row in rows:
         by_prompt.setdefault(row.prompt, []).append(row)

@@ -35,8 +35,8 @@ class ImitationScore(NamedTuple):
 
 
 def conversations(demonstrations: Sequence[Demonstration]) -> list[list[Demonstration]]:
-    """Group the demonstrations by conversation, in order: the prompt of a later one begins with the prompt and the
-    completion of the one before."""
+    """Group the demonstrations by conversation, in order. In a conversation, each prompt begins with the previous
+    prompt and completion."""
     found: list[list[Demonstration]] = []
     for one in demonstrations:
         read = found[-1][-1].prompt + found[-1][-1].completion if found else None
@@ -48,15 +48,14 @@ def conversations(demonstrations: Sequence[Demonstration]) -> list[list[Demonstr
 
 
 AuxiliarySft = Iterator[tuple[float, Sequence[Demonstration | Pair]]]
-"""The demonstrations whose imitation is added to the loss of each optimizer step, after the weight of that term."""
+"""For each optimizer step: the weight of the imitation term in the loss, and the demonstrations to imitate."""
 
 
 class Learner(Protocol):
     """A trainer of a model on rows of tokens."""
 
     policy_version: int
-    """The number of optimizer steps so far. A run that rolls back to earlier weights sets it to a number that no policy
-    has had."""
+    """The number of optimizer steps so far. A run that rolls back to earlier weights sets it to an unused number."""
 
     @property
     def critic(self) -> object | None:
@@ -70,12 +69,12 @@ class Learner(Protocol):
         ...
 
     def annotate(self, rows: Sequence[Row]) -> list[Row]:
-        """Return the rows, in order, with the fields of each turn that an update reads, if the loss needs them: the
-        critic's value, and log-probabilities by the current policy and the reference."""
+        """Return the rows, in order, with the turn fields that the loss needs: the critic's value, and the
+        log-probabilities under the current policy and the reference."""
         ...
 
     def values_after(self, prompts: Sequence[Tokens]) -> list[float]:
-        """Return the critic's values of prompts that were never answered. Call it only if the learner has a critic."""
+        """Return the critic's values of unanswered prompts. Call it only if the learner has a critic."""
         ...
 
     def score(self, pairs: Sequence[Pair]) -> list[tuple[float, ...]]:

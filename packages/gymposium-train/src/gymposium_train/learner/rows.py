@@ -97,8 +97,8 @@ def strip_row(row: Row, *, legal: bool = False) -> Row:
 
 
 def fill_spans(rows: Sequence[Row], **columns: Iterable[Any]) -> list[Row]:
-    """Return the rows with other values in some fields of their spans. Each column has a value for each span of all
-    rows, in order."""
+    """Return the rows with new values for some fields of their spans. Each column has one value per span, in order over
+    all rows."""
     spans = (span for row in rows for span in row.spans)
     turns = zip(spans, *columns.values(), strict=True)
     filled = iter([replace(span, **dict(zip(columns, values))) for span, *values in turns])
@@ -106,7 +106,7 @@ def fill_spans(rows: Sequence[Row], **columns: Iterable[Any]) -> list[Row]:
 
 
 def split_tokens(rows: Iterable[Row], values: Iterable[float]) -> list[tuple[float, ...]]:
-    """Return the values of each span's tokens, given those of all sampled tokens, in order."""
+    """Split values for all sampled tokens into one part per span, in order."""
     each = iter(values)
     return [tuple(islice(each, len(span))) for row in rows for span in row.spans]
 

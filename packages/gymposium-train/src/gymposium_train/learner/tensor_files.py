@@ -39,7 +39,7 @@ def write_tensors(tensors: Iterable[tuple[str, Tensor]], directory: Path) -> Non
 def read_tensors(directory: Path) -> Iterator[Mapping[str, Tensor]]:
     """Yield the tensors in a directory by name. A tensor is read when it is accessed.
 
-    Raises `GymposiumError` if they cannot be read, or if the block finds one missing or with another value."""
+    Raises `GymposiumError` if they cannot be read, or if the block finds a tensor missing or invalid."""
     files = sorted(directory.glob("learner-*.safetensors")) or [directory / _name(0)]
     try:
         for file in files:

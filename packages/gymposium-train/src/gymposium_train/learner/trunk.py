@@ -73,8 +73,7 @@ class Trunk:
 
     @torch.no_grad()
     def _keeps_apart(self) -> bool:
-        """Return True if a sequence after another one in a row has the same hidden states as alone, whatever the other
-        one is."""
+        """Return True if a sequence has the same hidden states alone as behind any other sequence in its row."""
 
         def behind(token: int) -> Tensor:
             """Return the hidden states of a sequence after eight equal tokens."""

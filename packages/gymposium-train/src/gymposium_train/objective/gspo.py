@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class GspoSettings(SurrogateSettings):
-    """Clipped ratios of whole turns (Zheng et al., 2025), with the paper's mean over sequences and its bounds. They are
-    narrow, because means over turns vary less than tokens: engine and learner differ by more in 16 bits. So
-    `mismatch.kind` is `decoupled` by default. Most tokens are clipped in a normal update."""
+    """Clipped ratios of whole turns (Zheng et al., 2025), with the paper's mean over sequences and its bounds. The
+    bounds are narrow, because means over turns vary less than tokens. In 16 bits, engine and learner differ by more
+    than the bounds, so `mismatch.kind` is `decoupled` by default. Most tokens are clipped in a normal update."""
 
     prefers_decoupled: ClassVar[bool] = True
     clip_limit: ClassVar[float] = 1.0

@@ -1,6 +1,6 @@
-"""Corrections for the mismatch between engine and learner. They are two programs and compute slightly different
-log-probabilities of the same policy. If ratios use the learner's log-probabilities, the tokens must be weighted by the
-difference.
+"""Corrections for the mismatch between engine and learner. The two are different programs and compute slightly
+different log-probabilities for the same policy. If ratios use the learner's log-probabilities, the tokens must be
+weighted by the difference.
 
 `old` are the learner's log-probabilities before the first update, and `engine` those that came with the samples: [M].
 Weights multiply the tokens' losses: [M], without gradients. The samples come from the engine's distribution. Without
@@ -20,14 +20,14 @@ from gymposium_train.objective.terms import k3
 @torch.no_grad()
 def truncated(old: Tensor, engine: Tensor, cap: float) -> Tensor:
     """Return the ratio old / engine of each token, at most `cap` (truncated importance sampling: Yao et al., 2025, with
-    2). Truncation adds bias and bounds the weights."""
+    a cap of 2). Truncation adds bias and bounds the weights."""
     return log_ratio(old, engine).exp().clamp(max=cap)
 
 
 @torch.no_grad()
 def masked(old: Tensor, engine: Tensor, low: float, high: float) -> Tensor:
     """Return the ratio old / engine of each token if it is within `low` … `high`, else 0 (IcePop: Ling team, 2025, with
-    0.5 and 5). Tokens with a larger disagreement teach nothing."""
+    bounds of 0.5 and 5). Tokens with a larger disagreement teach nothing."""
     ratio = log_ratio(old, engine).exp()
     return ratio * _within(ratio, low, high)
 

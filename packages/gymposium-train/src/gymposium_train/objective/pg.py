@@ -25,8 +25,8 @@ class PgSettings(ObjectiveSettings):
 
 @dataclass(frozen=True, slots=True)
 class Pg(Objective):
-    """REINFORCE (Williams, 1992) with importance weights for the samples of another policy: the ratios of
-    probabilities, at most `cap` (truncated importance sampling: Ionides, 2008)."""
+    """REINFORCE (Williams, 1992) with importance weights for samples of another policy: probability ratios, capped at
+    `cap` (truncated importance sampling: Ionides, 2008)."""
 
     settings: PgSettings
 

@@ -26,8 +26,8 @@ class SurrogateSettings(ClippedSettings):
     """Base class of the settings of clipped surrogates."""
 
     clip_dual: float = Field(default=3.0, ge=0.0)
-    """The loss of a negative advantage is at most this number times the advantage (Ye et al., 2020), so that one token
-    whose probability rose far does not dominate a step. 0: no such bound."""
+    """The loss of a negative advantage is at most this number times the advantage (Ye et al., 2020), so that a token
+    whose probability rose sharply does not dominate a step. 0: no bound."""
 
 
 class PpoSettings(SurrogateSettings):
@@ -57,8 +57,8 @@ class ClippedObjective(Objective):
 
 class Ppo(ClippedObjective):
     """The clipped surrogate (Schulman et al., 2017), with a separate upper bound as in DAPO (Yu et al., 2025). It is
-    the worse of the plain and the clipped ratio, times the advantage. A token gets no more gradient once its ratio has
-    passed a bound in the direction of its advantage, or `clip_dual` against the direction of a negative one."""
+    the worse of the plain and the clipped ratio, times the advantage. A token gets no gradient once its ratio has
+    passed a bound in the direction of its advantage. With a negative advantage, it also gets none above `clip_dual`."""
 
     settings: SurrogateSettings
 

@@ -27,8 +27,8 @@ class ObjectiveSettings(Settings):
     `kind: Literal["ppo"] = "ppo"`."""
 
     prefers_decoupled: ClassVar[bool] = False
-    """Whether `mismatch.kind` is `decoupled` by default, because the loss is more sensitive to small differences of
-    ratios than engine and learner agree."""
+    """Whether `mismatch.kind` is `decoupled` by default. A loss needs this if it is sensitive to ratios smaller than
+    the mismatch between engine and learner."""
     clip_limit: ClassVar[float] = 0.6
     """Share of tokens outside the clip range above which an update counts as too large."""
 

@@ -28,7 +28,7 @@ class Curriculum:
 
     @property
     def score(self) -> float | None:
-        """The mean score over the window, full or not, or None if it is empty."""
+        """The mean of the scores in the window, or None if it is empty."""
         return sum(self.scores) / len(self.scores) if self.scores else None
 
     def note(self, scores: Iterable[float]) -> None:

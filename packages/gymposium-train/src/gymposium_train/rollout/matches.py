@@ -38,7 +38,7 @@ class MatchRollouts:
     record: Callable[[MatchResult], object] = lambda played: None
     """Called with each finished match."""
     most_broken: float = 1.0
-    """The largest share of a step's matches that may break off."""
+    """Maximum share of a step's matches that may break off."""
 
     @property
     def runs_ahead(self) -> bool:

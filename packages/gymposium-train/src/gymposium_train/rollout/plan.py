@@ -38,7 +38,7 @@ class PlannedGroup:
     opponent: str
     """The opponent's name in the stage, or `alone` in a single-player game."""
     version: Policy | None
-    """The past version that plays the opponent, if any."""
+    """The past version that plays as the opponent, if any."""
     seats: tuple[int, ...]
     """The seats the learner learns from: one, or all in self-play. Each has its own group."""
     stage: int
@@ -58,7 +58,7 @@ class MatchGroup:
     """The trajectories in planned order. Completion order would be biased, because short matches end first and are
     often lost."""
     version: Policy | None = None
-    """The past version that played the opponent, if any."""
+    """The past version that played as the opponent, if any."""
     stage: int = 0
     """The stage the matches were planned in, counted from 0."""
 

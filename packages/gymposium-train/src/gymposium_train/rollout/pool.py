@@ -33,7 +33,7 @@ class Version:
 
     policy: Policy
     step: int
-    """The step it was kept before."""
+    """The version was kept before this step."""
     score: float = 0.0
     """The discounted sum of the learner's match scores against it."""
     matches: float = 0.0

@@ -96,11 +96,11 @@ class RolloutSource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceStart:
-    """The run a source is made for. A source's implementation is called with its settings and this."""
+    """The run a source is made for. A source's factory is called with its settings and this object."""
 
     config: TrainConfig
     games: Sequence[Game]
-    """The games of the run. Empty if it learns from something else."""
+    """The games of the run. Empty if the trajectories come from elsewhere."""
     players: PlayerSource
     """Makes players of the policy."""
     pace: Pace
@@ -112,7 +112,7 @@ class SourceStart:
     record: Callable[[MatchResult], object]
     """Records a finished match. A source without matches does not call it."""
     stop_here: Callable[[], object]
-    """Raises `KeyboardInterrupt` if the user has asked to stop. A source that waits for others calls it while
+    """Raises `KeyboardInterrupt` if the user has asked to stop. A source that waits for outside agents calls it while
     waiting."""
 
 
@@ -135,7 +135,7 @@ class Executor(Protocol):
 
 
 class PlayerSource(Protocol):
-    """A source of players: of the newest published version of the policy, and of kept versions."""
+    """A source of players for the policy's newest published version and its kept versions."""
 
     def learner(self) -> Player:
         """Return a player of the newest published version. It samples its replies."""

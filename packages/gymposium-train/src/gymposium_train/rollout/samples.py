@@ -1,4 +1,4 @@
-"""Samples: from rated trajectories to the rows that the learner uses."""
+"""Conversion of rated trajectories to the rows that the learner uses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TracedTurn(Protocol):
 
 class TokenTrajectory(Protocol):
     """A sequence of turns to learn from. `gymposium.records.trajectories.Trajectory` is one seat's turns in a match. A
-    trajectory without a match needs no more than this protocol."""
+    trajectory that does not come from a match needs only this protocol."""
 
     @property
     def turns(self) -> Sequence[TracedTurn]:
@@ -58,8 +58,8 @@ def make_episode(role: str, trajectory: TokenTrajectory, reward: Reward) -> Epis
 def annotate_episode(
     episode: Episode, rows: Iterable[Row], *, critic: bool, after: float = 0.0, k1: float = 0.0
 ) -> Episode:
-    """Return an episode with annotated rows (`Learner.annotate`). `after` is the critic's value of the next prompt.
-    `k1` is subtracted from a turn's reward for each nat by which its tokens are likelier than under the reference."""
+    """Return an episode with annotated rows (`Learner.annotate`). `after` is the critic's value of the next prompt. For
+    each nat by which a turn's tokens are likelier than under the reference, `k1` is subtracted from its reward."""
     episode = replace(episode, rows=tuple(rows), after=after)
     rewards, spans = episode.rewards, episode.spans
     if critic and next_prompt(episode) is not None:  # the critic estimates the rewards it could still earn
@@ -77,8 +77,8 @@ def next_prompt(episode: Episode) -> Tokens | None:
 
 
 def weigh_turns(groups: Sequence[RatedGroup], aggregate: Aggregation, longest: int) -> list[RatedGroup]:
-    """Return credited groups with the credit of each turn in its row, and its weight in the loss. Tied groups and rows
-    of more than `longest` tokens have no weight. Denominators are over all other rows together."""
+    """Return credited groups with each turn's credit and loss weight written into its row. Tied groups and rows of more
+    than `longest` tokens have no weight. Denominators cover all other rows together."""
     taught = [episode for group in groups if not group.tied for episode in group.episodes]
     short = [(n, row) for n, episode in enumerate(taught) for row in episode.rows if len(row.ids) <= longest]
     weights = iter(turn_weights([(n, len(span)) for n, row in short for span in row.spans], aggregate))

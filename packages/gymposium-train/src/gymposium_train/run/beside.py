@@ -38,7 +38,7 @@ _CALL = "from gymposium_train.run.beside import _serve; _serve()"
 @contextmanager
 def control_beside(run: UnderWay) -> Iterator[None]:
     """Run the control in parallel with the block and wait for it at the end of the block. Does nothing if the control
-    does not fit there. Stops the control if the block raises.
+    cannot run in parallel. Stops the control if the block raises.
 
     Raises `GymposiumError` if the control fails."""
     if _fits(run):

@@ -1,4 +1,4 @@
-"""Checkpoints: directories that a run resumes from with identical numbers.
+"""Checkpoints: directories from which a run resumes with identical results.
 
 A checkpoint is a directory such as `step-00040`. The learner writes its own state there (`Learner.save_state`). A
 learner on this machine writes its weights, optimizer, critic and reference as safetensors. Everything else is in
@@ -91,7 +91,7 @@ class CheckpointKeeper:
     def __init__(self, directory: Path, learner: Learner, keep: int) -> None:
         self._directory, self._learner, self._keep = directory, learner, keep
         self.healthy = next(map(read_step, complete_checkpoints(directory)), 0)
-        """The step of the last healthy checkpoint. At first that of the oldest one, or 0 in a new run."""
+        """The step of the last healthy checkpoint. Initially the step of the oldest checkpoint, or 0 in a new run."""
 
     def save(self, state: Mapping[str, Any]) -> Path:
         """Write the checkpoint of `state["step"]`, and remove old ones."""

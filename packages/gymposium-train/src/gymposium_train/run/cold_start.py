@@ -88,8 +88,8 @@ def start(run: UnderWay) -> None:
 
 
 def lessons(run: UnderWay, file: str, tag: str, progress: Callable[[], object] = lambda: None) -> Iterator[Lots]:
-    """Yield an endless stream of lots of lessons: repeatedly those of the config's files, or those of new random
-    matches recorded in `file`. `progress` is called after each match."""
+    """Yield an endless stream of lessons in lots. The lots repeat the config's files, or come from new random matches
+    recorded in `file`. `progress` is called after each match."""
     config, settings, games = run.config, run.config.cold_start, len(run.games)
     if settings.data:
         chats = [read_chats(settings.data, thinking=config.prompting.thinking)]
@@ -146,7 +146,7 @@ def tokenize_lots(run: UnderWay, lots: Lots, model: LearningModel) -> list[Lesso
 def iterate_batches(
     tokens: Sequence[Lessons], run: UnderWay, *key: str | int, first: int = 0
 ) -> Iterator[list[Demonstration]]:
-    """Yield endless batches of the cold start's size from tokenized lots. `key` and `first` are those of `batches`."""
+    """Yield endless batches of the cold start's size from tokenized lots. `key` and `first` are as in `batches`."""
     size, seed = run.config.cold_start.batch, run.config.seed
     return batches([lot.demonstrations for lot in tokens], size, seed, *key, first=first)
 
@@ -250,8 +250,8 @@ def failed_share(model: LearningModel | LoadedModel, prompting: Prompting, lots:
 
 
 def _say_what_is_amiss(run: UnderWay, counts: Counter[str]) -> None:
-    """Report lessons that do not fit, and those that do not teach a new model what is legal, from the first lot's
-    counts."""
+    """Report the first lot's numbers of lessons that do not fit, and of those that do not teach a new model what is
+    legal."""
     config = run.config
     listed = all(game.num_actions and not game.spec.tools for game in run.games)
     if counts["unguided"] and listed and run.games and config.model.name is None:

@@ -1,4 +1,4 @@
-"""The control: more SFT after the same cold start, for the CPU time of reinforcement learning.
+"""The control: more SFT after the same cold start, for as much CPU time as reinforcement learning.
 
 It trains the same weights as the cold start, with a cosine schedule over the time. The data are fresh random matches of
 every game, with the cold start's selection of moves. Files used by the cold start are used again.

@@ -36,7 +36,7 @@ Conversation = Sequence[Demonstration]
 
 @dataclass(slots=True)
 class Progress:
-    """The state of a fine-tuning between two steps."""
+    """The state of fine-tuning between two steps."""
 
     step: int = 0
     """Number of steps done."""
@@ -47,7 +47,7 @@ class Progress:
     """The token accuracy at that step."""
 
     def as_state(self) -> dict[str, Any]:
-        """Return the state for a checkpoint, in JSON's values."""
+        """Return the state for a checkpoint as JSON data."""
         return asdict(self) | {"best_loss": None if math.isinf(self.best_loss) else self.best_loss}
 
     @classmethod

@@ -60,9 +60,9 @@ class _MeasuringPlayer(RandomPlayer):
 
 
 def fitted(config: TrainConfig) -> TrainConfig:
-    """Return the config with the settings that follow from its games and its model, unless given. These are
-    `prompting.max_tokens`, `prompting.on_illegal`, `cold_start.keep` and `credit.critic.scale`. A model made by the run
-    also gets `model.small.prose` and, with tools, `prompting.context`. Free-text games without tools determine only
+    """Fill in omitted settings that follow from the config's games and model. These are `prompting.max_tokens`,
+    `prompting.on_illegal`, `cold_start.keep` and `credit.critic.scale`. A model made by the run also gets
+    `model.small.prose` and, with tools, `prompting.context`. Free-text games without tools determine only
     `model.small.prose`, because random players cannot play them. `optimizer.layout` and `optimizer.checkpointing`
     follow from the model and the memory."""
     return with_layout(_fitted_to_games(resolve_small_model(config)))
@@ -98,7 +98,8 @@ def _fitted_to_games(config: TrainConfig) -> TrainConfig:
 
 
 def _with_room_to_think(config: TrainConfig) -> TrainConfig:
-    """Return the config with space for other text in a named model's replies, if they may have some."""
+    """Raise the reply limit of a named model whose replies may contain text besides the move, unless the limit is
+    given."""
     prompting = config.prompting
     bare = prompting.reply in ("move", TOOLS) and not prompting.thinking and config.games
     if config.model.name is None or prompting.max_tokens is not None or bare:
@@ -116,12 +117,12 @@ def _longest_in(config: TrainConfig) -> int:
 
 
 def rounded(value: float) -> float:
-    """Round the value to two digits."""
+    """Round the value to two significant digits."""
     return float(f"{value:.2g}")
 
 
 def look_at(game: Game, form: Reader) -> Seen:
-    """Play random matches of a game with replies in this form."""
+    """Play random matches of a game, with replies in this form, and return their statistics."""
     player = _MeasuringPlayer(form)
     jobs = (MatchJob(f"fit-{n}", game, [player] * game.seats, n, player_seed=n) for n in range(MATCHES))
     returns = [value for played in play(jobs) for value in played.returns]

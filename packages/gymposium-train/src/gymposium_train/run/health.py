@@ -18,9 +18,9 @@ KL_LIMIT = 0.5
 MOST_SETBACKS = 3
 """Maximum number of rollbacks. After that, the run ends with the state it rolled back to."""
 MAX_IDLE_STEPS = 10
-"""Number of consecutive steps without rows to learn from that ends a run."""
+"""Number of consecutive steps without rows to learn from after which a run ends."""
 SHOWN = 3
-"""Number of replies to show."""
+"""Maximum number of replies to quote."""
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Health:
 
     def check_rollout(self, metrics: Mapping[str, Any]) -> str:
         """Describe what is wrong with the policy, judging by a step's replies from before its update. Empty if nothing
-        is."""
+        is wrong."""
         failed = failed_share(metrics)
         if failed <= FAILED_LIMIT:
             self.answered = True
@@ -48,7 +48,7 @@ class Health:
         return ""
 
     def check_update(self, metrics: Mapping[str, Any], clip_limit: float) -> str:
-        """Describe what is wrong with the update of a step. Empty if nothing is. `clip_limit` is that of the
+        """Describe what is wrong with the update of a step. Empty if nothing is wrong. `clip_limit` is that of the
         objective's settings."""
         if (kl := metrics.get("train/approx_kl", 0.0)) > KL_LIMIT:
             return f"the update changed the policy by {kl:.2g} nats per token, more than {KL_LIMIT}"

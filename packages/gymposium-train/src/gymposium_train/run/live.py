@@ -81,7 +81,7 @@ class View(Protocol):
 
     def show(self, metrics: Mapping[str, Any], stage: str = "") -> None:
         """Show the newest metrics, by flat name. Values that are not numbers are ignored. The first metrics of a stage
-        replace those of the previous stage. Evaluations name no stage and stay."""
+        replace those of the previous stage. Metrics of evaluations belong to no stage and stay."""
 
 
 class Lines:
@@ -137,7 +137,7 @@ class _RemainingTimeColumn(TimeRemainingColumn):
 
 class Terminal:
     """A view for terminals: the current phase's bar, with a sparkline of its main metric and its newest metrics below,
-    and a line for each requested metric. When a phase ends, lines above replace its bar."""
+    and a line for each requested metric. When a phase ends, its bar is replaced by lines above the display."""
 
     def __init__(self, console: Console, wanted: Sequence[str] = ()) -> None:
         """`wanted` names further metrics, with patterns such as `train/*`."""
@@ -198,7 +198,7 @@ class Terminal:
         return Text.assemble("  ", (f"{drawn}  " if drawn else "", "cyan"), note, no_wrap=True, overflow="ellipsis")
 
     def render(self) -> RenderableType:
-        """Return the picture, at most as high as the terminal."""
+        """Return the display, at most as high as the terminal."""
         room = max(0, self._console.size.height - len(self._bars.tasks) - 4)
         shown: list[RenderableType] = []
         if names := [name for name in sorted(self._history) if any(fnmatchcase(name, w) for w in self._wanted)][:room]:
@@ -218,7 +218,7 @@ class Terminal:
 
 
 class _BarStage:
-    """A bar as long as the work of its steps. rich estimates the time left from it."""
+    """A bar whose length is the total work of its steps. The time left is estimated from it."""
 
     def __init__(self, bars: Progress, name: str, total: int, done: int, work: Sequence[float]) -> None:
         self._bars, self._total, self._work = bars, total, work

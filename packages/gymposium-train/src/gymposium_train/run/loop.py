@@ -52,7 +52,7 @@ class Training:
     keep: Callable[[int, Sequence[RatedGroup]], object] = lambda step, groups: None
     """Called with each step, counted from 1, and its rated groups."""
     auxiliary_sft: Callable[[int], Iterator[list[Demonstration]]] | None = None
-    """Returns the batches to imitate in the optimizer steps of a step. None without `sft`."""
+    """Returns the batches to imitate in a step's optimizer steps. None without `sft`."""
     unrated: Counter[str] = field(default_factory=Counter)
     """Number of groups that could not be rated, by reason."""
     source_state: dict[str, Any] = field(init=False)

@@ -30,8 +30,8 @@ MEASURING = 0.1
 
 
 class CurveSchedule:
-    """The steps after which the learning curve has a point: every so many, by default one per tenth of the run, and the
-    last one. A run with a budget limits the time that it spends on them."""
+    """The steps that are followed by a point of the learning curve: by default one per tenth of the run, and always the
+    last one. A run with a budget limits the time spent on points."""
 
     def __init__(self, every: int | None, pace: Pace, done: int) -> None:
         self._every, self._pace = every, pace
@@ -106,8 +106,8 @@ def match_tag(run: UnderWay, what: str, game: Game, opponent: str) -> str:
 
 def curve_point(run: UnderWay, tag: str, player: Player) -> tuple[dict[str, float], Returns]:
     """Run a short evaluation during training, against the first opponent of the panel in each game. Returns its metrics
-    and the returns. Its match ids begin with `tag`. Its deals differ from those of the other evaluations, because they
-    measure the policy that may be chosen by these points."""
+    and the returns. Its match ids begin with `tag`. Its deals differ from those of the other evaluations, because these
+    points may choose the policy that the other evaluations measure."""
     metrics: dict[str, float] = {}
     scores: dict[str, dict[str, Any]] = {}
     for game in run.games:

@@ -34,7 +34,7 @@ LESSONS = 64
 TURNS = 4
 """Assumed number of turns per match if only the number of decisions in a step is given."""
 OWN_MAPPING = 4 * 2**20
-"""Minimum size in bytes of a tensor with a separate mapping. Its memory is returned when it is freed."""
+"""Minimum size in bytes of a tensor that glibc maps separately. Its memory returns to the system when it is freed."""
 _M_MMAP_THRESHOLD = -3
 SAVING = (
     ("optimizer.checkpointing=true", "optimizer.layout=packed"),

@@ -22,12 +22,13 @@ from gymposium_train.learner.rows import Row
 
 FORMAT = "gymposium-samples-1"
 DIGITS = 6
-"""Decimal places of log-probabilities, rewards and advantages in the file. It is not used for computation."""
+"""Decimal places of log-probabilities, rewards and advantages in the file. The rounded values are not used in
+computations."""
 
 
 @dataclass(frozen=True, slots=True)
 class SamplesFile:
-    """A file of the groups of some steps, appended line by line."""
+    """The file of sampled groups, appended line by line."""
 
     file: Path
     settings: Samples

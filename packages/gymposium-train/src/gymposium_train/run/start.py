@@ -1,5 +1,5 @@
-"""Start and resume runs. Each stage writes its result into the run directory, and is skipped if the result exists. So a
-run is resumed by doing all stages again."""
+"""Start and resume runs. Each stage writes its result into the run directory, and is skipped if the result exists.
+Resuming a run therefore repeats all stages."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ def _reinforced(run: UnderWay, model: LearningModel, pace: Pace) -> _Steps:
 
 
 class _Steps:
-    """The steps of a run: what is done, and the parts that decide what follows a step."""
+    """The steps of a run: the state so far, and the parts that decide what follows a step."""
 
     def __init__(self, run: UnderWay, training: Training) -> None:
         directory, before = run.directory, returns_before(run)
@@ -259,7 +259,7 @@ class _Steps:
         return metrics
 
     def _stage(self) -> AbstractContextManager[StageBar]:
-        """Return the progress bar, either of steps, whose duration grows, or of CPU seconds."""
+        """Return the progress bar. It counts steps, whose duration grows, or the CPU seconds of a budget."""
         view, pace, steps = self._run.view, self._pace, self._run.config.steps
         if steps is not None:
             work = [growth(self._run.config, pace(step)) for step in range(steps)]

@@ -218,7 +218,7 @@ async def completed(session: Session, asked: CompletionRequest, request: Request
 
 
 def _notes(asked: CompletionRequest) -> dict[str, str]:
-    """Return the headers that name a request's fields without effect on the reply."""
+    """Return headers that list the request fields without effect on the reply."""
     return {NOT_ENFORCED: ", ".join(asked.not_enforced)} if asked.not_enforced else {}
 
 
@@ -228,7 +228,7 @@ def listed_models(name: str) -> Response:
 
 
 class _Changes:
-    """A notifier of coroutines about changes of the service."""
+    """A notifier that wakes coroutines when the service changes."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

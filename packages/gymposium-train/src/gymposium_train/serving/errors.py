@@ -8,7 +8,7 @@ from gymposium.http.requests import RequestRefusal
 
 
 class ServiceError(RequestRefusal):
-    """Base class of these errors, for a request with an invalid value."""
+    """Base class of service errors, and the error for a request with an invalid value."""
 
     says: ClassVar[tuple[int, str]] = (400, "invalid_field")
     """The response status, and the machine-readable reason."""
@@ -32,7 +32,7 @@ class NotFound(ServiceError):
 
 
 class WrongKey(ServiceError):
-    """Error for a missing or wrong key of the session to end."""
+    """Error for ending a session with a missing or wrong key."""
 
     says = (403, "wrong_key")
 

@@ -16,8 +16,8 @@ TOO_OLD = "its policy is too old"
 
 
 def unused_key(file: SessionsFile) -> str:
-    """Return a key for a group without one. It follows from the number of groups, and the task's seed follows from it.
-    So a client that repeats its requests gets the same tasks."""
+    """Return a key for a group without one. The key depends on the number of groups, and the task's seed on the key. A
+    client that repeats its requests therefore gets the same tasks."""
     first = sum(file.counts()["groups"].values()) + 1
     return next(key for n in count(first) if file.group(key := f"group-{n:06d}") is None)
 

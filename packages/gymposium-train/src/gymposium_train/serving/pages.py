@@ -20,8 +20,8 @@ _PARTS = (ReplaysPart, TrainingPart)
 
 
 def with_pages(service: ASGIApp, directory: Path, *, names: Iterable[str], token: str) -> ASGIApp:
-    """Return the application of a service, with the viewer of the run's directory under all other read paths. Each has
-    its own guard. `names` and `token` are those of the viewer."""
+    """Return the service's application, with a viewer of the run's directory at all other paths that are read. The two
+    have separate guards. `names` and `token` are those of the viewer."""
     pages = make_app(make_viewer(directory, parts=_PARTS), names=names, token=token)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:

@@ -34,7 +34,7 @@ def serve(
     service: Service, settings: SessionSettings, directory: Path, config: TrainConfig, token: str | None
 ) -> Iterator[str]:
     """Serve the service and the pages of the run in `directory` during the block, and yield the address. Raises
-    `BadOption` if the server cannot listen there, or if other machines could reach it without a token."""
+    `BadOption` if the server cannot listen on the address, or if other machines could reach it without a token."""
     with Listener(settings.host, settings.port, names=settings.names, token=token, variable=TOKEN) as listener:
         routes = Api(service, ServedCheckpoints(directory, config), listener.address).routes()
         app = build_api(routes, names=listener.names, token=token, needs_token=needs_token)

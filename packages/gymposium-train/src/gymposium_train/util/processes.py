@@ -11,7 +11,7 @@ def processes() -> int:
 
 
 def helps() -> bool:
-    """Return True if this process only helps to learn: torchrun started it, and it is not the first."""
+    """Return True if this process only helps with learning: torchrun started it, and it is not the first."""
     return processes() > 1 and int(os.environ.get("RANK", "0")) > 0
 
 

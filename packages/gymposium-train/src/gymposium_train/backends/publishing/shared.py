@@ -22,7 +22,7 @@ def make_shared_engine(start: EngineStart, settings: NoSettings) -> HostingEngin
 
 
 class SharedAdapter(AdapterVersions):
-    """A publisher of a LoRA that lets the engine play the learner's adapter.
+    """A LoRA publisher whose engine plays the learner's own adapter.
 
     Past versions are saved to disk and loaded beside it on demand. They are frozen, and active only while they answer,
     so the learner's model does not change."""

@@ -22,10 +22,10 @@ from gymposium_train.learner.parallel.world import Processes
 def shard(whole: nn.Module, model: Any, world: Processes, dtype: torch.dtype) -> None:
     """Shard a model, keeping only this process's part.
 
-    `whole` is called once per micro-batch and holds all of `model` that runs in it. Modules outside the layers
-    (embeddings, output, the last norm) are gathered once for the call. Gradients are sums over the processes, not
-    means, because each loss is already weighted. They are summed in float32, the type of trained parameters. A model
-    without a LoRA computes in `dtype`, one with a LoRA in the types of its parameters.
+    `whole` is the module called once per micro-batch. It contains every part of `model` that runs. Modules outside the
+    layers (embeddings, output, the last norm) are gathered once for the call. Gradients are sums over the processes,
+    not means, because each loss is already weighted. They are summed in float32, the type of trained parameters. A
+    model without a LoRA computes in `dtype`, one with a LoRA in the types of its parameters.
 
     Raises `GymposiumError` if a trained parameter is not part of `whole`."""
     mesh = init_device_mesh(_device().type, (world.size,))
@@ -48,8 +48,9 @@ def shard(whole: nn.Module, model: Any, world: Processes, dtype: torch.dtype) ->
 
 
 def _without_views(module: nn.Module, inputs: Any, output: Any) -> Any:
-    """Return the output of a layer with copies in place of views, such as OPT's layers return. FSDP2 gathers a layer's
-    weights when the gradient of its output arrives, but an in-place operation on a view would prevent that."""
+    """Return a layer's output with its views replaced by copies. OPT's layers, for example, return views. FSDP2 gathers
+    a layer's weights when the gradient of its output arrives, but an in-place operation on a view would prevent
+    that."""
     if isinstance(output, Tensor):
         return output.clone() if output.requires_grad and output._base is not None else output
     if type(output) in (tuple, list):

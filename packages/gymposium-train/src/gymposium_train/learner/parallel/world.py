@@ -22,8 +22,8 @@ from gymposium_train.util.processes import processes
 T = TypeVar("T")
 
 COMMAND_TIMEOUT = timedelta(days=7)
-"""Timeout of the other processes while they wait for the first process's next command. It plays and evaluates in
-between."""
+"""Timeout of the other processes while they wait for the next command. The first process plays and evaluates between
+commands."""
 COLLECTIVE_TIMEOUT = timedelta(minutes=30)
 """Timeout of collectives, of the rendezvous at the start, and of command confirmations. If one process hangs, the run
 ends with an error."""

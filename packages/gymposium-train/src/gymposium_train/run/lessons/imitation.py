@@ -31,7 +31,7 @@ class Ending:
     def __init__(self, steps: int) -> None:
         self._steps = steps
         self._known: tuple[int, float] | None = None
-        """The step when the end was decided, and its progress."""
+        """The step when the end was decided, and the progress at that step."""
 
     @property
     def known(self) -> bool:
@@ -39,7 +39,7 @@ class Ending:
         return self._known is not None
 
     def soon(self, step: int) -> None:
-        """End soon after this step. Its progress has already been used."""
+        """Decide to end soon after this step, whose progress has already been used."""
         self._known = self._known or (step, self(step))
 
     def __call__(self, step: int) -> float:

@@ -161,8 +161,8 @@ def paid_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
 
 
 def winners_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
-    """Return the lessons of every move by a winning seat. Seats that share the first place win if another did worse.
-    In a single-player or cooperative game, uses the best matches (`BEST_SHARE`)."""
+    """Return the lessons of every move by a winning seat. Seats that tie for first place count as winners if another
+    seat did worse. In a single-player or cooperative game, uses the best matches (`BEST_SHARE`)."""
     if finished and _wins_together(finished[0].job.game):
         best = sorted(finished, key=lambda played: -played.returns[0])
         return all_moves(best[: math.ceil(len(finished) * BEST_SHARE)])
@@ -175,7 +175,7 @@ def winners_moves(finished: Sequence[MatchResult]) -> list[Lesson]:
 
 
 def _wins_together(game: Game) -> bool:
-    """Return whether no seat can do better than another."""
+    """Return True if no seat can do better than another."""
     return game.seats == 1 or game.spec.utility == "cooperative"
 
 
@@ -184,4 +184,4 @@ KEPT: Mapping[Keep, Callable[[Sequence[MatchResult]], list[Lesson]]] = {
     "all": all_moves,
     "paid": paid_moves,
 }
-"""The function that selects moves of finished matches, by value of `cold_start.keep`."""
+"""Functions that select moves of finished matches, by value of `cold_start.keep`."""
