@@ -43,14 +43,14 @@ from gymposium_testing.trainers.traversal import GameTree
 STEPPING = SmallModel(hidden=32, layers=1, heads=2, feed_forward=64, vocabulary=320, context=512)
 TRAINING = SmallModel(hidden=64, layers=2, heads=4, feed_forward=128, vocabulary=1024, context=512)
 """Model sizes for single steps, whose gradients are compared, and for training runs. The smaller one does not learn to
-attend to its cards on every seed. A larger vocabulary halves the rows."""
+attend to its cards on every seed. A larger vocabulary halves the length of rows."""
 SETTINGS = PlayerSettings("compact", "move", max_tokens=8, context="full", temperature=1.0)
 """The settings of the model's players. With `context="state"`, it does not remember earlier turns."""
 SHARES = (0.7, 0.3)
-"""How often the model is taught to write a move in its usual tokens, and in the next most usual ones."""
+"""How often the model is taught to write a move in its usual tokens, and in the second most usual ones."""
 IMITATION_RATE, IMITATED_AT_ONCE = 6e-3, 32
 MUCH, LITTLE = 300, 80
-"""Steps of imitation. After many, nearly all replies are legal moves. After few, the model learns sooner from
+"""Numbers of imitation steps. After many, nearly all replies are legal moves. After few, the model learns sooner from
 rewards."""
 
 

@@ -108,7 +108,7 @@ class Board:
         by: str | None = None,
         made: str | None = None,
     ) -> list[Entry]:
-        """Append players' entries, for these games or for all in the suite, or no entry if one is invalid.
+        """Append players' entries, for these games or for all in the suite. If one entry is invalid, none is appended.
 
         A player on the board keeps its entry. `label` is the display name, `by` the person who enters the players, and
         `made` the date.

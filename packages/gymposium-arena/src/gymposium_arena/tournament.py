@@ -77,7 +77,7 @@ class LineupMatches:
 
     @property
     def depends_on_batches(self) -> bool:
-        """Whether replies may depend on their batch, as models' do by rounding."""
+        """Whether replies may depend on their batch. Those of models do, because of rounding."""
         return not all(entry.repeats in ("quickly", "slowly") for entry in self.entries)
 
 

@@ -33,7 +33,7 @@ class Rendering:
 
 
 _MANY, _SOME = 8192, 512
-"""Numbers of messages with cached ids: of short ones, and of those with tools or results."""
+"""Cache sizes, in messages: for short messages, and for messages with tools or results."""
 
 
 class Chat:
@@ -56,7 +56,7 @@ class Chat:
         self.history: History = history
         self._template = template = Template(tokenizer, thinking=thinking)
         self.opened = self._find_opening()
-        """The text that the template opens each reply with: a tag for thoughts, or nothing."""
+        """The text with which the template opens each reply: a tag for thoughts, or nothing."""
         self._support = ToolSupport.from_template(template)
         endings = Endings.from_template(template, tokenizer, self._support.before_result)
         self.end = endings.end
@@ -75,8 +75,8 @@ class Chat:
 
     @property
     def dialect(self) -> Dialect | None:
-        """The dialect of the template's tool calls, or None if it has no tools or its calls cannot be read. Then
-        describe tools in user messages, and give results as user messages."""
+        """The dialect of the template's tool calls, or None if it has no tools or its calls cannot be read. In that
+        case, describe tools and give results in user messages."""
         return self._support.dialect
 
     def grows(self, after: After = "user", *, thoughts: bool = True) -> bool:
@@ -124,9 +124,9 @@ class Chat:
         return self._template.encoded(rendering.text, rendering.marks)
 
     def continued(self, before: Rendering, said: Message, now: Rendering, *, ended: bool) -> tuple[int, ...] | None:
-        """Return the ids that follow a completion, if `now` is the rendering `before`, the reply `said` and more
-        messages. Returns None if the template rewrites earlier parts. `ended` is as in `more`. Unlike `grows`, which
-        predicts this for turns of the usual forms, this checks the actual conversation, which may have any form.
+        """Return the ids that follow a completion, if `now` consists of the rendering `before`, the reply `said` and
+        more messages. Returns None if the template rewrites earlier parts. `ended` is as in `more`. Unlike `grows`,
+        which predicts this for turns of the usual forms, this checks the actual conversation, which may have any form.
 
         Only the text after the reply is tokenized: the tokens of a completion stay as sampled."""
         if before.marks is not now.marks:
@@ -165,7 +165,7 @@ class Chat:
         return ids[1:] if ended else ids
 
     def plain(self, text: str) -> tuple[int, ...]:
-        """Return the ids of text as ordinary characters: `<|end|>` in it is seven of them, not a control token."""
+        """Return the ids of text as ordinary characters: `<|end|>` in it is seven characters, not a control token."""
         return self._template.marks((text,)).encoder.within(text)
 
     def reply(self, text: str, calls: Sequence[Call] = ()) -> tuple[int, ...]:
@@ -204,7 +204,8 @@ class Chat:
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         """Return the text of each token, including control tokens. The text of a multi-token character comes with its
-        last token, and the others are empty. Tokens at the end that form an incomplete character give U+FFFD."""
+        last token, and its other tokens have no text. Tokens at the end that form an incomplete character give
+        U+FFFD."""
         stream = DecodeStream(skip_special_tokens=False)
         pieces = [stream.step(self._template.backend, token) for token in ids]
         if pieces and pieces[-1] is None:
@@ -250,7 +251,7 @@ class Chat:
     ) -> Callable[..., tuple[int, ...]]:
         """Return a cached function from messages to the ids of their `wording`. If the wording of one message is a
         fixed frame around it, the frame is filled, which is up to three times as fast as rendering a short message. A
-        date written by the template is then that of the start."""
+        date written by the template then stays that of the first rendering."""
         template = self._template
         usual = template.marks((), tools)
         frame = Frame.from_render(lambda text: template.marked(wording((text,), usual), usual), usual.probe)

@@ -1,10 +1,10 @@
 """Contexts: the past exchanges of a match that a model reads before the message of the current turn.
 
-`full`: every exchange of the match, the rules in the first. This history only grows.
+`full`: every exchange of the match, with the rules in the first. This history only grows.
 
 `truncated`: the same, with `[TRUNCATED]` in place of past thoughts.
 
-`last-4`: the last four exchanges (any number from 1), the rules in the oldest.
+`last-4`: the last four exchanges (any number from 1), with the rules in the oldest.
 
 `state`: the current position with the rules, and nothing before it.
 
@@ -105,7 +105,7 @@ class Context(Protocol):
 
     @property
     def grows(self) -> bool:
-        """Whether the messages of a turn always begin with all messages of the turn before and its reply."""
+        """Whether a turn's messages always begin with the previous turn's messages and reply."""
         ...
 
     @property
@@ -191,7 +191,7 @@ def hide_thoughts(reply: str) -> str:
 
 
 def describe_full_context(matches: int, room: str) -> str:
-    """Return the remark that this many matches ended because a prompt left no room for a reply in `room`."""
+    """Return a remark about the number of matches that ended because a prompt left no room for a reply in `room`."""
     return (
         f"{matches} of its matches ended out of context: the prompt left no room for a reply in {room}. Take a shorter "
         f"context= (state, last-4) or prompt=compact, or a model that reads more."

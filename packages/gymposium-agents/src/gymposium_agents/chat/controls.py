@@ -56,7 +56,8 @@ class ControlTokens:
 
     def hidden(self, text: str, stand_ins: Mapping[str, str], keep: Container[str] = (), *, parts: bool = False) -> str:
         """Return `text` without complete control tokens, except those in `keep`: the first character of each is
-        replaced by its stand-in. With `parts`, so is the first character of each part found by `parts`."""
+        replaced by its stand-in. With `parts`, the first character of each part found by the method `parts` is
+        replaced, too."""
         places = [at for at, content in self.found(text) if content not in keep]
         if parts:
             places += self.parts(text)
@@ -69,7 +70,7 @@ class ControlTokens:
 
     def parts(self, text: str) -> list[int]:
         """Return the indices of partial control tokens, which adjacent text may complete (`<` and `>` complete
-        `tool_call`). They touch the start or the end of the text, ignoring white space."""
+        `tool_call`). Partial tokens touch the start or the end of the text, ignoring white space."""
         if self._first is None:
             return []
         last = len(text.rstrip())

@@ -1,4 +1,4 @@
-"""Whether a chat template lets history grow: whether each prompt begins with the previous prompt and reply.
+"""Checks of whether a chat template lets history grow, so that each prompt begins with the previous prompt and reply.
 
 Renderings are compared as text, not as tokens. Sampled tokens stay as they are, even if the tokenizer would merge the
 end of a reply with the text after it, or if the template writes a call's JSON with different white space.
@@ -54,7 +54,7 @@ class Growth:
 
     def continued(self, before: str, said: Message, now: str, marks: Marks) -> str | None:
         """Return what `now` adds to the rendering `before` and the reply `said`, or None if `now` does not begin with
-        them. White space in the reply is ignored. Both renderings have these marks."""
+        them. White space in the reply is ignored. `marks` are those of both renderings."""
         if not now.startswith(before):
             return None
         written, closing, rest = now[len(before) :].partition(self._closing)
@@ -79,7 +79,8 @@ class Growth:
             return False
 
     def _list_thoughts(self, thoughts: bool) -> list[str]:
-        """Return the thoughts to try before an answer: some, and none unless the template opens them."""
+        """Return the thoughts to try before an answer: one example and, unless the template opens thoughts, an empty
+        text."""
         some = (self._opened or "<think>\n") + "b\n</think>\n\n"
         return [some] if self._opened else ["", some] if thoughts else [""]
 

@@ -20,7 +20,7 @@ from gymposium_agents.chat.tokens import TurnTokens
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """A sequence of tokens with three more values for each. All four tuples have the same length."""
+    """A sequence of tokens, with three other values per token. All four tuples have the same length."""
 
     ids: tuple[int, ...]
     """The token ids."""

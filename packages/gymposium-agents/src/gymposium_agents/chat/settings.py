@@ -207,4 +207,4 @@ def _parse_number(name: str, value: str, types: Container[Any]) -> int | float |
 
 
 _OPTION_NAMES = {"style": "prompt"}
-"""Settings that have another name as an option."""
+"""Option names of settings whose option is named differently."""

@@ -29,7 +29,7 @@ class Template:
         self._tokenizer = tokenizer
         self._variables = {**tokenizer.special_tokens_map, "enable_thinking": thinking}
         self._cost = ""
-        """Why rendering has stopped, or empty."""
+        """The reason why rendering is disabled, or an empty text."""
         self.backend = _find_backend(tokenizer)
         self.controls = ControlTokens(self.backend)
         self._taken = find_private_characters((str(tokenizer.chat_template), *self.controls.contents))
@@ -98,7 +98,7 @@ class Template:
     ) -> str:
         """Apply the template to messages and tools in the format of templates.
 
-        Raises `GymposiumError` if it rejects them. If it costs too much, also raises for all later ones."""
+        Raises `GymposiumError` if it rejects them. After a rendering that costs too much, all later ones raise, too."""
         try:
             if self._cost:
                 raise RenderingCost(self._cost)
@@ -125,7 +125,7 @@ class TextHider:
         """With `parts`, also hide parts of control tokens."""
         self.marks, self.parts = marks, parts
         self.met_parts = False
-        """Whether a text has contained a part of a control token so far."""
+        """Whether any text so far contained a part of a control token."""
         self._controls = controls
 
     def __call__(self, text: str, keep: Container[str] = ()) -> str:

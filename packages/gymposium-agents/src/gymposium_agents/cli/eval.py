@@ -251,7 +251,7 @@ class Plan:
         return list(dict.fromkeys([self.player, *(name for _, name in self.pairings if name != ALONE)]))
 
     def seat(self, players: Mapping[str, Player]) -> list[SeatedSeries]:
-        """Return the series of each pairing, between these players by name."""
+        """Return the series of matches for each pairing. `players` maps names to players."""
         found = []
         for index, (game, opponent) in enumerate(self.pairings):
             names = [self.player, *[opponent] * (game.seats - 1)]
@@ -304,7 +304,7 @@ def _refuse_duplicates(option: str, names: Sequence[str]) -> None:
 
 
 def _list_played_settings(plan: Plan, protocol: Preset | None, schedule: str) -> dict[str, Any]:
-    """Return every setting as played, including the preset's."""
+    """Return every setting in use, including the preset's."""
     return {
         "player": plan.player,
         "matches": plan.matches,
@@ -359,7 +359,8 @@ def _print(plan: Plan, protocol: Preset | None, results: Sequence[tuple[Game, st
 
 
 def _make_preset_table(plan: Plan, protocol: Preset) -> Table:
-    """Make a table of the preset's settings as played, and the names of the overridden ones."""
+    """Make a table of the settings in use with a preset. Also return the names of the preset's settings that are
+    overridden."""
     options = plan.player.partition("?")[2].replace("&", " ")
     rows = {
         "games": ", ".join(game.name for game in plan.games),

@@ -51,8 +51,8 @@ def check_server_options(options: Sequence[str]) -> None:
 def open_players(
     texts: Sequence[str], options: Sequence[str] | None, *, start_server: bool
 ) -> Iterator[dict[str, Player]]:
-    """Yield one player per distinct text, by text. With `start_server`, language models play through servers that run
-    during the block. They must share one model, and keep their texts as names.
+    """Yield the players by text, one per distinct text. With `start_server`, language models play through servers that
+    run during the block. They must share one model, and keep their texts as names.
 
     Raises `GymposiumError` if there is no language model to serve, or vLLM is not installed."""
     texts = list(dict.fromkeys(texts))

@@ -278,7 +278,7 @@ class _Session:
         self.data, self._lines = SynthData(wanted), list[str]()
 
     def seat(self, players: Mapping[str, Player]) -> SeatedSeries:
-        """Return the matches to play between these players by text."""
+        """Return the matches to play. `players` maps texts to players."""
         settings = self.settings
         if settings.by is not None:
             self.data.wanted = replace(self.data.wanted, by=players[self.texts[settings.by - 1]].name)
@@ -294,7 +294,7 @@ class _Session:
         )
 
     def count(self, number: int, record: Record) -> None:
-        """Make the data of a finished match."""
+        """Add the data of a finished match."""
         self._lines += [json.dumps(line) + "\n" for line in self.data.add(record)]
 
     def write(self, folder: RunFolder) -> dict[str, Any]:

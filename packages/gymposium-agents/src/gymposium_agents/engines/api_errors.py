@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from openai import APIStatusError, OpenAIError
 
 Kind = Literal["too long", "cut off", "withheld", "tool call", "transient"]
-"""What an error says about the request: the messages exceed the context, the reply was cut off, withheld by a filter or
-a tool call, or another attempt may succeed."""
+"""What an error says about the request: the messages exceed the context; the reply was cut off, withheld by a filter,
+or an unreadable tool call; or another attempt may succeed."""
 RETRY_COUNT = "x-stainless-retry-count"
 """The library's request header with the number of earlier attempts."""
 NOT_AN_ANSWER = "gymposium_not_an_answer"
@@ -29,14 +29,14 @@ NOT_AN_ANSWER = "gymposium_not_an_answer"
 _LONGEST = 300
 """Maximum number of characters that messages quote from the service."""
 _DEEPEST = 8
-"""Maximum number of objects and lists in each other that may hold the words of an error."""
+"""Maximum nesting of objects and lists in the search for an error's message."""
 _WORDS = ("error", "message", "detail", "msg", "errors")
-"""Names that servers give the words of an error, or the object that holds them. OpenRouter adds the words of the
+"""Fields in which servers put an error's message, or the object that holds it. OpenRouter adds the message of the
 service behind it as `metadata.raw`."""
 _DECIDED = (401, 402, 404, 408, 409, 429)
-"""Statuses whose meaning does not depend on the words."""
+"""Statuses whose meaning does not depend on the error's message."""
 _TRANSIENT_STATUSES = (425, 498, 499)
-"""Statuses below 500 of a temporary failure: too early, Groq's `capacity_exceeded`, Gemini's `CANCELLED`."""
+"""Statuses below 500 that mean a temporary failure: too early, Groq's `capacity_exceeded`, Gemini's `CANCELLED`."""
 _TOO_LONG = re.compile(
     r"context_length_exceeded|exceed_context_size_error|tokens_limit_reached|model_max_prompt_tokens_exceeded|"
     r"context_?window_?exceeded|code=1261\b|"
@@ -52,9 +52,9 @@ _TOO_LONG = re.compile(
     r"too many tokens(?!,? (please|per))",
     re.IGNORECASE,
 )
-"""What services say about messages that are too long: codes of OpenAI, llama.cpp, GitHub, Copilot, LiteLLM and Zhipu,
-then words of vLLM, SGLang, LM Studio, llama.cpp, MiniMax, Anthropic, Bedrock, Gemini, xAI, Moonshot, DashScope, TGI and
-Cohere."""
+"""The pattern of errors for messages that are too long: codes of OpenAI, llama.cpp, GitHub, Copilot, LiteLLM and Zhipu,
+then phrases of vLLM, SGLang, LM Studio, llama.cpp, MiniMax, Anthropic, Bedrock, Gemini, xAI, Moonshot, DashScope, TGI
+and Cohere."""
 _CUT_OFF = re.compile(r"could not finish the message because max_tokens", re.IGNORECASE)
 _TOOL_CALL = re.compile(
     r"tool_use_failed|but model called a tool|failed to call a function|output_parse_failed|error parsing tool call|"
@@ -62,7 +62,7 @@ _TOOL_CALL = re.compile(
     r"tokens remaining in message header|while expecting start token",
     re.IGNORECASE,
 )
-"""What servers say about a reply that their parser of tool calls does not understand: Groq, Ollama, llama.cpp, vLLM."""
+"""The pattern of errors for a reply that a server's tool-call parser cannot read: Groq, Ollama, llama.cpp, vLLM."""
 _WITHHELD = re.compile(
     r"content_?filter|content_?policy_?violation|responsible_?ai_?policy_?violation|content management policy|"
     r"invalid_prompt|your (input|prompt|request) was flagged|flagged (by|as|for)|flagged_input|"
@@ -71,7 +71,7 @@ _WITHHELD = re.compile(
     r"violates? (our )?usage (guidelines|policy|policies)",
     re.IGNORECASE,
 )
-"""What services say about a prompt or a reply that their filter blocks: Azure, LiteLLM, OpenAI, OpenRouter, DashScope,
+"""The pattern of errors for a prompt or a reply blocked by a filter: Azure, LiteLLM, OpenAI, OpenRouter, DashScope,
 Moonshot, Zhipu, Volcengine, MiniMax, DeepSeek and xAI."""
 _TRANSIENT = re.compile(
     r"capacity_exceeded|code=cancelled|the model has crashed|model unloaded|degraded function", re.IGNORECASE
@@ -96,22 +96,23 @@ _NAMES_A_FIELD = re.compile(
     r"unknown_parameter|unsupported_(parameter|value)|extra_forbidden",
     re.IGNORECASE,
 )
-"""Words of an error about a field that the user can leave out or rename."""
+"""The pattern of errors about a field that the user can leave out or rename."""
 _SIZED = re.compile(r"temperature|max_?\w*tokens", re.IGNORECASE)
-"""Fields whose values the user chooses, also in the spelling of Gemini (`maxOutputTokens`)."""
+"""The pattern of fields whose values the user chooses, including Gemini's spelling (`maxOutputTokens`)."""
 OUT_OF_RANGE = re.compile(
     r"\bbetween\b|\brange\b|\b(less|greater|more|lower|higher|smaller|larger) than|\bat (most|least)\b|\bup to\b|"
     r"\btoo (large|small|high|low|big|long)\b|\bor (less|more|greater|fewer|lower|higher)\b|\bexceed|[<>]=|[≤≥]|"
     r"\b(min|max)(imum)?\b|\bnon-?negative\b|\bpositive\b",
     re.IGNORECASE,
 )
-"""Words for a value out of range: then the user must change the value."""
+"""The pattern of errors for a value out of range, which the user must change."""
 _WAIT = re.compile(r"\b(?:retry|try again) (?:in|after) (?P<time>(?:\d+(?:\.\d+)? ?[hms][a-z]*\s?)+)", re.IGNORECASE)
-"""How services name a wait in words: `Please retry in 34.07s`, `try again in 7m12s`, `retry after 26 seconds`."""
+"""The pattern of a delay in an error's message: `Please retry in 34.07s`, `try again in 7m12s`, `retry after 26
+seconds`."""
 _PART = re.compile(r"(\d+(?:\.\d+)?) ?(ms|h|m|s)", re.IGNORECASE)
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 _LONGEST_PAUSE = 30
-"""Maximum number of seconds before a retry for which the service names no wait."""
+"""Maximum number of seconds before a retry if the service states no delay."""
 
 
 class ApiError(GymposiumError):

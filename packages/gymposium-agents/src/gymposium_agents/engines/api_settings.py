@@ -65,8 +65,8 @@ class ApiSettings:
     seed: bool = True
     """Whether to send a seed with each request. Some services refuse the field."""
     limit: Literal["max_tokens", "max_completion_tokens"] | None = None
-    """The field that limits the length of a reply. None: `max_completion_tokens` for OpenAI, else `max_tokens`, or the
-    other one if the service refuses it."""
+    """The field that limits the length of a reply. None: `max_completion_tokens` for OpenAI, else `max_tokens`. If the
+    service refuses that field, the other one is used."""
     own_temperature: bool = False
     """Whether to leave the temperature to the service. Some models refuse the field."""
 

@@ -53,7 +53,7 @@ _ENDED = {
 """Finish reasons of a reply ended by the model, including with a tool call or without a reason."""
 _KNOWN = _CUT_OFF | _WITHHELD | _ENDED
 _TEXTS = {"text", "output_text"}
-"""Types of message parts that contain its text."""
+"""Types of message parts that contain a reply's text."""
 _THOUGHTS = {"thinking", "redacted_thinking", "reasoning", "reasoning_text"}
 _NO_TEXTS = _THOUGHTS | {"reference", "refusal"}
 """Types of message parts that do not belong to the reply."""

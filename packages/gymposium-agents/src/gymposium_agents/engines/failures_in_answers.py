@@ -34,14 +34,14 @@ _STATUSES = (
         "not_found_error": 404,
     }
 )
-"""Statuses of the words that services put into `code`, `status` or `type` in place of a number."""
+"""Statuses for the words that services use in `code`, `status` or `type` in place of a number."""
 _FAILED = frozenset({"error", "insufficient_system_resource", "abort", "network_error"})
 """Finish reasons of a reply that the server broke off: OpenRouter's, DeepSeek's, vLLM's and SGLang's, GLM's."""
 UNFINISHED = frozenset({"", "none", "null"})
 """Finish reasons of a reply that has not ended."""
 _MINIMAX = {1002: 429, 1004: 401, 1008: 402, 1026: 400, 1027: 400, 2013: 400}
-"""MiniMax's codes for a rate limit, a wrong key, an empty account, filtered messages, a filtered reply and an invalid
-request, as statuses."""
+"""Statuses for MiniMax's codes: a rate limit, a wrong key, an empty account, filtered messages, a filtered reply and an
+invalid request."""
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 
 

@@ -35,8 +35,8 @@ BLOCK = 32
 PASS_TOKENS = 65_536
 """Maximum number of tokens in a pass that prefills several prompts."""
 FEW = 4
-"""Maximum number of prompts in a batch for also caching single prompts, because the next turn of the same match may
-begin with one."""
+"""A batch of at most this many prompts also caches single prompts, because the next turn of a match may begin with
+one."""
 
 Block = list[tuple[Tensor, Tensor]]
 """Keys and values of a block's tokens, [1, heads, BLOCK, size], for each layer."""

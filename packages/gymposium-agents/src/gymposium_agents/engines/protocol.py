@@ -77,7 +77,7 @@ class WeightsHost(TokenEngine, Protocol):
     """An engine whose model's weights can be replaced."""
 
     def replace_weights(self, directory: Path, policy: Policy) -> None:
-        """Replace all weights by the safetensors in `directory`, and make them the current policy. Returns when they
+        """Replace all weights with the safetensors in `directory`, and make them the current policy. Returns when they
         are loaded. The directory must stay until the next version replaces this one.
 
         Each reply is sampled by one version, which it reports. Requests that name an earlier version get replies of

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from openai import APIStatusError
 
 LIMITS = ("max_tokens", "max_completion_tokens")
-"""The names that services give the maximum length of a reply. A service that refuses one knows the other."""
+"""The field names for the maximum length of a reply. A service that refuses one supports the other."""
 OPTIONAL = ("temperature", "seed")
 """Fields that a request can do without."""
 
@@ -26,14 +26,14 @@ _REFUSED = re.compile(
     r"(not a valid|invalid) (parameter|argument|field|option|property)",
     re.IGNORECASE,
 )
-"""Words that refuse a field."""
+"""The pattern of errors that refuse a field."""
 _FIXED = re.compile(
     r"\bonly\b([^.;]|\.\d){1,60}\b(allowed|supported|permitted|accepted|valid)|"
     r"\b(must|should|can only|may only|has to|needs to) be (exactly|equal to|set to|fixed|left|the default|unset)|"
     r"\b(must|should|can only|may only|has to|needs to) be \d+(\.\d+)?(?= (for|when|with|if|in)\b|[^\w.]*$|\.(\s|$))",
     re.IGNORECASE,
 )
-"""Words for an optional field with a single value that the service accepts."""
+"""The pattern of errors for an optional field with a single accepted value."""
 
 
 def find_refused(error: APIStatusError, sent: Collection[str]) -> str | None:

@@ -20,7 +20,7 @@ NO_SCORE = "the judge gave a score that is no number from 0 to 1"
 
 _FENCE = "```"
 _LONGEST = 200
-"""Largest number of characters of an answer that a message repeats."""
+"""Maximum number of characters that a message quotes from an answer."""
 
 
 def read_scores(answer: str, ids: Sequence[str]) -> dict[str, float]:

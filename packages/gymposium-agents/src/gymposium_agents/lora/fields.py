@@ -39,7 +39,7 @@ def _check_values(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 def _are_few_layers(value: Any) -> bool:
-    """Return True if these are ranges of layers, with few layers in all."""
+    """Return True if the value is a list of layer ranges with few layers in total."""
     if not isinstance(value, list) or not all(isinstance(part, list) and len(part) == 2 for part in value):
         return False
     numbers = [number for part in value for number in part]

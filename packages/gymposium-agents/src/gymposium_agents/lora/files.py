@@ -27,7 +27,7 @@ _PREFIX, _A, _B = "base_model.model.", ".lora_A.weight", ".lora_B.weight"
 _PLAIN_STARTS = ("gaussian", "eva", "orthogonal", "mica", "lora_ga")
 """Initializations of a LoRA's weights (`init_lora_weights`) that do not change the base model's."""
 _ENDS = frozenset({"lm_head", "embed_tokens", "embed_out", "wte", "lora_embedding_A", "lora_embedding_B"})
-"""Name parts of tensors in a language model's first or last layer."""
+"""Parts of the tensor names in a language model's first or last layer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class ChangeTracker:
     def __init__(self, tolerance: float) -> None:
         """`tolerance` is the largest accepted difference between log-probabilities, in nats."""
         self._rounding = (tolerance * ROUNDING_SHARE) ** 2
-        """The variance of rounding differences: the largest one so far, and at least this."""
+        """The largest variance of rounding differences so far. It begins at the minimum."""
         self._before: tuple[Tensor, Tensor] | None = None
         """The log-probabilities of engine and learner at the last matching version."""
 

@@ -17,7 +17,7 @@ from gymposium_agents.lora.files import CONFIG
 _MATCHER = Child("matching them", 60.0, cpu_seconds=2.0, memory=1 << 30)
 _NAME = re.compile(r"[\w.-]*")
 _MOST_NAMES = 64
-"""Number of plain names in a configuration up to which they are not tried."""
+"""Maximum number of plain names in a configuration that are accepted without a trial."""
 
 
 def check_patterns(config: Mapping[str, Any], model: Any, source: object) -> None:

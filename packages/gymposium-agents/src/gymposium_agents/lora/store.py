@@ -5,7 +5,7 @@
       learner-v000012/
       learner.current       the current version, and the one before it
 
-An adapter's directory appears by one rename, so that readers see all of it or nothing. It never changes afterwards: a
+An adapter's directory appears by a single rename, so readers see all of it or nothing. It never changes afterwards: a
 server or an opponent can keep reading a version's path. `learner.current` is replaced atomically. It names a new
 version shortly before that version's directory appears. Until then, readers keep using the previous version. The rename
 is therefore the only moment when a version becomes published. One process may write to a store, and any number may
@@ -99,7 +99,7 @@ class AdapterStore:
         return next(self._list_complete(versions), None)
 
     def _list_complete(self, versions: Iterable[int]) -> Iterator[Policy]:
-        """Yield the completely written ones of these versions, in order."""
+        """Yield those of these versions that are completely written, in order."""
         policies = (Policy(self.name, version) for version in versions)
         return (policy for policy in policies if (self._find_path(policy) / MARK).is_file())
 

@@ -49,7 +49,7 @@ class RoomyLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         self._memory: tuple[Tensor, ...] = ()
 
     def places(self, more: int) -> int:
-        """Return the number of tokens per row that memory is available for after `more` further tokens."""
+        """Return the number of tokens per row that the memory can hold after `more` tokens are appended."""
         place, held = self.get_seq_length(), self._memory[0].shape[2]
         return held if place + more <= held else place + max(more, self.room)
 

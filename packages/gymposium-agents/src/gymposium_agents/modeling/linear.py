@@ -1,7 +1,7 @@
 """Linear layers with twice the float32 sampling speed on AMD processors.
 
 PyTorch uses MKL for products of float32 matrices. On processors from vendors other than Intel, MKL uses at most AVX2.
-oneDNN, which PyTorch uses for 16 bits, uses AVX-512 on all.
+oneDNN, which PyTorch uses for 16 bits, uses AVX-512 on processors from all vendors.
 """
 
 from __future__ import annotations

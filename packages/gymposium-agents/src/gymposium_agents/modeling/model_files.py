@@ -72,8 +72,7 @@ def check_model_files(name: str | Path, *, remote_code: bool, local_files_only: 
 
 
 def _check_growth(file: Path) -> None:
-    """Raise `UnsafeModelError` if replacements of a tokenizer, one after the other, can turn a short text into
-    gigabytes."""
+    """Raise `UnsafeModelError` if a tokenizer's replacements can together turn a short text into gigabytes."""
     if not file.exists():
         return
     if _may_grow(file, file.stat().st_mtime_ns, file.stat().st_size):
@@ -86,7 +85,7 @@ def _check_growth(file: Path) -> None:
 @lru_cache(maxsize=8)
 def _may_grow(file: Path, changed: int, size: int) -> bool:
     """Return True if the replacements in a file may lengthen a text by more than `MOST_GROWTH`. `changed` and `size`
-    are the file's."""
+    are the file's, and make a changed file miss the cache."""
     try:
         values = json.loads(read_plain_text(file))
     except (ValueError, RecursionError):  # damage is left to its loader

@@ -7,5 +7,5 @@ from pathlib import Path
 
 
 def data_directory() -> Path:
-    """Return gymposium in $XDG_DATA_HOME, by default in ~/.local/share."""
+    """Return the directory `gymposium` in $XDG_DATA_HOME, by default in ~/.local/share."""
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "gymposium"

@@ -28,7 +28,8 @@ from gymposium_agents.modeling.model_files import check_model_files
 from gymposium_agents.modeling.sources import NO_TRUST, Trust, is_only_local, make_missing_model_error, prepare_reading
 
 _one_at_a_time = Lock()
-"""Held while transformers loads a model: it sets global state for one model, and another would lack weights."""
+"""Lock held while transformers loads a model. Loading sets global state, so a model loaded at the same time would lack
+weights."""
 
 
 @dataclass(slots=True)
@@ -40,7 +41,7 @@ class LoadedModel:
     chat: Chat
     """The tokenizer and chat template."""
     trust: Trust = NO_TRUST
-    """The trust used for reading the files, for reading them again."""
+    """The trust with which the files were read, for reading them again."""
 
     def engine(self, policy: Policy | None = None) -> TransformersEngine:
         """Make an engine that samples from the model. `policy` names the weights."""
@@ -72,7 +73,7 @@ _DAMAGE = (
     StrictDataclassError,
     TypeError,
 )
-"""What transformers raises for damaged files, in addition to `OSError` and `ValueError`."""
+"""Exceptions that transformers raises for damaged files, in addition to `OSError` and `ValueError`."""
 
 
 @contextmanager

@@ -25,16 +25,16 @@ _SPECIAL = ["<|endoftext|>", "<|system|>", "<|user|>", "<|assistant|>", "<|end|>
 
 _AS_BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
 _CHUNK = r"[ \n]?[^\s,]+|[\s,]"
-"""A piece of text that bounds tokens: a word with the preceding white space, or a comma."""
+"""The pattern of text pieces that no token crosses: a word with the preceding white space, or a comma."""
 _PROSE_CHUNK = r"[ \n]?[^\W\d_]+|[ \n]?\d+|[ \n]?(?:[^\s\w]|_)+|\s"
-"""The same in prose: letters, digits or symbols, with the preceding white space."""
+"""The pattern of such pieces in prose: letters, digits or symbols, with the preceding white space."""
 _BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
 _SPACES = ("Ġ", "Ċ")
 """A space and a line break, in the tokenizer's representation."""
 EMBEDDING_SCALE = 3.0
 """Ratio of the embeddings' standard deviation to that of other initial weights."""
 SHARED = 0.25
-"""Minimum share of the texts that contain a word that becomes one token."""
+"""A word becomes one token if at least this share of the texts contain it."""
 
 
 def _make_splitter(chunk: str) -> pre_tokenizers.PreTokenizer:
@@ -42,8 +42,8 @@ def _make_splitter(chunk: str) -> pre_tokenizers.PreTokenizer:
 
 
 def make_tokenizer(texts: Iterable[str], vocabulary: int, moves: Iterable[str] = ()) -> PreTrainedTokenizerFast:
-    """Make a byte-level tokenizer of at most `vocabulary` tokens, for such texts and moves. It reads and writes any
-    text, printable ASCII at worst with one byte per token.
+    """Make a byte-level tokenizer of at most `vocabulary` tokens for these texts and moves. It reads and writes any
+    text. Printable ASCII takes at most one token per byte.
 
     Its tokens make prompts easy to learn from:
 
@@ -72,10 +72,10 @@ def make_tokenizer(texts: Iterable[str], vocabulary: int, moves: Iterable[str] =
 
 
 def make_prose_tokenizer(texts: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
-    """Make a byte-level tokenizer of at most `vocabulary` tokens, for such prose. It reads and writes any text.
+    """Make a byte-level tokenizer of at most `vocabulary` tokens for this prose. It reads and writes any text.
 
-    Its tokens are the words, numbers and runs of symbols in most texts, with the preceding white space. So a model that
-    answers with words from its prompt has few tokens to copy. Other text is one token per byte."""
+    Its tokens are the words, numbers and runs of symbols in most texts, with the preceding white space. A model that
+    answers with words from its prompt therefore has few tokens to copy. Other text is one token per byte."""
     words = Counter[str]()
     for text in texts:
         words.update(dict.fromkeys((_convert_to_bytes(chunk) for chunk in re.findall(_PROSE_CHUNK, text)), 1))
@@ -168,10 +168,10 @@ def begin_with_copying(model: Any, vocabulary: Mapping[str, int], deviation: flo
     the steps to answer with a move that the prompt lists.
 
     The values and outputs of each attention layer together become the identity, so that a layer adds the mean of what
-    its heads attend to. The output layer, which shares the embeddings, names it (after Trockman & Kolter, 2023,
-    "Mimetic initialization"). The embeddings of all tokens that differ only by a preceding space differ by the same
-    vector, because a list has the space and a reply does not. `deviation` is the standard deviation of the weights. The
-    model has as many key-value heads as query heads."""
+    its heads attend to. The output layer, which shares the embeddings, then predicts those tokens (after Trockman &
+    Kolter, 2023, "Mimetic initialization"). The embeddings of all tokens that differ only by a preceding space differ
+    by the same vector, because a list has the space and a reply does not. `deviation` is the standard deviation of the
+    weights. The model has as many key-value heads as query heads."""
     decoder = model.get_decoder()
     with torch.no_grad():
         embeddings: torch.Tensor = decoder.embed_tokens.weight

@@ -59,7 +59,7 @@ def compute_move_distributions(player: PromptedModel, asks: Sequence[Ask]) -> li
     player's memory is unchanged. A reply with more tokens than `max_tokens` or the context allow has probability 0.
 
     At temperature 0, the most likely reply decides: its move has probability 1 and the legal mass is 1. If that reply
-    is not a legal move, all of them are 0.
+    is not a legal move, all probabilities and the legal mass are 0.
 
     Raises `GymposiumError` if a game lists no moves, a prompt leaves no space for a reply, every legal reply is too
     long, or the player reads past turns missing from the ask."""

@@ -39,7 +39,7 @@ from gymposium_agents.players.player import LanguageModelPlayer, make_engine_pla
 _engines: WeakValueDictionary[Hashable, HostingEngine] = WeakValueDictionary()
 """The engines of living players, by the arguments of `find_player_engine`."""
 _making = Lock()
-"""Held while an engine is made, so that players in several threads share one."""
+"""Lock held while an engine is made, so that players in several threads share one engine."""
 TRUST_OPTIONS = ("trust_remote_code", "allow_pickle")
 """The player options that set the fields of `Trust`, in order."""
 

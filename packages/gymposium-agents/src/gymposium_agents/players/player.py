@@ -232,7 +232,7 @@ def choose_reader(reply: str, chat: Chat, reading: ReadingName = "strict") -> Re
 
 
 class ConcurrentLanguageModelPlayer(LanguageModelPlayer):
-    """A `LanguageModelPlayer` whose engine answers each request as soon as it is ready, like servers."""
+    """A `LanguageModelPlayer` whose engine answers each request as soon as it is ready, as servers do."""
 
     engine: ConcurrentTokenEngine
 

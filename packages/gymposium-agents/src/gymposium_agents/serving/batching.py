@@ -15,9 +15,9 @@ from gymposium_agents.engines.protocol import ConcurrentTokenEngine, TokenEngine
 MOST_OF = 0.75
 """Share of the expected requests that a batch waits for."""
 LONGEST = 0.06
-"""Maximum number of seconds that a batch waits for them."""
+"""Maximum number of seconds that a batch waits for the expected requests."""
 GAP = 0.005
-"""Seconds after a request that a batch with enough requests waits for the next one."""
+"""Seconds that a batch with enough requests waits after each request for another one."""
 MOST = 256
 """Maximum number of requests in a batch."""
 

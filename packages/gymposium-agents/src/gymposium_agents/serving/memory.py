@@ -1,8 +1,8 @@
 """The memory of one session: the model's replies, and the tokens before each.
 
 A request is matched with the replies by a chain of digests, one per message. If its last reply is known, with the same
-messages before it, its prompt is the tokens of that reply and everything new after it. So branches, conversations of
-several agents and summarized histories find their own beginnings, and each becomes a separate row.
+messages before it, its prompt is the tokens of that reply and everything new after it. Branches, conversations of
+several agents and summarized histories therefore find their own beginnings, and each becomes a separate row.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Prompt:
     ids: Tokens
     beginning: Beginning
     parent: int | None
-    """The number of the turn whose tokens it begins with. None unless it is `grown`."""
+    """The number of the turn whose tokens the prompt begins with. None unless the beginning is `grown`."""
     new: int
-    """The number of messages before those that are new since that turn. 0 unless it is `grown`."""
+    """The index of the first message that is new since that turn. 0 unless the beginning is `grown`."""
     differs: str
-    """The first field of the request that the client changed, if it is `diverged`. Otherwise empty."""
+    """The first field of the request that the client changed, if the beginning is `diverged`. Otherwise empty."""
     rendering: Rendering
     digests: tuple[str, ...]
     """The digest of the request up to each message."""

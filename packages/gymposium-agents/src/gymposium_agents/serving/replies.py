@@ -29,7 +29,7 @@ class ParsedReply:
 def parse_reply(request: CompletionRequest, chat: Chat, completion: Completion) -> ParsedReply:
     """Parse the reply to a request. Tool calls are read in the dialect of the chat template, with the text before them
     as content. Text after them is not read as a call. A reply without calls becomes content unchanged, up to a stop
-    text. So does one with half of a surrogate pair in a call, which no answer can contain."""
+    text. The same holds for a reply with half of a surrogate pair in a call, which no answer can contain."""
     text = chat.read(completion.ids)
     ends = [at for stop in request.stop if (at := text.find(stop, len(chat.opened))) >= 0]
     text = text[: min(ends, default=len(text))]

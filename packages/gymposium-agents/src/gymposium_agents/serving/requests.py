@@ -47,7 +47,7 @@ READ = frozenset(
 MOST_TOOLS = 128
 """Maximum number of tools, as in OpenAI's API."""
 TOOLS_SECONDS = 10.0
-"""Seconds after which the schemas of a request's further tools are not checked."""
+"""Time limit for checking the schemas of a request's tools, in seconds. A request that takes longer is rejected."""
 MOST_MESSAGES = 4096
 """Maximum number of messages."""
 MOST_STOPS = 4

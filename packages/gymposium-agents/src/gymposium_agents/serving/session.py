@@ -78,7 +78,7 @@ class Session:
         self._counts = Counter() if counts is None else counts
         self._memory = Memory(self.chat)
         self._reading = asyncio.Lock()
-        """Held while the memory is read in another thread, or changed."""
+        """Lock held while the memory is changed, or read in another thread."""
         self._asked: Counter[str] = Counter()
         """The number of times that each request was sampled."""
         self._under_way: dict[str, asyncio.Task[ServedTurn]] = {}

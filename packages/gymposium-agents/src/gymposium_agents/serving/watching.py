@@ -1,4 +1,4 @@
-"""The reply being sampled: its end at a stop text, and its text as it grows."""
+"""Watching of a reply while it is sampled: ending it at a stop text, and passing on its text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Watch:
         self._begins = len(chat.opened)
         self._text = chat.opened
         self._behind: int | None = None
-        """The index after the leading thoughts, once known."""
+        """The index at which the leading thoughts end, once known."""
         self._searched = 0
         """The length of the text already searched for the end of these thoughts."""
         self._show = None if request.tools else show

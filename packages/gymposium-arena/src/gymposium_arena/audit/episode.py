@@ -35,7 +35,7 @@ class Episode:
     unfinished: str = ""
     """Why the episode has no result; empty if it has one."""
     failures: Mapping[str, str] = field(default_factory=dict)
-    """The failures that ended the episode: the cause by agent."""
+    """The failures that ended the episode: each cause, by agent."""
 
     def name_agents(self, names: Any, seats: int) -> None:
         """Use the log's agent names if `names` is a list of strings, else the user's, else seat numbers."""

@@ -57,7 +57,7 @@ class LoggedMatch:
         self.match = self.game.begin(None)
 
     def add_chance(self, action: int) -> None:
-        """Add a chance outcome. Raises `BadLog` if it is impossible here."""
+        """Add a chance outcome. Raises `BadLog` if it is impossible at this position."""
         if not self.match.state.is_chance_node():
             fail(f"unexpected chance outcome {action}: seat {self.describe_to_move()} is to move")
         self._advance([action])

@@ -73,7 +73,7 @@ def _find_power(deals: int) -> float:
     wanted = (t.ppf(tail, deals - 1) / norm.ppf(tail)) ** 2 * (deals + 1) / (deals - 1)
 
     def too_wide(power: float) -> float:
-        """Return the excess of an exponential power's squared coefficient of variation over the target."""
+        """Return by how much an exponential power's squared coefficient of variation exceeds the target."""
         return float(np.exp(gammaln(1 + 2 * power) - 2 * gammaln(1 + power)) - 1 - wanted)
 
     return _MAX_POWER if too_wide(_MAX_POWER) < 0 else float(brentq(too_wide, 1.0, _MAX_POWER))

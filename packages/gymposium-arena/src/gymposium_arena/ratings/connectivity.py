@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from gymposium_arena.ratings.comparisons import Floats
 
 Bound = Literal["interval", "at least", "at most"]
-"""The ends that a rating's interval has: both, only the lower, or only the upper."""
+"""Which ends of a rating's interval exist: both, only the lower, or only the upper."""
 
 
 def find_component(met: NDArray[np.bool_], anchor: int) -> NDArray[np.int_]:
-    """Return the ascending indices of the players connected with `anchor`, which is included.
+    """Return the ascending indices of `anchor` and the players connected with it.
 
     `met`, shape (n, n), is True for two players that have met."""
     return np.flatnonzero(_find_paths(met)[anchor])

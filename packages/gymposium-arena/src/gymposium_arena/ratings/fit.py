@@ -33,7 +33,7 @@ class Ratings:
     samples: Floats
     """Ratings in the bootstrap samples, shape (samples, n), in Elo points."""
     bounds: tuple[Bound | None, ...]
-    """The ends that each player's interval has; None without enough data."""
+    """Which ends of each player's interval exist; None without enough data."""
 
     def compute_ends(self) -> tuple[Floats, Floats]:
         """Return both ends of each player's 95 % interval, shape (n) each; NaN for a missing end."""

@@ -1,6 +1,6 @@
 """Rank players with rank ranges, and group players that cannot be told apart.
 
-Of the 45 comparisons between ten players, two would be wrong if each had 95 % confidence. So all comparisons hold
+Ten players have 45 comparisons. If each had 95 % confidence, about two would be wrong. All comparisons therefore hold
 jointly: on 95 % of boards, no player is surely above an equal or better one.
 """
 

@@ -4,8 +4,8 @@ In each bootstrap sample a deal has the same weight for all players (a paired bo
 the deals that they share.
 
 With few deals the bootstrap is overconfident: with five, its 95 % intervals cover 89 % of means of normal returns and
-41 % of means of rare ones (`python -m benchmarks.ratings returns`). So below `FEWEST` deals, intervals come from
-`gymposium.records.scores.estimate_mean`.
+41 % of means of rare ones (`python -m benchmarks.ratings returns`). With fewer than `FEWEST` deals, intervals therefore
+come from `gymposium.records.scores.estimate_mean`.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _estimate_mean(by_deal: Sequence[float], samples: Floats, deals: int, bounds
 def _find_above(returns: GameReturns, samples: Floats, bounds: Bounds) -> Above:
     """Return where both the bootstrap and `scores.mean` place the row player above the column player.
 
-    The bootstrap alone is overconfident for rare returns: without a negative margin, no sample is negative."""
+    The bootstrap alone is overconfident for rare returns: if no observed margin is negative, no sample is."""
     above = find_surely_above(samples, returns.played)
     for one, other in np.argwhere(above):
         above[one, other] = (
@@ -129,13 +129,14 @@ def _find_above(returns: GameReturns, samples: Floats, bounds: Bounds) -> Above:
 
 
 def _list_means_by_deal(returns: GameReturns, player: int) -> list[float]:
-    """Return a value for each of the player's deals; their mean is its mean return."""
+    """Return a value for each of the player's deals. The mean of these values is the player's mean return."""
     played = returns.seats[:, player] > 0.0
     return _divide_by_deal(returns, player, played) if played.any() else [math.nan]
 
 
 def _list_margins_by_deal(returns: GameReturns, one: int, other: int) -> list[float]:
-    """Return a value for each deal that either player played; their mean is the difference of the mean returns.
+    """Return a value for each deal that either player played. The mean of these values is the difference of the mean
+    returns.
 
     If both have the same number of seats in every deal, these are the differences by deal."""
     played = np.asarray(returns.seats[:, [one, other]].any(axis=1))

@@ -114,7 +114,7 @@ class Pairing(FileModel):
 
 
 class FlipDistance(FileModel):
-    """The smallest set of deals found without which another player is first (`gymposium_arena.ratings.flip`)."""
+    """The smallest set of deals found whose removal puts another player first (`gymposium_arena.ratings.flip`)."""
 
     deals: int
     of: int
@@ -183,7 +183,7 @@ class Yardsticks(FileModel):
 
 
 class AdversaryResult(FileModel):
-    """What a player fitted to one opponent gets from it, outside ratings and ranks."""
+    """The mean return of a player fitted to one opponent. Its matches do not count in ratings and ranks."""
 
     player: str
     target: str
@@ -205,7 +205,7 @@ class PlayStanding(FileModel):
     low: float | None
     high: float | None
     effective: float
-    """The effective number of its completed matches: as many of equal weight carry the same information."""
+    """The effective number of its completed matches. This many matches of equal weight carry the same information."""
     failing: float
     """The greatest estimated failure probability in any of its decisions."""
     reliability: Interval
@@ -239,7 +239,7 @@ class LuckResult(FileModel):
     table: str
     """The table whose values define luck: `cfr-N`."""
     digest: str
-    """Its digest."""
+    """The table's digest."""
     known: list[str]
     """The players whose policies are known, so their draws are corrected for, too."""
     pairs: list[PairReturn]
@@ -254,11 +254,11 @@ class PlayerLost(FileModel):
     moves: int
     """Number of its judged moves; failed replies are counted separately."""
     per_move: Interval
-    """Mean over these moves."""
+    """Mean loss per judged move."""
     failures: int
     """Number of decisions without a legal reply."""
     per_failure: float | None
-    """Mean over these."""
+    """Mean loss per decision without a legal reply."""
 
 
 class LostResult(FileModel):
@@ -273,7 +273,7 @@ class LostResult(FileModel):
     matches: int
     """Number of reviewed matches."""
     players: list[PlayerLost]
-    """The players, the least per move first."""
+    """The players, from the lowest loss per move to the highest."""
 
 
 class GameResult(FileModel):
@@ -303,8 +303,8 @@ class GameResult(FileModel):
     means: list[Mean] | None
     """The mean returns in other games, from best to worst."""
     returns: list[list[float | None]] | None
-    """The row player's mean return in matches with the column player, in the order of `players`; null in games for
-    one."""
+    """The row player's mean return in matches with the column player, in the order of `players`; null in single-player
+    games."""
     yardsticks: Yardsticks
     adversaries: list[AdversaryResult]
     lost: LostResult | None
@@ -336,7 +336,7 @@ class Results(FileModel):
     joint_games: list[str]
     """Full names of these games."""
     joint_lacks: dict[str, list[str]]
-    """The players missing on the joint board, with the games that they have not played."""
+    """The players missing from the joint board, with the games that they have not played."""
     games: list[GameResult]
     unreadable: int
     """Number of lines in record files that are not records."""

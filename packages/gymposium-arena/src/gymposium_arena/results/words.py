@@ -101,7 +101,7 @@ def describe_adversary(adversary: AdversaryResult, labels: Mapping[str, str]) ->
 
 
 def find_paid_less(board: RatedBoard) -> dict[str, list[str]]:
-    """Return the players rated above others that have a surely higher mean return, each with those others.
+    """Return each player rated above others that have a surely higher mean return, with those others.
 
     In poker, for example, a player may win many small pots and lose a few large ones."""
     rows = [(row.player, row.returned) for row in board.standings if row.place is not None]

@@ -32,7 +32,7 @@ class PlayerFigure:
 
     @property
     def close_rivals(self) -> int:
-        """The number of players that may be as good or better than this leader."""
+        """The number of players that may be as good as this leader, or better."""
         return 0 if self.place is None else self.place.worst - 1
 
 
@@ -133,7 +133,8 @@ class BoardVersion:
         )
 
     def find_figure(self, player: str, game: str | None) -> PlayerFigure | None:
-        """Return a player's figure in a game, or on the joint board if `game` is None; None if it has none."""
+        """Return a player's figure in a game, or on the joint board if `game` is None. Returns None if the player has
+        no figure."""
         return (self.joint if game is None else self.games.get(game, {})).get(player)
 
 

@@ -1,4 +1,4 @@
-"""Rendering of chat templates within limits on time, memory and text. A template is a program by its author.
+"""Rendering of chat templates within limits on time, memory and text. A template is an untrusted program.
 
 This package does not import torch, so that the process that runs templates starts quickly.
 """

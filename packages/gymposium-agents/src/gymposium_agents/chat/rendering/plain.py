@@ -1,6 +1,6 @@
-"""Plain chat templates: the sizes of template and messages limit the time and text of their rendering.
+"""Plain chat templates, whose rendering time and output are limited by the sizes of template and messages.
 
-They iterate over the messages in loops that are not nested, set no variables, and call nothing.
+They loop over the messages without nesting, set no variables, and call nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from jinja2 import Environment, TemplateError, nodes
 from gymposium_agents.chat.small_size import CHAT_TEMPLATE
 
 _LONGEST = 1_000
-"""Maximum length in characters. A template may write a message as often as it names it."""
+"""Maximum length of a plain template in characters. A template writes a message each time that it names it."""
 _LIST = "messages"
 _NODES = (
     nodes.Output,
@@ -30,8 +30,8 @@ _NODES = (
 
 
 def is_plain(template: str) -> bool:
-    """Return True if a template is plain, or that of small models. Its time and text are then linear in the
-    messages."""
+    """Return True if a template is plain, or is the template of small models. Rendering time and output are then linear
+    in the messages."""
     if template == CHAT_TEMPLATE:
         return True
     if len(template) > _LONGEST:

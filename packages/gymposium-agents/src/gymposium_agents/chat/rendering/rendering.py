@@ -16,7 +16,7 @@ from gymposium_agents.chat.rendering.plain import is_plain
 MOST_CHARACTERS = 8_000_000
 """Maximum length of a rendering. No model reads more."""
 MOST_REASON = 1_000
-"""Maximum length of what a template raises. A template may raise gigabytes."""
+"""Maximum length of a template's error message. A template may raise an error with gigabytes of text."""
 
 _REFUSALS = (
     TemplateError, ArithmeticError, AttributeError, LookupError, RuntimeError, SyntaxError, TypeError, ValueError

@@ -1,6 +1,6 @@
 """Connection to one vLLM server: its model, its limits and the adapters that it holds.
 
-Each request is sent once. The fleet (`fleet.py`) decides what to do after a failure. It has the only layer of retries.
+Each request is sent once. The fleet (`fleet.py`) decides what to do after a failure, and no other layer retries.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 class RequestFailure(Exception):
-    """Error for a request that the server failed to answer, so that it may be sent again."""
+    """Error for a request that the server failed to answer. It may be sent again."""
 
 
 class LateReply(Exception):
@@ -82,7 +82,7 @@ class HostedWeights:
     policy: Policy
     """The version of the weights."""
     digest: str
-    """The digest that each worker must report. It also is part of the key of the server's prefix cache."""
+    """The digest that each worker must report. It is also part of the key of the server's prefix cache."""
 
 
 @dataclass(slots=True)
@@ -91,7 +91,7 @@ class ServerContents:
 
     adapters: dict[Policy, HostedAdapter] = field(default_factory=dict)
     weights: HostedWeights | None = None
-    """The weights in place of the model's own, or None for those."""
+    """The weights that replace the model's own, or None if nothing replaces them."""
 
     def has(self, policy: Policy) -> bool:
         """Return True if the policy is an adapter, or any version of the weights."""
@@ -169,7 +169,8 @@ class Connection:
 
     async def ask(self, body: dict[str, Any], policy: Policy, read: Callable[[dict[str, Any], Policy], T]) -> T:
         """Send `body` to the completions endpoint in the name of a loaded `policy`, and return the answer parsed by
-        `read`. That also gets the policy that answers: of several versions of the weights, the server's own.
+        `read`. `read` also gets the policy that answers. With several versions of the weights, that is the server's
+        version.
 
         Raises `ServerRefusal` if the server refuses the request, `LateReply` if it does not answer within the time
         limit, and one of `FAILURES` if it fails."""
@@ -180,8 +181,8 @@ class Connection:
         return await self._complete(body, policy, send)
 
     async def follow(self, body: dict[str, Any], policy: Policy, arriving: StreamedCompletion) -> Completion:
-        """Send `body` like `ask`, and receive the answer in parts as it is sampled. If `arriving` ends it before the
-        server does, closing the connection tells the server."""
+        """Send `body` like `ask`, and receive the answer in parts as it is sampled. If `arriving` ends the reply before
+        the server does, the connection is closed, which tells the server to stop."""
 
         async def send(named: dict[str, Any], limit: float, answering: Policy) -> Completion:
             arriving.begin(answering)
@@ -288,8 +289,8 @@ class Connection:
         self.weights = weights
 
     async def hold(self, contents: ServerContents) -> None:
-        """Load these weights, and make these the only adapters loaded for this engine. `contents` may change meanwhile:
-        the server ends up with the final ones."""
+        """Load these weights, and unload all other adapters of this engine. If `contents` change meanwhile, the server
+        ends up with the final contents."""
         adapters = contents.adapters
         while True:
             if contents.weights is not None and self.weights != contents.weights:

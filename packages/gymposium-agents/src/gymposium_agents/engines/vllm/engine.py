@@ -148,9 +148,9 @@ class VllmEngine(ServerRequests):
     # -- all weights
 
     def replace_weights(self, directory: Path, policy: Policy) -> None:
-        """Replace all weights of the servers' model by those in `directory`, and make them the current policy. On each
-        server, replies in progress end with the old weights first. Returns when each available server has loaded the
-        new ones. Requests that name an earlier version are then answered by this one, and report it.
+        """Replace all weights of the servers' model with those in `directory`, and make them the current policy. On
+        each server, replies in progress end with the old weights first. Returns when each available server has loaded
+        the new ones. Requests that name an earlier version are then answered by this one, and report it.
 
         The directory must stay until the next version has replaced this one, because a server that is restarted loads
         it. Raises `GymposiumError` if the servers refuse the directory. They then keep their weights."""

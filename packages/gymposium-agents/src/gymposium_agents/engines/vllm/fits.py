@@ -14,7 +14,7 @@ READS_HIDDEN = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "fc1")
 WRITES_HIDDEN = ("o_proj", "down_proj", "out_proj", "fc2")
 
 EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts")
-"""Names of the number of experts in the configurations of transformers."""
+"""Keys for the number of experts in transformers' configurations."""
 
 CPU_HEADS = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
 """Attention head widths supported by vLLM 0.32 on CPUs (`v1/attention/backends/cpu_attn.py`)."""

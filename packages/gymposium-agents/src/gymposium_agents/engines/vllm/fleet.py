@@ -269,9 +269,8 @@ class Fleet:
 def rank_servers(conversation: str, servers: int) -> list[int]:
     """Return the places 0 to `servers - 1` in a conversation's order of preference (rendezvous hashing).
 
-    The order depends only on the name of the conversation. Without one of the servers, only its conversations move,
-    each to its next server. An additional server at the end takes its share of the conversations, and the others
-    stay."""
+    The order depends only on the name of the conversation. If a server is missing, only its conversations move, each to
+    its next server. An additional server at the end takes over its share of the conversations. The rest do not move."""
     return sorted(range(servers), key=lambda place: _compute_weight(conversation, place), reverse=True)
 
 

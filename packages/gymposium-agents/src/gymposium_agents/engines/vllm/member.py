@@ -43,9 +43,9 @@ class Member:
         self.connection = connection
         self.present = True
         self.problem: Exception | None = None
-        """Why it is not expected back, or None."""
+        """Why the server is not expected back, or None."""
         self.recoveries = 0
-        """Number of times that it was lost and came back."""
+        """Number of times that the server was lost and came back."""
         self.room = asyncio.Semaphore(0)
         """Limits the number of requests in flight."""
         self._contents, self._wait = contents, wait
@@ -57,7 +57,7 @@ class Member:
         self._returning: object = None
 
     def lose(self, before: int, problem: GymposiumError | None = None) -> None:
-        """Stop sending it requests until it has come back, and start its recovery. `before` is the value of
+        """Stop sending requests to the server until it is back, and start its recovery. `before` is the value of
         `recoveries` when the failed request was sent: if many fail together, only the first one counts."""
         if self.present and self.recoveries == before:
             self.present = False
@@ -96,7 +96,7 @@ class Member:
 
     async def _recover(self) -> None:
         """Wait until the server answers and has loaded all adapters. A dead server started by this process is
-        restarted. If that fails, it is lost for good."""
+        restarted. If that fails, the server is lost for good."""
         try:
             await self._answer()
         except Exception as error:  # noqa: BLE001 - passed on to the requests that wait for it
@@ -144,7 +144,7 @@ class Member:
             await asyncio.sleep(pause)
 
     def _set_problem(self, problem: Exception) -> None:
-        """Store why it is not expected back."""
+        """Store why the server is not expected back."""
         if str(problem) != str(self.problem):
             log.warning("No requests are sent to the vLLM server at %s: %s", self.connection.url, problem)
         self.problem = problem

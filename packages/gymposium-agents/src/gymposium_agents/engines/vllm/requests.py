@@ -35,8 +35,8 @@ class Policies:
     """The version of the weights that replaced the model's own, if any."""
 
     def named(self, policy: Policy | None) -> Policy:
-        """Return the policy that is to answer: the current one for None. Earlier versions of replaced weights are
-        answered by the present one. Raises `GymposiumError` if the policy is not loaded."""
+        """Return the policy that is to answer: the current one for None. Requests for earlier versions of replaced
+        weights get the current version. Raises `GymposiumError` if the policy is not loaded."""
         if policy is None:
             return self.current
         if self.weights is not None:

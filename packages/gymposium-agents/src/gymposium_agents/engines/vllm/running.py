@@ -49,8 +49,8 @@ class RunningServer:
 def keep_note(server: Server, home: EngineHome) -> Iterator[RunningServer]:
     """Keep a note of `server` inside the block.
 
-    Raises `GymposiumError` if another server has the port, even while it loads. It does not listen yet, so the system
-    would give the port to both, and the answers of one would be mistaken for those of the other."""
+    Raises `GymposiumError` if another server has the port, even one that is still loading. It does not listen yet, so
+    the system would give the port to both, and their answers would be confused."""
     for other in list_running_servers(home):
         if other.port == server.port:
             raise GymposiumError(

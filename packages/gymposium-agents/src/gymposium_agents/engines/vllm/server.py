@@ -77,8 +77,8 @@ class Server:
         return self.alive and is_healthy(self.url)
 
     def start(self) -> None:
-        """Start the server and wait until it answers. Raises `GymposiumError` with the end of its log if it does not,
-        and before the start for a model that this build of vLLM cannot serve."""
+        """Start the server and wait until it answers. Raises `GymposiumError` with the end of its log if it does not
+        answer. Also raises it, before the start, for a model that this build of vLLM cannot serve."""
         if self.build == "cpu":
             check_heads(self.settings.model)
         with self._one_at_a_time:

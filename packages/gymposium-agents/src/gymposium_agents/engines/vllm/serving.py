@@ -7,7 +7,7 @@ not fit another version of vLLM is left out with a warning.
 `GET /v1/gymposium` reports the server's limit on concurrent requests, the digest (`compute_digest`) of each adapter's
 tensors as loaded by each worker, and the version and digests of replaced weights.
 
-`POST /v1/gymposium/weights` with `{"directory": …, "version": …}` replaces all weights of the model by those in a
+`POST /v1/gymposium/weights` with `{"directory": …, "version": …}` replaces all weights of the model with those in a
 directory of safetensors. The server then also serves the model under the name of the version. Incomplete directories
 are refused, and the server keeps its weights. If loading fails halfway, the server exits, to be started again.
 """
@@ -43,7 +43,7 @@ def compute_digest(tensors: Mapping[str, Any]) -> str:
 
 
 def iterate_tensors(directory: Path) -> Iterator[tuple[str, Any]]:
-    """Yield the torch tensors in a directory of safetensors, each after its name."""
+    """Yield the torch tensors in a directory of safetensors, as (name, tensor) pairs."""
     from safetensors import safe_open
 
     for file in sorted(directory.glob("*.safetensors")):
@@ -91,8 +91,8 @@ def read_shapes(directory: Path) -> Shapes:
 
 
 def find_shape_problem(found: Shapes, expected: Shapes, tied: str | None = None) -> str | None:
-    """Return what is wrong with a directory's tensors, or None. `tied` is the name of the output layer if it equals the
-    embedding, because files may contain it or not."""
+    """Return what is wrong with a directory's tensors, or None. `tied` is the name of an output layer that equals the
+    embedding. Files may omit it."""
     for name in expected.keys() | found.keys():
         if name == tied:
             continue
@@ -124,7 +124,7 @@ def check_weights(directory: Path, model: Any) -> None:
 
 
 def replace_weights_on_request() -> None:
-    """Let each worker replace the model's weights by those in a directory, and return the digest of what it read."""
+    """Let each worker replace the model's weights with those in a directory, and return the digest of what it read."""
     worker: Any = import_module("vllm.v1.worker.worker_base").WorkerBase
 
     def gymposium_load(self: Any, directory: str) -> str:

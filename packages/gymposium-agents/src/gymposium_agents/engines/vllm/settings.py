@@ -85,9 +85,9 @@ class VllmSettings:
     token_seconds: float = 1.0
     """Added to the time limit of a request for each token that the reply may have."""
     exchange: str | None = None
-    """With all weights trained, the directory through which they reach the servers, which must see it under the same
-    path. `/dev/shm` is the fastest for servers on this machine. It needs space for two copies of the model. By default,
-    the run's directory."""
+    """The directory for passing weights to the servers if all weights are trained. The servers must see it under the
+    same path. `/dev/shm` is the fastest for servers on this machine. It needs space for two copies of the model. By
+    default, the run's directory."""
     reproducible: bool | None = None
     """Whether requests carry seeds. With them, the same request gets the same reply, but vLLM samples the replies of a
     batch one at a time. By default, players' requests carry seeds, and those of training runs do not."""

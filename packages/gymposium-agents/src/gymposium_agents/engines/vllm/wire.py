@@ -16,7 +16,7 @@ SEED_BITS = 63
 MOST = 2**31 - 1
 """Largest token id and largest count that a server may report."""
 _ROUNDING = 1e-3
-"""Largest log-probability that a server may report, above 0 by rounding."""
+"""Largest log-probability that a server may report. It is above 0 to allow for rounding."""
 _ENDS = ("stop", "length")
 """Reasons for the end of a completion that was not aborted."""
 
@@ -29,7 +29,7 @@ def make_completion_body(
     request: TokenRequest, sampling: Sampling, *, max_tokens: int, stops: frozenset[int], seeded: bool
 ) -> dict[str, Any]:
     """Return the body of a request for one completion. It sets each field that has a default in the server, and only
-    `stops` end a reply. If it is `seeded`, a body that is sent again asks for the same completion."""
+    `stops` end a reply. If it is `seeded`, sending the body again gives the same completion."""
     seed = {"seed": request.rng.getrandbits(SEED_BITS)} if seeded else {}
     return {
         **seed,
@@ -111,8 +111,8 @@ class StreamedCompletion:
 
 
 def _parse_part(answer: Mapping[str, Any]) -> tuple[Tokens, tuple[float, ...], Any]:
-    """Return the tokens of an answer or a part of it, their log-probabilities and the finish reason, or None for it if
-    more follows. Raises `MalformedAnswer` if they are missing."""
+    """Return the tokens of an answer or a part of it, their log-probabilities and the finish reason. The reason is None
+    if more follows. Raises `MalformedAnswer` if they are missing."""
     try:
         choice = answer["choices"][0]
         ids = tuple(map(_parse_token, choice["token_ids"]))

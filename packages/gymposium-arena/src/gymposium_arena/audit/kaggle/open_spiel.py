@@ -13,7 +13,7 @@ from gymposium_arena.audit.episode import fail, get_entry
 from gymposium_arena.audit.kaggle.steps import State, Steps, list_statuses
 
 _LOSS = -1
-"""The failing seat's reward; the others get 1."""
+"""The reward of the failing seat; the other seats get 1."""
 
 
 class OpenSpielSteps(Steps):
