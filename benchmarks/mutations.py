@@ -1,11 +1,11 @@
-"""Plant defects in the code one by one, and check that the tests of the same room catch each.
+"""Plant defects in the code one by one, and check that the tests of the same area catch each.
 
 `mutations.toml` lists the defects: a file, a piece of one of its lines, the text that replaces it, and the tests of the
-room. Each defect is planted in a copy of the working tree, in which only these tests run. Survivors are named. The exit
+area. Each defect is planted in a copy of the working tree, in which only these tests run. Survivors are named. The exit
 status is 1 if fewer than 38 of the 40 defects are caught, or if a line is no longer in its file: then correct the list.
 
     python -m benchmarks.mutations                      # all defects, at most half an hour of CPU time
-    python -m benchmarks.mutations --room credit        # the defects of one room
+    python -m benchmarks.mutations --area credit        # the defects of one area
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ class BadList(Exception):
 class Mutation:
     """One planted defect."""
 
-    room: str
+    area: str
     file: str
     old: str
     """A piece of exactly one line of the file."""
     new: str
     tests: tuple[str, ...]
-    """Test files or folders of the room."""
+    """Test files or folders of the area."""
 
-    def planted(self, text: str) -> str:
-        """Return the file's text with the defect. Raises `BadList` unless the line occurs exactly once."""
+    def plant(self, text: str) -> str:
+        """Plant the defect in the file's text, and return it. Raises `BadList` unless the line occurs exactly once."""
         if (count := text.count(self.old)) != 1:
             raise BadList(f"{self.file} has {self.old!r} {count} times, not once; correct {LIST.name}.")
         return text.replace(self.old, self.new)
@@ -60,13 +60,13 @@ class Mutation:
 def read_list() -> list[Mutation]:
     """Return all mutations. Raises `BadList` if the file, line or tests of one are missing."""
     mutations = []
-    for room in tomllib.loads(LIST.read_text(encoding="utf-8"))["room"]:
-        for entry in room["mutations"]:
-            mutation = Mutation(room["name"], entry["file"], entry["old"], entry["new"], tuple(room["tests"]))
+    for area in tomllib.loads(LIST.read_text(encoding="utf-8"))["area"]:
+        for entry in area["mutations"]:
+            mutation = Mutation(area["name"], entry["file"], entry["old"], entry["new"], tuple(area["tests"]))
             for path in (mutation.file, *mutation.tests):
                 if not (ROOT / path).exists():
-                    raise BadList(f"{path} of the room {mutation.room} does not exist; correct {LIST.name}.")
-            mutation.planted((ROOT / mutation.file).read_text(encoding="utf-8"))
+                    raise BadList(f"{path} of the area {mutation.area} does not exist; correct {LIST.name}.")
+            mutation.plant((ROOT / mutation.file).read_text(encoding="utf-8"))
             mutations.append(mutation)
     return mutations
 
@@ -107,12 +107,12 @@ def run_tests(folder: Path, tests: tuple[str, ...]) -> tuple[bool, str]:
 
 
 def try_out(mutation: Mutation, copies: SimpleQueue[Path]) -> bool:
-    """Plant a defect in a free copy, run the tests of its room, and remove it. Return whether it was caught."""
+    """Plant a defect in a free copy, run the tests of its area, and remove it. Return whether it was caught."""
     folder = copies.get()
     file = folder / mutation.file
     text = file.read_text(encoding="utf-8")
     try:
-        file.write_text(mutation.planted(text), encoding="utf-8")
+        file.write_text(mutation.plant(text), encoding="utf-8")
         passed, _ = run_tests(folder, mutation.tests)
     finally:
         file.write_text(text, encoding="utf-8")
@@ -136,7 +136,7 @@ def main() -> None:
         prog="python -m benchmarks.mutations", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--room", action="append", metavar="NAME", help="try only the mutations of this room; may be repeated"
+        "--area", action="append", metavar="NAME", help="try only the mutations of this area; may be repeated"
     )
     parser.add_argument("--check", action="store_true", help="only check that every line of the list is in its file")
     parser.add_argument("--jobs", type=int, default=2, help="mutations tried at once (default: 2)")
@@ -146,10 +146,10 @@ def main() -> None:
         listed = read_list()
     except BadList as error:
         sys.exit(str(error))
-    rooms = list(dict.fromkeys(mutation.room for mutation in listed))
-    if unknown := set(options.room or ()) - set(rooms):
-        parser.error(f"no such room: {', '.join(sorted(unknown))}. There are {', '.join(rooms)}.")
-    mutations = [mutation for mutation in listed if mutation.room in (options.room or rooms)]
+    areas = list(dict.fromkeys(mutation.area for mutation in listed))
+    if unknown := set(options.area or ()) - set(areas):
+        parser.error(f"no such area: {', '.join(sorted(unknown))}. There are {', '.join(areas)}.")
+    mutations = [mutation for mutation in listed if mutation.area in (options.area or areas)]
     if options.check:
         print(f"All {len(mutations)} lines are in their files.")
         return
@@ -178,20 +178,20 @@ def main() -> None:
     data = {
         "about": about("gymposium", "pytest"),
         "mutations": [
-            {"room": m.room, "file": m.file, "old": m.old, "new": m.new, "caught": caught[m]} for m in mutations
+            {"area": m.area, "file": m.file, "old": m.old, "new": m.new, "caught": caught[m]} for m in mutations
         ],
     }
     rows = []
-    for room in dict.fromkeys(mutation.room for mutation in mutations):
-        verdicts = [caught[mutation] for mutation in mutations if mutation.room == room]
-        rows.append([room, str(len(verdicts)), str(sum(verdicts))])
+    for area in dict.fromkeys(mutation.area for mutation in mutations):
+        verdicts = [caught[mutation] for mutation in mutations if mutation.area == area]
+        rows.append([area, str(len(verdicts)), str(sum(verdicts))])
     named = "".join(f"- {m.file}: `{m.old}` became `{m.new}`\n" for m in survivors)
     enough = len(survivors) <= MAY_SURVIVE
-    verdict = f"{len(mutations) - len(survivors)} of {len(mutations)} caught in their own room, "
-    verdict += f"{'within' if enough else 'BELOW'} what must be: at most {MAY_SURVIVE} may survive.\n"
+    verdict = f"{len(mutations) - len(survivors)} of {len(mutations)} caught by the tests of their own area. "
+    verdict += f"At most {MAY_SURVIVE} may survive{'' if enough else ': TOO MANY SURVIVED'}.\n"
     if named:
         verdict += f"\nSurvivors:\n\n{named}"
-    write(options.out, "mutations", data, f"{table(['room', 'planted', 'caught'], rows)}\n{verdict}")
+    write(options.out, "mutations", data, f"{table(['area', 'planted', 'caught'], rows)}\n{verdict}")
     sys.exit(not enough)
 
 

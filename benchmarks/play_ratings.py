@@ -172,7 +172,7 @@ def measured(world: str, repeats: int) -> Row:
             }[way]
             counted = compare_players(board.outcomes, NAMES, weights)
             alike = compute_effective_number(
-                np.bincount([int(one.group) for one in board.outcomes], weights, minlength=DEALS)
+                np.bincount([int(one.group) for one in board.outcomes], weights, minlength=DEALS).astype(float)
             )
             ratings = rate(
                 sum_game(counted, draw_deal_weights(make_generator(repeat, "play"), SAMPLES, DEALS, alike)),

@@ -124,7 +124,7 @@ def demonstrated(task: Task, runs: Path) -> Path:
     """Return the file of chats that a task imitates, the same for all seeds."""
     file = runs / f"{task.name}-synth" / "data.jsonl"
     if not file.is_file():
-        begun = (
+        begun: tuple[str | Path, ...] = (
             ("--resume", file.parent)
             if file.parent.exists()
             else ("--game", task.game, *task.synth, "--out", file.parent)
@@ -166,7 +166,7 @@ def trained(task: Task, seed: int, model: Path, runs: Path, settings: Sequence[s
         program("train", "--resume", path, log=log, statuses=(0, 3))
     else:
         data = f'cold_start.data=["{demonstrated(task, runs)}"]'
-        begun = ["--game", task.game, "--model", model, "--seed", str(seed), "--out", path]
+        begun: list[str | Path] = ["--game", task.game, "--model", model, "--seed", str(seed), "--out", path]
         begun += ["--control"] if control else []
         program("train", *begun, data, *settings, log=log, statuses=(0, 3))  # 3: nothing was learned
     return path

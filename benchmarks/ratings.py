@@ -21,6 +21,7 @@ players and 20 to 60 deals, until 100 boards had such a set.
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -213,9 +214,9 @@ RETURNS: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "normal": lambda rng, deals: rng.normal(0.0, 1.0, deals),
     "skewed up": lambda rng, deals: rng.exponential(1.0, deals) - 1.0,
     "skewed down": lambda rng, deals: 1.0 - rng.exponential(1.0, deals),
-    "heavy": lambda rng, deals: np.exp(rng.normal(0.0, 1.0, deals)) - np.exp(0.5),
-    "won or lost": lambda rng, deals: (rng.random(deals) < 0.5) - 0.5,
-    "rarely paid": lambda rng, deals: (rng.random(deals) < 0.1) - 0.1,
+    "heavy": lambda rng, deals: np.exp(rng.normal(0.0, 1.0, deals)) - math.exp(0.5),
+    "won or lost": lambda rng, deals: (rng.random(deals) < 0.5).astype(float) - 0.5,
+    "rarely paid": lambda rng, deals: (rng.random(deals) < 0.1).astype(float) - 0.1,
 }
 """Distributions of returns, all of mean 0."""
 BOARDS = {**{f"two players, {kind}": (kind, kind) for kind in RETURNS}, "six players, one of each": tuple(RETURNS)}

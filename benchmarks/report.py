@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 def about(*distributions: str) -> dict[str, Any]:
     """Return the facts needed to interpret or reproduce a result: command, date, machine and versions."""
-    versions = {}
+    versions: dict[str, str | None] = {}
     for name in distributions:
         try:
             versions[name] = version(name)

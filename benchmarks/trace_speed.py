@@ -18,6 +18,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
+from typing import TypeVar
 
 from benchmarks.cpu_time import cpu_seconds
 from benchmarks.report import RESULTS, about, table, write
@@ -32,7 +33,10 @@ LEAST = 20.0
 """Least number of programs per second."""
 
 
-def per_second(work: Callable[[int], object], count: int) -> tuple[float, list[object]]:
+T = TypeVar("T")
+
+
+def per_second(work: Callable[[int], T], count: int) -> tuple[float, list[T]]:
     """Do `count` pieces of work with one thread for each core. Return the pieces per second, and the results."""
     with ThreadPoolExecutor(CORES) as pool:
         start = time.perf_counter()
@@ -67,7 +71,7 @@ def main() -> None:
     rate = CORES / cpu
     bare_after, _ = per_second(start_python, max(20, given.programs // 10))
     bare = (bare_before + bare_after) / 2
-    tasks = [task for task, _ in made]  # type: ignore[misc, attr-defined]
+    tasks = [task for task, _ in made]
     alone = [make(given.programs + number)[1] for number in range(max(10, given.programs // 20))]
     data = {
         "about": about("gymposium", "gymposium-trace"),

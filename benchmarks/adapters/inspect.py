@@ -155,7 +155,7 @@ def _measured(side: dict[str, Any]) -> dict[str, Any]:
     async def in_thread(function: Callable[..., T], *arguments: Any) -> T:
         return await to_thread.run_sync(clock.timed("threads", function), *arguments)
 
-    playing.to_thread = SimpleNamespace(run_sync=in_thread)  # type: ignore[assignment]
+    vars(playing)["to_thread"] = SimpleNamespace(run_sync=in_thread)
 
     @solver
     def generate_only() -> Solver:

@@ -255,7 +255,7 @@ def vllm(directory: Path, dtype: str) -> Iterator[tuple[str, Side]]:
         assert server.group is not None
 
         def body(request: TokenRequest, new: int) -> dict[str, Any]:
-            asked = make_completion_body(request, Sampling(1.0, new), max_tokens=new, stops=frozenset())
+            asked = make_completion_body(request, Sampling(1.0, new), max_tokens=new, stops=frozenset(), seeded=True)
             return asked | {"model": SERVED_NAME, "logprobs": None, "return_token_ids": False}
 
         yield server.url, served(server.url, server.group, "/v1/completions", body)

@@ -73,7 +73,9 @@ class NotingEngine(VllmEngine):
     def submit(self, request: TokenRequest, sampling: Sampling) -> Future[Completion]:
         again = TokenRequest(request.prompt, copy(request.rng))
         notes = self.notes
-        notes.bodies.append(make_completion_body(again, sampling, max_tokens=sampling.max_tokens, stops=self.stops))
+        notes.bodies.append(
+            make_completion_body(again, sampling, max_tokens=sampling.max_tokens, stops=self.stops, seeded=True)
+        )
         notes.edges.append((time.perf_counter(), 1))
         future = super().submit(request, sampling)
 

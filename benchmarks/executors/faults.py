@@ -133,7 +133,8 @@ def ray_executor(address: str) -> Executor:
     """Return the executor of a cluster."""
     from gymposium_ray.executor import RayExecutor
 
-    return RayExecutor(ExecutorStart(plugins=(PLUGIN,), address=address))
+    executor: Executor = RayExecutor(ExecutorStart(plugins=(PLUGIN,), address=address))
+    return executor
 
 
 def actors() -> list[psutil.Process]:
@@ -148,7 +149,7 @@ def workers() -> list[psutil.Process]:
 
 
 def _mine() -> list[psutil.Process]:
-    return psutil.Process().children(recursive=True)
+    return [*psutil.Process().children(recursive=True)]
 
 
 def _command(process: psutil.Process) -> str:

@@ -15,6 +15,8 @@ from gymposium.match import MatchJob, play
 from gymposium.match.failures import FailurePolicy
 from gymposium.match.score import match_score
 from gymposium.match.seating import plan_jobs
+from gymposium.players.greedy import GreedyPlayer
+from gymposium.players.mcts import MctsPlayer
 from gymposium.players.protocol import Player
 from gymposium.records.scores import Score, estimate_mean
 
@@ -79,5 +81,7 @@ def contest(game: Game, names: Sequence[str], matches: int, seed: int) -> dict[s
         "return": plain(estimate_mean([sum(one) / len(one) for one in returns.values()])),
         "results": {kind: score.results.get(kind, 0) for kind in ("win", "draw", "loss")} if game.seats > 1 else {},
         "cpu_seconds_a_match": round((time.process_time() - start) / score.matches, 4),
-        "random_moves": {p.name: p.counts["no world"] for p in made.values() if getattr(p, "counts", None)},
+        "random_moves": {
+            p.name: p.counts["no world"] for p in made.values() if isinstance(p, GreedyPlayer | MctsPlayer) and p.counts
+        },
     }

@@ -81,7 +81,7 @@ def _about() -> dict[str, Any]:
 def _read(folder: Path) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of each part so far."""
     file = folder / "robustness.json"
-    return json.loads(file.read_text(encoding="utf-8"))["parts"] if file.exists() else {}  # type: ignore[no-any-return]
+    return json.loads(file.read_text(encoding="utf-8"))["parts"] if file.exists() else {}
 
 
 def _publish(folder: Path, part: str, rows: list[dict[str, Any]]) -> None:

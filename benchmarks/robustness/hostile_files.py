@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
-from multiprocessing.util import _run_finalizers
+from multiprocessing.util import _run_finalizers  # type: ignore[attr-defined]
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -266,7 +266,7 @@ def _run(words: list[str], folder: Path, log: Path) -> None:
             rc = end.code if isinstance(end.code, int) else 1 if end.code else 0
         except BaseException:  # noqa: BLE001 (what no command catches is what is looked for)
             traceback.print_exc()
-        threading._shutdown()
+        threading._shutdown()  # type: ignore[attr-defined]
         _run_finalizers()
         with suppress(OSError):
             sys.stdout.flush()

@@ -20,6 +20,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -172,8 +173,7 @@ def _train_and_compare(sides: Sequence[Side], jobs: int) -> tuple[dict[str, Comp
     with Progress(*columns, console=Console(stderr=True)) as bar, ThreadPoolExecutor(jobs) as pool:
         tasks = [bar.add_task(side.name, total=len(side.configs)) for side in sides]
         training = [
-            pool.submit(side.train, lambda task=task: bar.advance(task))
-            for side, task in zip(sides, tasks, strict=True)
+            pool.submit(side.train, partial(bar.advance, task)) for side, task in zip(sides, tasks, strict=True)
         ]
         said = [future.result() for future in training]
     seconds = {

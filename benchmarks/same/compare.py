@@ -84,7 +84,7 @@ def _leaves(data: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 def _tensors(run: Path) -> dict[str, Tensor]:
     """Return every tensor of a run, by its folder and name, whichever of a checkpoint's files it is in."""
-    tensors = {}
+    tensors: dict[str, Tensor] = {}
     for folder in WEIGHTS:
         for file in sorted((run / folder).rglob("*.safetensors")):
             where = f"{file.parent.relative_to(run)}, {file.stem.rstrip('-0123456789')}"

@@ -149,7 +149,9 @@ def first_tokens_of_vllm(model: Path) -> dict[str, Any]:
             else:
                 begun = time.perf_counter()
                 request = TokenRequest(chat.conversation(_messages(number)), random.Random(number))
-                body = make_completion_body(request, Sampling(max_tokens=40), max_tokens=40, stops=chat.stops)
+                body = make_completion_body(
+                    request, Sampling(max_tokens=40), max_tokens=40, stops=chat.stops, seeded=True
+                )
                 with http.stream("POST", "/v1/completions", json={**body, "model": SERVED_NAME, "stream": True}) as got:
                     next(line for line in got.iter_lines() if line.startswith("data: "))
                     direct.append(time.perf_counter() - begun)

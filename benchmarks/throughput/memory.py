@@ -44,7 +44,8 @@ def _peak() -> float:
 
 def measure(given: argparse.Namespace) -> tuple[dict[str, Any], str]:
     """Return all figures, and their table."""
-    found = []
+    decisions = [given.decisions // TENFOLD, given.decisions]
+    found: list[dict[str, Any]] = []
     spawn = multiprocessing.get_context("spawn")
     for name in given.games or GAMES:
         for side in ("match", "gymnasium"):
@@ -54,12 +55,12 @@ def measure(given: argparse.Namespace) -> tuple[dict[str, Any], str]:
             print(*_row(found[-1]), sep="  ", flush=True)
     data = {
         "about": about("gymposium", "gymposium-2048", "open_spiel", "gymnasium"),
-        "decisions": [given.decisions // TENFOLD, given.decisions],
+        "decisions": decisions,
         "must_rise_at_most_mib": MOST,
         "games": found,
     }
     risen = [f"{one['game']} ({one['side']})" for one in found if one["mib"][1] - one["mib"][0] > MOST]
-    head = ["game", "side", *[f"peak after {number:,} decisions, MiB" for number in data["decisions"]], "rise"]
+    head = ["game", "side", *[f"peak after {number:,} decisions, MiB" for number in decisions], "rise"]
     return data, table(head, [_row(one) for one in found]) + f"\nRisen by more than {MOST} MiB: {_or_none(risen)}.\n"
 
 

@@ -24,7 +24,7 @@ def take_turns(sides: Mapping[str, Side], repeats: int, seconds: float) -> dict[
         side(seconds / 4)
     rates: dict[str, list[float]] = {name: [] for name in sides}
     for repeat in range(repeats):
-        for name in sides if repeat % 2 else reversed(sides):
+        for name in sides if repeat % 2 else reversed([*sides]):
             rates[name].append(sides[name](seconds))
     return rates
 

@@ -24,6 +24,7 @@ from gymposium_train.config import Optimizer
 from gymposium_train.learner.minibatches import minibatches
 from gymposium_train.learner.rows import Row, Tokens
 from gymposium_train.objective.ppo import PpoSettings
+from gymposium_train.objective.protocol import ObjectiveSettings
 
 MICRO_BATCH = 64
 """Rows in one forward pass."""
@@ -38,12 +39,13 @@ def update(
     optimizer: torch.optim.Optimizer,
     work: Work,
     settings: Optimizer,
-    objective: PpoSettings,
+    objective: ObjectiveSettings,
     *,
     pad: int,
     temperature: float = 1.0,
 ) -> float:
     """Learn from the rows; returns the mean gradient norm of the optimizer steps. The objective is `ppo`."""
+    assert isinstance(objective, PpoSettings)
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     for group in optimizer.param_groups:
         group["lr"] = work.update["learning_rate"]

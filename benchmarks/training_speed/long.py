@@ -83,7 +83,7 @@ def model(vocabulary: int, size: dict[str, Any] | None = None, *, tied: bool = F
         eos_token_id=1,
         pad_token_id=0,
     )
-    return Qwen3ForCausalLM(config).eval()
+    return Qwen3ForCausalLM(config).eval()  # type: ignore[no-untyped-call]
 
 
 def rows(lengths: list[int], vocabulary: int) -> list[Row]:
@@ -183,7 +183,7 @@ def attention(length: int, repeats: int) -> dict[str, Any]:
             torch.randn(1, count, sum(lengths), 64, generator=generator, requires_grad=True) for count in (4, 2, 2)
         ]
         start = time.process_time()
-        attend(layer, heads[0], heads[1], heads[2], None, packed=PackedRow(lengths, "blocks"))[0].sum().backward()
+        attend(layer, heads[0], heads[1], heads[2], None, packed=PackedRow(lengths, "blocks"))[0].sum().backward()  # type: ignore[no-untyped-call]
         return time.process_time() - start
 
     seconds((length,))

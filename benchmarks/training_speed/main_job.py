@@ -22,7 +22,7 @@ from benchmarks.report import about, table
 from benchmarks.training_speed import bare
 from benchmarks.training_speed.agreement import differences
 from benchmarks.training_speed.scale import Scale, Times, cpu_seconds, must_agree, ratios, shown, spread
-from benchmarks.training_speed.work import Noting, Work, ours
+from benchmarks.training_speed.work import Noting, Work, count_matches, ours
 from gymposium import load_game
 from gymposium.replies.reading import get_reader
 from gymposium_agents.chat.tokens import Sampling
@@ -60,7 +60,7 @@ def measure(scale: Scale) -> tuple[dict[str, Any], str]:
         imitation = _imitation(directory, config, lot, scale.repeats)
         found = _job(directory, config, scale.repeats)
     versions = about("gymposium", "gymposium-agents", "gymposium-train", "torch", "transformers", "peft")
-    data = {"about": versions, "matches": config.rollout.groups * config.rollout.group_size, **found, **imitation}
+    data = {"about": versions, "matches": count_matches(config), **found, **imitation}
     return data, text(data)
 
 
@@ -70,6 +70,7 @@ def prepare(directory: Path, config: TrainConfig) -> list[Demonstration]:
     play = RandomPlay(
         load_game(config.games[0]), prompting.prompt, get_reader(prompting.reply), seed=config.seed, tag="cold-start"
     )
+    assert cold.matches is not None
     lessons = winners_moves(play.play(cold.matches))
     texts, moves = list_texts(lessons), list_moves(lessons)
     make_small_model(directory, texts, seed=config.seed, size=config.model.small, moves=moves)

@@ -31,7 +31,7 @@ from benchmarks.training_speed import bare
 from benchmarks.training_speed.agreement import differences
 from benchmarks.training_speed.models import ONE_TRL_STEP, load_whole, make_model
 from benchmarks.training_speed.scale import Scale, Times, must_agree, ratios, shown, spread
-from benchmarks.training_speed.work import Ours, Step, ours
+from benchmarks.training_speed.work import Ours, Step, count_matches, ours
 from gymposium_agents.chat.tokens import Sampling
 from gymposium_agents.models.loading import LoadedModel
 from gymposium_train.config import TrainConfig
@@ -87,7 +87,7 @@ def _context(context: str, scale: Scale) -> dict[str, Any]:
         "parameters": sum(p.numel() for p in loaded.model.parameters()),
         "tokens_in_vocabulary": len(loaded.chat.tokenizer),
         "agreement": agreement,
-        "games": config.rollout.groups * config.rollout.group_size,
+        "games": count_matches(config),
         "turns": [step.work.turns for step in steps],
         "rows": [len(step.work.rows) for step in steps],
         "tokens_in_rows": [sum(len(row.ids) for row in step.work.rows) for step in steps],
@@ -143,7 +143,7 @@ class Trl:
         data: Any = import_module("datasets")
         self._loaded, self._given = load_whole(directory), list[Any]()
         seconds = self._seconds = list[float]()
-        games = config.rollout.groups * config.rollout.group_size
+        games = count_matches(config)
 
         class Clock(TrainerCallback):
             def on_step_begin(self, *_: Any, **__: Any) -> None:
@@ -155,7 +155,7 @@ class Trl:
         self._trainer: Any = trl.GRPOTrainer(
             model=self._loaded.model,
             processing_class=self._loaded.chat.tokenizer,
-            train_dataset=data.Dataset.from_list([{"prompt": "tic-tac-toe"}] * config.rollout.groups),
+            train_dataset=data.Dataset.from_list([{"prompt": "tic-tac-toe"}] * (games // config.rollout.group_size)),
             reward_funcs=lambda completions, reward, **_: reward,
             rollout_func=self._rollout,
             callbacks=[Clock()],

@@ -104,6 +104,9 @@ class ClockedCast:
         player.engine = self.engine = EngineClock(player.engine)
         return player  # type: ignore[no-any-return]
 
+    def recent(self, policy: Policy) -> Player:
+        return self.of.recent(policy)
+
     def past(self, policy: Policy) -> Player:
         return self.of.past(policy)
 
@@ -151,6 +154,12 @@ class Step:
     @property
     def seconds(self) -> float:
         return self.play + self.learn + self.publish
+
+
+def count_matches(config: TrainConfig) -> int:
+    """Return the number of matches per step of a config with `rollout.groups`."""
+    assert config.rollout.groups is not None
+    return config.rollout.groups * config.rollout.group_size
 
 
 @contextmanager

@@ -561,3 +561,7 @@ def test_trainers_keeps_its_rows_and_says_what_was_missed(tmp_path: Path, run_he
     assert "| wrong sign | mask | NO | sign | – | 7 |" in text
     assert "| ours | 3 | 1 | learns kuhn_poker against random play | 9 |" in text
     assert "| loop | 20 | 0 | – | 9 |" in text
+
+
+def test_every_listed_mutation_is_in_its_file() -> None:
+    run("mutations", "--check")
