@@ -1,4 +1,4 @@
-"""Servers for programs: a guard before every request, the socket, and games as environments over a network.
+"""Servers for programs: the guard that checks every request, the listening socket, and games as network environments.
 
 All servers of the project use `gymposium.http.guard` and `gymposium.http.listening`. Needs the extra
 `gymposium[serve]`.

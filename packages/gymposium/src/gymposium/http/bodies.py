@@ -1,4 +1,4 @@
-"""Request bodies: read within size and time limits, and parsed strictly."""
+"""Reading request bodies within size and time limits, and parsing them strictly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_BYTES = 4 * 2**20
 PARSED = "gymposium.json"
 """Key in a request's scope for the parsed body."""
 SECONDS = 30.0
-"""Time limit for a body to arrive."""
+"""Time limit in seconds for a body to arrive."""
 
 
 def has_body(headers: Headers) -> bool:
@@ -27,8 +27,8 @@ def has_body(headers: Headers) -> bool:
 async def read_body(headers: Headers, receive: Receive, *, most: int, seconds: float) -> bytes:
     """Read a request's body.
 
-    Raises `RequestRefusal` for one that is not JSON by its content type, larger than `most` bytes or slower than
-    `seconds`. Also raises `ClientDisconnect`."""
+    Raises `RequestRefusal` if the content type is not JSON, the body is larger than `most` bytes, or it takes longer
+    than `seconds`. Also raises `ClientDisconnect`."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise RequestRefusal(415, "not_json", "The body must be JSON. Send Content-Type: application/json.")
@@ -52,7 +52,7 @@ async def read_body(headers: Headers, receive: Receive, *, most: int, seconds: f
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
-    """Return a `receive` that repeats the body, and then what follows it."""
+    """Return an ASGI `receive` that first repeats the body, then passes on later messages."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:
@@ -64,7 +64,7 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
 def read_json_object(request: Request, *, empty: bool = False) -> dict[str, Any]:
     """Return the JSON object in the body of a request that passed an `ApiGuard`.
 
-    Raises `RequestRefusal` without one, unless `empty` allows a request without a body."""
+    Raises `RequestRefusal` if the body is not a JSON object. With `empty`, a missing body is allowed."""
     value = request.scope.get(PARSED, {} if empty else None)
     if not isinstance(value, dict):
         raise RequestRefusal(400, "not_an_object", "The body must be a JSON object.")

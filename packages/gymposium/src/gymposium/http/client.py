@@ -1,4 +1,4 @@
-"""Client for `gymposium serve`: it begins sessions, ends them with rewards, and requests training.
+"""A client for `gymposium serve`, which begins sessions, ends them with rewards, and requests training.
 
     from gymposium.http.client import Server
     from openai import OpenAI
@@ -41,15 +41,17 @@ with require_extra("gymposium.http.client", "gymposium[client]", "httpx"):
 
 URL = "http://127.0.0.1:8750"
 KEY = "x-gymposium-key"
-"""Header with a session's key, for requests that end or drop it."""
+"""Header with a session's key, for requests that end or drop the session."""
 RUN = "x-gymposium-run"
-"""Header with the server's run. A client sends the first run it meets, and other runs reject it."""
+"""Header that identifies the server's run.
+
+A client sends the run of its first response, and a server with another run rejects the request."""
 SILENCE = 5.0
-"""Number of seconds before a client logs that it waits for the server."""
+"""Number of seconds before a client logs that it is waiting for the server."""
 TOKEN = "GYMPOSIUM_SERVE_TOKEN"
 """Environment variable with the server's token, used if no token is given."""
 PATIENCE = 600.0
-"""Number of seconds that a client waits for a server that is starting, busy or gone."""
+"""Number of seconds that a client waits for a server that is starting, busy or unreachable."""
 _LATER = (httpx.codes.TOO_MANY_REQUESTS, httpx.codes.SERVICE_UNAVAILABLE)
 _POLL = 30
 _MOST_BYTES = 16 * 2**20
@@ -64,11 +66,11 @@ log = logging.getLogger(__name__)
 
 
 class ServerError(GymposiumError):
-    """A request rejected by the server, or a missing server. The message says what to do."""
+    """A request that the server rejected, or an unreachable server. The message says what to do."""
 
 
 class EmptyStep(ServerError):
-    """A training step that dropped all its groups."""
+    """A training step in which all groups were dropped."""
 
     def __init__(self, left_out: Mapping[str, str]) -> None:
         """`left_out` says why each group was dropped."""
@@ -88,20 +90,19 @@ class Session(Generic[S]):
     server: S
     id: str
     base_url: str
-    """The address for OpenAI-compatible libraries. It opens only this session, and needs no key."""
+    """The address for OpenAI-compatible libraries. It gives access only to this session, and needs no key."""
     group: str
     member: int
     seed: int
     """The seed of the task, shared by all sessions in a group."""
     key: str = field(repr=False)
-    """The key that ends the session. An agent does not need it. Keep it from an agent that must not choose its own
-    reward."""
+    """The key for ending the session. Agents do not need it: whoever has the key chooses the reward."""
 
     def end(self, reward: float, **more: Any) -> Any:
         """End the session with its reward.
 
-        `more` may have `parts`, named numbers for people; `truncated`, True if the model's context was full; and
-        `turn_rewards`, one number per reply."""
+        `more` may contain `parts` (named numbers to display), `truncated` (True if the model's context was full) and
+        `turn_rewards` (one number per reply)."""
         return self.server.request("POST", f"{_session_path(self)}/end", {"reward": reward, **more}, self.key)
 
     def drop(self) -> Any:
@@ -110,11 +111,12 @@ class Session(Generic[S]):
 
 
 class AsyncServer:
-    """A running `gymposium serve`. Requests wait up to `PATIENCE` seconds for a server that is starting, busy or gone.
+    """A running `gymposium serve`.
 
-    They log a message after `SILENCE` seconds. Raises `ServerError` with the fix.
+    Requests wait up to `PATIENCE` seconds for a server that is starting, busy or unreachable. They log a message after
+    `SILENCE` seconds. Methods raise `ServerError` with the fix.
 
-    It is tied to the first run that it meets. Another run at the same address rejects it."""
+    A client is tied to the run of its first response. Another run at the same address rejects its requests."""
 
     def __init__(self, url: str = URL, token: str | None = None) -> None:
         """Without a `token`, use the environment variable GYMPOSIUM_SERVE_TOKEN, if set.
@@ -195,10 +197,10 @@ class AsyncServer:
         split: str = "train",
         metadata: Mapping[str, Any] | None = None,
     ) -> Session[AsyncServer]:
-        """Begin a session in a group. Sessions in splits other than `train` are stored but not learned from.
+        """Begin a session in a group. Sessions in splits other than `train` are stored but not used for training.
 
-        `group` may be omitted for another split, and for credit that does not compare sessions (`credit.kind=gae`). The
-        session is then its own group. Otherwise `ServerError` is raised."""
+        `group` is optional in those splits, and with credit that does not compare sessions (`credit.kind=gae`). Without
+        it, the session forms its own group. In all other cases, a missing group raises `ServerError`."""
         return await self._begin(self, group=group, member=member, seed=seed, split=split, metadata=metadata)
 
     async def _begin(self, server: S, **body: Any) -> Session[S]:
@@ -216,11 +218,11 @@ class AsyncServer:
     async def play(
         self, agent: Callable[[Session[AsyncServer]], Awaitable[Any]], *, groups: int, size: int, at_once: int = 64
     ) -> list[Any]:
-        """Run an agent in `groups` new groups of `size` sessions, `at_once` at a time.
+        """Run an agent in `groups` new groups of `size` sessions each, with up to `at_once` sessions at a time.
 
         Each session ends with the agent's return value: the reward, or a mapping such as `{"reward": 1.0, "parts":
-        {"exact": 1.0}}`. Returns these values. If an agent raises, its session is dropped, and its error is raised
-        after the others finish. Complete groups then wait for the next step."""
+        {"exact": 1.0}}`. Returns these values. If an agent raises, its session is dropped, and the error is raised
+        after the other sessions finish. Complete groups remain available for the next step."""
         return await self._play(self, agent, groups, size, at_once)
 
     async def _play(
@@ -251,7 +253,7 @@ class AsyncServer:
         return results
 
     async def train(self, groups: list[str] | None = None) -> dict[str, Any]:
-        """Learn from the complete groups, or from these, and wait until new sessions have the new weights.
+        """Train on the complete groups, or on the given ones, and wait until new sessions use the new weights.
 
         Returns the step's metrics. Raises `EmptyStep` if all groups were dropped."""
         job = await self.request("POST", "/v1/train", {"groups": groups})
@@ -296,10 +298,10 @@ class Server:
         return self._loop.run(self._server._begin(self, group=group, member=member, **more))
 
     def play(self, agent: Callable[[Session[Server]], Any], *, groups: int, size: int, at_once: int = 64) -> list[Any]:
-        """Run an agent function in `groups` new groups of `size` sessions, `at_once` at a time in threads.
+        """Run an agent function in `groups` new groups of `size` sessions each, in up to `at_once` threads.
 
-        Each session ends with its return value: the reward, or a mapping such as `{"reward": 1.0, "parts": {"exact":
-        1.0}}`. Returns these values. Raises the same errors as `AsyncServer.play`."""
+        Each session ends with the function's return value: the reward, or a mapping such as `{"reward": 1.0, "parts":
+        {"exact": 1.0}}`. Returns these values. Raises the same errors as `AsyncServer.play`."""
         with ThreadPoolExecutor(at_once) as threads:
 
             async def in_thread(session: Session[Server]) -> Any:
@@ -317,7 +319,9 @@ class Server:
 
 
 def parse_ending(result: Any) -> dict[str, Any]:
-    """Convert an agent's return value to the body that ends its session. Raises `ServerError`."""
+    """Convert an agent's return value to the request body that ends its session.
+
+    Raises `ServerError` for an invalid value."""
     ending = dict(result) if isinstance(result, Mapping) else {"reward": result}
     reward: Any = ending.get("reward")
     if isinstance(reward, bool | str) or not hasattr(reward, "__float__") or not math.isfinite(reward):
@@ -340,7 +344,7 @@ def _get_field(answer: Any, name: str, kind: type[F]) -> F:
 
 
 def _get_text_field(answer: Any, name: str) -> str:
-    """Return a text of a response that later requests send, in a header or an address."""
+    """Return a text field of a response. Later requests send it in a header or an address, so it is validated."""
     value = _get_field(answer, name, str)
     if not (value.isascii() and value.isprintable()):
         raise _unexpected_response(f"its field {name!r} is not printable ASCII")
@@ -365,7 +369,7 @@ def _parse_retry_after(response: httpx.Response) -> float:
 
 
 def _extract_reason(content: bytes) -> str:
-    """Return an error's message, or else the start of the response."""
+    """Return the message in an error response, or else the start of the response."""
     try:
         text = str(bounded_json(content.decode())["error"]["message"])
     except (KeyError, TypeError, ValueError):

@@ -1,8 +1,8 @@
-"""A guard for program-facing servers that checks every request first.
+"""A guard that checks every request to servers for programs.
 
-A program names the server's host, sends JSON and, if the server has a token, the token. A page of another site in a
-browser fails these checks: its requests have its own origin. Foreign names that point at this machine (DNS rebinding)
-are not among the server's hosts.
+A program must name the server's host, send JSON and, if the server has a token, send the token. Another site's page in
+a browser fails these checks, because its requests carry that site's origin. Foreign host names that point at this
+machine (DNS rebinding) are not among the server's hosts.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class ApiGuard:
         """`names` are the allowed hosts in addition to loopback.
 
         With a `token`, requests need `Authorization: Bearer …`. A websocket may use `?token=…` instead, because not
-        every client can set its headers. `needs_token` returns False for requests that the application admits itself.
-        `most` and `seconds` limit a body."""
+        every client can set its headers. `needs_token` returns False for requests that the application authenticates
+        itself. `most` (bytes) and `seconds` limit a body."""
         self._app = app
         self._hosts = allowed_hosts(names)
         self._token, self._needs_token = token, needs_token
@@ -103,7 +103,7 @@ def _parse_json(body: bytes) -> Any:
 
 
 async def _refuse(response: Response, scope: Scope, receive: Receive, send: Send) -> None:
-    """Send a response, or close a websocket whose server cannot send one."""
+    """Send a response, or close the websocket if the server cannot send a response on it."""
     if scope["type"] == "websocket" and "websocket.http.response" not in scope.get("extensions", {}):
         await send({"type": "websocket.close", "code": 1008})
     else:

@@ -25,18 +25,19 @@ if sys.platform != "win32":
 TOKEN = "GYMPOSIUM_SERVE_TOKEN"
 """Environment variable with the token for clients of `gymposium serve` and `serve-env`."""
 KEEP_ALIVE = 300
-"""Number of seconds that an idle connection stays open. Agents think between two requests, and a request on a closing
-connection fails."""
+"""Number of seconds that an idle connection stays open.
+
+It is long because agents think between requests, and a request on a closing connection fails."""
 HEADER_SECONDS = 20.0
-"""Number of seconds for a request's headers to arrive, from its first byte or the start of the connection."""
+"""Number of seconds for a request's headers to arrive, counted from its first byte or the start of the connection."""
 BODY_SECONDS = 40.0
 """Number of seconds for a request's body to arrive, for applications without their own limit."""
 REST_SECONDS = 5.0
-"""Number of seconds for the rest of a body to arrive after the response, for example a rejection."""
+"""Number of seconds for the rest of a body to arrive after an early response, such as a rejection."""
 READ_SECONDS = 60.0
-"""Number of seconds for a client to drain a full connection."""
+"""Number of seconds for a client to read from a connection whose send buffer is full."""
 BACKLOG = 1024
-"""Maximum number of clients waiting to be accepted. Twice as many may be connected."""
+"""Maximum number of connections waiting to be accepted. Twice as many may be open."""
 _LEAST = 4
 """The smallest backlog."""
 _WILDCARDS = ("0.0.0.0", "::")
@@ -67,7 +68,7 @@ class TimedProtocol(H11Protocol):
 
     _deadline: asyncio.TimerHandle | None = None
     _limit = 0.0
-    """Number of seconds until the deadline."""
+    """Length of the current time limit, in seconds."""
     _unread: asyncio.TimerHandle | None = None
     _since = 0.0
     """Time when the connection began to wait for its next request."""
@@ -108,7 +109,7 @@ class TimedProtocol(H11Protocol):
             self._unread = None
 
     def _watch(self) -> None:
-        """Set the deadline for the client's current data. Websockets have none."""
+        """Set the deadline for what the client must send or read next. Websockets have no deadline."""
         if self.transport.get_protocol() is not self:
             self._stop_watching()
             return
@@ -142,7 +143,7 @@ class TimedProtocol(H11Protocol):
         return self._is_answered() or self.conn.their_state is h11.SEND_BODY or self.transport.is_closing()
 
     def _close_idlest(self) -> None:
-        """Close the connection that has waited longest for a request; this one if all others have a request."""
+        """Close the connection that has waited longest for a request, or this one if all others have a request."""
         others = (other for other in self.connections if isinstance(other, TimedProtocol) and other._is_waiting())
         longest = min(others, key=lambda other: other._since, default=self)
         self.connections.discard(longest)
@@ -155,8 +156,10 @@ class Listener:
     def __init__(
         self, host: str, port: int, *, names: Sequence[str] = (), token: str | None = None, variable: str | None = None
     ) -> None:
-        """Port 0 takes any free port. `names` are extra names that clients use for the server. `variable` is the
-        environment variable for the token, for the error without one.
+        """Port 0 takes any free port.
+
+        `names` are further names that clients use for the server. `variable` is the token's environment variable, named
+        in the error if the token is missing.
 
         Raises `BadOption` if the server cannot listen there, or if other machines could reach it without a token."""
         check_address(host, token, variable)
@@ -182,7 +185,9 @@ class Listener:
         self._socket.close()
 
     def server(self, app: ASGIApp) -> uvicorn.Server:
-        """Return an application's server, not yet running. Its connections leave file descriptors for other work."""
+        """Return a server for an application, not yet running.
+
+        It limits connections so that file descriptors remain for other work."""
         free = _max_open_files() - self._socket.fileno()
         return uvicorn.Server(
             uvicorn.Config(
@@ -211,6 +216,7 @@ class Listener:
 
 
 def _is_worth_logging(logged: logging.LogRecord) -> bool:
-    """Return False for what uvicorn logs about the requests that it cancels at the end, which is no error."""
+    """Return False for uvicorn's log messages about requests that it cancels at shutdown, because these are not
+    errors."""
     error = logged.exc_info[1] if logged.exc_info else None
     return not (isinstance(error, asyncio.CancelledError) or str(logged.msg).startswith("Cancel %s running task"))

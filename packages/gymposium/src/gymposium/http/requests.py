@@ -25,7 +25,7 @@ class RequestRefusal(GymposiumError):
     """Number of seconds before the client may retry; None if that would not help."""
 
     def __init__(self, status: int, code: str, why: str, param: str | None = None) -> None:
-        """`code` is the reason for programs, `why` is a sentence for people, and `param` is the field at fault."""
+        """`code` is a machine-readable reason, `why` is a sentence for people, and `param` is the invalid field."""
         super().__init__(why)
         self.status, self.code, self.param = status, code, param
 
@@ -58,7 +58,7 @@ def allowed_hosts(names: Iterable[str]) -> frozenset[str]:
 
 
 def check_host(headers: Headers, hosts: Collection[str]) -> None:
-    """Raise `RequestRefusal` unless the request has exactly one host, one of `hosts`.
+    """Raise `RequestRefusal` unless the request names exactly one host and `hosts` contains it.
 
     This rejects foreign names that point at this machine (DNS rebinding)."""
     named = headers.getlist("host")
@@ -68,7 +68,7 @@ def check_host(headers: Headers, hosts: Collection[str]) -> None:
 
 
 def check_origin(scope: Scope, headers: Headers) -> None:
-    """Raise `RequestRefusal` if the request comes from a page of another origin."""
+    """Raise `RequestRefusal` if the request comes from a page with another origin."""
     origins = headers.getlist("origin")
     own = f"{_WEB.get(scope['scheme'], scope['scheme'])}://{headers.get('host', '')}"
     if origins and origins != [own]:

@@ -19,9 +19,9 @@ class BadBody(httpx.TransportError):
 
 
 async def read_body(response: httpx.Response, most: int = MAX_BODY) -> bytes:
-    """Read and decompress a response's body, holding at most `most` bytes.
+    """Read and decompress a response's body, with at most `most` bytes in memory.
 
-    Raises `BadBody` for a body larger than `most` bytes, or one that cannot be decompressed."""
+    Raises `BadBody` if the body is larger than `most` bytes or cannot be decompressed."""
     return b"".join([piece async for piece in _decompress(response, most)])
 
 

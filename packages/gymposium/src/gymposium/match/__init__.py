@@ -1,9 +1,9 @@
-"""The match driver for commands, evaluation, cold-start data and training rollouts.
+"""The match driver, used for commands, evaluation, cold-start data and training rollouts.
 
 A `RunningMatch` is one match. A schedule decides when its players are asked. In `rounds`, every match asks once per
-round. Batches then depend only on the matches, so runs are bit-reproducible (`driver.rounds`). In `streaming`, a match
-continues as soon as its own answers arrive. This suits players that wait for a server or for each other
-(`driver.streaming`).
+round. Batches then depend only on the matches, so runs are bit-reproducible (`gymposium.match.rounds`). In `streaming`,
+a match continues as soon as its answers arrive (`gymposium.match.streaming`). This suits players that wait for a server
+or for each other.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ SCHEDULES: dict[Schedule, _Schedule] = {"rounds": play_rounds, "streaming": play
 
 
 def read_schedule(text: str) -> Schedule:
-    """Return the schedule with this name. Raises `BadOption`."""
+    """Return the schedule with this name. Raises `BadOption` for an unknown name."""
     for schedule in SCHEDULES:
         if text == schedule:
             return schedule
@@ -70,8 +70,8 @@ def play(
     completion.
 
     With a `watchdog`, a seat forfeits if its player does not answer in time. With a `guard`, a seat forfeits if its
-    player raises. If a game's engine fails or a player cannot be asked, a guard yields the match so far, with the
-    reason in its `ending`. Both schedules play the same moves if the players' replies depend only on their asks.
+    player raises. If a game's engine fails or a player cannot be asked, the guard yields the match so far, with the
+    reason in `ending`. Both schedules play the same moves if the players' replies depend only on their asks.
 
     If a tool fails (`WorldFailure`), the match so far is yielded, with or without a guard.
 

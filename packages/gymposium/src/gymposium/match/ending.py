@@ -17,16 +17,18 @@ FAILURES: Final[dict[EndingKind, str]] = {
 """Ways a seat can fail, each as a sentence predicate."""
 
 CUT_OFF: Final = "its reply was cut off: raise max_tokens"
-"""Reason why a seat with a cut-off last reply gave no legal move, and the language-model option for longer replies."""
+"""Explanation for a seat whose last reply was cut off, naming the language-model option for longer replies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
     """The end of a match: finished, forfeited by a seat, or broken off.
 
-    `over`: the game ended normally. `broke off`: the game's engine failed or a player could not be asked, so the match
-    has no result. Every other kind is a failure: `seat` forfeits the match: its last reply was `no legal move`,
-    or its player `timed out`, was `out of context` or `crashed`.
+    Kinds:
+
+    - `over`: the game ended normally.
+    - `broke off`: the game's engine failed or a player could not be asked, so the match has no result.
+    - `no legal move`, `timed out`, `out of context` or `crashed`: a failure, so `seat` forfeits the match.
 
     Raises `ValueError` for an impossible combination."""
 
@@ -34,7 +36,7 @@ class Ending:
     seat: int | None = None
     """The forfeiting seat; None unless the kind is a failure."""
     detail: str = ""
-    """The player's exception if it crashed, or the reason if the match broke off; else empty."""
+    """The player's exception if the player crashed, or the reason if the match broke off; otherwise empty."""
     others: tuple[Ending, ...] = ()
     """Failures of other seats in the same step, which do not forfeit."""
 
@@ -68,7 +70,7 @@ class Ending:
 
     @property
     def failures(self) -> tuple[Ending, ...]:
-        """Failures in the last step, the forfeiting seat's first."""
+        """Failures in the last step, starting with the forfeiting seat's."""
         return () if self.seat is None else (self, *self.others)
 
     def find_failure(self, seat: int) -> Ending | None:
@@ -76,11 +78,11 @@ class Ending:
         return next((failure for failure in self.failures if failure.seat == seat), None)
 
     def find_causes(self, replies: Iterable[tuple[int, str]]) -> dict[int, str]:
-        """Return why each seat failed in the last step, the forfeiting seat first.
+        """Return why each seat failed in the last step, starting with the forfeiting seat.
 
-        `replies` are the match's (seat, reading) pairs in order. If the seat's last reply was no legal move, the cause
-        is its reading: `illegal`, `unparsable` or `cut off` (`illegal` without a reply). Otherwise it is the failure's
-        kind."""
+        `replies` are the match's (seat, reading) pairs in order. If the seat's last reply was not a legal move, the
+        cause is its reading: `illegal`, `unparsable` or `cut off` (`illegal` without a reply). Otherwise the cause is
+        the failure's kind."""
         last = dict(replies)
         return {
             failure.seat: last.get(failure.seat, "illegal") if failure.kind == "no legal move" else failure.kind
@@ -94,7 +96,7 @@ class Ending:
         return f"{FAILURES[self.kind]} ({self.detail})" if self.detail else FAILURES[self.kind]
 
     def describe_failure(self, cut_off: Collection[int]) -> str:
-        """Return the predicate, with the option to increase if the seat is in `cut_off`."""
+        """Return the predicate. If the seat is in `cut_off`, it names the option to increase."""
         unread = self.kind == "no legal move" and self.seat in cut_off
         return f"{self.predicate} ({CUT_OFF})" if unread else self.predicate
 

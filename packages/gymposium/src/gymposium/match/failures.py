@@ -24,9 +24,10 @@ _HELP = "Use forfeit, random, retry(n), penalty(x) or penalty(x,k), with n and k
 class FailurePolicy:
     """A policy for failed replies.
 
-    `forfeit`: the match ends and the seat gets the game's minimum utility. `retry(n)`: the seat is asked again up to n
-    times per decision, then forfeits. `penalty(x,k)`: the seat is asked again up to k times per match, each time at a
-    cost of x, then forfeits. `random`: a random legal move is played instead, and the failure is counted."""
+    - `forfeit`: the match ends, and the seat gets the game's minimum utility.
+    - `retry(n)`: the seat is asked again up to n times per decision, then forfeits.
+    - `penalty(x,k)`: the seat is asked again up to k times per match at a cost of x each time, then forfeits.
+    - `random`: a random legal move is played instead, and the failure is counted."""
 
     kind: Literal["forfeit", "retry", "penalty", "random"]
     tries: int = 0
@@ -65,14 +66,14 @@ class FailurePolicy:
 
 
 class FailureTally:
-    """The count of failed replies in one match, with the policy applied to them."""
+    """A counter of failed replies in one match, which applies the failure policy."""
 
     __slots__ = ("_policy", "_used", "penalties")
 
     def __init__(self, policy: FailurePolicy) -> None:
         self._policy = policy
         self._used: dict[int, int] = {}
-        """Number of tries used by each seat: in this decision under `retry`, in this match under `penalty`."""
+        """Number of retries used by each seat: in this decision under `retry`, in this match under `penalty`."""
         self.penalties: dict[int, float] = {}
         """Each seat's total penalty so far, for seats with penalties."""
 
@@ -82,7 +83,7 @@ class FailureTally:
             self._used.clear()
 
     def count_failure(self, seat: int, *, can_draw: bool) -> Literal["random", "again", "forfeit"]:
-        """Count another failed reply from `seat` and return its consequence.
+        """Count a failed reply from `seat` and return its consequence.
 
         `can_draw` is True if the game lists legal moves to draw from."""
         policy, used = self._policy, self._used.get(seat, 0)
@@ -100,7 +101,7 @@ def choose_forfeit(failures: Sequence[Ending], player_seed: int) -> Ending:
     """Return the ending of a match after these seats failed in the same step.
 
     One of them forfeits; the others are listed in `Ending.others`. The forfeiting seat is drawn from the players' seed,
-    because always picking the first would favor the others."""
+    because always picking the first seat would favor the others."""
     loser = 0 if len(failures) == 1 else int(stream(player_seed, "forfeit").random() * len(failures))
     return replace(failures[loser], others=(*failures[:loser], *failures[loser + 1 :]))
 
@@ -108,8 +109,8 @@ def choose_forfeit(failures: Sequence[Ending], player_seed: int) -> Ending:
 def compute_forfeit_returns(game: Game, seat: int, so_far: Sequence[float]) -> tuple[float, ...]:
     """Return the utilities when `seat` forfeits after the game paid `so_far`.
 
-    The seat gets the game's minimum utility. In a zero-sum game the other seats share its loss; in other games they
-    keep what they have."""
+    The seat gets the game's minimum utility. In a zero-sum game, the other seats share its loss. In other games, they
+    keep `so_far`."""
     least = game.utility_range[0]
     if game.spec.utility == "zero_sum" and game.seats > 1:
         share = -least / (game.seats - 1)

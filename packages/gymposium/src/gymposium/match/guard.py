@@ -27,15 +27,15 @@ class PlayerFailure:
     own: bool
     """True if the player is at fault, so its seat forfeits.
 
-    False if something it depends on failed, such as a server or the game's engine. The match then breaks off without a
-    result."""
+    False if something that the player depends on failed, such as a server or the game's engine. Then the match breaks
+    off without a result."""
 
     @classmethod
     def from_error(cls, error: BaseException, ask: Ask, player: Player) -> PlayerFailure:
         """Return the failure for this error.
 
-        A gymposium error tells the user what to do before the player can answer, so the player is not at fault. But an
-        illegal move in a world that the player searches is the player's mistake."""
+        If a gymposium error tells the user what to do, the player is not at fault. An illegal move in a world that the
+        player searches is the player's mistake."""
         if isinstance(error, EngineError):
             return cls(error.played.ending.detail, own=False)
         if is_actionable(error):
@@ -60,7 +60,7 @@ class Guard:
         """Return one answer per ask, in order.
 
         If the player raises on several asks, it is asked again one at a time, with the random streams reset. So each
-        ask is answered as if it were alone."""
+        ask gets the answer it would get alone."""
         before = [ask.rng.getstate() for ask in asks]
         try:
             return list(collect_replies(player, asks, watchdog))

@@ -1,6 +1,6 @@
-"""One match as the driver plays it.
+"""One match, as played by the driver.
 
-This module has the rules of play: which seats are asked, what a failed reply costs, and how a match may end. A schedule
+This module decides which seats are asked, what a failed reply costs, and how a match ends. A schedule
 (`gymposium.match.rounds`, `gymposium.match.streaming`) or a `gymposium.Table` decides when and how players are asked.
 """
 
@@ -35,8 +35,8 @@ class RunningMatch:
     `begin` opens it. After that, `asks` holds the current asks. Put an answer to each, in order, into `answers`, and
     call `advance` to play them. Do not modify `match` and `turns`.
 
-    In some games moves take time (`AsyncMatch`), such as tool calls. `advance(wait=False)` starts these moves.
-    `waiting` is then the future to wait for before calling `complete_moves`.
+    In some games (`AsyncMatch`), moves such as tool calls take time. `advance(wait=False)` starts these moves. Then
+    `waiting` is the future to wait for before calling `complete_moves`.
     """
 
     __slots__ = (
@@ -74,9 +74,9 @@ class RunningMatch:
         """Replies so far, from all seats."""
         self.asks: list[Ask] = []
         self.answers: list[Answer] = []
-        """One entry per ask: None until its player has answered, or if the watchdog fired."""
+        """One answer per ask. None until the player has answered, or if the watchdog fired."""
         self.waiting: Future[Any] | None = None
-        """The future to wait for after the moves, before the next asks."""
+        """The future of moves in progress; the match continues when it is done. None without such moves."""
         self.opening = 0
         """Number of random plies in the opening."""
         self._tally = FailureTally(job.on_illegal)
@@ -125,8 +125,8 @@ class RunningMatch:
     def advance(self, *, wait: bool = True) -> MatchResult | None:
         """Play the answers and return the result if the match is over.
 
-        Returns None if the match asks for more or, without `wait`, is `waiting`. If a player could not be asked (a
-        `PlayerFailure` that is not the player's fault), the match ends as it stands.
+        Returns None if the match has further asks or, without `wait`, is `waiting`. If a player could not be asked (a
+        `PlayerFailure` that is not the player's fault), the match breaks off.
 
         Raises `EngineError` if the game's engine fails."""
         job, match, turns, moves, paid = self.job, self.match, self.turns, self._moves, self._paid
@@ -197,7 +197,7 @@ class RunningMatch:
         return self.complete_moves() if wait else None
 
     def complete_moves(self) -> MatchResult | None:
-        """Play the moves that the match is `waiting` for, after waiting for them. Returns the same as `advance`.
+        """Wait for the moves in `waiting`, then play them. Returns the same as `advance`.
 
         Raises `EngineError` if the game's engine fails."""
         done, self.waiting = self.waiting, None
@@ -248,7 +248,7 @@ class RunningMatch:
 def _result_so_far(
     job: MatchJob, match: Match | None, turns: list[Turn], penalties: dict[int, float], opening: int, error: str
 ) -> MatchResult:
-    """The result of a match that broke off. It has no events if the engine could not make a match."""
+    """Return the result of a match that broke off. It has no events if the engine could not create the match."""
     events = [] if match is None else match.events
     return MatchResult(job, events, turns, (), Ending("broke off", detail=error), penalties, opening=opening)
 
@@ -259,6 +259,6 @@ def _engine_error(so_far: Callable[[str], MatchResult], error: Exception) -> Eng
 
 
 def get_prompt_hash(job: MatchJob, seat: int) -> str:
-    """The digest of the prompt of this seat."""
+    """Return the digest of this seat's prompt."""
     player = job.players[seat]
     return get_prompt(job.game, player.style, player.reader).hash

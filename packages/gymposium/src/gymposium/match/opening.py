@@ -1,7 +1,7 @@
-"""Openings: optional random moves at the start of a match, before its players are asked.
+"""Openings: optional random moves at the start of a match, before any player is asked.
 
-Two deterministic players repeat the same match. Random first moves make their matches differ. They depend only on the
-match seed, so the matches in a seat-swapped group begin alike.
+Two deterministic players would repeat the same match, and random first moves make their matches differ. The moves
+depend only on the match seed, so the matches in a seat-swapped group begin alike.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Checks of a game's promises about its matches, in every match played.
+"""Checks that every match keeps what its game's spec promises.
 
-Intervals, scores, budgets and rewards rely on these promises, so a match that breaks one is an error in the game.
+Intervals, scores, budgets and rewards rely on these promises, so a violation is an error in the game.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ _CLOSE = 1e-6
 
 
 class BrokenPromise(Exception):
-    """A match that violates its game's promise. The message names the game, the value and the fix."""
+    """A match that violates its game's spec. The message names the game, the value and the fix."""
 
 
 def check_returns(game: Game, returns: Sequence[float]) -> None:
     """Raise `BrokenPromise` if the final returns of a match are invalid.
 
-    They must be finite, one per seat, within `utility_range`, and of the kind in the spec's `utility`."""
+    There must be one finite return per seat, within `utility_range` and consistent with the spec's `utility`."""
     low, high = game.utility_range
     if len(returns) != game.seats or not all(map(math.isfinite, returns)):
         raise BrokenPromise(

@@ -32,23 +32,23 @@ class MatchJob:
     seed: int
     """Seed for the match's chance."""
     player_seed: int | None = None
-    """Seed for the players' streams.
+    """Seed for the players' random streams, by default derived from the match seed.
 
-    Players can see it, so it must differ from the match's seed, which determines the deal. By default it is derived
-    from the match's seed. Groups for learning share the match seed and differ here."""
+    Players can see it, so it must differ from the match seed, which determines the deal. Matches in a training group
+    share the match seed and differ in this one."""
     on_illegal: FailurePolicy = FORFEIT
     opening: int = 0
     """Number of random plies in the opening, drawn from the match's seed (`gymposium.match.opening`)."""
     store_returns: bool = False
-    """True to store the seat's earlier return in each turn (`Turn.before`), for per-turn rewards."""
+    """True to store the seat's return before each turn (`Turn.before`), for per-turn rewards."""
     number: int | None = None
     """The match's index in its run's plan, from 0; None for a single match."""
 
     def __post_init__(self) -> None:
         """Validate the fields.
 
-        Raises `WrongType` for names in place of objects and for seeds that are not integers. Raises `BadOption` for an
-        integer of more than 64 bits, because no record reader accepts one."""
+        Raises `WrongType` for names instead of objects and for seeds that are not integers. Raises `BadOption` for an
+        integer of more than 64 bits, because record readers reject it."""
         if not hasattr(self.game, "new"):
             raise WrongType("MatchJob: game", "a game, such as load_game('tic_tac_toe')", self.game)
         players: object = self.players
@@ -66,7 +66,7 @@ class MatchJob:
 
     @property
     def seed_for_players(self) -> int:
-        """Seed for the players' streams: as given, or derived from the match's seed."""
+        """Seed for the players' streams: `player_seed`, or a seed derived from the match seed."""
         return derive_seed(self.seed, "players") if self.player_seed is None else self.player_seed
 
 
@@ -77,8 +77,9 @@ def check_type(what: str, value: object, kind: type, expected: str) -> None:
 
 
 def check_integer(what: str, value: object, *, least: int | None = None) -> None:
-    """Raise `WrongType` unless an argument is an integer, Python's or NumPy's and no boolean, and `BadOption` if it has
-    more than 64 bits or is below `least`."""
+    """Raise `WrongType` unless an argument is a Python or NumPy integer and not a boolean.
+
+    Raises `BadOption` if it has more than 64 bits or is below `least`."""
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise WrongType(what, "an integer", value)
     if not is_integer(index(value)):
@@ -122,7 +123,9 @@ class MatchResult:
     unanswered: dict[int, Any] = field(default_factory=dict)
     """The trace (`Reply.trace`) of a prompt that left no space for a reply, by seat."""
     opening: int = 0
-    """Number of random plies in the opening. Less than the job's if the next ply would have ended the match."""
+    """Number of random plies in the opening.
+
+    It is less than the job's `opening` if the next ply would have ended the match."""
     reports: tuple[dict[str, float], ...] = ()
     """Extra figures that the match reports per seat (`Reports`), or ()."""
 
@@ -143,14 +146,14 @@ class MatchResult:
         return find_cut_off_seats((turn.seat, turn.reading) for turn in self.turns)
 
     def result(self, seat: int) -> str:
-        """Return `win`, `draw`, `loss` or `score`, based on the utilities. Penalties do not change the result."""
+        """Return the seat's `win`, `draw`, `loss` or `score`, based on the utilities. Penalties do not change it."""
         return seat_result(self.utilities, seat, self.ending.seat)
 
 
 class EngineError(GymposiumError):
     """An exception from a game's engine during a match, or a failed tool (`WorldFailure`).
 
-    `played` is the match so far, ready for a record writer. The cause is the exception."""
+    `played` is the match so far, ready for a record writer. The original exception is the cause (`__cause__`)."""
 
     def __init__(self, played: MatchResult, error: Exception) -> None:
         self.is_world_failure = isinstance(error, WorldFailure)
@@ -171,7 +174,7 @@ class EngineError(GymposiumError):
 
 
 class GameRefused(EngineError):
-    """A player's rejection of a game, before its match begins. The cause is the player's error."""
+    """A player's rejection of a game, before its match begins. The player's error is the cause (`__cause__`)."""
 
     def _format_message(self, error: Exception) -> str:
         return str(error)

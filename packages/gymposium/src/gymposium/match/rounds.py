@@ -1,6 +1,6 @@
 """The schedule `rounds`, which plays matches in lockstep.
 
-In each round every running match asks once, and each player is asked for all of them in one call.
+In each round, every running match asks once, and each player gets one call for all its matches.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from gymposium.players.protocol import Ask, Player
 
 
 class JobQueue:
-    """Jobs in starting order. A job waits while `at_once` matches, or its game's maximum (`Bounded`), are open."""
+    """Jobs in starting order.
+
+    A job waits while `at_once` matches are open, or as many matches as its game allows (`BoundedGame`)."""
 
     def __init__(self, jobs: Iterable[MatchJob], at_once: int) -> None:
         self._jobs = iter(jobs)
@@ -23,13 +25,13 @@ class JobQueue:
         self._deferred: MatchJob | None = None
 
     def take(self, open_matches: int) -> MatchJob | None:
-        """Return the next job if it may start beside this number of open matches.
+        """Return the next job if it may start while this many matches are open.
 
-        Returns None if it has to wait, or if no jobs are left."""
+        Returns None if it must wait, or if no jobs are left."""
         if open_matches >= self._at_once:
             return None
         job, self._deferred = self._deferred or next(self._jobs, None), None
-        bound = None if job is None else getattr(job.game, "at_once", None)  # of `Bounded`
+        bound = None if job is None else getattr(job.game, "at_once", None)  # of `BoundedGame`
         if bound is not None and open_matches >= bound:
             self._deferred, job = job, None
         return job
@@ -77,7 +79,9 @@ def _catch_engine_error(
 
 
 def require_result(error: EngineError, guard: Guard | None) -> MatchResult:
-    """Return the match so far with the reason. Raises the error if there is no guard, unless a tool failed."""
+    """Return the match so far, with the reason in its ending.
+
+    Without a guard, raises the error unless a tool failed."""
     if guard is None and not error.is_world_failure:
         raise error
     return error.played

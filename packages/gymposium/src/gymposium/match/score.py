@@ -1,7 +1,7 @@
 """The score of a match: a number in [0, 1] with the same meaning in every game.
 
-Each game scales its returns differently, so they cannot be compared or averaged across games. Scores can: 1 is a seat's
-best result, 0 the worst, and in zero-sum games 0.5 is as good as the others.
+Games scale their returns differently, so returns cannot be compared or averaged across games. Scores can: 1 is a seat's
+best result and 0 its worst. In a zero-sum game, 0.5 means as good as the other seats.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ def match_score(game: Game, utilities: Sequence[float], seat: int, forfeit: int 
 
     `utilities` are `MatchResult.utilities`, which include forfeits but not penalties.
 
-    Two seats: 1 for a win, 0.5 for a draw, 0 for a loss. More seats: the fraction of other seats that did worse, with
-    ties counted half. One seat, or a cooperative game: the utility's position between the game's minimum and maximum.
-    The seat `forfeit` scores 0 and ranks below all others, whatever their utilities.
+    - Two seats: 1 for a win, 0.5 for a draw, 0 for a loss.
+    - More seats: the fraction of other seats that did worse, with ties counted half.
+    - One seat, or a cooperative game: the utility's position between the game's minimum and maximum.
 
-    Raises `BadOption` if that range is infinite.
+    The seat `forfeit` scores 0 and ranks below all others, whatever their utilities. Raises `BadOption` if a range that
+    is needed is infinite.
     """
     if seat == forfeit:
         return 0.0

@@ -1,4 +1,4 @@
-"""The plan for comparing players: each match's seats and seeds."""
+"""Plans for comparing players: the seats and seeds of each match."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def plan_jobs(
 def make_tag(command: str, *inputs: object) -> str:
     """Return the tag of a series.
 
-    `inputs` are everything that its matches depend on. The tag contains a digest of them, so matches with equal ids are
-    equal."""
+    `inputs` are everything that the matches depend on. The tag contains their digest, so equal match ids mean equal
+    matches."""
     return f"{command}-{blake2b(' '.join(map(str, inputs)).encode(), digest_size=4).hexdigest()}"
 
 
@@ -56,7 +56,7 @@ def derive_seeds(number: int, seats: int, *, seed: int, swap: bool) -> tuple[int
 
 
 class MatchNumbers(Mapping[str, int]):
-    """A lazy mapping from match ids to numbers, in order, for plans of any size."""
+    """A lazy mapping from match ids to match numbers, in order, for plans of any size."""
 
     def __init__(self, count: int, find: Callable[[str], int | None], name: Callable[[int], str]) -> None:
         """`find` returns a match's number, or None for an unknown id. `name` returns the id for a number."""
@@ -88,7 +88,7 @@ class Series:
     """Matches of one game between the same players: one part of a run's plan.
 
     With `swap`, players shift by one seat per match, and the matches of one rotation share a match seed. So every
-    player gets every deal. The players' own streams differ between matches."""
+    player plays every deal in every seat. The players' random streams differ between matches."""
 
     tag: str
     """Prefix of the match ids."""
@@ -124,7 +124,7 @@ class Series:
         }
 
     def jobs(self, game: Game, players: Sequence[Player], numbers: Iterable[int], first: int = 0) -> Iterator[MatchJob]:
-        """Yield the matches with these numbers. `first` is the number of the series' first match in the run's plan."""
+        """Yield the jobs with these numbers. `first` is the number of the series' first match in the run's plan."""
         for number in numbers:
             match_seed, player_seed = derive_seeds(number, game.seats, seed=self.seed, swap=self.swap)
             yield MatchJob(
@@ -144,7 +144,7 @@ class MatchPlan:
 
     series: tuple[Series, ...]
     _ends: tuple[int, ...] = field(init=False, repr=False, compare=False)
-    """For each series, the number behind that of its last match."""
+    """For each series, one more than its last match number."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_ends", tuple(accumulate(series.matches for series in self.series)))

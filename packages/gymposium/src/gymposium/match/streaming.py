@@ -1,10 +1,11 @@
 """The schedule `streaming`: a match continues as soon as its own answers arrive.
 
-A `Concurrent` player gets each ask at once. Any other player has a worker thread, which passes on all waiting asks in
-one call whenever the last call has returned. All other work happens in the caller's thread: it takes answers from one
-queue, advances their matches and begins new ones. Only that thread and the players with pending asks use a match. If
-several seats move at once, these players may read it concurrently. Players that share something, such as a model, must
-guard it.
+A `Concurrent` player gets each ask immediately. Any other player has a worker thread. Whenever its last call has
+returned, the thread passes on all waiting asks in one call.
+
+All other work happens in the caller's thread. It takes answers from one queue, advances their matches and begins new
+ones. Only that thread and the players with pending asks use a match. If several seats move simultaneously, their
+players may read the match concurrently. Players that share something, such as a model, must synchronize access to it.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ def play_streaming(
 ) -> Iterator[MatchResult]:
     """Run the schedule `streaming` of `gymposium.match.play`.
 
-    Pending futures are cancelled if the schedule ends early: when a player or an engine fails, or when the caller
-    stops. A call to `act` cannot be cancelled. Its thread is abandoned and ends when the call returns."""
+    If the schedule ends early, because a player or an engine fails or the caller stops, pending futures are canceled. A
+    call to `act` cannot be canceled. Its thread is abandoned and ends when the call returns."""
     waiting = JobQueue(jobs, at_once)
     asker = _Asker(None if watchdog is None else watchdog.seconds, guard)
     running = 0
@@ -87,19 +88,19 @@ class _PendingAsk:
 
     match: RunningMatch
     index: int
-    """Its index in `match.asks`."""
+    """The ask's index in `match.asks`."""
     ask: Ask
     worker: _PlayerWorker | None = None
-    """Its player's worker; None for a concurrent player."""
+    """The player's worker; None for a concurrent player."""
     future: Future[Reply] | None = None
     """The future returned by a concurrent player."""
     deadline: float | None = None
-    """When the watchdog fires; None without a watchdog, and while the worker is busy with an earlier call."""
+    """Time at which the watchdog fires. None without a watchdog, and while the worker is busy with an earlier call."""
 
 
 @dataclass(slots=True)
 class _AnsweredAsks:
-    """Answers to some asks, their player's exception, or a match whose moves are done."""
+    """A queue entry: answers to some asks, the player's exception, or a match whose moves are done."""
 
     pending: Sequence[_PendingAsk]
     answers: Sequence[Answer] | BaseException
@@ -121,12 +122,12 @@ class _PlayerWorker:
         self.busy = False
         """True while a call is running."""
         self.overdue = False
-        """True if the watchdog has abandoned that call."""
+        """True if the watchdog has abandoned the running call."""
         # a daemon thread, so that a call that never returns does not block exit
         threading.Thread(target=self._run, name=f"player {player.name}", daemon=True).start()
 
     def call(self) -> Sequence[_PendingAsk]:
-        """Ask the player for everything that is waiting, in one call."""
+        """Call the player once with all waiting asks."""
         handed, self.waiting, self.busy = self.waiting, [], True
         self._calls.put(handed)
         return handed
@@ -158,7 +159,7 @@ class _Asker:
         """Number of unanswered asks per waiting match."""
 
     def ask(self, match: RunningMatch) -> None:
-        """Ask for everything that the match needs. `start_idle_workers` sends the asks for workers."""
+        """Dispatch all asks of the match. Asks for workers are sent later, by `start_idle_workers`."""
         self._missing[match] = len(match.asks)
         for index, ask in enumerate(match.asks):
             pending = _PendingAsk(match, index, ask)
@@ -175,17 +176,17 @@ class _Asker:
                 self._submit(pending, receiver, player)
 
     def wait_for(self, match: RunningMatch, moves: Future[Any]) -> None:
-        """Count the match as answered when its moves are done."""
+        """Report the match in `wait_for_answers` when its moves are done."""
         moves.add_done_callback(lambda _: self._answered.put(_AnsweredAsks((), (), moved=match)))
 
     def start_idle_workers(self) -> None:
-        """Let every idle worker send its waiting asks."""
+        """Make every idle worker send its waiting asks."""
         for _, receiver in self._players.values():
             if isinstance(receiver, _PlayerWorker) and receiver.waiting and not receiver.busy:
                 self._start_clock(receiver.call())
 
     def wait_for_answers(self) -> list[RunningMatch]:
-        """Wait for answers and return the matches that have all of theirs or whose moves are done.
+        """Wait, and return the matches that have all their answers or whose moves are done.
 
         Raises any exception from a player."""
         self.start_idle_workers()
@@ -256,7 +257,7 @@ class _Asker:
             complete.append(match)
 
     def _next_answers(self) -> list[_AnsweredAsks]:
-        """Return everything in the queue: at least one entry, or none if the watchdog must fire."""
+        """Wait for at least one queue entry, and return all entries. Returns none if the watchdog must fire."""
         deadlines = [pending.deadline for pending in self._pending if pending.deadline is not None]
         wait = max(0.0, min(deadlines) - monotonic()) if deadlines else None
         batches: list[_AnsweredAsks] = []
@@ -270,7 +271,7 @@ class _Asker:
     # -- the watchdog
 
     def _start_clock(self, asked: Sequence[_PendingAsk]) -> None:
-        """Set the deadline: the limit times the number of asks, shared by all of them."""
+        """Set one deadline for all these asks: the limit times their number."""
         if self._seconds is not None:
             deadline = monotonic() + self._seconds * len(asked)
             for pending in asked:
@@ -279,7 +280,8 @@ class _Asker:
     def _abandon_overdue(self, complete: list[RunningMatch]) -> None:
         """Abandon the asks past their deadline.
 
-        Asks behind an overdue call get their deadline now, because the player is not asked again before it returns."""
+        Asks that wait behind an overdue call get their deadline now, because the player is not called again before it
+        returns."""
         if self._seconds is None:
             return
         now = monotonic()

@@ -1,8 +1,8 @@
 """The watchdog: a wall-clock limit on players' answers.
 
-A player's strength is limited by simulations, tokens or nodes, so that matches are reproducible. The watchdog is for
-faults such as a stuck server or an endless loop. If it fires, the seat forfeits. The record says so, because a seed
-cannot reproduce it.
+Players are limited by simulations, tokens or nodes, which keeps matches reproducible. The watchdog is for faults such
+as a stuck server or an endless loop. If it fires, the seat forfeits. The record stores this, because a seed cannot
+reproduce it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ LONGEST = 1_000_000
 class Watchdog:
     """A limit on player calls: `seconds` times the number of asks.
 
-    Python cannot stop a running call. An overdue call is left to a daemon thread, and its player is not asked again
-    before that call returns. Raises `BadOption` unless `seconds` is positive and at most `LONGEST`."""
+    Python cannot stop a running call. So an overdue call is left to a daemon thread, and the player is not asked again
+    before the call returns. Raises `BadOption` unless `seconds` is positive and at most `LONGEST`."""
 
     def __init__(self, seconds: float) -> None:
         given: object = seconds

@@ -1,4 +1,4 @@
-"""Calls to players. Exceptions from a player get a note with the player and its file."""
+"""Calls to players. A note with the player's name and file is added to each exception from a player."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def ask_distributions(player: DistributionPlayer, asks: Sequence[Ask]) -> Sequen
 
 @contextmanager
 def blame_errors(player: Player | DistributionPlayer) -> Iterator[None]:
-    """Blame exceptions in the block on the player, as in `blame`.
+    """Apply `blame` to exceptions in the block.
 
-    A player that exits the program raises `RuntimeError`."""
+    If the player exits the program, raises `RuntimeError` instead."""
     try:
         try:
             yield
@@ -53,9 +53,10 @@ def blame_errors(player: Player | DistributionPlayer) -> Iterator[None]:
 
 
 def blame(error: BaseException, name: str, made_by: Any) -> None:
-    """Add a note to an exception with the player and its file: the file of `made_by`, its class or factory.
+    """Add a note to an exception that names the player and its file.
 
-    Gymposium errors that tell the user what to do get no note, nor do exceptions that already have one."""
+    The file is that of `made_by`, the player's class or factory. Nothing is added to gymposium errors that tell the
+    user what to do, or to exceptions that already have a note."""
     if not (get_blame_note(error) or is_actionable(error)):
         error.add_note(f"{_BEGINNING}{name!r} failed in {_locate_error(error, made_by)}.")
 
@@ -74,7 +75,9 @@ def find_source_file(made_by: Any) -> str | None:
 
 
 def _locate_error(error: BaseException, made_by: Any) -> str:
-    """Return the last executed line in the player's file; else the file; without a file, the raising line."""
+    """Return the last executed line in the player's file, or the file if no line ran.
+
+    Without a file, return the line that raised."""
     own = find_source_file(made_by)
     frames = traceback.extract_tb(error.__traceback__)
     for frame in reversed(frames):

@@ -1,11 +1,11 @@
-"""Probabilities of a player's legal moves, as reported by the player."""
+"""Move probabilities that a player reports."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 EXACT_FROM = 0.999
-"""Minimum legal mass for treating the legal moves' probabilities as the player's."""
+"""Minimum legal mass at which the legal moves' probabilities count as exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,16 +15,18 @@ class MoveDistribution:
     moves: tuple[str, ...]
     """Legal moves, in the game's order."""
     probabilities: tuple[float, ...]
-    """Probability of each move, given that a legal one is played. They add up to 1. All are 0 if `legal_mass` is 0 and
-    no legal move was observed: after an illegal greedy reply, or with samples without a legal move."""
+    """Probability of each move, given that the reply is legal. They add up to 1.
+
+    All are 0 if no legal move was observed: after an illegal greedy reply, or with samples that are all illegal. Then
+    `legal_mass` is 0."""
     legal_mass: float
-    """Share of replies with a legal move. Other replies lead to a forfeit or a retry."""
+    """Probability that a reply is a legal move. Other replies lead to a forfeit or a retry."""
     samples: int | None
     """Number of replies behind an estimate; None if computed from log-probabilities."""
 
     @property
     def exact(self) -> bool:
-        """Return whether these are exactly the player's probabilities: computed, with a legal mass of at least 0.999.
+        """Return whether the probabilities are exact: computed, with a legal mass of at least 0.999.
 
-        Then replies other than the canonical ones for legal moves hardly occur."""
+        Then replies other than the legal moves' canonical texts hardly occur."""
         return self.samples is None and self.legal_mass >= EXACT_FROM

@@ -18,8 +18,8 @@ from gymposium.util.visible import plural, quantity
 def make_player(text: str) -> Player:
     """Return a new player from its name: `random`, `mcts-100`, `human`, `lm:MODEL@ADAPTER`, …
 
-    Raises `UnknownName` with the nearest forms, `MissingExtra` if the player is in a gymposium distribution that is not
-    installed, and `WrongType` if `text` is not a `str`."""
+    Raises `UnknownName` with the nearest forms, `MissingExtra` if the player belongs to a gymposium distribution that
+    is not installed, and `WrongType` if `text` is not a `str`."""
     spec, groups = check_player(text)
     make = host().implementation(spec)
     try:
@@ -43,7 +43,7 @@ def resolve_player(player: str | Player) -> Player:
 def make_opponents(opponents: str | Player | Sequence[str | Player], count: int) -> list[Player]:
     """Return one player for each of `count` seats: the given players in order, or one player for all seats.
 
-    Names are made into players. Raises `BadOption` for a wrong number of players and for an object that is not a
+    Names are resolved to players. Raises `BadOption` for a wrong number of players and for an object that is not a
     player, and the errors of `make_player`."""
     if isinstance(opponents, Sequence) and not isinstance(opponents, str):
         if len(opponents) != count:
@@ -59,9 +59,9 @@ def make_opponents(opponents: str | Player | Sequence[str | Player], count: int)
 
 
 def check_player(text: str) -> tuple[OpponentSpec, dict[str, str | None]]:
-    """Return the kind of player in `text`, and the text's named parts.
+    """Return the kind of player that `text` names, and the text's named parts.
 
-    Nothing is made or loaded. Raises the errors of `make_player` for an unknown kind."""
+    Nothing is created or loaded. Raises the errors of `make_player` for an unknown kind."""
     if not isinstance(text, str):
         raise WrongType("A player", "written as text such as 'random' or 'mcts-100'", text)
     known = host().opponents.values()
@@ -83,7 +83,7 @@ def _describe_form(spec: OpponentSpec) -> str:
 
 
 def make_core_player(name: str) -> Player | None:
-    """Return the player with this name if it is one of the core's own and needs no loading, else None.
+    """Return the player with this name if it is a core player that needs no loading, else None.
 
     Raises the errors of `check_player`."""
     return make_player(name) if check_player(name)[0].entry_point.startswith("gymposium.") else None

@@ -1,4 +1,4 @@
-"""The player `greedy`, which looks one move ahead: a baseline for stronger players."""
+"""The player `greedy`, which looks one move ahead. It is a baseline for stronger players."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from gymposium.players.search.refusal import check_searchable, remark_on_random_
 from gymposium.replies.reading import READERS, Reader
 
 WORLDS = 10
-"""Number of worlds to try each move in, if there is hidden information or chance."""
+"""Number of sampled worlds in which each move is tried, if there is hidden information or chance."""
 
 
 class GreedyPlayer:
     """A player that takes the highest immediate reward, averaged over up to 10 worlds that match the seat's view.
 
-    It breaks ties at random. It takes a winning move, and points from a single move, but ignores what its opponent does
-    next. In simultaneous moves, it assumes that the others move at random."""
+    It breaks ties at random. It finds moves that win or score at once, but ignores the opponent's next move. In
+    simultaneous moves, it assumes that the other seats move at random."""
 
     name = "greedy"
     reader: Reader = READERS["move"]
@@ -27,7 +27,7 @@ class GreedyPlayer:
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
-        """Number of moves so far (`moves`), and of random moves because no world was found (`no world`)."""
+        """Number of moves so far (`moves`), and how many were random because no world was found (`no world`)."""
 
     def check_game(self, game: Game) -> None:
         """Raise `NoSampler` with the reason if search would play this game badly."""

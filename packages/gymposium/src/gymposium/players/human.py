@@ -19,8 +19,8 @@ _END = "."
 class HumanPlayer:
     """A player that shows the prompt and reads a line.
 
-    If the line is not a legal move, the player says so and reads another one, so a typing error is not a forfeit. After
-    the first turn, only the position is shown; `?` shows the whole prompt. A tool call is one line. Free text may have
+    If the line is not a legal move, the player says so and reads another line, so a typo does not forfeit. After the
+    first turn, only the position is shown; `?` shows the whole prompt. A tool call is one line. Free text may have
     several lines; a line with only a dot ends it."""
 
     name = "human"
@@ -31,7 +31,7 @@ class HumanPlayer:
         return [Reply(self.read_reply(ask)) for ask in asks]
 
     def read_reply(self, ask: Ask) -> str:
-        """Return the person's text for one ask. Raises `GymposiumError` if the input ends."""
+        """Return the person's text for one ask. Raises `GymposiumError` at the end of the input."""
         observation = ask.observe("full")
         prompt = get_prompt(ask.game, "full", self.reader)(observation)
         print()
@@ -76,7 +76,7 @@ class HumanPlayer:
 
 
 def _wrap_lines(text: str) -> str:
-    """Wrap the text's lines between words at the terminal's width."""
+    """Wrap the text's lines at word boundaries to the terminal's width."""
     width = shutil.get_terminal_size().columns
     return "\n".join(
         textwrap.fill(line, width, break_long_words=False) if len(line) > width else line for line in text.split("\n")

@@ -1,10 +1,10 @@
 """The player `mcts-N`: Monte Carlo tree search over worlds that match the seat's view.
 
 In OpenSpiel games with perfect information, OpenSpiel's C++ search runs on several positions at once. In all other
-games, including plugin games that only fork, a Python tree search uses worlds from the game's sampler or from the
-seat's observations. The player rejects games that it would play badly, with the reason. If it finds no world, it plays
-a random legal move and counts it. Strength is bounded by simulations, never by time. A move depends only on the seat's
-observations, the players' seed and the seat's earlier decisions.
+games, a Python tree search uses worlds from the game's sampler or worlds found from the seat's observations. The player
+rejects games that it would play badly, with the reason. If it finds no world, it plays a random legal move and counts
+it. Strength is bounded by simulations, never by time. A move depends only on the seat's observations, the players' seed
+and the seat's earlier decisions.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from gymposium.players.search.tree import search
 from gymposium.replies.reading import READERS, Reader
 
 LEAST_WORLDS, MOST_WORLDS = 10, 50
-"""Limits on the number of worlds. The number is a quarter of the simulations."""
+"""Limits on the number of worlds, which is a quarter of the number of simulations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """A report on the search for one move: the `trace` of its reply."""
+    """A report on the search for one move, stored as its reply's `trace`."""
 
     source: Source | None
     """Source of the worlds; None if there was only one legal move."""
     worlds: int
-    """Number of starting worlds; 0 if none was found and the move is random."""
+    """Number of worlds the search started from; 0 if none was found and the move is random."""
     simulations: int
 
 
@@ -46,7 +46,7 @@ class MctsPlayer:
         self.simulations = int(simulations)
         self.name = f"mcts-{self.simulations}"
         self.counts: Counter[str] = Counter()
-        """Number of moves so far (`moves`), of forced moves (`forced`), and of random moves because no world was found
+        """Number of moves so far (`moves`), and how many were forced (`forced`) or random because no world was found
         (`no world`)."""
 
     def check_game(self, game: Game) -> None:
@@ -64,7 +64,7 @@ class MctsPlayer:
         return remark_on_random_moves(self.counts["no world"], self.counts["moves"] - self.counts["forced"])
 
     def _prepare(self, ask: Ask) -> Reply | engine.EngineSearch:
-        """Return the reply, or the OpenSpiel search that produces it."""
+        """Return the reply, or the OpenSpiel search that will produce it."""
         check_searchable(ask.game, self.name)
         self.counts["moves"] += 1
         legal = ask.legal_moves or []

@@ -1,7 +1,7 @@
 """OpenSpiel bots as players: the player `openspiel-bot:NAME`, and `BotPlayer` for any `pyspiel.Bot`.
 
-A bot gets the engine's state, with everything in it. So it plays only OpenSpiel games with perfect information, and
-rejects others before the first move.
+A bot gets the engine's state, including hidden information. So it plays only OpenSpiel games with perfect information,
+and rejects other games before the first move.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ MakeBot = Callable[[pyspiel.Game, int, int], pyspiel.Bot]
 class BotPlayer:
     """A player that asks an OpenSpiel bot, one per seat and match.
 
-    The bot is informed of every move and chance outcome, as in OpenSpiel's `evaluate_bots`. It is made at the seat's
-    first turn, with a seed from the seat's own stream, so equal seeds give equal matches."""
+    The bot is informed of every move and chance outcome, as in OpenSpiel's `evaluate_bots`. It is created at the seat's
+    first turn, with a seed from the seat's random stream, so equal seeds give equal matches."""
 
     reader: Reader = READERS["move"]
     style: Style = "compact"
@@ -70,7 +70,7 @@ class BotPlayer:
 
 
 class _SeatedBot:
-    """A bot in one seat, with the last state that it was informed of."""
+    """A bot in one seat, with the last state it was informed of."""
 
     def __init__(self, bot: pyspiel.Bot, world: OpenSpielMatch, seat: int) -> None:
         self._bot, self._seat = bot, seat
@@ -82,7 +82,7 @@ class _SeatedBot:
             bot.restart()
 
     def step(self, state: pyspiel.State) -> int:
-        """Inform the bot of what happened since its last turn, and return its action."""
+        """Inform the bot of everything since its last turn, and return its action."""
         known, actions = self._known, state.history()
         while len(at := known.history()) < len(actions):
             if known.is_simultaneous_node():

@@ -1,7 +1,7 @@
-"""The protocol of players, which make decisions for seats.
+"""The protocol for players, which make decisions for seats.
 
-A player receives asks and returns replies, for many matches in one call. An ask shows only what its seat may see: the
-match itself stays with the driver. Search gets a `Sampler` of worlds that match the seat's view, never the true match.
+A player receives asks and returns replies, for many matches in one call. An ask shows only what its seat may see;
+players have no access to the match. Search gets a `Sampler` of worlds that match the seat's view, never the true match.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ class Usage:
     seconds: float = 0.0
     """Wall time from ask to reply; for a batch, its time divided by the number of replies."""
     cost: float | None = None
-    """In the currency of the player's prices; None without prices."""
+    """Cost in the currency of the player's prices; None without prices."""
 
 
 @dataclass(slots=True)
 class Reply:
     """A player's answer to one ask.
 
-    `finish_reason` is `length` if the answer was cut off, and `context` if the prompt fills the player's context and
-    there is no answer. The match then ends. `trace` is the player's own report on the turn, such as a language model's
-    tokens (with `context`, the ids of the prompt). It never reaches another seat. `action` is set if the answer is an
-    index into the game's action space. The text is then ignored."""
+    `finish_reason` is `length` if the answer was cut off. It is `context` if the prompt left no space for an answer,
+    which ends the match. `trace` is the player's own report on the turn, such as a language model's tokens (with
+    `context`, the ids of the prompt). It never reaches another seat. `action` is set if the answer is an index into the
+    game's action space. The text is then ignored."""
 
     text: str
     finish_reason: FinishReason = "stop"
@@ -64,13 +64,13 @@ Source = Literal["position", "resample", "views"]
 """Source of worlds: the position itself with perfect information, the game's sampler, or the seat's views."""
 
 STEPS_PER_WORLD = 400
-"""Limit on matches begun and moves applied per world, when sampling from the seat's views."""
+"""Maximum steps (matches begun and moves applied) per world, when worlds are found from the seat's views."""
 
 
 class Sampler:
-    """A sampler of worlds that one seat cannot tell from the true one.
+    """A sampler of worlds that one seat cannot distinguish from the true match.
 
-    Worlds depend only on the seat's observations and moves and on the random generator. The true match is not
+    Worlds depend only on the seat's observations, its moves, and the random generator. The true match is not
     accessible."""
 
     __slots__ = ("_ask",)
@@ -86,11 +86,13 @@ class Sampler:
     def worlds(
         self, count: int, rng: random.Random, steps_per_world: int = STEPS_PER_WORLD
     ) -> tuple[Source, list[Match]]:
-        """Return up to `count` worlds where this seat is to move, and their source. Fork them; do not play in them.
+        """Return up to `count` worlds where this seat is to move, and their source.
 
-        With perfect information, this is the position, once, with later chance from `rng`. A game's own sampler draws
-        `count` worlds. Otherwise worlds are searched along the seat's views in about `count` times `steps_per_world`
-        steps, possibly without success. They are kept and continued at the seat's next decision."""
+        Fork the worlds before playing in them.
+
+        With perfect information, the only world is the position, with later chance from `rng`. A game's own sampler
+        draws `count` worlds. Otherwise worlds are found by following the seat's views, in about `count` times
+        `steps_per_world` steps. This may fail. Worlds found are kept and continued at the seat's next decision."""
         context, seat = self._ask._context, self._ask.seat
         if context.game.spec.information == "perfect":
             return "position", [context.match.fork(rng)]
@@ -113,14 +115,14 @@ class Sampler:
 
 
 class MatchContext:
-    """Shared state of all asks in one match: the match, the players' streams, and the players' memory."""
+    """State shared by all asks in one match: the match, the players' random streams, and the players' memory."""
 
     __slots__ = ("_logs", "_make_engine_error", "_worlds", "asked", "game", "key", "match", "memory", "rngs", "seed")
 
     def __init__(
         self, match: Match, key: str, seed: int, make_engine_error: Callable[[Exception], GymposiumError] | None = None
     ) -> None:
-        """`make_engine_error` makes the error to raise if the game's engine fails while a player looks at the match."""
+        """`make_engine_error` creates the error to raise if the game's engine fails while a player reads the match."""
         self._make_engine_error = make_engine_error
         self.match = match
         self.game: Game = match.game
@@ -140,15 +142,15 @@ class MatchContext:
         return self._logs[seat].items()
 
     def worlds(self, seat: int) -> Worlds:
-        """Return the seat's worlds from its last decision."""
+        """Return the seat's worlds, kept from its last decision."""
         if seat not in self._worlds:
             self._worlds[seat] = Worlds(self.game, seat)
         return self._worlds[seat]
 
     def look(self, view: Callable[[Match], T]) -> T:
-        """Return a view of the match for a player.
+        """Return the result of a player's query of the match.
 
-        If the game's engine fails, raises the result of `make_engine_error`. Gymposium's own errors are unchanged."""
+        If the game's engine fails, raises the error from `make_engine_error`. Gymposium's own errors pass through."""
         try:
             return view(self.match)
         except Exception as error:
@@ -164,7 +166,7 @@ class MatchContext:
 
 
 class Ask:
-    """One seat's turn to decide."""
+    """A request for one seat's decision."""
 
     __slots__ = ("_context", "_legal", "reason", "seat", "turn")
 
@@ -183,7 +185,7 @@ class Ask:
 
     @property
     def key(self) -> str:
-        """Key of the match among those in progress."""
+        """Key of the match, unique among the matches in progress."""
         return self._context.key
 
     @property
@@ -203,7 +205,7 @@ class Ask:
 
     @property
     def view(self) -> str:
-        """Return the seat's view (`Match.view`), a key that is equal for positions it cannot tell apart."""
+        """Return the seat's view (`Match.view`), a key that is equal for positions the seat cannot distinguish."""
         return self._context.look(lambda match: match.view(self.seat))
 
     def tensor(self) -> np.ndarray:
@@ -211,7 +213,7 @@ class Ask:
         return self._context.look(lambda match: match.tensor(self.seat))
 
     def observe(self, style: Style = "full") -> Observation:
-        """Return the position as text, limited to what the seat may see."""
+        """Return the position as text, showing only what the seat may see."""
         observation = self._context.look(lambda match: match.observe(self.seat, style))
         if self._legal is None and observation.legal_moves is not None:
             self._legal = observation.legal_moves.copy()
@@ -230,7 +232,7 @@ class Ask:
     def memory(self) -> dict[str, Any]:
         """The player's store for this seat, kept until the end of the match.
 
-        Its contents must depend only on this seat's asks and replies, so that the match can be replayed."""
+        Its contents must depend only on this seat's asks and replies, so the match can be replayed."""
         return self._context.memory.setdefault(self.seat, {})
 
     @property
@@ -239,9 +241,9 @@ class Ask:
 
 
 def legal_moves(ask: Ask) -> list[str] | None:
-    """Return the legal moves that the driver accepts.
+    """Return the legal moves that the driver accepts, computed once per decision.
 
-    They are listed once per decision. Players get copies, so modifying a copy makes no move legal."""
+    Players get copies, so they cannot change what is legal."""
     if ask._legal is None:
         ask._legal = ask._context.look(lambda match: match.legal_moves(ask.seat))
     return ask._legal
@@ -253,9 +255,9 @@ class Player(Protocol):
     name: str
     """Name in commands and records: `mcts-100`."""
     reader: Reader
-    """Reader for its replies."""
+    """Reader that parses the player's replies."""
     style: Style
-    """Style of its prompts."""
+    """Style of the player's prompts."""
 
     def act(self, asks: Sequence[Ask]) -> Sequence[Reply]:
         """Return one reply per ask, in order."""
@@ -269,13 +271,13 @@ class Concurrent(Protocol):
     The streaming schedule uses `submit` if available; `rounds` uses `act`."""
 
     def submit(self, ask: Ask) -> Future[Reply]:
-        """Start replying to one ask. Only the player uses the ask until the future is done."""
+        """Start replying to one ask. Only the player may use the ask until the future is done."""
         ...
 
 
 @runtime_checkable
 class DistributionPlayer(Protocol):
-    """Optional protocol: a player that knows its move probabilities, as exact figures need
+    """Optional protocol: a player that knows its move probabilities, as required for exact figures
     (`gymposium.analysis.exact`)."""
 
     def distributions(self, asks: Sequence[Ask]) -> Sequence[MoveDistribution]:
@@ -320,12 +322,15 @@ Repeats = Literal["quickly", "slowly", "up_to_rounding"]
 class RepeatablePlayer(Protocol):
     """Optional protocol: a player whose replies depend only on its asks and their streams.
 
-    Asked again along a record, it gives the recorded replies. Boards are verified this way (`gymposium leaderboard
-    verify`). Other players' replies cannot be verified."""
+    In a replay of a record, it gives the recorded replies. `gymposium leaderboard verify` relies on this. Other
+    players' replies cannot be verified."""
 
     repeats: Repeats
-    """How a verifier asks the player again. `quickly`: in every match. `slowly`: in a sample of matches, because it
-    searches. `up_to_rounding`: on demand, because another machine rounds differently, as with a language model."""
+    """When a verifier asks the player again.
+
+    - `quickly`: in every match.
+    - `slowly`: in a sample of matches, because the player searches.
+    - `up_to_rounding`: on demand, because other machines round differently, as with a language model."""
 
 
 def get_repeats(player: Player) -> Repeats | None:
@@ -336,18 +341,18 @@ def get_repeats(player: Player) -> Repeats | None:
 
 @runtime_checkable
 class TieReporter(Protocol):
-    """Optional protocol: a player that repeats `up_to_rounding` and says when only rounding decided its reply."""
+    """Optional protocol: a player that repeats `up_to_rounding` and can tell when rounding alone decided its reply."""
 
     def is_tie(self, ask: Ask, given: Reply, other: Reply) -> bool:
-        """Return whether the player, which just gave the reply `given`, would give `other` with different rounding.
+        """Return whether different rounding would turn the player's last reply, `given`, into `other`.
 
-        To the player, both are equally likely."""
+        Both are then equally likely to the player."""
         ...
 
 
 @runtime_checkable
 class IdentifiedPlayer(Protocol):
-    """Optional protocol: a player that reports what else determines its moves, such as weights."""
+    """Optional protocol: a player that reports what determines its moves besides its code, such as weights."""
 
     def identity(self) -> Identity:
         """Return the identity. Players with equal identities and code play alike."""
@@ -355,7 +360,7 @@ class IdentifiedPlayer(Protocol):
 
 
 class RemarkingPlayer(Protocol):
-    """Optional protocol: a player that reports on its matches."""
+    """Optional protocol: a player with remarks for the user about its matches."""
 
     def remarks(self) -> Sequence[str]:
         """Return sentences for the user: `3 of 200 moves were random, as no world was found to search.`"""

@@ -15,7 +15,7 @@ from gymposium.tasks.tools.random_calls import make_random_call
 
 
 class RandomPlayer:
-    """A player of uniformly random legal moves, drawn from the seat's own stream.
+    """A player that draws uniformly random legal moves from the seat's random stream.
 
     In a game with tools, it calls a random tool with random arguments, using words from its prompt."""
 

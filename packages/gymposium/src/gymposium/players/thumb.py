@@ -1,4 +1,4 @@
-"""Players that follow a rule of thumb for one game, like a person with little experience.
+"""Players that follow a rule of thumb in one game, like a person with little experience.
 
 They read the numbers they need from the compact prompt, as any player in the seat could.
 """
@@ -31,7 +31,7 @@ class ThumbPlayer:
     repeats: Repeats = "quickly"
 
     def check_game(self, game: Game) -> None:
-        """Raise `BadOption` if this is another game than the player's, or a disguise of it."""
+        """Raise `BadOption` unless this is the player's game. A disguised version is rejected too."""
         if game.spec.name != self.game or game.params.get(DISGUISE.name):
             raise BadOption(f"{self.name} plays only {self.game}, not {game.name}.")
 
@@ -58,8 +58,8 @@ def hold(total: str) -> ThumbPlayer:
 def match_prize() -> ThumbPlayer:
     """Return a goofspiel player that bids the prize's value.
 
-    This is the best response to random bids (Ross, 1971, Goofspiel: The Game of Pure Strategy). A player that always
-    bids one more wins all prizes but one against it."""
+    This is the best response to random bids (Ross, 1971, Goofspiel: The Game of Pure Strategy). It loses all prizes but
+    one to a player that always bids one more."""
     return ThumbPlayer("match-prize", "goofspiel", lambda numbers: f"bid {numbers['prize']}")
 
 

@@ -1,1 +1,1 @@
-"""The plugin system: specs that plugins yield, hooks that they implement, and the host that loads them."""
+"""The plugin system: the specs that plugins yield, the hooks they implement, and the host that loads them."""

@@ -1,8 +1,8 @@
 """User permissions for names in files that open something.
 
 A record, a suite, an entry, a config or a run may come from anyone, and a link can fill in a viewer form. A name in one
-of them may import a module, read a path, ask a server, start a program or wait at the terminal only if the user has
-allowed that name. The user allows names with `gymposium --allow NAME` or the environment variable `GYMPOSIUM_ALLOW`
+of these must not import a module, read a path, query a server, start a program or wait at the terminal, unless the user
+has allowed the name. The user allows names with `gymposium --allow NAME` or the environment variable `GYMPOSIUM_ALLOW`
 (one name per line), which child processes inherit. A name that ends in `*` allows all names with that prefix. Names on
 the command line, or passed from Python to `load_game` and `make_player`, need no permission.
 
@@ -47,7 +47,7 @@ def is_allowed(name: str) -> bool:
 def check_allowed(name: str, why: str, variables: Iterable[str] = ()) -> None:
     """Raise `PermissionRequired` unless the user has allowed this name.
 
-    `why` is a clause about what it would do. `variables` are the environment variables that the name sends."""
+    `why` is a clause that says what the name would do. `variables` are the environment variables that it sends."""
     if name in _read_names(VARIABLE):
         return
     if not is_allowed(name):
@@ -57,7 +57,9 @@ def check_allowed(name: str, why: str, variables: Iterable[str] = ()) -> None:
 
 
 def check_variable(variable: str, where: str) -> None:
-    """Raise `PermissionRequired` unless the user lets files name this environment variable. `where` is its location."""
+    """Raise `PermissionRequired` unless the user lets files name this environment variable.
+
+    `where` says where it is named."""
     if variable not in _read_names(VARIABLES):
         why = f"{where} sends the value of this environment variable"
         raise PermissionRequired(variable, why, f"--allow-env {shlex.quote(variable)}")

@@ -1,4 +1,4 @@
-"""The built-in plugin: gymposium's own games, players, rewards and commands, through the public hooks."""
+"""The built-in plugin, which adds gymposium's own games, players, rewards and commands through the public hooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that gymposium prints for the user to type."""
+"""Shell commands that gymposium prints for the user to type."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from gymposium.util.child_process import plugin_files
 def command_line(*arguments: str, allow: Iterable[str] = (), plugins: Iterable[Path] | None = None) -> str:
     """Return the shell command `gymposium` with these arguments and this process's global options.
 
-    `allow` are further names to allow. `plugins` are the one-file plugins to load. By default they are this process's
-    plugins that the user's file does not load anyway."""
+    `allow` are further names to allow. `plugins` are the one-file plugins to load, by default those in this process
+    that the user's file does not load anyway."""
     options = ["--no-plugins"] if os.environ.get(ONLY) == "" else []
     for option, values in {
         "--plugin": map(str, plugin_files() if plugins is None else plugins),

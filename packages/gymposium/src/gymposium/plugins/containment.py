@@ -1,7 +1,7 @@
-"""Containment of plugin code, so that its faults affect only the plugin.
+"""Containment of plugin code, so its faults affect only the plugin.
 
-Every exception is returned, Ctrl-C stops the process even if the plugin catches `KeyboardInterrupt`, and the plugin
-cannot write to stdout, which is for results."""
+Every exception is returned. Ctrl-C stops the process even if the plugin catches `KeyboardInterrupt`. The plugin cannot
+write to stdout, which is reserved for results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run_contained(action: Callable[[], None], *, guard_stdout: bool) -> BaseExce
 
     The result is a `PluginError` if the action wrote to stdout or closed an output.
 
-    Raises `KeyboardInterrupt` if the user presses Ctrl-C meanwhile."""
+    Raises `KeyboardInterrupt` if the user presses Ctrl-C during the call."""
     failed: BaseException | None = None
     # not if another thread may print, or an output is already closed
     guarded = guard_stdout and threading.active_count() == 1 and _is_open(1) and _is_open(2)
@@ -45,7 +45,7 @@ def run_contained(action: Callable[[], None], *, guard_stdout: bool) -> BaseExce
 
 @dataclass
 class _CtrlC:
-    """A signal handler that records Ctrl-C, to tell it from a `KeyboardInterrupt` raised by the plugin."""
+    """A signal handler that records Ctrl-C, to distinguish it from a `KeyboardInterrupt` that the plugin raises."""
 
     handler: Callable[[int, FrameType | None], Any]
     pressed: bool = False
@@ -60,7 +60,7 @@ class _CtrlC:
 
 @contextmanager
 def _watch_ctrl_c() -> Iterator[_CtrlC]:
-    """Install the handler. Only the main thread receives signals, so others install nothing."""
+    """Install the handler in the main thread. Other threads install nothing, because they receive no signals."""
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield _CtrlC(signal.default_int_handler)
@@ -74,9 +74,9 @@ def _watch_ctrl_c() -> Iterator[_CtrlC]:
 
 
 class _Outputs:
-    """The process's stdout and stderr. From creation until `restore`, stdout goes to a file.
+    """The process's stdout and stderr. From creation until `restore`, stdout is redirected to a file.
 
-    This includes output from C code and child processes."""
+    This covers output from C code and child processes too."""
 
     def __init__(self) -> None:
         self._out, self._err = sys.stdout, sys.stderr
@@ -88,9 +88,9 @@ class _Outputs:
         os.dup2(self._file, 1)
 
     def restore(self) -> str:
-        """Restore both, and copy the redirected stdout to stderr.
+        """Restore both streams, and copy the redirected stdout to stderr.
 
-        Returns a description of what the plugin did to them, or ""."""
+        Returns a description of what the plugin did to the streams, or ""."""
         offences = [self._restore_stream(1, "stdout", self._out), self._restore_stream(2, "stderr", self._err)]
         for number, name, expected in ((1, "stdout", self._file), (2, "stderr", self._kept[2])):
             if not _is_same_file(number, expected):

@@ -1,6 +1,6 @@
-"""Type checks for a spec's fields.
+"""Type checks for the fields of plugin specs.
 
-Plugin authors write specs. Without this check, a `seats=2.0` or a `title=None` would only fail in a match or on a page.
+Without them, an author's `seats=2.0` or `title=None` would fail only later, in a match or on a page.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Contents of gymposium's other distributions, so that an error can name the one to install.
+"""What gymposium's other distributions provide, so an error can name the one to install.
 
 `first_party.json` is generated from their plugins by `tests/workspace/first_party.py`, and a test compares the two.
 """
@@ -20,21 +20,21 @@ FILE = "first_party.json"
 
 @cache
 def first_party() -> Mapping[str, Mapping[str, str]]:
-    """Return the arguments of `pip install` by kind (`Spec.kind`) and by name as `get_written_name`."""
+    """Return the `pip install` argument for each object, by kind (`Spec.kind`) and by name (`get_written_name`)."""
     table: dict[str, dict[str, str]] = json.loads(files(__package__).joinpath(FILE).read_text(encoding="utf-8-sig"))
     return table
 
 
 def get_written_name(spec: Spec) -> str:
-    """Return the name of a spec's object; for a player, the fixed start of its form."""
+    """Return the name of a spec's object. For a player, this is the fixed start of its form."""
     return (spec.fixed_part or spec.form) if isinstance(spec, OpponentSpec) else spec.name
 
 
 def check_first_party(kind: str, name: str, known: Iterable[str], plugins: Iterable[Plugin]) -> None:
     """Raise an error with a fix for a name from another gymposium distribution.
 
-    It is a `PluginError` if the distribution's plugin is in `plugins` and is switched off or broken, else
-    `MissingExtra`. `known` are the names that plugins add here, as `get_written_name`."""
+    It is a `PluginError` if the distribution's plugin is in `plugins` but is switched off or broken. Otherwise it is a
+    `MissingExtra`. `known` are the names that loaded plugins add, in the form of `get_written_name`."""
     known = {*known}
     missing = {text: install for text, install in first_party().get(kind, {}).items() if text not in known}
     for text, install in missing.items():
@@ -51,7 +51,7 @@ def make_unknown_name(kind: str, name: str, known: Iterable[str], plugins: Itera
     """Return the error for an unknown name. Similar names include those in distributions that are not installed.
 
     The error lists third-party plugins that are switched off or broken, and says how to load a plugin file, because
-    these may add the name. Raises the same errors as `check_first_party`."""
+    either may add the name. Raises the same errors as `check_first_party`."""
     known, plugins = {*known}, list(plugins)
     check_first_party(kind, name, known, plugins)
     return UnknownName(kind, name, known.union(first_party().get(kind, {})), remark=remark_on_missing(plugins))
@@ -68,12 +68,12 @@ def remark_on_missing(plugins: Iterable[Plugin]) -> str:
 
 
 def _strip_extras(install: str) -> str:
-    """Return the distribution in a `pip install` argument."""
+    """Return the distribution name in a `pip install` argument."""
     return normalize_name(install.strip('"').partition("[")[0])
 
 
 def _explain_missing(plugin: Plugin) -> str:
-    """Return why a plugin adds nothing, with the fix, as the end of a sentence."""
+    """Return the end of a sentence that says why a plugin adds nothing, with the fix."""
     if plugin.status == "disabled":
         return (
             "which is switched off. Switch it on: leave out --no-plugins, and change or unset the environment "

@@ -123,6 +123,6 @@ class HasPictures(Protocol):
     """Optional protocol: rules that draw pictures for people in a browser."""
 
     def picture(self, state: object, seat: int, events: Sequence[Event], /) -> Picture:
-        """Return a picture of the position as this seat may see it (`gymposium.games.protocol.PictureMatch`).
+        """Return a picture of this seat's view of the position (`gymposium.games.protocol.PictureMatch`).
 
         `events` are the events so far if the game hides nothing, else ()."""

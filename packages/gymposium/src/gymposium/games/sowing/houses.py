@@ -1,6 +1,6 @@
 """Names and drawings of two rows of houses.
 
-South's row is below and sown from left to right; North's is above and sown from right to left.
+South's row is at the bottom and is sown from left to right. North's row is at the top and is sown from right to left.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ def name_houses(houses: int) -> tuple[str, str]:
 
 
 def make_full_template(houses: int) -> str:
-    """Return the board with a `%s` per house for its seeds: North's houses from the last on, then South's."""
+    """Return a format string for the board, with a `%s` for each house's seeds: North's houses from the last to the
+    first, then South's."""
     upper, lower = ("".join([f"{name:>3}" for name in row]) for row in _list_rows(houses))
     row = "     " + "%3s" * houses
     return f"North{upper}\n{row}\n{row}\nSouth{lower}"
 
 
 def make_compact_template(houses: int) -> str:
-    """Return the same board as `f%s e%s …`, one line per row."""
+    """Return the same format string in compact style: `f%s e%s …`, one line per row."""
     return "\n".join([" ".join([f"{name}%s" for name in row]) for row in _list_rows(houses)])
 
 

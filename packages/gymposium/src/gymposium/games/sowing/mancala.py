@@ -97,8 +97,9 @@ def parse_board(board: str) -> tuple[list[str], list[str], tuple[str, str]]:
 
 
 class MancalaGame(OpenSpielGame):
-    """Mancala with the true move limit. The engine ends matches one move after the limit that it states
-    (mancala.cc)."""
+    """Mancala with the true move limit.
+
+    The engine ends matches one move after the limit that it reports (mancala.cc)."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Mancala) -> None:
         super().__init__(spec, params, engine, words)

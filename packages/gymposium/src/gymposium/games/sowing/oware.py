@@ -17,11 +17,11 @@ from gymposium.games.sowing.houses import SEATS, make_compact_template, make_ful
 from gymposium.plugins.specs import GameSpec
 
 LIMIT = 400
-"""Move limit of a match. The engine continues, and fails at its 1001st move (oware.cc)."""
+"""Move limit of a match. Without it, the engine would continue and fail at move 1001 (oware.cc)."""
 
 
 class OwareBoard(NamedTuple):
-    """An engine position: each seat's store, and the houses starting with South's first."""
+    """An engine position: each seat's store, and the seeds in each house, starting with South's first house."""
 
     stores: list[int]
     seeds: list[int]
@@ -125,7 +125,7 @@ class Oware:
 
 
 class OwareMatch(OpenSpielMatch):
-    """A match that ends at `LIMIT` and shows which moves would repeat a position, unlike the engine."""
+    """A match that, unlike the engine, ends at `LIMIT` and shows which moves would repeat a position."""
 
     __slots__ = ("_boards",)
 
@@ -139,9 +139,9 @@ class OwareMatch(OpenSpielMatch):
     ) -> None:
         super().__init__(game, state, events, seed, rng)
         self._boards: list[str] = [state.observation_string(0)]
-        """Engine boards since the last capture, such as `1 | 3 0 | 4 0 5 …` with the player to move.
+        """Engine boards since the last capture, ending with the current one. No earlier board can recur.
 
-        No earlier board can recur. The last one is the current board."""
+        Each starts with the player to move: `1 | 3 0 | 4 0 5 …`."""
 
     def to_move(self) -> tuple[int, ...]:
         return () if len(self.events) >= LIMIT else super().to_move()
@@ -210,7 +210,7 @@ class OwareMatch(OpenSpielMatch):
 
 
 def sow(seeds: Sequence[int], house: int) -> list[int]:
-    """Return the houses after sowing one, before any capture."""
+    """Return the seeds per house after sowing one house, before any capture."""
     after, at = list(seeds), house
     after[house] = 0
     for _ in range(seeds[house]):
@@ -222,7 +222,7 @@ def sow(seeds: Sequence[int], house: int) -> list[int]:
 
 
 class OwareGame(OpenSpielGame):
-    """Oware with a move count, which the engine's board omits."""
+    """Oware with a move count that the engine's board omits."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Oware) -> None:
         super().__init__(spec, params, engine, words)

@@ -1,6 +1,6 @@
 """The Game of the Amazons as text (Walter Zamkauskas, 1988). Squares are named as in chess. X starts at the bottom.
 
-A turn is three engine moves and so three decisions: which amazon moves, where it goes and where it shoots.
+A turn has three engine moves, each its own decision: which amazon moves, where it goes and where it shoots.
 """
 
 from __future__ import annotations
@@ -113,8 +113,8 @@ def _describe_step(mark: str, squares: Sequence[str]) -> str:
 class AmazonsGame(OpenBoardGame):
     """Amazons with the squares chosen so far this turn, which the engine's view and tensor omit.
 
-    The tensor has the engine's planes for empty squares, O, X and arrows; a plane that marks the chosen amazon's
-    square, if any; and a plane of 0 for X and 1 for O."""
+    The tensor has the engine's planes for empty squares, O, X and arrows. Another plane marks the chosen amazon's
+    square, if any. The last plane is all 0 if X is to move, all 1 if O is."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: Amazons) -> None:
         super().__init__(spec, params, engine, words)

@@ -24,7 +24,7 @@ from gymposium.plugins.specs import GameSpec
 
 _MARKS = "xo"
 _DRAWN = str.maketrans({"─": "-", "│": "|", "╴": " ", "╶": " ", "1": "x", "2": "o"} | dict.fromkeys("┌┬┐├┼┤└┴┘", "+"))
-"""Mapping from the engine's lines, dots and owned boxes to ASCII."""
+"""Translation of the engine's lines, dots and owned boxes to ASCII."""
 
 
 _OWNERS = {"x": cross(), "o": ring()}
@@ -44,7 +44,7 @@ class DotsAndBoxes:
         width = len(str(num_rows + 1))
         labels = [label for row in range(1, num_rows + 2) for label in (f"{row:{width}} ", " " * (width + 1))]
         self._labels = labels[:-1]
-        """Labels of the board's lines. Every other line has dots."""
+        """Row labels of the board's text lines. Every second line has dots."""
         self._header = " " * (width + 1) + "   ".join(self.dots)
         self._footer = " " * (width + 1) + " ".join(self.dots)
 
@@ -107,9 +107,9 @@ class DotsAndBoxes:
 
 
 class DotsAndBoxesGame(OpenSpielGame):
-    """Dots and boxes with the seat to move in its view, and the seat's own side in its tensor.
+    """Dots and boxes with the seat to move in its view, and with the seat's side in its tensor.
 
-    The engine's tensor shows who drew each line, which is irrelevant, and omits the seat."""
+    The engine's tensor omits the side, and shows who drew each line, which is irrelevant."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any], engine: pyspiel.Game, words: DotsAndBoxes) -> None:
         super().__init__(spec, params, engine, words)
@@ -123,8 +123,8 @@ class DotsAndBoxesGame(OpenSpielGame):
     def make_tensor(self, state: pyspiel.State, seat: int) -> list[float]:
         """Return planes with an entry per dot.
 
-        They are: lines to the right, lines down, x's boxes to the lower right, o's boxes to the lower right, and a
-        plane of 0 for x and 1 for o."""
+        The planes mark, for each dot, the line to its right, the line below it, and whether x or o owns the box to its
+        lower right. The last plane is all 0 for x and all 1 for o."""
         parts = np.asarray(state.observation_tensor(seat), np.float32).reshape(3, -1, 3)
         free, xs, os = parts  # unowned, x's, o's
         planes = (1 - free[:, 0], 1 - free[:, 1], xs[:, 2], os[:, 2], np.full(len(free), seat))

@@ -30,7 +30,7 @@ class Go:
         self.board_size, self.komi = board_size, komi
         self.limit: int = engine.max_game_length()
         self._longer = longer
-        """The same game with one more move."""
+        """The same game with a move limit one higher, to detect repetitions on the last move."""
         self._columns = _COLUMNS[:board_size]
         rows = range(1, board_size + 1)
         self.names = [*(f"{column}{row}" for row in rows for column in self._columns), "pass"]
@@ -106,7 +106,7 @@ class Go:
         )
 
     def find_repetitions(self, state: pyspiel.State, board: str) -> list[int]:
-        """Return the moves that would repeat an earlier position. `board` is the engine's."""
+        """Return the moves that would repeat an earlier position. `board` is the engine's text."""
         past: list[int] = state.history()
         mine = past[-2::-2]
         # A recurring earlier position held all the mover's current stones. So the mover's latest stone was already on
@@ -128,7 +128,7 @@ class Go:
 class GoGame(OpenSpielGame):
     """Go with facts that the engine's board omits.
 
-    They are the last move, the moves barred by ko, and the moves that repeat a position."""
+    These are the last move, the moves barred by ko, and the moves that repeat a position."""
 
     wording: Go
 

@@ -37,7 +37,7 @@ _DOUBLED = {"": "", "double": " doubled", "redouble": " redoubled"}
 
 
 class Bridge:
-    """Text of `bridge`, with card play or with a computed result."""
+    """Text of `bridge`, with card play or with a computed result instead."""
 
     move_pattern = re.compile(r"[CDHS][2-9TJQKA]|[1-7](?:[CDHS]|NT)|pass|double|redouble")
     names = MOVES
@@ -191,7 +191,7 @@ def _describe_contract(contract: Contract, names: Sequence[str]) -> str:
 
 
 def _describe_turn(past: BridgeHistory, contract: Contract, seat: int) -> str:
-    """Describe whose card is next."""
+    """Describe who plays the next card."""
     names = NAMES[seat]
     if past.turn == contract.dummy:
         player, whose = contract.declarer, "the dummy's hand"
@@ -201,13 +201,15 @@ def _describe_turn(past: BridgeHistory, contract: Contract, seat: int) -> str:
 
 
 def _draw_cards(cards: str, title: str) -> PicturePart:
-    """Return a picture of a hand given in engine names: `SA HK`."""
+    """Return a picture of a hand given as the engine's card names: `SA HK`."""
     names = cards.split()
     return hand([card[1] + card[0].lower() for card in names], title, names=names)
 
 
 class BridgeGame(OpenSpielGame):
-    """Bridge with a sampler. The engine's sampler gives the dummy's seat hands that could not have been played."""
+    """Bridge with a sampler.
+
+    For the dummy's seat, the engine's sampler returns hands that are inconsistent with the play."""
 
     def __init__(self, spec: GameSpec, params: Mapping[str, Any]) -> None:
         super().__init__(spec, params, load_engine_game("bridge", params), Bridge(**params))
@@ -216,7 +218,7 @@ class BridgeGame(OpenSpielGame):
             self.utility_range = (-7000.0, 7000.0)
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Redeal the unseen cards, evenly among all deals that fit.
+        """Redeal the unseen cards, uniformly over all consistent deals.
 
         No player gets a card of a suit that they failed to follow."""
         history = match.state.history()

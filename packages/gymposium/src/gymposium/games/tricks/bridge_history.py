@@ -1,4 +1,4 @@
-"""History of a bridge deal, derived from the engine's: the calls, the contract and the tricks."""
+"""The calls, contract and tricks of a bridge deal, derived from the engine's history."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import NamedTuple
 from gymposium.games.tricks.trick import RANKS, Trick, make_plain_order
 
 CARDS = [f"{suit}{rank}" for rank in RANKS for suit in "CDHS"]
-"""Card names with the suit first: a card 7c and a bid 7C would differ only in case."""
+"""Card names, with the suit first. Otherwise a card 7c and a bid 7C would differ only in case."""
 DENOMINATIONS = ("C", "D", "H", "S", "NT")
 _BIDS = [f"{level}{denomination}" for level in range(1, 8) for denomination in DENOMINATIONS]
 MOVES = [*CARDS, "pass", "double", "redouble", *_BIDS]
 """Action names by engine number."""
 _CALL = MOVES.index("pass")
 DEALT = 52
-"""Index of the first call in the history, after the deal."""
+"""Number of dealt cards, which is the history index of the first call."""
 ORDERS = {
     denomination: make_plain_order(
         CARDS, [card[0] for card in CARDS], trump=denomination if len(denomination) == 1 else ""
@@ -48,18 +48,18 @@ class Contract(NamedTuple):
 
 
 class BridgeHistory(NamedTuple):
-    """A deal so far. Everything but the hands is public."""
+    """A bridge deal so far. Everything except the hands is public."""
 
     calls: tuple[str, ...]
     contract: Contract | None = None
-    """None before the end of the auction, or if all pass."""
+    """None during the auction, or if all seats passed."""
     tricks: Sequence[Trick] = ()
     turn: int = -1
-    """Seat whose card is next. The declarer chooses for the dummy."""
+    """Seat that plays the next card. The declarer chooses for the dummy."""
 
 
 def parse_history(history: Sequence[int], dealer: int) -> BridgeHistory:
-    """Return a deal's history, given the engine's."""
+    """Parse the engine's history of a deal."""
     later = history[DEALT:]
     called = sum(map(_CALL.__le__, later))
     calls = tuple([MOVES[action] for action in later[:called]])
@@ -78,7 +78,7 @@ def parse_history(history: Sequence[int], dealer: int) -> BridgeHistory:
 def _find_contract(calls: tuple[str, ...], dealer: int) -> Contract:
     """Return the contract for calls that contain a bid.
 
-    The declarer is the first of its side to name the denomination."""
+    The declarer is the first player of the side to name the denomination."""
     last = max(n for n, call in enumerate(calls) if call[0].isdigit())
     after = [call for call in calls[last:] if call.endswith("double")]
     first = next(n for n in range(last % 2, last + 1, 2) if calls[n][1:] == calls[last][1:])

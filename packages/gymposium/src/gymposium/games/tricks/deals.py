@@ -1,4 +1,4 @@
-"""Deals of unseen cards, drawn evenly among all that fit."""
+"""Random deals of unseen cards, uniform over all consistent deals."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TypeVar
 
 Card = TypeVar("Card")
 Places = tuple[int, ...]
-"""Indices of a card's possible places."""
+"""Indices of the places where a card may be."""
 
 
 def deal_cards(cards: Mapping[Card, Places], rooms: Sequence[int], rng: random.Random) -> list[list[Card]]:
-    """Deal the cards to places, with all ways equally likely.
+    """Deal the cards to places, uniformly over all possible deals.
 
-    `rooms` holds each place's size, and `cards` the possible places of each card."""
+    `rooms` holds each place's capacity, and `cards` each card's possible places."""
     groups: dict[Places, list[Card]] = {}
     for card, places in cards.items():
         groups.setdefault(places, []).append(card)
@@ -24,13 +24,13 @@ def deal_cards(cards: Mapping[Card, Places], rooms: Sequence[int], rng: random.R
 
     @cache
     def ways(index: int, rooms: Places) -> int:
-        """Count the ways to fill the remaining capacities with the groups from `index` on."""
+        """Count the ways to fill the remaining capacities with the card groups from `index` on."""
         if index == len(order):
             return int(not any(rooms))
         return sum(weight for _, weight in splits(index, rooms))
 
     def splits(index: int, rooms: Places) -> Iterator[tuple[Places, int]]:
-        """Yield the possible splits of a group over the places, each with the number of ways for the rest."""
+        """Yield the possible splits of a group over the places, each with the number of deals that use it."""
         places, group = order[index]
         for shares in _split_count(len(group), places, rooms):
             weight = ways(index + 1, tuple([room - share for room, share in zip(rooms, shares, strict=True)]))
@@ -56,7 +56,7 @@ def deal_cards(cards: Mapping[Card, Places], rooms: Sequence[int], rng: random.R
 
 
 def _split_count(count: int, places: Places, rooms: Places, place: int = 0) -> Iterator[Places]:
-    """Yield all ways to split a count over the places from `place` on, using only those in `places`."""
+    """Yield all ways to split a count over the places from `place` on, using only places in `places`."""
     if place == len(rooms):
         if not count:
             yield ()
@@ -77,10 +77,9 @@ def fill_hands(
     out: Sequence[Collection[str]],
     rng: random.Random,
 ) -> list[str]:
-    """Fill these seats' hands up to a size with the pack's remaining cards.
+    """Fill these seats' hands up to a size with the pack's remaining cards, and return the leftover cards.
 
-    A seat gets no card of a suit in which it is void. `suit` maps cards to the suits that they count as. Returns the
-    leftover cards."""
+    A seat gets no card of a suit in which it is void. `suit` maps each card to the suit that it counts as."""
     held = set[str]().union(*hands)
     free = [card for card in pack if card not in held]
     rooms = [size - len(hands[seat]) for seat in seats]

@@ -147,7 +147,7 @@ class Euchre:
 
 
 def _find_hand(history: Sequence[int], past: EuchreHistory, seat: int) -> set[str]:
-    """Return the cards that the seat holds now."""
+    """Return the cards currently in the seat's hand."""
     cards = set(_find_dealt_hand(history, seat))
     if past.taken_up and seat == past.dealer:
         cards.add(past.upcard)
@@ -162,7 +162,7 @@ def _find_dealt_hand(history: Sequence[int], seat: int) -> list[str]:
 
 
 def _render_bidding(past: EuchreHistory, seat: int) -> str:
-    """Return the compact lines from the dealer to the lone players."""
+    """Return the compact text's lines about the bidding, from the dealer to the lone players."""
     lines = [f"dealer {SEATS[past.dealer][0]} upcard {past.upcard}", f"bids {' '.join(past.bids) or 'none'}"]
     if past.maker is not None:
         how = "" if past.alone is None else " alone" if past.alone else " partner"
@@ -176,7 +176,7 @@ def _render_bidding(past: EuchreHistory, seat: int) -> str:
 
 
 def _describe_bidding(past: EuchreHistory, seat: int) -> list[str]:
-    """Describe the bidding and everything up to the first card, in sentences."""
+    """Describe in sentences the bidding and everything else before the first card is played."""
     names = NAMES[seat]
     dealer, upcard = past.dealer, past.upcard
     bids = [f"{names[(dealer + turn) % 4]} {bid}" for turn, bid in enumerate(past.bids, start=1)]
@@ -202,7 +202,7 @@ def _describe_partner(names: Sequence[str], who: int, alone: bool) -> str:
 
 
 class EuchreGame(OpenSpielGame):
-    """Euchre with a sampler and a view of all that a seat knows. The engine's view shows too little."""
+    """Euchre with a sampler, and with a view of everything a seat knows. The engine's view is incomplete."""
 
     wording: Euchre
 
@@ -218,10 +218,9 @@ class EuchreGame(OpenSpielGame):
         return self.world(match, self._redeal(match.state.history(), seat, rng), rng)
 
     def _redeal(self, history: Sequence[int], seat: int, rng: random.Random) -> list[int]:
-        """Return another history with the unseen cards redealt, evenly among all deals that fit.
+        """Return another history with the unseen cards redealt, uniformly over all consistent deals.
 
-        The other seats get no suit that they failed to follow. The three leftover cards and the discard are redealt
-        too."""
+        No other seat gets a suit that it failed to follow. The three leftover cards and the discard are redealt too."""
         past = parse_history(history, self.wording.lone_defender)
         hides_discard = past.discard is not None and seat != past.dealer
         hands = list_played_cards(past.tricks)

@@ -1,4 +1,4 @@
-"""History of a euchre hand, derived from the engine's: the deal, the bids, who plays alone, and the tricks."""
+"""The deal, bids, lone players and tricks of a euchre hand, derived from the engine's history."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ DEALT = 21
 
 
 def _make_order(trump: str) -> CardOrder:
-    """Return the card order under a trump.
+    """Return the card order for a trump suit.
 
-    The jack of trump is highest. The other jack of its color comes next and counts as a trump."""
+    The jack of trumps is highest. The other jack of its color comes next and counts as a trump."""
     suit = {card: card[1] for card in CARDS}
     height = {card: RANKS.index(card[0]) for card in CARDS}
     suit["J" + _COLOUR[trump]] = trump
@@ -33,7 +33,7 @@ ORDERS = {trump: _make_order(trump) for trump in SUITS}
 
 
 class EuchreHistory(NamedTuple):
-    """A hand so far, including the discard, which only the dealer knows."""
+    """A euchre hand so far, including the discard, which only the dealer knows."""
 
     dealer: int
     upcard: str
@@ -58,7 +58,7 @@ class EuchreHistory(NamedTuple):
 
 
 def parse_history(history: Sequence[int], lone_defender: bool) -> EuchreHistory:
-    """Return a hand's history, given the engine's. `lone_defender` is True if defenders may play alone."""
+    """Parse the engine's history of a hand. `lone_defender` is True if defenders may play alone."""
     dealer, upcard = history[0], CARDS[history[DEALT]]
     rest = iter(enumerate(history[DEALT + 1 :], start=DEALT + 1))
     bids: list[str] = []

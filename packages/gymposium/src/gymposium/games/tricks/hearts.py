@@ -33,7 +33,7 @@ _CARDS = [f"{rank}{suit}" for rank in RANKS for suit in "cdhs"]
 _SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
 _ORDER = make_plain_order(_CARDS, [card[1] for card in _CARDS])
 _WAYS = {"No Pass": 0, "Left": 1, "Across": 2, "Right": 3}
-"""Number of seats that cards are passed by, for each engine direction."""
+"""Distance in seats that cards are passed, for each of the engine's directions."""
 
 
 class Hearts:
@@ -171,7 +171,7 @@ class Hearts:
         return [line]
 
     def _describe_inferences(self, tricks: Sequence[Trick], names: Sequence[str]) -> list[str]:
-        """Describe what the tricks show."""
+        """Describe what the tricks reveal about the other hands."""
         void = [
             f"{names[seat]} in {', '.join([name for suit, name in SUIT_NAMES.items() if suit in suits])}"
             for seat, suits in enumerate(find_voids(tricks, _ORDER))
@@ -186,7 +186,7 @@ class Hearts:
 
 
 class _View(NamedTuple):
-    """Parts of the engine's information state. After the end, the hand is the original deal."""
+    """Parts of the engine's information state. After the end, the hand is the one originally dealt."""
 
     way: str
     hand: list[str]

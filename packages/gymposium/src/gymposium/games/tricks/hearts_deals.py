@@ -1,8 +1,8 @@
-"""Deals of hearts that a seat cannot tell from the true deal, all equally likely.
+"""Random deals of hearts that a seat cannot distinguish from the true deal, all equally likely.
 
-The engine's sampler keeps the true hidden passes and ignores suits that a player has shown to be void in. Here the
-hands after passing are redealt evenly among all that fit what the seat saw. Then each hidden pass is any three of the
-receiver's cards. Cards are engine numbers.
+The engine's sampler keeps the true hidden passes and ignores suits that a player has shown to be void in. This sampler
+redeals the hands after passing, uniformly over all hands consistent with the seat's observations. Then each hidden pass
+is drawn as any three of the receiver's cards. Cards are engine numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NO_POINTS = _PLAIN - {_QUEEN}
 def redeal(history: Sequence[int], seat: int, leader: int, params: Mapping[str, Any], rng: random.Random) -> list[int]:
     """Return another history of the same form: direction, 52 dealt cards, passes, cards played.
 
-    `leader` plays first, and `params` are the engine's."""
+    `leader` plays first, and `params` are the engine's parameters."""
     way, dealt = history[0], history[1:53]
     passes = [list(history[53 + 3 * p : 56 + 3 * p]) for p in range(4)] if way else []
     plays = history[65:] if way else history[53:]
@@ -51,7 +51,7 @@ def redeal(history: Sequence[int], seat: int, leader: int, params: Mapping[str, 
 
 
 def _split_tricks(plays: Sequence[int], leader: int) -> Iterator[list[tuple[int, int]]]:
-    """Yield the players and cards, trick by trick."""
+    """Yield the players and cards of each trick."""
     for start in range(0, len(plays), 4):
         trick = [((leader + i) % 4, card) for i, card in enumerate(plays[start : start + 4])]
         yield trick

@@ -36,7 +36,7 @@ _NIL = _MOVES.index("nil")
 _SHOWN = [[f"{rank}{suit}" for rank in reversed(RANKS)] for suit in SUIT_NAMES]
 _ORDER = make_plain_order(_CARDS, [card[1] for card in _CARDS], trump="s")
 _BIDS, _PLAYS = 52, 56
-"""Index of the first bid and of the first play in the engine's history, after the deal."""
+"""History indices of the first bid and of the first card played."""
 
 
 class Spades:
@@ -130,7 +130,7 @@ class SpadesGame(OpenSpielGame):
         self.utility_range = (-290.0, 230.0)
 
     def sample(self, match: OpenSpielMatch, seat: int, rng: random.Random) -> OpenSpielMatch:
-        """Redeal the unseen cards, evenly among all deals that fit.
+        """Redeal the unseen cards, uniformly over all consistent deals.
 
         No player gets a suit that they failed to follow. A player who led a spade had no other suit."""
         history = match.state.history()

@@ -1,4 +1,4 @@
-"""Shared parts of trick-taking games: suits, tricks, their winners, and their text."""
+"""Shared code for trick-taking games: suits, tricks, their winners, and their text."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ RANKS = "23456789TJQKA"
 SEATS = ("North", "East", "South", "West")
 """Names of the engine's seats 0 to 3, in turn order."""
 NAMES = tuple([(*SEATS[:seat], "you", *SEATS[seat + 1 :]) for seat in range(4)])
-"""Names of the seats from each seat's perspective."""
+"""Seat names as each seat reads them."""
 SUIT_NAMES = {"s": "spades", "h": "hearts", "d": "diamonds", "c": "clubs"}
 """Suits in display order."""
 _CACHE_SIZE = 2**14
-"""Size of the caches for tricks and their text. Every later prompt shows the same tricks again."""
+"""Size of the caches for tricks and their text. They help because every later prompt shows the same tricks."""
 
 
 class Trick(NamedTuple):
@@ -31,14 +31,14 @@ class Trick(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class CardOrder:
-    """Suit and rank of each card, under one trump or none."""
+    """Suit and rank of each card, for one trump suit or no trump."""
 
     suit: Mapping[str, str]
     height: Mapping[str, int]
     trump: str = ""
 
     def tricks(self, cards: Sequence[str], leader: int, seats: tuple[int, ...] = (0, 1, 2, 3)) -> list[Trick]:
-        """Return the tricks made by these cards. `seats` play in turn, and a trick's winner leads the next."""
+        """Return the tricks that these cards form. `seats` play in turn, and a trick's winner leads the next."""
         tricks = []
         for start in range(0, len(cards), len(seats)):
             trick = _make_trick(self, tuple(cards[start : start + len(seats)]), leader, seats)
@@ -54,7 +54,7 @@ class CardOrder:
 
 
 def make_plain_order(pack: Sequence[str], suits: Sequence[str], ranks: str = RANKS, trump: str = "") -> CardOrder:
-    """Return an order that counts every card as its own suit. `suits` holds the suit of each card in `pack`."""
+    """Return the card order without trump. `suits` holds the suit of each card in `pack`."""
     suit = dict(zip(pack, suits, strict=True))
     return CardOrder(suit, {card: ranks.index(card.replace(suit[card], "")) for card in pack}, trump)
 
@@ -87,7 +87,7 @@ def list_played_cards(tricks: Sequence[Trick]) -> list[list[str]]:
 
 
 def count_side_tricks(tricks: Sequence[Trick]) -> tuple[int, int]:
-    """Return the number of tricks taken by North and South, and by East and West."""
+    """Return the number of tricks that each side has taken: North and South, East and West."""
     winners = [trick.winner % 2 for trick in tricks if trick.winner is not None]
     return winners.count(0), winners.count(1)
 
@@ -103,7 +103,7 @@ def format_hand(hand: AbstractSet[str], suits: Sequence[Sequence[str]]) -> str:
 
 
 def describe_tricks(tricks: Sequence[Trick], seat: int) -> list[str]:
-    """Return one line of text per trick, addressed to this seat."""
+    """Return one line of text per trick, written from this seat's perspective."""
     return [_describe_trick(number, trick, seat) for number, trick in enumerate(tricks, start=1)]
 
 

@@ -1,4 +1,4 @@
-"""Games as environments over a network, for OpenEnv clients: `gymposium serve-env`."""
+"""Games as network environments for OpenEnv clients: `gymposium serve-env`."""
 
 from gymposium.http.environments.offer import EnvOffer
 from gymposium.http.environments.server import build_environments_app

@@ -1,4 +1,4 @@
-"""Dockerfiles for environment servers, with the locally installed versions."""
+"""Dockerfiles for environment servers, pinned to the locally installed versions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CMD {command}
 
 
 def build_dockerfile(games: Sequence[str], opponents: Sequence[str], on_illegal: str) -> str:
-    """Return the Dockerfile of a server with this offer.
+    """Return the Dockerfile for a server with this offer.
 
     It installs the distributions with the games and opponents, in the locally installed versions.
 

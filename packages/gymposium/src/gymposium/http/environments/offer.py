@@ -1,4 +1,4 @@
-"""An environment server's offer: its games, and the opponents that clients may choose."""
+"""The games of an environment server, and the opponents that clients may choose."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 OPTIONS = ("game", "opponent", "prompt", "reply", "seat")
 """Options that a client may set for a match, in addition to `seed` and `episode_id`."""
 WATCHDOG = 300.0
-"""Time limit for an opponent's answer in seconds, long enough for a language model on a slow machine."""
+"""Time limit in seconds for an opponent's answer. It is long enough for a language model on a slow machine."""
 
 
 class SharedPlayer:
@@ -64,7 +64,7 @@ class EnvOffer:
     def from_names(
         cls, games: Sequence[str], opponents: Sequence[str] = ("random",), on_illegal: str = "forfeit"
     ) -> Self:
-        """Build an offer from these names. A game with parameters has its given name and its full name.
+        """Build an offer from these names. Clients may call a game with parameters by its given name or its full name.
 
         Raises `BadOption`, `UnknownName` and the errors of `load_game` and `make_player`."""
         loaded = {name: load_game(name) for name in games}
@@ -86,9 +86,10 @@ class EnvOffer:
         return _find_offered("game", name, self.games)
 
     def choose_options(self, game: str, given: dict[str, Any]) -> LearnerOptions:
-        """Return the options of a match of this game, or of the client's choice.
+        """Return the options for a match of this game, unless the client chooses another game.
 
-        `given` are options in `OPTIONS`, except `seat`. Raises `GymposiumError` for an invalid one."""
+        `given` are the client's options from `OPTIONS`, except `seat`. Raises `GymposiumError` for an invalid
+        option."""
         played = self.game(given.pop("game", game))
         opponents = self._choose_opponents(given.pop("opponent", next(iter(self.opponents))), played.seats - 1)
         for name, value in given.items():

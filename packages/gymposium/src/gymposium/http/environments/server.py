@@ -1,4 +1,4 @@
-"""The environment server: a session per websocket, and HTTP endpoints for OpenEnv clients."""
+"""The environment server: one session per websocket, and HTTP endpoints for OpenEnv clients."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def build_environments_app(
 ) -> ASGIApp:
     """Build the application that serves an offer's games.
 
-    `write` records a finished match, from one thread at a time. `names` and `token` are for the guard; `/health` needs
-    no token."""
+    `write` records a finished match, from one thread at a time. `names` and `token` configure the guard; `/health`
+    needs no token."""
     server = _Server(offer, write, sessions, idle)
     routes = [Route("/health", _report_health)]
     for at in ("", "/{game:path}"):
@@ -70,7 +70,7 @@ class _Server:
             self._write(played)
 
     def _game(self, connection: Request | WebSocket) -> str:
-        """Return the name of the game in the address. Raises `RequestRefusal` if it is not offered."""
+        """Return the game name in the address. Raises `RequestRefusal` if it is not offered."""
         name = connection.path_params.get("game") or connection.query_params.get("game") or self._offer.first
         try:
             self._offer.game(name)
@@ -160,7 +160,9 @@ class _Server:
                 await socket.send_text(answer)
 
     async def _answer(self, session: EnvSession, text: str | None) -> str:
-        """Return the answer to a message, or "" if the client sends close. Raises `WireError`."""
+        """Return the answer to a message, or "" if the client sends close.
+
+        Raises `WireError` for an invalid message."""
         if text is None:
             raise WireError("INVALID_JSON", "Invalid JSON. Send messages as text, not as bytes.")
         sent = Incoming.parse(text)

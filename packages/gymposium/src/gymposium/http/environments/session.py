@@ -1,4 +1,4 @@
-"""One client's session: one seat in successive matches."""
+"""A client's session: one seat in a series of matches."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class EnvSession:
         return self._outcome(table)
 
     def close(self) -> None:
-        """Release what an unfinished match holds, such as a server."""
+        """Release an unfinished match's resources, such as a server."""
         if self._table is not None:
             self._table.close()
 

@@ -62,7 +62,7 @@ class Incoming:
 
 
 def format_message(kind: str, data: Mapping[str, Any]) -> str:
-    """Return a server message in ASCII: a text may have a lone surrogate, which UTF-8 cannot encode."""
+    """Return a server message as ASCII JSON. A text may contain a lone surrogate, which UTF-8 cannot encode."""
     return json.dumps({"type": kind, "data": data}, allow_nan=False)
 
 

@@ -1,2 +1,7 @@
-"""Search: a seat's observations (`viewlog`), worlds that match them (`worlds`), the tree over them (`tree`),
-OpenSpiel's search for perfect information (`engine`), and rejections (`refusal`)."""
+"""Search players' building blocks.
+
+- `viewlog`: a seat's observations.
+- `worlds`: worlds that match these observations.
+- `tree`: tree search over the worlds.
+- `engine`: OpenSpiel's search for perfect information.
+- `refusal`: games that search rejects."""

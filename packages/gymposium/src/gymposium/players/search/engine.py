@@ -21,7 +21,7 @@ UCT_C = 2.0
 ROLLOUTS = 1
 MAX_MEMORY_MB = 1000
 OFTEN = 0.1
-"""Minimum share of the top move's visits for a move's mean return to count."""
+"""Minimum number of visits for a move's mean return to count, as a share of the most visited move's."""
 
 
 def is_searched(match: Match) -> bool:
@@ -40,7 +40,8 @@ def is_searched(match: Match) -> bool:
 def estimate_value(match: Match, seat: int, simulations: int, rng: random.Random) -> float:
     """Return the searched value of a position for `seat` under best play.
 
-    It is exact if the search solves the position, else the mean return after the best well-explored move."""
+    It is exact if the search solves the position. Otherwise it is the mean return after the best sufficiently explored
+    move."""
     assert isinstance(match, OpenSpielMatch)
     state, seed = match.state, rng.getrandbits(31)
     if state.is_terminal():
@@ -81,8 +82,8 @@ class EngineSearch:
 def search_moves(searches: Sequence[EngineSearch]) -> list[str]:
     """Return the move of each search.
 
-    They run in one thread per core, each with its own bot and random numbers, so the moves do not depend on the number
-    of threads."""
+    Searches run in one thread per core. Each has a separate bot and random numbers, so the moves do not depend on the
+    number of threads."""
     threads = min(len(searches), os.cpu_count() or 1)
     if threads < 2:
         return [search.move() for search in searches]
@@ -91,7 +92,7 @@ def search_moves(searches: Sequence[EngineSearch]) -> list[str]:
 
 
 class EngineWorld:
-    """An OpenSpiel match for search: the same draws and views, numbered moves, no record."""
+    """A faster OpenSpiel match for search. It has the same draws and views, but numbered moves and no record."""
 
     __slots__ = ("_game", "_rng", "_state")
 
@@ -130,5 +131,5 @@ class EngineWorld:
 
 
 def to_engine_worlds(worlds: Sequence[Match]) -> list[EngineWorld]:
-    """Return the same worlds with numbered moves, or [] if they are not OpenSpiel's."""
+    """Return the same worlds with numbered moves, or [] if they are not OpenSpiel matches."""
     return [EngineWorld(w.game, w.state, random.Random(0)) for w in worlds if type(w) is OpenSpielMatch]

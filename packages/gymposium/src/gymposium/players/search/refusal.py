@@ -1,4 +1,4 @@
-"""Rejections and remarks of search players: games that they do not play, and random moves."""
+"""Games that search players reject, and remarks about their random moves."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _ENGINES = {
 }
 """Reasons to reject OpenSpiel games, by short name.
 
-In these games, no world was found for at least a tenth of the moves (mcts-40 against random play with default
-parameters, open_spiel 2.0.2), or the engine is at fault. The reasons apply only to the plain `openspiel:NAME`. A
-gymposium game on the same engine may have its own sampler, and its spec says if it cannot be searched."""
+In these games, the engine is faulty, or no world was found for at least a tenth of the moves. (Measured with mcts-40
+against random play, default parameters, open_spiel 2.0.2.) The reasons apply only to the plain `openspiel:NAME`. A
+gymposium game on the same engine may have its own sampler, and its spec says whether it can be searched."""
 
 
 def check_searchable(game: Game, player: str) -> None:
@@ -48,7 +48,7 @@ def check_searchable(game: Game, player: str) -> None:
 
 
 def remark_on_random_moves(count: int, moves: int) -> list[str]:
-    """Return a remark on `count` random moves of `moves`, made because no world was found, or []."""
+    """Return a remark that `count` of `moves` moves were random because no world was found, or []."""
     return (
         [f"{count} of {quantity(moves, 'move was', 'moves were')} random, as no world was found to search."]
         if count

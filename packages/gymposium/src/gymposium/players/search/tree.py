@@ -1,8 +1,8 @@
 """Tree search over worlds: UCT for perfect information, multi-observer information-set search for hidden information.
 
-Each simulation takes one of the worlds and descends a tree with the seats' views as nodes, so equal knowledge means
-equal play. It adds one node, plays on at random, and credits each seat that chose on the way with its own return. Seats
-that move simultaneously choose independently (decoupled UCT). Each simulation redraws later chance.
+Each simulation takes one of the worlds and descends a tree whose nodes are the seats' views, so equal knowledge means
+equal play. It adds one node, plays on at random, and credits each choice on the path with its seat's return. Seats that
+move simultaneously choose independently (decoupled UCT). Each simulation redraws later chance.
 
 L. Kocsis and Cs. Szepesvári, Bandit based Monte-Carlo planning, 2006; P. I. Cowling, E. J. Powley and
 D. Whitehouse, Information set Monte Carlo tree search, 2012 (MO-ISMCTS).
@@ -18,7 +18,7 @@ from typing import Generic, Protocol, Self, TypeVar
 from gymposium.errors import NoSampler
 
 M = TypeVar("M")
-"""Type of a move: text in a `Match`, something faster in worlds made for search."""
+"""Type of a move: text in a `Match`, numbers in faster worlds made for search."""
 
 
 class Playable(Protocol[M]):
@@ -38,11 +38,11 @@ class Playable(Protocol[M]):
 
 
 EXPLORATION = 1.0
-"""Weight of UCB1's second term, for returns scaled to [0, 1]."""
+"""Weight of UCB1's exploration term, for returns scaled to [0, 1]."""
 
 
 class _Node(Generic[M]):
-    """One seat's choice with the same knowledge, over all simulations that reached it."""
+    """A tree node: one seat's decision with the same knowledge, over all simulations that reached it."""
 
     __slots__ = ("met", "moves", "totals", "untried", "visits")
 
@@ -56,14 +56,14 @@ class _Node(Generic[M]):
     def choose(self, low: float, high: float) -> int:
         """Return the index of the next move to try.
 
-        It counts as tried at once, because a simulation may return here."""
+        It counts as tried immediately, because the same simulation may reach this node again."""
         choice = self.untried.pop() if self.untried else self._find_best(low, high)
         self.met += 1
         self.visits[choice] += 1
         return choice
 
     def take(self, move: M) -> int:
-        """Return the index of this move. It counts as tried."""
+        """Return the index of this move, and count it as tried."""
         choice = self.moves.index(move)
         self.visits[choice] += 1
         return choice
@@ -85,12 +85,10 @@ class _Node(Generic[M]):
 
 
 def search(worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: random.Random) -> M:
-    """Return the move of `seat` tried most often in `simulations` playouts, which start from `worlds` in turn.
+    """Return the move that `seat` tried most often in `simulations` playouts, which start from `worlds` in turn.
 
-    Ties go to the highest mean return.
-
-    Returns are scaled by this search's minimum and maximum, because a game's own bounds may be far away. Raises
-    `NoSampler` if positions with equal views differ in their legal moves."""
+    Ties go to the highest mean return. Returns are scaled by the minimum and maximum seen in this search, because a
+    game's bounds may be much wider. Raises `NoSampler` if positions with equal views differ in their legal moves."""
     root = _simulate(worlds, seat, simulations, rng)
     return root.moves[root.find_most_tried()]
 
@@ -98,9 +96,9 @@ def search(worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: rand
 def estimate_return(
     worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: random.Random, first: M | None = None
 ) -> float:
-    """Return the mean return of `seat` over the playouts of `search` that begin with its result.
+    """Return the mean return of `seat` over the playouts of `search` that begin with the chosen move.
 
-    If all playouts begin with the move `first`, the mean is over all of them. Raises the errors of `search`."""
+    With `first`, all playouts begin with that move, and the mean is over all of them. Raises the errors of `search`."""
     root = _simulate(worlds, seat, simulations, rng, first)
     tried = root.find_most_tried() if first is None else root.moves.index(first)
     return root.totals[tried] / root.visits[tried]
@@ -109,7 +107,7 @@ def estimate_return(
 def _simulate(
     worlds: Sequence[Playable[M]], seat: int, simulations: int, rng: random.Random, first: M | None = None
 ) -> _Node[M]:
-    """Return the root choice of `seat` after all playouts. With `first`, it always makes this move."""
+    """Run all playouts and return the root node of `seat`. With `first`, the seat always begins with this move."""
     nodes: dict[tuple[int, str], _Node[M]] = {}
     least: dict[int, float] = {}
     most: dict[int, float] = {}

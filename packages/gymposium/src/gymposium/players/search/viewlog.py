@@ -1,7 +1,7 @@
 """A seat's log in a match: every change of its view and its own moves, in order.
 
-Search knows nothing else about a match. It cannot tell two matches with equal logs apart, whatever their hidden cards
-and hidden moves.
+Search knows nothing else about a match. It cannot distinguish two matches with equal logs, whatever their hidden cards
+and moves.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ class Item(NamedTuple):
 
 
 class ViewLog:
-    """A seat's log, derived from the match's events.
+    """A seat's log, derived from the match's events on demand. A match without search has no cost.
 
-    This happens only on demand, so a match without search costs nothing. The log holds the true match, so players must
-    never hold it."""
+    The log holds the true match, so players must never get it."""
 
     __slots__ = ("_end", "_items", "_match", "_seat", "_view")
 
@@ -31,7 +30,7 @@ class ViewLog:
         self._items: list[Item] = []
         self._view: Item | None = None
         self._end = 0
-        """Number of events in the log."""
+        """Number of events already in the log."""
 
     def items(self) -> list[Item]:
         """Return the log so far."""
@@ -46,7 +45,7 @@ class ViewLog:
         return self._items
 
     def _add_view(self, end: int) -> None:
-        """Add the view after this number of events and following chance, unless it equals the last view."""
+        """Add the view after this many events and the chance events that follow, unless it equals the last view."""
         events = self._match.events
         while end < len(events) and events[end].seat == CHANCE:
             end += 1

@@ -1,10 +1,9 @@
-"""Worlds that a seat cannot tell from the true one, found from its observations and moves.
+"""Worlds that a seat cannot distinguish from the true match, found from its observations and moves.
 
-A new match is steered depth-first along the seat's log. The seat repeats its own moves. The other seats' moves and
-chance are drawn. A branch is dropped when its view is neither the last nor the next one in the log. Worlds are kept: at
-the seat's next decision each world is continued, and only missing worlds are searched from the start.
-
-The effort is bounded by steps (matches begun and moves applied), never by time.
+A depth-first search steers a new match along the seat's log. The seat repeats its own moves, and the other seats' moves
+and chance are drawn. A branch is dropped when its view is neither the last nor the next view in the log. At the seat's
+next decision each world is continued, and only missing worlds are searched from the start. The effort is bounded by
+steps (matches begun and moves applied), never by time.
 """
 
 from __future__ import annotations
@@ -19,9 +18,10 @@ TRIES = 64
 """Number of draws of chance and the other seats' moves at one position before the branch is dropped. A roll or card may
 need several draws."""
 STEPS_PER_BRANCH = 400
-"""Number of steps without a world before the search restarts, because its mistake is far back."""
+"""Number of steps without a world before the search restarts, because the wrong choice was probably made long
+before."""
 FIRST = 10
-"""Factor for the first world's steps. If they find none, later steps are unlikely to find one."""
+"""Factor on the step limit for the first world. If that many steps find no world, more are unlikely to."""
 
 
 class Worlds:
@@ -33,7 +33,7 @@ class Worlds:
         self._game, self._seat = game, seat
         self._found: list[Match] = []
         self._at = 0
-        """Number of log items that the worlds match."""
+        """Number of log items that the kept worlds match."""
         self._steps = 0
 
     def update(
@@ -41,15 +41,15 @@ class Worlds:
     ) -> list[Match]:
         """Return up to `count` worlds that match all of `log`, where the seat is to move with these legal moves.
 
-        This takes at most `count * steps_per_world` steps. Returns [] if the first `FIRST * steps_per_world` find
-        none."""
+        This takes at most `count * steps_per_world` steps. Returns [] if the first `FIRST * steps_per_world` steps find
+        no world."""
         self._steps = count * steps_per_world
         give_up = max(self._steps - FIRST * steps_per_world, 0)
         starts, self._found = self._found, []
         at, self._at = self._at, len(log)
 
         def stop() -> int:
-            """Return the number of steps left when the search stops."""
+            """Return the number of remaining steps at which the search must stop."""
             return 0 if self._found else give_up
 
         def extend(world: Match, at: int) -> None:
@@ -72,7 +72,7 @@ class Worlds:
     ) -> Match | None:
         """Continue `start`, which matches `items[:at]`, to the end of the log, and return the resulting world.
 
-        Returns None if none is found before `stop` steps are left."""
+        Returns None if no world is found before `stop` steps are left."""
         branch = [(start, at, self._joint_moves(start, at, items, rng))]
         while branch:
             match, at, moves = branch[-1]
@@ -96,7 +96,7 @@ class Worlds:
         return None
 
     def _match_view(self, view: str, at: int, items: Sequence[Item]) -> int:
-        """Return the number of matching log items if the seat sees this view next; 0 if it contradicts the log."""
+        """Return how many log items match if the seat's next view is this one; 0 if it contradicts the log."""
         if at < len(items) and items[at] == ("saw", view):
             return at + 1
         last = at - 1
